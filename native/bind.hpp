@@ -1,0 +1,9 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace heros {
+
+namespace nb = nanobind;
+
+}  // namespace heros

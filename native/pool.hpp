@@ -1,0 +1,48 @@
+// What the step needs of a pool of M models, whatever the models are.
+#pragma once
+
+#include <cstdint>
+
+#include "phases.hpp"
+
+namespace heros {
+
+// An instance is a row of doubles: numbers as they are, nominal values as 0-based codes, NaN = missing.
+// The caller has checked it against the schema: pools do not check again.
+class Pool {
+ public:
+  virtual ~Pool() = default;
+
+  virtual int models() const = 0;
+  virtual int features() const = 0;
+  virtual int classes() const = 0;
+
+  // Every model looks at x; what prediction and training need of that look is kept until the next one.
+  virtual void evaluate(const double* x, PhaseClock& clock) = 0;
+
+  // The class model i gave to the last evaluated instance (ties: the lowest), or -1 if it gave none
+  // (a diverged model): that counts as wrong.
+  virtual int vote(int i) const = 0;
+
+  // Model i's probabilities for the last evaluated instance: finite, summing to 1, uniform if diverged.
+  virtual void probabilities(int i, double* out) const = 0;
+
+  // Trains the chosen models (chosen[i] != 0) on x, the last evaluated instance, with class y.
+  virtual void train(const double* x, int y, const std::uint8_t* chosen, PhaseClock& clock) = 0;
+
+  // train(x) followed by evaluate(next), for pools that can do both in one pass over their memory.
+  // The results must equal those of the two calls bit for bit.
+  virtual void train_and_evaluate(const double* x, int y, const std::uint8_t* chosen, const double* next,
+                                  PhaseClock& clock) {
+    train(x, y, chosen, clock);
+    evaluate(next, clock);
+  }
+
+  // Model i's probabilities for any x. Nothing that is learnt changes.
+  virtual void predict(int i, const double* x, double* out) = 0;
+
+  // How many models have ever given a prediction that was not finite.
+  virtual int diverged() const { return 0; }
+};
+
+}  // namespace heros

@@ -1,0 +1,110 @@
+"""What an instance looks like: its features and its classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+
+from heros.errors import ParameterError
+
+__all__ = ["Feature", "Schema"]
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One column of a stream.
+
+    Parameters
+    ----------
+    name
+        Its name, unique in its schema.
+    values
+        None for a numeric feature; for a nominal one the names of its values. In a block a nominal
+        value is its 0-based code.
+    missing
+        Whether values may be missing. A missing value is NaN in a block; where `missing` is False a
+        NaN is refused.
+
+    Examples
+    --------
+    >>> Feature("age").nominal, Feature("colour", ("red", "green")).nominal
+    (False, True)
+    """
+
+    name: str
+    values: tuple[str, ...] | None = None
+    missing: bool = False
+
+    def __post_init__(self) -> None:
+        if self.values is not None and len(set(self.values)) != len(self.values):
+            raise ParameterError.of("values", "Feature", "distinct", self.values)
+
+    @property
+    def nominal(self) -> bool:
+        """Whether the feature is nominal."""
+        return self.values is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The features and classes of a stream.
+
+    Examples
+    --------
+    >>> schema = Schema.of(["age", ("colour", "red", "green", "blue")], classes=["no", "yes"])
+    >>> schema.n_features, schema.n_classes, schema.features[1].values
+    (2, 2, ('red', 'green', 'blue'))
+
+    A schema may grow while a stream runs: features, values and classes are only ever appended.
+
+    >>> schema.extends(Schema.of(["age"], classes=["no", "yes"]))
+    True
+    """
+
+    features: tuple[Feature, ...]
+    classes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        names = [feature.name for feature in self.features]
+        if len(set(names)) != len(names):
+            raise ParameterError.of("features", "Schema", "features with distinct names", names)
+        if len(set(self.classes)) != len(self.classes):
+            raise ParameterError.of("classes", "Schema", "distinct", self.classes)
+
+    @classmethod
+    def of(cls, features: Iterable[str | tuple[str, ...] | Feature], classes: Iterable[str]) -> Self:
+        """A schema from short forms: a name for a numeric feature, (name, value, ...) for a nominal one."""
+        return cls(tuple(_feature(feature) for feature in features), tuple(classes))
+
+    @property
+    def n_features(self) -> int:
+        """How many features an instance has."""
+        return len(self.features)
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+        return len(self.classes)
+
+    def extends(self, older: Schema) -> bool:
+        """Whether this schema is `older` with features, values or classes appended (or nothing)."""
+        return (
+            self.classes[: older.n_classes] == older.classes
+            and self.n_features >= older.n_features
+            and all(_extends(new, old) for new, old in zip(self.features, older.features, strict=False))
+        )
+
+
+def _feature(short: str | tuple[str, ...] | Feature) -> Feature:
+    if isinstance(short, Feature):
+        return short
+    if isinstance(short, str):
+        return Feature(short)
+    return Feature(short[0], tuple(short[1:]))
+
+
+def _extends(new: Feature, old: Feature) -> bool:
+    if new.name != old.name or new.nominal != old.nominal or (old.missing and not new.missing):
+        return False
+    return old.values is None or (new.values or ())[: len(old.values)] == old.values
