@@ -6,4 +6,9 @@ namespace heros {
 
 namespace nb = nanobind;
 
+void bind_choose(nb::module_& m);
+void bind_score(nb::module_& m);
+void bind_mlp(nb::module_& m);
+void bind_prequential(nb::module_& m);
+
 }  // namespace heros
