@@ -6,4 +6,6 @@ namespace heros {
 
 namespace nb = nanobind;
 
+void bind_streams(nb::module_& m);
+
 }  // namespace heros
