@@ -7,4 +7,5 @@ NB_MODULE(_core, m) {
   heros::bind_score(m);
   heros::bind_mlp(m);
   heros::bind_prequential(m);
+  heros::bind_streams(m);
 }
