@@ -209,13 +209,14 @@ class MlpPool final : public Pool {
     touched_.assign(std::size_t(models()) * capacity_, 0);
   }
 
-  // The float at row `row`, hidden unit `unit`, part 0 (w), 1 (m) or 2 (v) of model i.
-  // Rows: the classes, the bias, the inputs.
+  // The float at row `row`, hidden unit `unit`, part 0 (w), 1 (m) or 2 (v) of model i: the layout of
+  // mlp_sweep.hpp. Rows: the classes, the bias, the inputs.
   float& at(int i, int row, int unit, int part = 0) {
     const int units = padded(hidden_[i]), rows = classes_ + 1 + capacity_;
     const int block = unit / kUnits, width = std::min(kUnits, units - block * kUnits);
     const std::size_t base = offset_[i] + std::size_t(block) * kUnits * parts(i) * rows;
-    return weights_[base + (std::size_t(row) * parts(i) + part) * width + unit % kUnits];
+    const std::size_t line = part == 0 ? row : rows + 2 * std::size_t(row) + (part - 1);
+    return weights_[base + line * width + unit % kUnits];
   }
   float& bias_at(int i, int c, int part = 0) {
     return output_bias_[(std::size_t(i) * 3 + part) * padded(classes_) + c];
