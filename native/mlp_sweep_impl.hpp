@@ -143,7 +143,22 @@ struct Block {
     }
   }
 
+  // A row that was inactive lies in the outer cache, in pieces too short for the hardware to see coming.
+  void prefetch_next_block() const {
+    const float* ahead = base + std::size_t(rows()) * kSize * (Adam ? 3 : 1);
+    for (int r = 0; r < s.n_rows; ++r) {
+      const SweepRow& row = s.rows[r];
+      if (!row.in_next || row.in_now) continue;
+      const float* w = ahead + input_row(row.input) * kSize;
+      for (int i = 0; i < kSize; i += 16) __builtin_prefetch(w + i);
+      if (!Adam || !s.catch_up[r].due) continue;
+      const float* mv = ahead + (rows() + 2 * input_row(row.input)) * kSize;
+      for (int i = 0; i < 2 * kSize; i += 16) __builtin_prefetch(mv + i);
+    }
+  }
+
   void run(Floats* sums) const {
+    prefetch_next_block();
     Unit<V> next;
     Slope<Adam> slope[V];
     if (s.train) {
