@@ -4,6 +4,7 @@ from heros.streams.arrays import from_arrays
 from heros.streams.bad_rows import BadRow, BadRows
 from heros.streams.base import DriftPoint, Stream
 from heros.streams.drift import Drift
+from heros.streams.files import read
 from heros.streams.named import NAMES, load
 from heros.streams.synthetic import LED, Agrawal, RandomRBF
 
@@ -19,4 +20,5 @@ __all__ = [
     "Stream",
     "from_arrays",
     "load",
+    "read",
 ]
