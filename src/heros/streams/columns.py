@@ -132,7 +132,7 @@ class NominalColumn:
         values = table[codes]  # a missing value has code -1: the last entry
         faults: Faults = {}
         for row in np.flatnonzero(values < 0):
-            faults[int(row)] = (repr(labels[codes[row]]), f"be one of {_listed(self.values)}")
+            faults[int(row)] = (repr(labels[codes[row]]), f"be one of {listed(self.values)}")
         return values, faults
 
     def _unseen(
@@ -232,7 +232,8 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def _listed(values: Sequence[str], most: int = 10) -> str:
+def listed(values: Sequence[str], most: int = 10) -> str:
+    """The values for a message, not all if there are many."""
     shown = ", ".join(repr(value) for value in values[:most])
     return shown if len(values) <= most else f"{shown}, … ({len(values)} values)"
 
