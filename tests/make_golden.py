@@ -22,7 +22,9 @@ CASES = {
 
 def instances(values, rng):
     """X with codes, and the dense inputs PyTorch sees: numbers first, then one input per category."""
-    columns = [rng.integers(0, n, STEPS) if n else rng.standard_normal(STEPS).astype(np.float32) for n in values]
+    columns = [
+        rng.integers(0, n, STEPS) if n else rng.standard_normal(STEPS).astype(np.float32) for n in values
+    ]
     X = np.array(columns, dtype=np.float64).T
     numbers = [X[:, f : f + 1] for f, n in enumerate(values) if not n]
     categories = [np.eye(n)[X[:, f].astype(int)] for f, n in enumerate(values) if n]

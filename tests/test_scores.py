@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import reference
 from heros.errors import ParameterError
 from heros.scores import Adwin, Cumulative, Fading, Window
 
@@ -70,7 +70,9 @@ def test_the_others_equal_their_definitions():
     upto = range(1, len(hits) + 1)
     np.testing.assert_allclose(means(Cumulative(), hits), [hits[:n].mean() for n in upto])
     np.testing.assert_allclose(means(Window(50), hits), [reference.window_mean(hits[:n], 50) for n in upto])
-    np.testing.assert_allclose(means(Fading(0.99), hits), [reference.fading_mean(hits[:n], 0.99) for n in upto])
+    np.testing.assert_allclose(
+        means(Fading(0.99), hits), [reference.fading_mean(hits[:n], 0.99) for n in upto]
+    )
 
 
 @pytest.mark.parametrize("score", [Adwin(), Cumulative(), Window(64), Fading()], ids=repr)

@@ -155,7 +155,9 @@ class Heros:
     def _make(self, schema: Schema) -> None:
         self._bound: BoundPool = self.pool.bind(schema, self.rng)
         scores = self.score.bind(self.pool.n_models)
-        self._ensemble = _core.Ensemble(self._bound.native, scores, self._bound.costs, self.answer, self.warmup)
+        self._ensemble = _core.Ensemble(
+            self._bound.native, scores, self._bound.costs, self.answer, self.warmup
+        )
 
     # -- predicting and learning ------------------------------------------------------------------------
 
@@ -178,11 +180,11 @@ class Heros:
     def learn(self, x: ArrayLike, y: ArrayLike) -> Self:
         """Learn from one labelled instance, or from several, one after the other."""
         boundary, X, single = self._instances(x)
-        self._run(X, boundary.labels([y] if single else y, len(X)))
+        self._run(X, boundary.labels(np.asarray(y)[np.newaxis] if single else y, len(X)))
         return self
 
     def test_then_train(self, X: ArrayLike, y: ArrayLike) -> Block:
-        """For every instance in turn: answer, then learn from its label. The same as `learn`, with a record."""
+        """For every instance in turn: answer, then learn from its label. As `learn`, with a record."""
         boundary, X, _ = self._instances(X)
         return self._run(X, boundary.labels(y, len(X)))
 
@@ -218,7 +220,9 @@ class Heros:
             raise ParameterError(f"The policy {self.policy!r} must return {rule}. Got {mask!r} instead.")
         if mask.sum() > self.k:
             rule = f"at most {self.k} models"
-            raise ParameterError(f"The policy {self.policy!r} must choose {rule}. Got {int(mask.sum())} instead.")
+            raise ParameterError(
+                f"The policy {self.policy!r} must choose {rule}. Got {int(mask.sum())} instead."
+            )
         return np.ascontiguousarray(mask)
 
     def _instances(self, x: ArrayLike) -> tuple[Boundary, NDArray[np.float64], bool]:

@@ -7,10 +7,10 @@ import itertools
 
 import numpy as np
 import pytest
-import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import reference
 from heros import policies
 from heros.errors import ParameterError
 from heros.policies import Budget, Cand, CandAsPublished, Explore, Policy, Reward, Zeta, compiled
@@ -26,7 +26,11 @@ CLASSES = [
     for name in policies.__all__
     if isinstance(kind := getattr(policies, name), type) and dataclasses.is_dataclass(kind)
 ]
-POLICIES = [policy for kind in CLASSES for policy in EXAMPLES.get(kind.__name__, [kind()] if kind.__name__ not in EXAMPLES else [])]
+POLICIES = [
+    policy
+    for kind in CLASSES
+    for policy in EXAMPLES.get(kind.__name__, [kind()] if kind.__name__ not in EXAMPLES else [])
+]
 TWINS = {
     "PerformBest()": reference.perform_best,
     "PerformWorst()": reference.perform_worst,
@@ -142,7 +146,9 @@ def test_cand_draws_its_rest_uniformly():
 
 def test_explore_explores_as_often_as_it_is_told():
     scores, costs, generator = np.array([0.9, 0.1]), np.array([0.5, 0.5]), rng()
-    picks = sum(Explore(policies.PerformBest(), 0.3).choose(scores, costs, 1, generator)[1] for _ in range(20_000))
+    picks = sum(
+        Explore(policies.PerformBest(), 0.3).choose(scores, costs, 1, generator)[1] for _ in range(20_000)
+    )
     assert abs(picks / 20_000 - 0.15) < 0.01
 
 
@@ -215,7 +221,10 @@ def test_policies_compare_print_and_hash_as_values():
         (lambda: Zeta(1.5), "The 'zeta' parameter of Zeta must be in [0, 1]. Got 1.5 instead."),
         (lambda: Zeta(float("nan")), "The 'zeta' parameter of Zeta must be in [0, 1]. Got nan instead."),
         (lambda: Zeta("high"), "The 'zeta' parameter of Zeta must be in [0, 1]. Got 'high' instead."),
-        (lambda: Explore(Zeta(0.1), -0.1), "The 'epsilon' parameter of Explore must be in [0, 1]. Got -0.1 instead."),
+        (
+            lambda: Explore(Zeta(0.1), -0.1),
+            "The 'epsilon' parameter of Explore must be in [0, 1]. Got -0.1 instead.",
+        ),
         (
             lambda: Explore(0.1, 0.1),
             "The 'policy' parameter of Explore must be a policy (an object with a 'choose' method). Got 0.1 instead.",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import reference
 from heros import _core
 
 
@@ -90,4 +90,8 @@ def test_a_binary_feature_with_a_third_value_turns_one_hot():
     encoder.learn(np.array([0.0]))
     assert np.flatnonzero(dense(encoder, np.array([1.0]))).tolist() == [0]
     encoder.grow(np.array([3], dtype=np.int32))
-    assert [np.flatnonzero(dense(encoder, np.array([float(v)]))).tolist() for v in range(3)] == [[1], [2], [3]]
+    assert [np.flatnonzero(dense(encoder, np.array([float(v)]))).tolist() for v in range(3)] == [
+        [1],
+        [2],
+        [3],
+    ]

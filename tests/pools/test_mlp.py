@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import reference
 
+import reference
 from heros import Heros, Schema, _core, policies, pools
 from heros.errors import ParameterError
 
@@ -44,10 +44,18 @@ def test_equals_pytorch(case, isa):
     """200 steps from the same weights: the same weights and the same answers, up to float32 rounding."""
     optimizer, rate, hidden, values, classes = CASES[case]
     with np.load(GOLDEN) as golden:
-        arrays = {name.removeprefix(case + "/"): golden[name] for name in golden.files if name.startswith(case + "/")}
-    pool = pools.MLP([{"optimizer": optimizer, "learning_rate": rate, "hidden": hidden}], scale=False, isa=isa)
+        arrays = {
+            name.removeprefix(case + "/"): golden[name]
+            for name in golden.files
+            if name.startswith(case + "/")
+        }
+    pool = pools.MLP(
+        [{"optimizer": optimizer, "learning_rate": rate, "hidden": hidden}], scale=False, isa=isa
+    )
     model = heros(pool, schema_of(values, classes))
-    model._bound.set_weights(0, {name.removeprefix("before/"): a for name, a in arrays.items() if "before/" in name})
+    model._bound.set_weights(
+        0, {name.removeprefix("before/"): a for name, a in arrays.items() if "before/" in name}
+    )
     block = model.test_then_train(arrays["X"].astype(float), arrays["y"])
     z = arrays["logits"].astype(float)
     expected = np.exp(z - z.max(axis=1, keepdims=True))
@@ -136,7 +144,11 @@ def test_any_block_size_gives_the_same(values, isa):
 def test_the_instruction_sets_agree_up_to_rounding():
     X, y = some_data([0, 5, 0], 3, 300)
     answers = [
-        heros(pools.MLPGrid(hidden=[16, 70], learning_rates=[0.005], isa=isa), schema_of([0, 5, 0], 3), answer="average")
+        heros(
+            pools.MLPGrid(hidden=[16, 70], learning_rates=[0.005], isa=isa),
+            schema_of([0, 5, 0], 3),
+            answer="average",
+        )
         .test_then_train(X, y)
         .probabilities
         for isa in _core.isas()
@@ -189,7 +201,10 @@ def test_growing_one_by_one_equals_growing_at_once_in_shape_and_keeps_moments():
 
 def test_a_diverged_model_stays_alone():
     """A learning rate that blows up: the pool's answers stay finite and the model is counted."""
-    configurations = [{"optimizer": "sgd", "learning_rate": 1e30}, {"optimizer": "adam", "learning_rate": 0.01}]
+    configurations = [
+        {"optimizer": "sgd", "learning_rate": 1e30},
+        {"optimizer": "adam", "learning_rate": 0.01},
+    ]
     X, y = some_data([0, 0], 2, 500)
     for answer in ("best", "average", "weighted"):
         model = heros(pools.MLP(configurations), schema_of([0, 0], 2), answer=answer)

@@ -66,9 +66,9 @@ def shares(costs: ArrayLike | Sequence[float], n_models: int, owner: str) -> NDA
     >>> shares([1, 3], 2, "MLP")
     array([0.25, 0.75])
     """
-    gamma = np.array(costs, dtype=np.float64)
+    gamma: NDArray[np.float64] = np.array(costs, dtype=np.float64)
     if gamma.shape != (n_models,):
         raise ParameterError.of("costs", owner, f"one number per model ({n_models})", costs)
     if not np.all(np.isfinite(gamma)) or np.any(gamma < 0) or gamma.sum() <= 0:
         raise ParameterError.of("costs", owner, "finite and non-negative, with a positive sum", costs)
-    return gamma / gamma.sum()
+    return np.asarray(gamma / gamma.sum())
