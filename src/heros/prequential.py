@@ -98,8 +98,8 @@ def evaluate(
     Examples
     --------
     >>> from heros import Heros, evaluate, pools, streams
-    >>> model = Heros(pools.MLPGrid(hidden=[16], learning_rates=[0.005]), k=1, seed=1)
-    >>> run = evaluate(model, streams.Agrawal(function=2).take(5000))
+    >>> model = Heros(pools.MLPGrid(hidden=[16, 64], learning_rates=[0.05, 0.005]), k=4, seed=1)
+    >>> run = evaluate(model, streams.RandomRBF(classes=3).take(5000))
     >>> run.n_instances, run.accuracy > 0.7, len(run.curves.end)
     (5000, True, 5)
     """
