@@ -90,7 +90,7 @@ class ParquetSource(ArrowSource):
         with self._open() as file:
             self._group_rows = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
             self._nulls = _columns_with_nulls(file.metadata)
-            super().__init__(path.name, file.schema_arrow, ignore)
+            super().__init__(str(path), file.schema_arrow, ignore)
 
     @property
     def n_rows(self) -> int:
@@ -101,7 +101,7 @@ class ParquetSource(ArrowSource):
         try:
             return pq.ParquetFile(self._path, memory_map=True)
         except pa.ArrowInvalid as error:
-            raise DataError(f"{self._path.name} must be a Parquet file. Got: {error}") from None
+            raise DataError(f"{self._path} must be a Parquet file. Got: {error}") from None
 
     def _read_from(self, row: int) -> Iterator[pa.RecordBatch]:
         group = 0
@@ -127,7 +127,7 @@ class IPCSource(ArrowSource):
     def __init__(self, path: Path, ignore: tuple[str, ...] = ()) -> None:
         self._path = path
         with pa.memory_map(str(path)) as memory:
-            super().__init__(path.name, self._open(memory).schema, ignore)
+            super().__init__(str(path), self._open(memory).schema, ignore)
 
     def _open(self, memory: pa.MemoryMappedFile) -> pa.RecordBatchFileReader | pa.RecordBatchStreamReader:
         magic = memory.read(6)
@@ -135,7 +135,7 @@ class IPCSource(ArrowSource):
         try:
             return pa.ipc.open_file(memory) if magic == b"ARROW1" else pa.ipc.open_stream(memory)
         except pa.ArrowInvalid as error:
-            raise DataError(f"{self._path.name} must be an Arrow file. Got: {error}") from None
+            raise DataError(f"{self._path} must be an Arrow file. Got: {error}") from None
 
     def _read_from(self, row: int) -> Iterator[pa.RecordBatch]:
         with pa.memory_map(str(self._path)) as memory:

@@ -113,8 +113,9 @@ class Options:
         if self.target_among(names) in self.ignore:
             raise ParameterError.of("ignore", self.owner, "without the target", list(self.ignore))
         if len(names) - len(self.ignore) < 2:
+            kept = [name for name in names if name not in self.ignore]
             raise DataError(
-                f"{self.owner} needs a target and at least one feature. Got {list(names)} instead."
+                f"The table of {self.owner} must have a target and a feature. Got {kept} instead."
             )
 
 

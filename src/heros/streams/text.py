@@ -81,7 +81,7 @@ class TextSource(Source):
         file = self._open()
         data = self._tail
         while True:
-            more = self._read(file, max(BLOCK - len(data), BLOCK // 4))
+            more = self._read(file, max(BLOCK - len(data), BLOCK // 4, 1))
             data += more
             end = self._end_of_records(data) if more else len(data)
             if end or not more:
