@@ -271,7 +271,8 @@ def test_bad_rows_of_a_parquet_file(tmp_path):
     assert [str(row) for row in stream.bad_rows.first] == [
         f"{path}, row 2: the 'a' column must be a finite number. Got inf instead.",
         f"{path}, row 3: the 'b' column {NUMBER}. Got 'x' instead.",
-        f"{path}, row 4: the 'label' column must have a value: it is the target. Got a missing value instead.",
+        f"{path}, row 4: the 'label' column must have a value: it is the target. "
+        "Got a missing value instead.",
     ]
     with pytest.raises(DataError, match="row 2"):
         streams.read(path, numeric=["b"]).draw(5)

@@ -27,6 +27,7 @@ class ArrowSource(Source):
         self._chunk_rows = max(256, min(1 << 16, CELLS // max(1, len(self.names))))
         self._row = 0
         self._batches: Iterator[pa.RecordBatch] | None = None
+        self._dictionaries: dict[int, list[str]] = {}
         for name, kind in zip(self.names, self._kinds, strict=True):
             if name not in ignore and not (_is_number(kind) or _is_name(kind)):
                 raise DataError(
@@ -70,13 +71,11 @@ class ArrowSource(Source):
         """The names a dictionary column declares, whether they occur or not."""
         if pa.types.is_boolean(self._kinds[index]):
             return ["False", "True"]
-        if not pa.types.is_dictionary(self._kinds[index]):
-            return []
-        first = next(self._read_from(0), None)
-        if first is None:
-            return []
-        labels = (label_of(value) for value in first.column(index).dictionary.to_pylist())
-        return [label for label in labels if label is not None]
+        if not self._dictionaries:
+            first = next(self._read_from(0), None)
+            columns = [] if first is None else first.columns
+            self._dictionaries = {i: _names(column) for i, column in enumerate(columns)}
+        return list(self._dictionaries.get(index, []))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_batches": None}
@@ -169,6 +168,14 @@ class MemorySource(ArrowSource):
         clone = MemorySource.__new__(MemorySource)
         clone.__dict__.update(self.__getstate__())
         return clone
+
+
+def _names(column: pa.Array) -> list[str]:
+    """The names of a dictionary column, in the order of their codes."""
+    if not pa.types.is_dictionary(column.type):
+        return []
+    labels = (label_of(value) for value in column.dictionary.to_pylist())
+    return [label for label in labels if label is not None]
 
 
 def _sliced(batches: Iterator[pa.RecordBatch], row: int, most: int) -> Iterator[pa.RecordBatch]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
 import sys
 import tarfile
 import tempfile
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -172,8 +174,10 @@ def _try_home(real: RealStream, url: str, arff: Path) -> str | None:
                 return f"{url} has no file *_transformed.arff."
             with content, arff.open("wb") as file:
                 shutil.copyfileobj(content, file)
-    except (DataError, tarfile.TarError) as error:
+    except DataError as error:
         return str(error)
+    except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError):
+        return f"{url} is not the archive it should be."
     return None
 
 
