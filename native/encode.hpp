@@ -30,15 +30,16 @@ class Encoder {
   int inputs() const { return static_cast<int>(owner_.size()); }
 
   // Fits the encoder to a schema that extends the one it knows: values[f] is the number of values of
-  // feature f, 0 if it is numeric. New inputs are appended, so known inputs keep their numbers. A binary
+  // feature f, 0 if it is numeric. New inputs are appended, so known inputs keep their numbers: first the
+  // scaled ones, which are active at every step and so lie side by side, then the categories. A binary
   // feature that gets a third value turns one-hot; its scaled input is then never active again.
   void grow(const std::vector<std::int32_t>& values) {
     const std::size_t known = values_.size();
+    for (std::size_t f = known; f < values.size(); ++f)
+      if (values[f] <= 2) append(f, -1);
     for (std::size_t f = 0; f < values.size(); ++f) {
-      const int before = f < known ? values_[f] : 0;
-      const bool one_hot = values[f] > 2;
-      if (!one_hot && f >= known) append(f, -1);
-      for (int code = before > 2 ? before : 0; one_hot && code < values[f]; ++code) append(f, code);
+      const int before = f < known && values_[f] > 2 ? values_[f] : 0;
+      for (int code = before; values[f] > 2 && code < values[f]; ++code) append(f, code);
     }
     values_ = values;
     count_.resize(values.size());
@@ -50,21 +51,20 @@ class Encoder {
   // What the models see of x, as if x were already part of the running moments. Changes nothing.
   void encode(const double* x, Inputs& out) const {
     out.clear();
-    for (int f = 0; f < features(); ++f) {
+    for (int f : scaled_features_) {
       if (std::isnan(x[f])) continue;
-      if (values_[f] > 2) {
-        out.add(category_[first_[f] + static_cast<int>(x[f])], 1.0F);
-      } else if (const auto z = static_cast<float>(scale_ ? standardised(f, x[f]) : x[f]); z != 0) {
-        out.add(scaled_[f], z);
-      }
+      const auto z = static_cast<float>(scale_ ? standardised(f, x[f]) : x[f]);
+      if (z != 0) out.add(scaled_[f], z);
     }
+    for (int f : one_hot_features_)
+      if (!std::isnan(x[f])) out.add(category_[first_[f] + static_cast<int>(x[f])], 1.0F);
     if (!in_order_) sort(out);
   }
 
   // Makes x part of the running moments (Welford).
   void learn(const double* x) {
-    for (int f = 0; f < features(); ++f) {
-      if (values_[f] > 2 || std::isnan(x[f])) continue;
+    for (int f : scaled_features_) {
+      if (std::isnan(x[f])) continue;
       const double off = x[f] - mean_[f];
       count_[f] += 1;
       mean_[f] += off / count_[f];
@@ -108,7 +108,24 @@ class Encoder {
     scaled_.assign(values_.size(), -1);
     for (int i = 0; i < inputs(); ++i)
       (code_[i] < 0 ? scaled_[owner_[i]] : category_[first_[owner_[i]] + code_[i]]) = i;
-    in_order_ = std::is_sorted(owner_.begin(), owner_.end());
+    scaled_features_.clear(), one_hot_features_.clear();
+    for (int f = 0; f < features(); ++f) (values_[f] > 2 ? one_hot_features_ : scaled_features_).push_back(f);
+    in_order_ = inputs_in_order();
+  }
+
+  // Whether listing the scaled features, then the one-hot ones, gives rising inputs whatever the values.
+  bool inputs_in_order() const {
+    int last = -1;
+    for (int f : scaled_features_) {
+      if (scaled_[f] < last) return false;
+      last = scaled_[f];
+    }
+    for (int f : one_hot_features_) {
+      const auto* codes = category_.data() + first_[f];
+      if (*std::min_element(codes, codes + values_[f]) < last) return false;
+      last = *std::max_element(codes, codes + values_[f]);
+    }
+    return true;
   }
 
   double standardised(int f, double x) const {
@@ -132,7 +149,7 @@ class Encoder {
   std::vector<std::int32_t> values_;         // per feature
   std::vector<std::int32_t> owner_, code_;   // per input: its feature, and its value or -1 if scaled
   std::vector<double> count_, mean_, squares_;
-  std::vector<std::int32_t> first_, category_, scaled_;
+  std::vector<std::int32_t> first_, category_, scaled_, scaled_features_, one_hot_features_;
   bool in_order_ = true;
 };
 

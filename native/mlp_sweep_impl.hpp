@@ -7,6 +7,8 @@
 namespace heros::HEROS_ISA {
 namespace {
 
+constexpr float kTiny = 1e-36F;
+
 template <int V>
 struct Unit {  // the V vectors that hold one row of a block
   Floats part[V];
@@ -19,39 +21,49 @@ inline Unit<V> load_row(const float* p) {
   return row;
 }
 
-struct AdamConstants {
-  Floats rate, epsilon, take1, beta2, take2;
-  explicit AdamConstants(const Sweep& s)
-      : rate(broadcast(s.rate)), epsilon(broadcast(s.epsilon)), take1(broadcast(1 - s.beta1)),
-        beta2(broadcast(s.beta2)), take2(broadcast(1 - s.beta2)) {}
+struct Constants {
+  Floats rate, epsilon, beta1, take1, beta2, take2, tiny;
+  explicit Constants(const Sweep& s)
+      : rate(broadcast(s.rate)), epsilon(broadcast(s.epsilon)), beta1(broadcast(s.beta1)),
+        take1(broadcast(1 - s.beta1)), beta2(broadcast(s.beta2)), take2(broadcast(1 - s.beta2)),
+        tiny(broadcast(kTiny)) {}
 };
 
-// One vector of weights takes a gradient step; returns the new weights. `size`: floats in the row's w.
+// A gradient is an outer product u·x. What the optimiser does to u alone is done once per block, not once
+// per row: SGD needs rate·u; Adam (1 − β1)·u for m and (1 − β2)·u² for v.
 template <bool Adam>
-inline Floats step(float* p, int size, Floats gradient, const AdamConstants& c) {
+struct Slope {
+  Floats first, second;
+  Slope() = default;
+  Slope(Floats u, const Constants& c) : first((Adam ? c.take1 : c.rate) * u), second(c.take2 * u * u) {}
+};
+
+// One vector of weights takes a gradient step; returns the new weights. `size`: floats in the row's w;
+// x and xx: the factor x and its square. kTiny keeps v away from 0, where 1/√v is not finite.
+template <bool Adam>
+inline Floats step(float* p, float* mv, int size, const Slope<Adam>& slope, Floats x, Floats xx, const Constants& c) {
   Floats w = load(p);
   if constexpr (Adam) {
-    Floats m = load(p + size), v = load(p + 2 * size);
-    m = fma(c.take1, gradient - m, m);
-    v = fma(c.take2 * gradient, gradient, c.beta2 * v);
+    const Floats m = fma(slope.first, x, c.beta1 * load(mv));
+    const Floats v = fma(c.beta2, load(mv + size), fma(slope.second, xx, c.tiny));
     w = fnma(c.rate, over_root(m, v, c.epsilon), w);
-    store(p + size, m);
-    store(p + 2 * size, v);
+    store(mv, m);
+    store(mv + size, v);
   } else {
-    w = fnma(c.rate, gradient, w);
+    w = fnma(slope.first, x, w);
   }
   store(p, w);
   return w;
 }
 
 // The weights of a row whose input was inactive for a while; written back if `keep`.
-inline Floats caught_up(float* p, int size, const CatchUp& lag, bool keep) {
-  const Floats m = load(p + size), v = load(p + 2 * size);
-  const Floats w = fnma(broadcast(lag.drift), over_root(m, v, broadcast(lag.epsilon)), load(p));
+inline Floats caught_up(float* p, float* mv, int size, const CatchUp& lag, bool keep) {
+  const Floats m = load(mv), v = load(mv + size);
+  const Floats w = fnma(broadcast(lag.drift), over_root(m, v + broadcast(kTiny), broadcast(lag.epsilon)), load(p));
   if (keep) {
     store(p, w);
-    store(p + size, m * broadcast(lag.keep_m));
-    store(p + 2 * size, v * broadcast(lag.keep_v));
+    store(mv, m * broadcast(lag.keep_m));
+    store(mv + size, v * broadcast(lag.keep_v));
   }
   return w;
 }
@@ -59,54 +71,62 @@ inline Floats caught_up(float* p, int size, const CatchUp& lag, bool keep) {
 template <int V, bool Adam>
 struct Block {
   static constexpr int kSize = V * Floats::lanes;
-  static constexpr int kStride = kSize * (Adam ? 3 : 1);
 
   const Sweep& s;
-  const AdamConstants& constants;
+  const Constants& constants;
   float* base;
   float* activations;
 
-  float* output_row(int c) const { return base + c * kStride; }
-  float* bias_row() const { return base + s.classes * kStride; }
-  float* input_row(int input) const { return base + (s.classes + 1 + input) * kStride; }
+  int rows() const { return s.classes + 1 + s.capacity; }
+  float* weights(int row) const { return base + row * kSize; }
+  float* moments(int row) const { return base + (rows() + 2 * row) * kSize; }
+  int bias_row() const { return s.classes; }
+  int input_row(int input) const { return s.classes + 1 + input; }
 
-  // Trains the output rows; returns the gradient at the hidden units.
-  Unit<V> backward() const {
+  // Trains the output rows; gives the slope at the hidden units.
+  void backward(Slope<Adam> (&slope)[V]) const {
     const Unit<V> active = load_row<V>(activations);
     Unit<V> back;
-    for (int i = 0; i < V; ++i) back.part[i] = broadcast(0);
+    for (int i = 0; i < V; ++i) {
+      back.part[i] = broadcast(0);
+      slope[i] = Slope<Adam>(active.part[i], constants);
+    }
     for (int c = 0; c < s.classes; ++c) {
-      const Floats error = broadcast(s.errors[c]);
+      const Floats error = broadcast(s.errors[c]), squared = error * error;
       for (int i = 0; i < V; ++i) {
-        float* p = output_row(c) + i * Floats::lanes;
+        float* p = weights(c) + i * Floats::lanes;
         back.part[i] = fma(error, load(p), back.part[i]);
-        step<Adam>(p, kSize, error * active.part[i], constants);
+        step<Adam>(p, moments(c) + i * Floats::lanes, kSize, slope[i], error, squared, constants);
       }
     }
-    for (int i = 0; i < V; ++i) back.part[i] = where_positive(active.part[i], back.part[i]);
-    return back;
+    for (int i = 0; i < V; ++i)
+      slope[i] = Slope<Adam>(where_positive(active.part[i], back.part[i]), constants);
   }
 
   // Trains the bias and the rows of `now` and sums up the hidden units of `next` on the way. The order of
   // the sum is that of the rows whatever is trained: a fused pass equals two separate ones bit for bit.
   template <bool Train, bool Evaluate>
-  void inputs(const Unit<V>& back, Unit<V>& next) const {
+  void inputs(const Slope<Adam> (&slope)[V], Unit<V>& next) const {
+    const Floats one = broadcast(1);
     for (int i = 0; i < V; ++i) {
-      float* p = bias_row() + i * Floats::lanes;
-      next.part[i] = Train ? step<Adam>(p, kSize, back.part[i], constants) : load(p);
+      float* p = weights(bias_row()) + i * Floats::lanes;
+      next.part[i] = Train ? step<Adam>(p, moments(bias_row()) + i * Floats::lanes, kSize, slope[i], one, one, constants) : load(p);
     }
     for (int r = 0; r < s.n_rows; ++r) {
       const SweepRow& row = s.rows[r];
-      float* p = input_row(row.input);
-      const Floats now = broadcast(row.now), x = broadcast(row.next);
-      const bool lags = Adam && Evaluate && s.catch_up[r].due;
-      for (int i = 0; i < V; ++i, p += Floats::lanes) {
-        Floats w;
-        if (Train && row.in_now) w = step<Adam>(p, kSize, back.part[i] * now, constants);
-        else if (lags) w = caught_up(p, kSize, s.catch_up[r], s.keep);
-        else w = load(p);
-        if (Evaluate && row.in_next) next.part[i] = fma(x, w, next.part[i]);
+      float* p = weights(input_row(row.input));
+      float* mv = moments(input_row(row.input));
+      Unit<V> w;
+      if (Train && row.in_now) {
+        const Floats x = broadcast(row.now), xx = x * x;
+        for (int i = 0; i < V; ++i) w.part[i] = step<Adam>(p + i * Floats::lanes, mv + i * Floats::lanes, kSize, slope[i], x, xx, constants);
+      } else if (Adam && Evaluate && s.catch_up[r].due) {
+        for (int i = 0; i < V; ++i) w.part[i] = caught_up(p + i * Floats::lanes, mv + i * Floats::lanes, kSize, s.catch_up[r], s.keep);
+      } else {
+        w = load_row<V>(p);
       }
+      if (Evaluate && row.in_next)
+        for (int i = 0; i < V; ++i) next.part[i] = fma(broadcast(row.next), w.part[i], next.part[i]);
     }
   }
 
@@ -118,38 +138,55 @@ struct Block {
     }
     for (int c = 0; c < s.classes; ++c) {
       Floats sum = sums[c];
-      for (int i = 0; i < V; ++i) sum = fma(active.part[i], load(output_row(c) + i * Floats::lanes), sum);
+      for (int i = 0; i < V; ++i) sum = fma(active.part[i], load(weights(c) + i * Floats::lanes), sum);
       sums[c] = sum;
     }
   }
 
+  // A row that was inactive lies in the outer cache, in pieces too short for the hardware to see coming.
+  void prefetch_next_block() const {
+    const float* ahead = base + std::size_t(rows()) * kSize * (Adam ? 3 : 1);
+    for (int r = 0; r < s.n_rows; ++r) {
+      const SweepRow& row = s.rows[r];
+      if (!row.in_next || row.in_now) continue;
+      const float* w = ahead + input_row(row.input) * kSize;
+      for (int i = 0; i < kSize; i += 16) __builtin_prefetch(w + i);
+      if (!Adam || !s.catch_up[r].due) continue;
+      const float* mv = ahead + (rows() + 2 * input_row(row.input)) * kSize;
+      for (int i = 0; i < 2 * kSize; i += 16) __builtin_prefetch(mv + i);
+    }
+  }
+
   void run(Floats* sums) const {
+    prefetch_next_block();
     Unit<V> next;
+    Slope<Adam> slope[V];
     if (s.train) {
-      const Unit<V> back = backward();
-      if (s.evaluate) inputs<true, true>(back, next);
-      else inputs<true, false>(back, next);
+      backward(slope);
+      if (s.evaluate) inputs<true, true>(slope, next);
+      else inputs<true, false>(slope, next);
     } else {
-      inputs<false, true>(Unit<V>{}, next);
+      inputs<false, true>(slope, next);
     }
     if (s.evaluate) outputs(next, sums);
   }
 };
 
 template <int W, bool Adam>  // W: width of the block in units of kLanes
-float* run_block(const Sweep& s, const AdamConstants& constants, float* base, float* activations, Floats* sums) {
+float* run_block(const Sweep& s, const Constants& constants, float* base, float* activations, Floats* sums) {
   using B = Block<W * kLanes / Floats::lanes, Adam>;
   B{s, constants, base, activations}.run(sums);
-  return base + std::size_t(s.classes + 1 + s.capacity) * B::kStride;
+  return base + std::size_t(s.classes + 1 + s.capacity) * B::kSize * (Adam ? 3 : 1);
 }
 
 template <bool Adam>
 void sweep_model(const Sweep& s, Floats* sums) {
-  const AdamConstants constants(s);
+  const Constants constants(s);
   const int padded = (s.classes + kLanes - 1) / kLanes * kLanes;
   if (s.train)
     for (int c = 0; c < padded; c += Floats::lanes)
-      step<Adam>(s.output_bias + c, padded, load(s.errors + c), constants);
+      step<Adam>(s.output_bias + c, s.output_bias + padded + c, padded, Slope<Adam>(load(s.errors + c), constants), broadcast(1), broadcast(1),
+                 constants);
   float* base = s.weights;
   int unit = 0;
   for (; unit + kUnits <= s.units; unit += kUnits)

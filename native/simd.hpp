@@ -44,9 +44,9 @@ inline Floats relu(Floats a) { return {_mm512_maskz_max_ps(kAll, _mm512_setzero_
 inline Floats where_positive(Floats a, Floats b) {  // a > 0 ? b : 0
   return {_mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a.v, _mm512_setzero_ps(), _CMP_GT_OQ), b.v)};
 }
-// m / (√v + ε). Newton's iteration on the 14-bit estimates is within 2 ulp and keeps the divider free.
+// m / (√v + ε) for v > 0. Newton's iteration on the 14-bit estimates is within 2 ulp and keeps the divider free.
 inline Floats over_root(Floats m, Floats v, Floats epsilon) {
-  const __m512 x = _mm512_maskz_max_ps(kAll, v.v, _mm512_set1_ps(1e-36F));
+  const __m512 x = v.v;
   __m512 r = _mm512_maskz_rsqrt14_ps(kAll, x);
   const __m512 half = _mm512_mul_ps(x, _mm512_set1_ps(0.5F));
   r = _mm512_mul_ps(r, _mm512_fnmadd_ps(_mm512_mul_ps(half, r), r, _mm512_set1_ps(1.5F)));

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from heros.schema import Schema
 from heros.streams.bad_rows import BadRows
-from heros.streams.parameters import whole
+from heros.parameters import whole
 
 __all__ = ["Block", "DriftPoint", "Stream", "Taken", "again", "empty_block"]
 

@@ -10,8 +10,8 @@ from heros.errors import DataError, ParameterError
 from heros.schema import Schema
 from heros.streams.bad_rows import BadRows
 from heros.streams.base import Block, DriftPoint, Stream, again, empty_block
-from heros.streams.parameters import seed as seed_of
-from heros.streams.parameters import whole
+from heros.parameters import seed as seed_of
+from heros.parameters import whole
 
 __all__ = ["Drift"]
 

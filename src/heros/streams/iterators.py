@@ -13,7 +13,7 @@ from heros.schema import Feature, Schema
 from heros.streams.bad_rows import BadRow, BadRows
 from heros.streams.base import Block, Stream
 from heros.streams.columns import label_of, listed
-from heros.streams.parameters import one_of
+from heros.parameters import one_of
 
 __all__ = ["from_iter"]
 

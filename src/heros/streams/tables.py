@@ -15,7 +15,7 @@ from heros.schema import Schema
 from heros.streams.bad_rows import BadRow, BadRows
 from heros.streams.base import Block, Stream, empty_block
 from heros.streams.columns import Column, Faults, NominalColumn, NumericColumn, looks_numeric
-from heros.streams.parameters import one_of
+from heros.parameters import one_of
 
 __all__ = ["Chunk", "Options", "Source", "TableStream"]
 
