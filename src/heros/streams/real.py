@@ -18,8 +18,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from rich.progress import MofNCompleteColumn
 
 from heros.errors import DataError
+from heros.progress import progress
 from heros.schema import Feature, Schema
 from heros.streams.arrow import ParquetSource
 from heros.streams.base import Block, Stream
@@ -185,10 +187,12 @@ def _convert(real: RealStream, arff: Path, path: Path) -> None:
     """Write the ARFF file as Parquet, if it is the right one."""
     stream = read(arff, target=-1, format="arff", name=real.name)
     counts: Counter[str] = Counter()
-    with _parquet(stream.schema, path) as writer:
-        for X, y in stream.blocks(1 << 17):
+    with _parquet(stream.schema, path) as writer, progress(MofNCompleteColumn()) as bar:
+        task = bar.add_task(f"converting {real.name}", total=real.n_instances)
+        for X, y in stream.blocks(1 << 16):
             writer.write_table(_table((X, y), stream.schema))
             counts.update(np.asarray(stream.schema.classes)[y].tolist())
+            bar.advance(task, len(y))
     _check_shape(real, stream.schema, sum(counts.values()), "The download")
     if dict(counts) != real.class_counts:
         raise DataError(
