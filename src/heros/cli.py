@@ -80,10 +80,13 @@ def _list_streams(console: Console) -> None:
                 table.add_row(name, kind, *_cells(summarise(streams.load(name))))
             bar.advance(task)
     console.print(table)
-    console.print("features: all (nominal+numeric); most, least: the share of the largest and smallest class")
+    console.print(
+        "features: all (nominal+numeric); most, least: the share of the largest and smallest class",
+        highlight=False,
+    )
     if absent:
         console.print(
-            f"Not yet in {data_directory()} and downloaded when first loaded: {', '.join(absent)}.",
+            Text(f"Not yet in {data_directory()} and downloaded when first loaded: {', '.join(absent)}."),
             soft_wrap=True,
         )
 
@@ -114,14 +117,14 @@ def _show_stream(console: Console, name: str, head: int) -> None:
     table = Table(box=box.SIMPLE_HEAD)
     for j in shown:
         feature = schema.features[j]
-        table.add_column(feature.name, justify="left" if feature.nominal else "right", no_wrap=True)
+        table.add_column(Text(feature.name), justify="left" if feature.nominal else "right", no_wrap=True)
     if len(shown) < schema.n_features:
         table.add_column("…", no_wrap=True)
     table.add_column("class", style="bold", no_wrap=True)
     for row, label in zip(X, y, strict=True):
         cells = [_cell(row[j], schema.features[j].values) for j in shown]
-        more = ["…"] if len(shown) < schema.n_features else []
-        table.add_row(*cells, *more, schema.classes[label])
+        cells += ["…"] if len(shown) < schema.n_features else []
+        table.add_row(*map(Text, cells), Text(schema.classes[label]))
     console.print(table)
 
 

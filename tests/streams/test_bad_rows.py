@@ -210,7 +210,10 @@ def test_a_quote_that_is_never_closed_is_found(tmp_path, monkeypatch):
     stream = streams.read(path)
     with pytest.raises(DataError) as error:
         list(stream.blocks())
-    assert str(error.value) == f"{path}, line 3: a quoted value must end. Got no closing quote."
+    assert str(error.value) == (
+        f"{path}, line 3: a quoted value must end (or pass quote='' if quotes mean nothing). "
+        "Got no closing quote instead."
+    )
 
 
 def test_a_damaged_compressed_file_is_named(tmp_path):

@@ -15,7 +15,15 @@ from heros.parameters import one_of
 from heros.schema import Schema
 from heros.streams.bad_rows import BadRow, BadRows
 from heros.streams.base import Block, Stream, empty_block
-from heros.streams.columns import Column, Faults, NominalColumn, NumericColumn, Values, looks_numeric
+from heros.streams.columns import (
+    Column,
+    Faults,
+    NominalColumn,
+    NumericColumn,
+    Values,
+    label_of,
+    looks_numeric,
+)
 
 __all__ = ["Chunk", "Options", "Source", "TableStream"]
 
@@ -276,7 +284,7 @@ def _nominal(source: Source, index: int, values: Sequence[object] | None) -> Nom
     """A nominal column: its values as given, as declared, or those of the first chunk, sorted."""
     name = source.names[index]
     if values is not None:
-        return NominalColumn(name, [str(value) for value in values], closed=True)
+        return NominalColumn(name, [str(label_of(value)) for value in values], closed=True)
     declared = source.declared(index)
     if isinstance(declared, NominalColumn) and declared.values:
         return declared

@@ -87,7 +87,8 @@ class TextSource(Source):
             if end or not more:
                 break
             if len(data) > LONGEST:
-                raise DataError(f"{self.label}, line {line}: a quoted value must end. Got no closing quote.")
+                rule = "a quoted value must end (or pass quote='' if quotes mean nothing)"
+                raise DataError(f"{self.label}, line {line}: {rule}. Got no closing quote instead.")
         self._tail = data[end:]
         data = data[:end]
         self._at = (offset + end, line + data.count(b"\n"))
