@@ -10,8 +10,10 @@ from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeR
 __all__ = ["progress"]
 
 
-def progress(*measures: ProgressColumn) -> Progress:
+def progress(*measures: ProgressColumn, wanted: bool | None = None) -> Progress:
     """A progress bar that shows what is done, the measures given and the time left.
+
+    `wanted` overrules whether standard error is a terminal.
 
     Examples
     --------
@@ -25,7 +27,7 @@ def progress(*measures: ProgressColumn) -> Progress:
         BarColumn(),
         *measures,
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=Console(stderr=True, force_terminal=wanted),
         transient=True,
-        disable=not sys.stderr.isatty(),
+        disable=not (sys.stderr.isatty() if wanted is None else wanted),
     )
