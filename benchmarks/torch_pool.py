@@ -57,8 +57,8 @@ class TorchPool:
         inputs = torch.zeros(1, self.encoder.inputs)
         inputs[0, torch.from_numpy(index).long()] = torch.from_numpy(value)
         logits = [net(inputs) for net in self.nets]
-        votes = torch.cat([output.detach() for output in logits]).argmax(dim=1).numpy()
-        self.scores.update((votes == y).astype(np.float64))
+        hits = [int(output.argmax()) == y for output in logits]
+        self.scores.update(np.array(hits, dtype=np.float64))
         chosen = self.policy.choose(self.scores.values, self.costs, self.k, self.rng)
         target = torch.tensor([y])
         for i in np.flatnonzero(chosen):

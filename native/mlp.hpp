@@ -169,7 +169,7 @@ class MlpPool final : public Pool {
 
  private:
   enum class Task { train, evaluate, train_and_evaluate, look };
-  static constexpr std::int64_t kSample = 64;
+  static constexpr std::int64_t kSample = 256;
 
   // The active inputs of the instance trained on and of the one evaluated, merged.
   struct Plan {
@@ -239,7 +239,9 @@ class MlpPool final : public Pool {
     const int slot = encoder_.slot(input);
     if (!encoder_.is_category(input)) return dense_at(i, classes_ + 1 + slot, unit, part);
     const std::size_t run = offset_[i] + dense_size(i) + slot * sparse_stride(i);
-    return weights_[run + std::size_t(block_start(unit)) * parts(i) + part * block_width(i, unit) + unit % kUnits];
+    if (part == 0) return weights_[run + unit];
+    const std::size_t moments = run + padded(hidden_[i]) + 2 * std::size_t(block_start(unit));
+    return weights_[moments + (part - 1) * block_width(i, unit) + unit % kUnits];
   }
   static int block_start(int unit) { return unit / kUnits * kUnits; }
   int block_width(int i, int unit) const { return std::min(kUnits, padded(hidden_[i]) - block_start(unit)); }

@@ -8,8 +8,9 @@
 // m then v. So the backward pass for an instance and the forward pass for the next run through a block
 // once, while it is in the first-level cache, and a model that is only evaluated does not touch moments.
 //
-// Sparse rows are one-hot categories: few of many are active. Each is one run of memory over all units, in
-// every 64 units w, m and v side by side: long enough for the hardware to fetch ahead from the outer cache.
+// Sparse rows are one-hot categories: few of many are active. Each is one run of memory over all units: the
+// weights, then for every 64 units m and v. Runs are long enough for the hardware to fetch ahead from the
+// outer cache.
 #pragma once
 
 #include <cstddef>

@@ -91,8 +91,8 @@ struct Block {
   Row bias() const { return dense(s.classes); }
   Row input(const SweepRow& row) const {
     if (!row.sparse) return dense(s.classes + 1 + row.slot);
-    float* run = s.sparse + row.slot * s.sparse_stride + unit * kParts;
-    return {run, run + kSize};
+    float* run = s.sparse + row.slot * s.sparse_stride;
+    return {run + unit, run + s.units + 2 * unit};
   }
 
   // Trains the output rows; gives the slope at the hidden units.
