@@ -3,4 +3,5 @@
 
 NB_MODULE(_core, m) {
   m.doc() = "The compiled core of HEROS. Private: use the classes of the heros package.";
+  heros::bind_hoeffding(m);
 }

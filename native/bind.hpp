@@ -6,4 +6,6 @@ namespace heros {
 
 namespace nb = nanobind;
 
+void bind_hoeffding(nb::module_& m);
+
 }  // namespace heros
