@@ -138,8 +138,8 @@ class HoeffdingPool final : public Pool {
   void answer(int i) {
     Look& look = looks_[i];
     look.by_bayes = trees_[i].answers_by_bayes(look.place);
-    if (look.by_bayes) trees_[i].bayes_votes(layout_, look.place, instance_, votes(i));
-    look.vote = highest(look.by_bayes ? votes(i) : trees_[i].counts_at(layout_, look.place), layout_.classes);
+    look.vote = look.by_bayes ? trees_[i].bayes_votes(layout_, look.place, instance_, votes(i))
+                              : highest(trees_[i].counts_at(layout_, look.place), layout_.classes);
     look.fresh = true;
   }
 

@@ -3,9 +3,11 @@
 // MOA multiplies the factors in feature order in double precision, so a vote can underflow to 0 (and with
 // many features all of them do, and class 0 wins). Sums of logarithms are faster and would not, but a
 // leaf's choice between naive Bayes and majority depends on those zeros: we keep them. A sum tells in all
-// but a narrow band of cases whether the product is 0; in that band the product is worked out.
+// but a narrow band of cases whether the product is 0; in that band, and where two classes are so close
+// that rounding decides, the products are worked out.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -53,33 +55,55 @@ inline double product_vote(const TreeLayout& layout, const Slab& blocks, const s
   return std::isnan(vote) ? 0 : vote;
 }
 
-// The logarithms of all votes, up to a constant; kNoVote for a vote of 0. `block`: per class, its block or
-// -1; `base` and `headroom`: what log_base gave for the class (base with the log of its count).
-inline void log_votes(const TreeLayout& layout, const Slab& blocks, const std::int32_t* block, const double* counts,
-                      const double* base, const double* headroom, const TreeInstance& instance, double* votes) {
-  constexpr double kSurelyZero = -746, kNearZero = -650, kNearInfinity = 700;
+// What a leaf knows of its classes: per class its block (-1: none), its count, and what log_base gave for it
+// (base with the logarithm of the count).
+struct BayesLeaf {
+  const TreeLayout& layout;
+  const Slab& blocks;
+  const std::int32_t* block;
+  const double *counts, *base, *headroom;
+};
+
+inline void product_votes(const BayesLeaf& leaf, const TreeInstance& instance, double* votes) {
+  const int classes = leaf.layout.classes;
   double total = 0;
-  for (int c = 0; c < layout.classes; ++c) total += counts[c];
-  bool any_product = false;
-  for (int c = 0; c < layout.classes && !any_product; ++c) {
-    if (block[c] < 0) {
-      votes[c] = kNoVote;
-      continue;
-    }
-    if (instance.missing || !(headroom[c] < kNearInfinity)) {
-      any_product = true;
-      break;
-    }
-    const ConstClassBlock own(layout, blocks.reals(block[c]), blocks.ints(block[c]));
-    votes[c] = base[c] - distance(instance.numbers.data(), own.mean, own.precision, layout.numbers()) +
-               log_counts(own.count, instance.slots.data(), layout.codes());
-    if (votes[c] < kSurelyZero) votes[c] = kNoVote;
-    else if (votes[c] - headroom[c] < kNearZero) any_product = true;
+  for (int c = 0; c < classes; ++c) total += leaf.counts[c];
+  for (int c = 0; c < classes; ++c) {
+    const double prior = leaf.counts[c] / total;
+    votes[c] = leaf.block[c] < 0 ? 0 : product_vote(leaf.layout, leaf.blocks, leaf.block, c, prior, instance);
   }
-  if (!any_product) return;
-  for (int c = 0; c < layout.classes; ++c)
-    votes[c] = block[c] < 0 ? kNoVote
-                            : std::log(product_vote(layout, blocks, block, c, counts[c] / total, instance));
+}
+
+// The votes as sums of logarithms, up to a constant; false if only products can tell.
+inline bool sum_votes(const BayesLeaf& leaf, const TreeInstance& instance, double* votes) {
+  constexpr double kSurelyZero = -746, kNearZero = -650, kNearInfinity = 700, kTie = 1e-9;
+  const TreeLayout& layout = leaf.layout;
+  double best = kNoVote, second = kNoVote;
+  for (int c = 0; c < layout.classes; ++c) {
+    votes[c] = kNoVote;
+    if (leaf.block[c] < 0) continue;
+    if (!(leaf.headroom[c] < kNearInfinity)) return false;
+    const ConstClassBlock own(layout, leaf.blocks.reals(leaf.block[c]), leaf.blocks.ints(leaf.block[c]));
+    const double vote = leaf.base[c] - distance(instance.numbers.data(), own.mean, own.precision, layout.numbers()) +
+                        log_counts(own.count, instance.slots.data(), layout.codes());
+    if (vote < kSurelyZero) continue;
+    if (vote - leaf.headroom[c] < kNearZero) return false;
+    votes[c] = vote;
+    second = std::max(second, std::min(vote, best));
+    best = std::max(best, vote);
+  }
+  return best == kNoVote || best - second > kTie;
+}
+
+// The logarithms of all votes, up to a constant; kNoVote for a vote of 0. Returns the class that has most
+// (ties: the lowest).
+inline int log_votes(const BayesLeaf& leaf, const TreeInstance& instance, double* votes) {
+  const int classes = leaf.layout.classes;
+  if (!instance.missing && sum_votes(leaf, instance, votes)) return highest(votes, classes);
+  product_votes(leaf, instance, votes);
+  const int best = highest(votes, classes);
+  for (int c = 0; c < classes; ++c) votes[c] = std::log(votes[c]);
+  return best;
 }
 
 }  // namespace heros

@@ -63,11 +63,11 @@ class HoeffdingTree : public TreeMemory {
     return settings_.prediction == LeafPrediction::naive_bayes || !(record[kMajorityHits] > record[kBayesHits]);
   }
 
-  // The logarithm of every class's naive-Bayes vote at a leaf that observes.
-  void bayes_votes(const TreeLayout& layout, const Place& place, const TreeInstance& instance, double* votes) const {
+  // The logarithm of every class's naive-Bayes vote at a leaf that observes; returns the class with most.
+  int bayes_votes(const TreeLayout& layout, const Place& place, const TreeInstance& instance, double* votes) const {
     const double* base = leaves_.reals(nodes_[place.node].link) + kBases;
-    log_votes(layout, blocks_, blocks_of(place.node), counts(layout, place.node), base, base + layout.classes,
-              instance, votes);
+    const double* seen = counts(layout, place.node);
+    return log_votes({layout, blocks_, blocks_of(place.node), seen, base, base + layout.classes}, instance, votes);
   }
 
   // Learns from an instance of class y that was found at `place`. `bayes`: the class naive Bayes gave it
@@ -121,8 +121,7 @@ class HoeffdingTree : public TreeMemory {
   int bayes_vote(const TreeLayout& layout, const TreeInstance& instance, const Place& place, double* votes) const {
     if (settings_.prediction != LeafPrediction::adaptive) return 0;  // nobody asks
     if (!nodes_[place.node].observes()) return highest(counts(layout, place.node), layout.classes);
-    bayes_votes(layout, place, instance, votes);
-    return highest(votes, layout.classes);
+    return bayes_votes(layout, place, instance, votes);
   }
 
   void record_hits(const TreeLayout& layout, int node, int y, bool bayes_hit) {
