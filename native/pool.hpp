@@ -40,9 +40,6 @@ class Pool {
 
   // Model i's probabilities for any x. Nothing that is learnt changes.
   virtual void predict(int i, const double* x, double* out) = 0;
-
-  // How many models have ever given a prediction that was not finite.
-  virtual int diverged() const { return 0; }
 };
 
 }  // namespace heros

@@ -1,0 +1,46 @@
+// Memory for vectors of floats: aligned to cache lines, and large arrays backed by large pages where the
+// system has them (a pool is walked through from end to end at every step).
+#pragma once
+
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace heros {
+
+template <class T>
+struct AlignedAllocator {
+  using value_type = T;
+  static constexpr std::size_t kLine = 64;
+  static constexpr std::size_t kLargePage = std::size_t{2} << 20;
+
+  AlignedAllocator() = default;
+  template <class U>
+  AlignedAllocator(const AlignedAllocator<U>&) {}
+
+  T* allocate(std::size_t n) {
+    if (n > (std::size_t(-1) - kLargePage) / sizeof(T)) throw std::bad_alloc();
+    const std::size_t bytes = n * sizeof(T);
+    const std::size_t alignment = bytes >= kLargePage ? kLargePage : kLine;
+    void* p = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    if (p == nullptr) throw std::bad_alloc();
+#if defined(__linux__)
+    if (alignment == kLargePage) madvise(p, bytes, MADV_HUGEPAGE);
+#endif
+    return static_cast<T*>(p);
+  }
+  void deallocate(T* p, std::size_t) { std::free(p); }
+
+  template <class U>
+  bool operator==(const AlignedAllocator<U>&) const {
+    return true;
+  }
+};
+
+using AlignedFloats = std::vector<float, AlignedAllocator<float>>;
+
+}  // namespace heros

@@ -1,0 +1,120 @@
+#include <cstring>
+
+#include "bind.hpp"
+#include "bind_arrays.hpp"
+#include "check.hpp"
+#include "prequential.hpp"
+
+namespace heros {
+
+namespace {
+
+Answer answer_named(const std::string& name) {
+  if (name == "best") return Answer::best;
+  if (name == "average") return Answer::average;
+  if (name == "weighted") return Answer::weighted;
+  throw nb::value_error("no such answer");
+}
+
+struct BlockArrays {
+  Out2<double> probabilities;
+  Out1<std::int32_t> answered;
+  Out2<std::uint8_t> chosen;
+  Out1<double> spent, reward;
+};
+
+BlockRecord checked(const Ensemble& e, const In2<double>& X, const In1<std::int64_t>& y, const BlockArrays& a) {
+  const std::size_t n = X.shape(0), classes = e.classes(), models = e.models();
+  expect(X.shape(1) == static_cast<std::size_t>(e.features()) && y.size() == n, "a block of another shape");
+  for (std::size_t t = 0; t < n; ++t)
+    expect(y.data()[t] >= 0 && y.data()[t] < e.classes(), "a label outside the classes");
+  expect(a.probabilities.shape(0) == n && a.probabilities.shape(1) == classes && a.answered.size() == n &&
+             a.chosen.shape(0) == n && a.chosen.shape(1) == models && a.spent.size() == n && a.reward.size() == n,
+         "records of another shape");
+  return {a.probabilities.data(), a.answered.data(), a.chosen.data(), a.spent.data(), a.reward.data()};
+}
+
+void run_compiled(Ensemble& e, const In2<double>& X, const In1<std::int64_t>& y, const Policy& policy, int k,
+                  const nb::capsule& bits, const BlockArrays& arrays) {
+  const BlockRecord record = checked(e, X, y, arrays);
+  expect(k >= 1 && k <= e.models(), "k must be in [1, M]");
+  Random random = random_from(bits);
+  Chooser chooser;
+  chooser.set_costs(e.costs().data(), e.models());
+  const nb::gil_scoped_release release;
+  e.run(X.data(), y.data(), static_cast<std::int64_t>(X.shape(0)),
+        [&](const double* scores, std::uint8_t* chosen) { chooser.choose(policy, scores, k, random, chosen); },
+        record);
+}
+
+void run_callback(Ensemble& e, const In2<double>& X, const In1<std::int64_t>& y, const nb::callable& choose,
+                  const BlockArrays& arrays) {
+  const BlockRecord record = checked(e, X, y, arrays);
+  e.run(X.data(), y.data(), static_cast<std::int64_t>(X.shape(0)),
+        [&](const double* scores, std::uint8_t* chosen) {
+          const auto mask = nb::cast<In1<bool>>(choose(to_array(scores, e.models())));
+          expect(mask.size() == static_cast<std::size_t>(e.models()), "a mask with one entry per model");
+          std::memcpy(chosen, mask.data(), mask.size());
+        },
+        record);
+}
+
+}  // namespace
+
+void bind_prequential(nb::module_& m) {
+  nb::class_<Ensemble>(m, "Ensemble")
+      .def("__init__",
+           [](Ensemble* self, std::shared_ptr<Pool> pool, const Scores& scores, const In1<double>& costs,
+              const std::string& answer, std::int64_t warmup) {
+             const auto models = static_cast<std::size_t>(pool->models());
+             expect(costs.size() == models && scores.values().size() == models, "one cost and score per model");
+             new (self) Ensemble(std::move(pool), scores, to_vector(costs), answer_named(answer), warmup);
+           },
+           nb::arg("pool"), nb::arg("scores"), nb::arg("costs"), nb::arg("answer"), nb::arg("warmup"))
+      .def("run",
+           [](Ensemble& self, const In2<double>& X, const In1<std::int64_t>& y, const Policy& policy, int k,
+              const nb::capsule& bits, Out2<double> probabilities, Out1<std::int32_t> answered,
+              Out2<std::uint8_t> chosen, Out1<double> spent, Out1<double> reward) {
+             run_compiled(self, X, y, policy, k, bits, {probabilities, answered, chosen, spent, reward});
+           })
+      .def("run_with",
+           [](Ensemble& self, const In2<double>& X, const In1<std::int64_t>& y, const nb::callable& choose,
+              Out2<double> probabilities, Out1<std::int32_t> answered, Out2<std::uint8_t> chosen, Out1<double> spent,
+              Out1<double> reward) {
+             run_callback(self, X, y, choose, {probabilities, answered, chosen, spent, reward});
+           })
+      .def("predict",
+           [](Ensemble& self, const In2<double>& X, Out2<double> out) {
+             expect(X.shape(1) == static_cast<std::size_t>(self.features()) && out.shape(0) == X.shape(0) &&
+                        out.shape(1) == static_cast<std::size_t>(self.classes()),
+                    "instances of another shape");
+             const nb::gil_scoped_release release;
+             for (std::size_t t = 0; t < X.shape(0); ++t)
+               self.predict(X.data() + t * X.shape(1), out.data() + t * out.shape(1));
+           })
+      .def("set_costs",
+           [](Ensemble& self, const In1<double>& costs) {
+             expect(costs.size() == static_cast<std::size_t>(self.models()), "one cost per model");
+             self.set_costs(to_vector(costs));
+           })
+      .def_prop_ro("instances", &Ensemble::instances)
+      .def_prop_ro("costs", [](const Ensemble& self) { return to_array(self.costs()); })
+      .def_prop_ro("scores", [](const Ensemble& self) { return to_array(self.scores()); })
+      .def_prop_ro("trained", [](const Ensemble& self) { return to_array(self.trained()); })
+      .def_prop_ro("invested", [](const Ensemble& self) { return to_array(self.invested()); })
+      .def_prop_ro("diverged", [](const Ensemble& self) { return to_array(self.diverged()); })
+      .def_prop_ro("cpu_seconds", [](const Ensemble& self) { return to_array(self.cpu_seconds()); })
+      .def("state", &export_state<Ensemble>)
+      .def("restore", &import_state<Ensemble>, nb::arg("state"));
+
+  m.def("first_fault",
+        [](const In2<double>& X, const In1<std::int32_t>& values, const In1<std::uint8_t>& missing) {
+          expect(X.shape(1) == values.size() && values.size() == missing.size(), "a block of another shape");
+          const FirstFault f =
+              first_fault(X.data(), static_cast<std::int64_t>(X.shape(0)), to_vector(values), to_vector(missing));
+          return std::make_tuple(static_cast<int>(f.fault), f.row, f.column);
+        },
+        nb::arg("X"), nb::arg("values"), nb::arg("missing"));
+}
+
+}  // namespace heros

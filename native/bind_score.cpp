@@ -1,0 +1,37 @@
+#include "bind.hpp"
+#include "bind_arrays.hpp"
+#include "score.hpp"
+
+namespace heros {
+
+namespace {
+
+Scores make_scores(const std::string& kind, int models, double parameter, bool restart) {
+  if (kind == "adwin") return {ScoreKind::adwin, models, parameter, restart};
+  if (kind == "cumulative") return {ScoreKind::cumulative, models, parameter, restart};
+  if (kind == "window") return {ScoreKind::window, models, parameter, restart};
+  if (kind == "fading") return {ScoreKind::fading, models, parameter, restart};
+  throw nb::value_error("no such score");
+}
+
+}  // namespace
+
+void bind_score(nb::module_& m) {
+  nb::class_<Scores>(m, "Scores")
+      .def("__init__",
+           [](Scores* self, const std::string& kind, int models, double parameter, bool restart) {
+             new (self) Scores(make_scores(kind, models, parameter, restart));
+           },
+           nb::arg("kind"), nb::arg("models"), nb::arg("parameter"), nb::arg("restart") = false)
+      .def("update",
+           [](Scores& self, const In1<double>& outcomes) {
+             expect(outcomes.size() == static_cast<std::size_t>(self.models()), "one outcome per model");
+             self.update(outcomes.data());
+           },
+           nb::arg("outcomes"))
+      .def_prop_ro("values", [](const Scores& self) { return to_array(self.values()); })
+      .def("state", &export_state<Scores>)
+      .def("restore", &import_state<Scores>, nb::arg("state"));
+}
+
+}  // namespace heros

@@ -1,0 +1,64 @@
+// The synthetic streams: a block at a time, the GIL released.
+#include <stdexcept>
+
+#include "bind.hpp"
+#include "bind_state.hpp"
+#include "streams/agrawal.hpp"
+#include "streams/drift.hpp"
+#include "streams/led.hpp"
+#include "streams/rbf.hpp"
+
+namespace heros {
+
+namespace {
+
+using Rows = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Labels = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Flags = nb::ndarray<bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class Generator>
+void fill(Generator& generator, Rows X, Labels y) {
+  if (X.shape(1) != static_cast<std::size_t>(generator.features()) || y.shape(0) != X.shape(0))
+    throw std::invalid_argument("The arrays to fill do not fit the stream.");
+  const std::size_t n = X.shape(0);
+  const std::size_t width = X.shape(1);
+  double* rows = X.data();
+  std::int64_t* labels = y.data();
+  nb::gil_scoped_release release;
+  for (std::size_t i = 0; i < n; ++i) labels[i] = generator.draw(rows + i * width);
+}
+
+void flip(Drift& drift, Flags after) {
+  const std::size_t n = after.shape(0);
+  bool* flags = after.data();
+  nb::gil_scoped_release release;
+  for (std::size_t i = 0; i < n; ++i) flags[i] = drift.draw();
+}
+
+// Pickling and copying stand on the state.
+template <class Object>
+nb::class_<Object> bind_stateful(nb::module_& m, const char* name) {
+  return nb::class_<Object>(m, name)
+      .def("__getstate__", [](Object& object) { return export_state(object); })
+      .def("__setstate__", [](Object& object, nb::dict state) {
+        new (&object) Object();
+        import_state(object, std::move(state));
+      });
+}
+
+}  // namespace
+
+void bind_streams(nb::module_& m) {
+  bind_stateful<Agrawal>(m, "Agrawal")
+      .def(nb::init<int, std::int64_t, double, bool>())
+      .def("fill", &fill<Agrawal>);
+  bind_stateful<RandomRBF>(m, "RandomRBF")
+      .def(nb::init<int, int, int, std::int64_t, std::int64_t, int, double>())
+      .def("fill", &fill<RandomRBF>);
+  bind_stateful<LED>(m, "LED").def(nb::init<int, std::int64_t, int>()).def("fill", &fill<LED>);
+  bind_stateful<Drift>(m, "Drift")
+      .def(nb::init<std::int64_t, std::int64_t, std::int64_t>())
+      .def("fill", &flip);
+}
+
+}  // namespace heros

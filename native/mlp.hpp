@@ -1,0 +1,414 @@
+// A pool of multilayer perceptrons (one hidden layer, ReLU, softmax cross-entropy, one instance at a time)
+// with different widths, optimisers and learning rates. Equal to PyTorch up to float rounding.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "adam.hpp"
+#include "aligned.hpp"
+#include "encode.hpp"
+#include "isa.hpp"
+#include "pool.hpp"
+#include "random.hpp"
+#include "state.hpp"
+
+namespace heros {
+
+class MlpPool final : public Pool {
+ public:
+  MlpPool(std::vector<std::int32_t> hidden, std::vector<std::uint8_t> adam, std::vector<double> rate, bool scale,
+          const std::string& isa)
+      : hidden_(std::move(hidden)), adam_(std::move(adam)), rate_(std::move(rate)), encoder_(scale),
+        sweep_(find_isa(isa).sweep), steps_(hidden_.size()), fresh_(hidden_.size()) {}
+
+  int models() const override { return static_cast<int>(hidden_.size()); }
+  int features() const override { return encoder_.features(); }
+  int classes() const override { return classes_; }
+  int inputs() const { return encoder_.inputs(); }
+  int hidden(int i) const { return hidden_[i]; }
+  const std::vector<std::int64_t>& steps() const { return steps_; }
+
+  // Fits the pool to a schema that extends the one it knows (at first: nothing). New weights are drawn as
+  // PyTorch does for a new layer: uniform in ±1/√fan_in.
+  void grow(const std::vector<std::int32_t>& values, int classes, Random random) {
+    const int old_inputs = inputs(), old_classes = classes_;
+    encoder_.grow(values);
+    if (inputs() > capacity_ || classes > classes_) {
+      const int room = inputs() > capacity_ && capacity_ > 0 ? capacity_ + capacity_ / 2 : 0;
+      repack(std::max({inputs(), capacity_, room}), classes);
+    }
+    for (int i = 0; i < models(); ++i) initialise(i, old_inputs, old_classes, random);
+    forget_evaluation();
+  }
+
+  void evaluate(const double* x, PhaseClock& clock) override {
+    look_at(x);
+    clock.lap(Phase::encode);
+    const FlushDenormals guard;
+    plan_.assign_next(seen_);
+    for (int i = 0; i < models(); ++i) {
+      if (!fresh_[i] || lags_behind(i)) sweep_model(i, Task::evaluate, 0);
+    }
+    std::fill(fresh_.begin(), fresh_.end(), std::uint8_t{1});
+    clock.lap(Phase::evaluate);
+  }
+
+  int vote(int i) const override {
+    const float* z = logits(i);
+    int best = 0;
+    bool finite = std::isfinite(z[0]);
+    for (int c = 1; c < classes_; ++c) {
+      finite = finite && std::isfinite(z[c]);
+      if (z[c] > z[best]) best = c;
+    }
+    return finite ? best : -1;
+  }
+
+  void probabilities(int i, double* out) const override {
+    const float* z = logits(i);
+    const double top = *std::max_element(z, z + classes_);
+    double total = 0;
+    for (int c = 0; c < classes_; ++c) total += out[c] = std::exp(double(z[c]) - top);
+    const bool finite = std::isfinite(total) && std::all_of(z, z + classes_, [](float a) { return std::isfinite(a); });
+    for (int c = 0; c < classes_; ++c) out[c] = finite ? out[c] / total : 1.0 / classes_;
+  }
+
+  void train(const double* x, int y, const std::uint8_t* chosen, PhaseClock& clock) override {
+    const FlushDenormals guard;
+    plan_.assign_now(seen_);
+    for (int i = 0; i < models(); ++i)
+      if (chosen[i]) sweep_model(i, Task::train, y);
+    encoder_.learn(x);
+    forget_evaluation();
+    clock.lap(Phase::train);
+  }
+
+  // In one pass over the memory of the chosen models. How much of that pass is evaluation cannot be seen
+  // from outside, so one step in kSample is made in two passes and timed; the result is the same.
+  void train_and_evaluate(const double* x, int y, const std::uint8_t* chosen, const double* next,
+                          PhaseClock& clock) override {
+    if (++fused_steps_ % kSample == 1) return sample_step(x, y, chosen, next, clock);
+    encoder_.learn(x);
+    std::swap(look_, seen_);
+    encoder_.encode(next, seen_);
+    remember(next);
+    plan_.assign(look_, seen_);
+    clock.lap(Phase::encode);
+    const FlushDenormals guard;
+    for (int i = 0; i < models(); ++i)
+      if (chosen[i]) sweep_model(i, Task::train_and_evaluate, y);
+    clock.lap_split(Phase::evaluate, evaluate_share(), Phase::train);
+    std::fill(fresh_.begin(), fresh_.end(), std::uint8_t{1});
+    plan_.assign_next(seen_);
+    for (int i = 0; i < models(); ++i)
+      if (!chosen[i]) sweep_model(i, Task::evaluate, 0);
+    clock.lap(Phase::evaluate);
+  }
+
+  void predict(int i, const double* x, double* out) override {
+    look_at(x);
+    if (!fresh_[i]) {
+      const FlushDenormals guard;
+      plan_.assign_next(seen_);
+      sweep_model(i, Task::look, 0);
+      fresh_[i] = 1;
+    }
+    probabilities(i, out);
+  }
+
+  // The weights of model i as PyTorch lays them out: w1 (hidden, inputs), b1 (hidden), w2 (classes, hidden),
+  // b2 (classes), as if every row had been caught up. Writing sets them and forgets the moments.
+  void read_weights(int i, float* w1, float* b1, float* w2, float* b2) const {
+    MlpPool copy = *this;
+    copy.catch_up_all(i);
+    copy.each_weight(i, w1, b1, w2, b2, [](float& ours, float& theirs) { theirs = ours; });
+  }
+  void write_weights(int i, float* w1, float* b1, float* w2, float* b2) {
+    zero(i);
+    each_weight(i, w1, b1, w2, b2, [](float& ours, float& theirs) { ours = theirs; });
+    forget_evaluation();
+  }
+
+  template <class Archive>
+  void fields(Archive& a) {
+    a("classes", classes_), a("capacity", capacity_), a("steps", steps_);
+    a("weights", weights_), a("output_bias", output_bias_), a("touched", touched_);
+    encoder_.fields(a);
+  }
+  void check() {
+    encoder_.check();
+    require(classes_ >= 0 && capacity_ >= inputs(), "room for every input");
+    require(steps_.size() == hidden_.size(), "steps of every model");
+    const AlignedFloats weights = std::move(weights_), bias = std::move(output_bias_);
+    const std::vector<std::int64_t> touched = std::move(touched_);
+    lay_out();
+    require(weights.size() == weights_.size() && bias.size() == output_bias_.size() &&
+                touched.size() == touched_.size(),
+            "weights for every model");
+    for (int i = 0; i < models(); ++i)
+      for (int r = 0; r < capacity_; ++r) {
+        const std::int64_t t = touched[std::size_t(i) * capacity_ + r];
+        require(t >= 0 && t <= steps_[i], "rows touched at a step that was made");
+      }
+    weights_ = weights, output_bias_ = bias, touched_ = touched;
+    forget_evaluation();
+  }
+
+ private:
+  enum class Task { train, evaluate, train_and_evaluate, look };
+  static constexpr std::int64_t kSample = 64;
+
+  // The active inputs of the instance trained on and of the one evaluated, merged.
+  struct Plan {
+    std::vector<SweepRow> rows;
+
+    void assign_now(const Inputs& now) { assign(now, {}); }
+    void assign_next(const Inputs& next) { assign({}, next); }
+    void assign(const Inputs& now, const Inputs& next) {
+      constexpr std::int32_t kEnd = std::numeric_limits<std::int32_t>::max();
+      rows.clear();
+      for (int a = 0, b = 0; a < now.size() || b < next.size();) {
+        const std::int32_t i = a < now.size() ? now.index[a] : kEnd, j = b < next.size() ? next.index[b] : kEnd;
+        SweepRow row{std::min(i, j)};
+        row.in_now = i <= j, row.in_next = j <= i;
+        if (row.in_now) row.now = now.value[a++];
+        if (row.in_next) row.next = next.value[b++];
+        rows.push_back(row);
+      }
+    }
+  };
+
+  static int padded(int n) { return (n + kLanes - 1) / kLanes * kLanes; }
+  int parts(int i) const { return adam_[i] ? 3 : 1; }  // w, or w, m and v
+  std::size_t model_size(int i) const {
+    return std::size_t(padded(hidden_[i])) * parts(i) * (classes_ + 1 + capacity_);
+  }
+  float* logits(int i) { return &logits_[std::size_t(i) * padded(classes_)]; }
+  const float* logits(int i) const { return &logits_[std::size_t(i) * padded(classes_)]; }
+  std::int64_t* touched(int i) { return &touched_[std::size_t(i) * capacity_]; }
+
+  // Offsets and zeroed memory for the present classes and capacity.
+  void lay_out() {
+    offset_.assign(1, 0);
+    unit_offset_.assign(1, 0);
+    for (int i = 0; i < models(); ++i) {
+      offset_.push_back(offset_.back() + model_size(i));
+      unit_offset_.push_back(unit_offset_.back() + padded(hidden_[i]));
+    }
+    weights_.assign(offset_.back(), 0);
+    activations_.assign(unit_offset_.back(), 0);
+    output_bias_.assign(std::size_t(models()) * 3 * padded(classes_), 0);
+    logits_.assign(std::size_t(models()) * padded(classes_), 0);
+    errors_.assign(padded(classes_), 0);
+    touched_.assign(std::size_t(models()) * capacity_, 0);
+  }
+
+  // The float at row `row`, hidden unit `unit`, part 0 (w), 1 (m) or 2 (v) of model i.
+  // Rows: the classes, the bias, the inputs.
+  float& at(int i, int row, int unit, int part = 0) {
+    const int units = padded(hidden_[i]), rows = classes_ + 1 + capacity_;
+    const int block = unit / kUnits, width = std::min(kUnits, units - block * kUnits);
+    const std::size_t base = offset_[i] + std::size_t(block) * kUnits * parts(i) * rows;
+    return weights_[base + (std::size_t(row) * parts(i) + part) * width + unit % kUnits];
+  }
+  float& bias_at(int i, int c, int part = 0) {
+    return output_bias_[(std::size_t(i) * 3 + part) * padded(classes_) + c];
+  }
+
+  // Moves every weight and moment into memory laid out for more inputs or classes.
+  void repack(int capacity, int classes) {
+    MlpPool old = *this;
+    capacity_ = capacity, classes_ = classes;
+    lay_out();
+    for (int i = 0; i < models(); ++i) {
+      std::copy_n(old.touched(i), old.capacity_, touched(i));
+      for (int part = 0; part < parts(i); ++part) {
+        for (int c = 0; c < old.classes_; ++c) bias_at(i, c, part) = old.bias_at(i, c, part);
+        for (int u = 0; u < hidden_[i]; ++u) {
+          for (int c = 0; c < old.classes_; ++c) at(i, c, u, part) = old.at(i, c, u, part);
+          for (int r = 0; r <= old.capacity_ && old.classes_ > 0; ++r)
+            at(i, classes_ + r, u, part) = old.at(i, old.classes_ + r, u, part);
+        }
+      }
+    }
+  }
+
+  void initialise(int i, int old_inputs, int old_classes, Random& random) {
+    const double hidden_bound = 1 / std::sqrt(std::max(inputs(), 1)), output_bound = 1 / std::sqrt(hidden_[i]);
+    const auto draw = [&](double bound) { return static_cast<float>(bound * (2 * random.uniform() - 1)); };
+    for (int input = old_inputs; input < inputs(); ++input) {
+      touched(i)[input] = steps_[i];
+      for (int u = 0; u < hidden_[i]; ++u) at(i, classes_ + 1 + input, u) = draw(hidden_bound);
+    }
+    for (int u = 0; u < hidden_[i] && old_classes == 0; ++u) at(i, classes_, u) = draw(hidden_bound);
+    for (int c = old_classes; c < classes_; ++c) {
+      for (int u = 0; u < hidden_[i]; ++u) at(i, c, u) = draw(output_bound);
+      bias_at(i, c) = draw(output_bound);
+    }
+  }
+
+  // Encodes x unless it is what was looked at last (a prediction followed by learning from it).
+  void look_at(const double* x) {
+    if (seen_x_.size() == std::size_t(features()) && any_fresh_ &&
+        std::memcmp(seen_x_.data(), x, seen_x_.size() * sizeof(double)) == 0)
+      return;
+    encoder_.encode(x, seen_);
+    std::fill(fresh_.begin(), fresh_.end(), std::uint8_t{0});
+    remember(x);
+  }
+  void remember(const double* x) {
+    seen_x_.assign(x, x + features());
+    any_fresh_ = true;
+  }
+  void forget_evaluation() {
+    any_fresh_ = false;
+    std::fill(fresh_.begin(), fresh_.end(), std::uint8_t{0});
+  }
+
+  void sample_step(const double* x, int y, const std::uint8_t* chosen, const double* next, PhaseClock& clock) {
+    const auto trained_before = clock.ticks(Phase::train), evaluated_before = clock.ticks(Phase::evaluate);
+    train(x, y, chosen, clock);
+    look_at(next);
+    clock.lap(Phase::encode);
+    const FlushDenormals guard;
+    plan_.assign_next(seen_);
+    for (int i = 0; i < models(); ++i)
+      if (chosen[i]) sweep_model(i, Task::evaluate, 0);
+    clock.lap(Phase::evaluate);
+    sampled_train_ += static_cast<double>(clock.ticks(Phase::train) - trained_before);
+    sampled_evaluate_ += static_cast<double>(clock.ticks(Phase::evaluate) - evaluated_before);
+    for (int i = 0; i < models(); ++i)
+      if (!chosen[i]) sweep_model(i, Task::evaluate, 0);
+    std::fill(fresh_.begin(), fresh_.end(), std::uint8_t{1});
+    clock.lap(Phase::evaluate);
+  }
+  double evaluate_share() const {
+    const double sum = sampled_evaluate_ + sampled_train_;
+    return sum > 0 ? sampled_evaluate_ / sum : 0;
+  }
+
+  void sweep_model(int i, Task task, int y) {
+    Sweep s{};
+    s.train = task == Task::train || task == Task::train_and_evaluate;
+    s.evaluate = task != Task::train;
+    s.keep = task != Task::look;
+    s.adam = adam_[i] != 0;
+    s.weights = &weights_[offset_[i]];
+    s.activations = &activations_[unit_offset_[i]];
+    s.output_bias = &output_bias_[std::size_t(i) * 3 * padded(classes_)];
+    s.logits = logits(i);
+    s.errors = errors_.data();
+    s.rows = plan_.rows.data();
+    s.n_rows = static_cast<int>(plan_.rows.size());
+    s.units = padded(hidden_[i]);
+    s.classes = classes_;
+    s.capacity = capacity_;
+    s.rate = static_cast<float>(rate_[i]);
+    if (s.train) {
+      softmax_errors(i, y);
+      ++steps_[i];
+    }
+    if (s.adam) prepare_adam(i, s);
+    sweep_(s);
+  }
+
+  void prepare_adam(int i, Sweep& s) {
+    s.beta1 = static_cast<float>(Adam::kBeta1);
+    s.beta2 = static_cast<float>(Adam::kBeta2);
+    if (s.train) {
+      s.rate = static_cast<float>(rate_[i] * adam_tables_.get().rate_factor(steps_[i]));
+      s.epsilon = static_cast<float>(adam_tables_.get().epsilon(steps_[i]));
+    }
+    note_lags(i, s.train, s.keep);
+    s.catch_up = lags_.data();
+  }
+
+  // Which rows have to be caught up to the model's present step. Rows of `now` are trained at this step:
+  // the evaluation before it has caught them up to the step before.
+  void note_lags(int i, bool train, bool keep) {
+    lags_.resize(plan_.rows.size());
+    std::int64_t* last = touched(i);
+    for (std::size_t r = 0; r < plan_.rows.size(); ++r) {
+      const SweepRow& row = plan_.rows[r];
+      lags_[r].due = false;
+      if (!(train && row.in_now) && last[row.input] != steps_[i])
+        lags_[r] = adam_tables_.get().between(last[row.input], steps_[i], rate_[i]);
+      if (keep) last[row.input] = steps_[i];
+    }
+  }
+
+  // Whether a row of the instance at hand was caught up by a look only, which keeps nothing.
+  bool lags_behind(int i) {
+    return adam_[i] && std::any_of(plan_.rows.begin(), plan_.rows.end(), [&](const SweepRow& row) {
+             return touched(i)[row.input] != steps_[i];
+           });
+  }
+  void catch_up_all(int i) {
+    Inputs all;
+    for (int input = 0; input < inputs(); ++input) all.add(input, 1);
+    const FlushDenormals guard;
+    plan_.assign_next(all);
+    sweep_model(i, Task::evaluate, 0);
+  }
+
+  // ∂loss/∂logits = softmax − one-hot(y), for the last evaluated instance.
+  void softmax_errors(int i, int y) {
+    const float* z = logits(i);
+    const float top = *std::max_element(z, z + classes_);
+    float total = 0;
+    for (int c = 0; c < classes_; ++c) total += errors_[c] = std::exp(z[c] - top);
+    for (int c = 0; c < classes_; ++c) errors_[c] /= total;
+    errors_[y] -= 1;
+  }
+
+  template <class Copy>
+  void each_weight(int i, float* w1, float* b1, float* w2, float* b2, Copy copy) {
+    for (int u = 0; u < hidden_[i]; ++u) {
+      for (int input = 0; input < inputs(); ++input)
+        copy(at(i, classes_ + 1 + input, u), w1[std::size_t(u) * inputs() + input]);
+      copy(at(i, classes_, u), b1[u]);
+      for (int c = 0; c < classes_; ++c) copy(at(i, c, u), w2[std::size_t(c) * hidden_[i] + u]);
+    }
+    for (int c = 0; c < classes_; ++c) copy(bias_at(i, c), b2[c]);
+  }
+
+  void zero(int i) {
+    std::fill(&weights_[offset_[i]], &weights_[offset_[i]] + model_size(i), 0.0F);
+    std::fill_n(&bias_at(i, 0), 3 * padded(classes_), 0.0F);
+    std::fill_n(touched(i), capacity_, std::int64_t{0});
+    steps_[i] = 0;
+  }
+
+  std::vector<std::int32_t> hidden_;
+  std::vector<std::uint8_t> adam_;
+  std::vector<double> rate_;
+  Encoder encoder_;
+  SweepFunction sweep_;
+  std::reference_wrapper<const Adam> adam_tables_ = Adam::tables();
+
+  std::int32_t classes_ = 0, capacity_ = 0;
+  std::vector<std::int64_t> steps_;                // training steps of each model
+  AlignedFloats weights_, output_bias_;
+  std::vector<std::int64_t> touched_;              // (M, capacity): the step up to which a row is caught up
+  std::vector<std::size_t> offset_, unit_offset_;  // where a model's weights and activations begin
+
+  // Of the last look: the instance, its inputs, and for which models activations and logits are valid.
+  std::vector<double> seen_x_;
+  Inputs seen_, look_;
+  bool any_fresh_ = false;
+  std::vector<std::uint8_t> fresh_;
+  AlignedFloats activations_, logits_, errors_;
+  Plan plan_;
+  std::vector<CatchUp> lags_;
+
+  std::int64_t fused_steps_ = 0;
+  double sampled_train_ = 0, sampled_evaluate_ = 0;
+};
+
+}  // namespace heros

@@ -1,0 +1,1 @@
+#include "mlp_sweep_impl.hpp"

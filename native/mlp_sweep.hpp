@@ -1,0 +1,63 @@
+// One pass over one model's memory: what it is told, and where it finds things.
+//
+// A model with H hidden units is stored as blocks of up to 64 units (a multiple of 16; units beyond H are
+// zero and stay zero). In a block: one row of output weights per class, the bias row, one row of weights
+// per input. In a row: the weights w, and for Adam the moments m and v behind them. So the backward pass
+// for an instance and the forward pass for the next run through memory once, in order.
+#pragma once
+
+#include <cstdint>
+
+namespace heros {
+
+inline constexpr int kLanes = 16;  // units are padded to a multiple of this, in every instruction set
+inline constexpr int kUnits = 64;  // units in a block
+
+// An input that is active in the instance trained on (`now`), the one evaluated (`next`), or both.
+struct SweepRow {
+  std::int32_t input;
+  float now = 0, next = 0;
+  bool in_now = false, in_next = false;
+};
+
+// Adam moves a weight even when its input is inactive. Such a row is left alone until the input becomes
+// active again, then caught up in closed form:
+// w −= drift·m/(√v + ε), m *= keep_m, v *= keep_v.
+struct CatchUp {
+  bool due = false;
+  float drift = 0, epsilon = 0, keep_m = 1, keep_v = 1;
+};
+
+struct Sweep {
+  float* weights;
+  float* activations;       // (padded hidden), after the ReLU: read for `now`, written for `next`
+  float* output_bias;       // (padded classes), for Adam m and v behind it
+  float* logits;            // (padded classes), written for `next`
+  const float* errors;      // (padded classes), ∂loss/∂logit of `now`
+  const SweepRow* rows;
+  const CatchUp* catch_up;  // per row, Adam only
+  int n_rows;
+  int units;                // padded hidden
+  int classes;
+  int capacity;             // input rows a block has room for
+  bool adam;
+  bool train, evaluate;     // what to do
+  bool keep;                // write caught-up rows back (false: a look that changes nothing)
+  float rate;               // SGD: the learning rate; Adam: it, times √(1 − β2^t)/(1 − β1^t)
+  float epsilon;            // Adam's ε times √(1 − β2^t)
+  float beta1, beta2;
+};
+
+using SweepFunction = void (*)(const Sweep&);
+
+namespace avx512 {
+void sweep(const Sweep&);
+}
+namespace avx2 {
+void sweep(const Sweep&);
+}
+namespace baseline {
+void sweep(const Sweep&);
+}
+
+}  // namespace heros

@@ -1,0 +1,199 @@
+// The pass of mlp_sweep.hpp, written once and compiled for every instruction set.
+#pragma once
+
+#include "mlp_sweep.hpp"
+#include "simd.hpp"
+
+namespace heros::HEROS_ISA {
+namespace {
+
+constexpr float kTiny = 1e-36F;
+
+template <int V>
+struct Unit {  // the V vectors that hold one row of a block
+  Floats part[V];
+};
+
+template <int V>
+inline Unit<V> load_row(const float* p) {
+  Unit<V> row;
+  for (int i = 0; i < V; ++i) row.part[i] = load(p + i * Floats::lanes);
+  return row;
+}
+
+struct Constants {
+  Floats rate, epsilon, beta1, take1, beta2, take2, tiny;
+  explicit Constants(const Sweep& s)
+      : rate(broadcast(s.rate)), epsilon(broadcast(s.epsilon)), beta1(broadcast(s.beta1)),
+        take1(broadcast(1 - s.beta1)), beta2(broadcast(s.beta2)), take2(broadcast(1 - s.beta2)),
+        tiny(broadcast(kTiny)) {}
+};
+
+// A gradient is an outer product u·x. What the optimiser does to u alone is done once per block, not once
+// per row: SGD needs rate·u; Adam (1 − β1)·u for m and (1 − β2)·u² for v.
+template <bool Adam>
+struct Slope {
+  Floats first, second;
+  Slope() = default;
+  Slope(Floats u, const Constants& c) : first((Adam ? c.take1 : c.rate) * u), second(c.take2 * u * u) {}
+};
+
+// One vector of weights takes a gradient step; returns the new weights. `size`: floats in the row's w;
+// x and xx: the factor x and its square. kTiny keeps v away from 0, where 1/√v is not finite.
+template <bool Adam>
+inline Floats step(float* p, int size, const Slope<Adam>& slope, Floats x, Floats xx, const Constants& c) {
+  Floats w = load(p);
+  if constexpr (Adam) {
+    const Floats m = fma(slope.first, x, c.beta1 * load(p + size));
+    const Floats v = fma(c.beta2, load(p + 2 * size), fma(slope.second, xx, c.tiny));
+    w = fnma(c.rate, over_root(m, v, c.epsilon), w);
+    store(p + size, m);
+    store(p + 2 * size, v);
+  } else {
+    w = fnma(slope.first, x, w);
+  }
+  store(p, w);
+  return w;
+}
+
+// The weights of a row whose input was inactive for a while; written back if `keep`.
+inline Floats caught_up(float* p, int size, const CatchUp& lag, bool keep) {
+  const Floats m = load(p + size), v = load(p + 2 * size);
+  const Floats w = fnma(broadcast(lag.drift), over_root(m, v + broadcast(kTiny), broadcast(lag.epsilon)), load(p));
+  if (keep) {
+    store(p, w);
+    store(p + size, m * broadcast(lag.keep_m));
+    store(p + 2 * size, v * broadcast(lag.keep_v));
+  }
+  return w;
+}
+
+template <int V, bool Adam>
+struct Block {
+  static constexpr int kSize = V * Floats::lanes;
+  static constexpr int kStride = kSize * (Adam ? 3 : 1);
+
+  const Sweep& s;
+  const Constants& constants;
+  float* base;
+  float* activations;
+
+  float* output_row(int c) const { return base + c * kStride; }
+  float* bias_row() const { return base + s.classes * kStride; }
+  float* input_row(int input) const { return base + (s.classes + 1 + input) * kStride; }
+
+  // Trains the output rows; gives the slope at the hidden units.
+  void backward(Slope<Adam> (&slope)[V]) const {
+    const Unit<V> active = load_row<V>(activations);
+    Unit<V> back;
+    for (int i = 0; i < V; ++i) {
+      back.part[i] = broadcast(0);
+      slope[i] = Slope<Adam>(active.part[i], constants);
+    }
+    for (int c = 0; c < s.classes; ++c) {
+      const Floats error = broadcast(s.errors[c]), squared = error * error;
+      for (int i = 0; i < V; ++i) {
+        float* p = output_row(c) + i * Floats::lanes;
+        back.part[i] = fma(error, load(p), back.part[i]);
+        step<Adam>(p, kSize, slope[i], error, squared, constants);
+      }
+    }
+    for (int i = 0; i < V; ++i)
+      slope[i] = Slope<Adam>(where_positive(active.part[i], back.part[i]), constants);
+  }
+
+  // Trains the bias and the rows of `now` and sums up the hidden units of `next` on the way. The order of
+  // the sum is that of the rows whatever is trained: a fused pass equals two separate ones bit for bit.
+  template <bool Train, bool Evaluate>
+  void inputs(const Slope<Adam> (&slope)[V], Unit<V>& next) const {
+    const Floats one = broadcast(1);
+    for (int i = 0; i < V; ++i) {
+      float* p = bias_row() + i * Floats::lanes;
+      next.part[i] = Train ? step<Adam>(p, kSize, slope[i], one, one, constants) : load(p);
+    }
+    for (int r = 0; r < s.n_rows; ++r) {
+      const SweepRow& row = s.rows[r];
+      float* p = input_row(row.input);
+      Unit<V> w;
+      if (Train && row.in_now) {
+        const Floats x = broadcast(row.now), xx = x * x;
+        for (int i = 0; i < V; ++i) w.part[i] = step<Adam>(p + i * Floats::lanes, kSize, slope[i], x, xx, constants);
+      } else if (Adam && Evaluate && s.catch_up[r].due) {
+        for (int i = 0; i < V; ++i) w.part[i] = caught_up(p + i * Floats::lanes, kSize, s.catch_up[r], s.keep);
+      } else {
+        w = load_row<V>(p);
+      }
+      if (Evaluate && row.in_next)
+        for (int i = 0; i < V; ++i) next.part[i] = fma(broadcast(row.next), w.part[i], next.part[i]);
+    }
+  }
+
+  void outputs(const Unit<V>& next, Floats* sums) const {
+    Unit<V> active;
+    for (int i = 0; i < V; ++i) {
+      active.part[i] = relu(next.part[i]);
+      store(activations + i * Floats::lanes, active.part[i]);
+    }
+    for (int c = 0; c < s.classes; ++c) {
+      Floats sum = sums[c];
+      for (int i = 0; i < V; ++i) sum = fma(active.part[i], load(output_row(c) + i * Floats::lanes), sum);
+      sums[c] = sum;
+    }
+  }
+
+  void run(Floats* sums) const {
+    Unit<V> next;
+    Slope<Adam> slope[V];
+    if (s.train) {
+      backward(slope);
+      if (s.evaluate) inputs<true, true>(slope, next);
+      else inputs<true, false>(slope, next);
+    } else {
+      inputs<false, true>(slope, next);
+    }
+    if (s.evaluate) outputs(next, sums);
+  }
+};
+
+template <int W, bool Adam>  // W: width of the block in units of kLanes
+float* run_block(const Sweep& s, const Constants& constants, float* base, float* activations, Floats* sums) {
+  using B = Block<W * kLanes / Floats::lanes, Adam>;
+  B{s, constants, base, activations}.run(sums);
+  return base + std::size_t(s.classes + 1 + s.capacity) * B::kStride;
+}
+
+template <bool Adam>
+void sweep_model(const Sweep& s, Floats* sums) {
+  const Constants constants(s);
+  const int padded = (s.classes + kLanes - 1) / kLanes * kLanes;
+  if (s.train)
+    for (int c = 0; c < padded; c += Floats::lanes)
+      step<Adam>(s.output_bias + c, padded, Slope<Adam>(load(s.errors + c), constants), broadcast(1), broadcast(1),
+                 constants);
+  float* base = s.weights;
+  int unit = 0;
+  for (; unit + kUnits <= s.units; unit += kUnits)
+    base = run_block<4, Adam>(s, constants, base, s.activations + unit, sums);
+  switch ((s.units - unit) / kLanes) {
+    case 1: run_block<1, Adam>(s, constants, base, s.activations + unit, sums); break;
+    case 2: run_block<2, Adam>(s, constants, base, s.activations + unit, sums); break;
+    case 3: run_block<3, Adam>(s, constants, base, s.activations + unit, sums); break;
+    default: break;
+  }
+}
+
+}  // namespace
+
+void sweep(const Sweep& s) {
+  constexpr int kOnStack = 64;
+  Floats on_stack[kOnStack];
+  Floats* sums = s.classes <= kOnStack ? on_stack : new Floats[s.classes];
+  for (int c = 0; c < s.classes; ++c) sums[c] = broadcast(0);
+  if (s.adam) sweep_model<true>(s, sums);
+  else sweep_model<false>(s, sums);
+  if (s.evaluate)
+    for (int c = 0; c < s.classes; ++c) s.logits[c] = s.output_bias[c] + sum(sums[c]);
+  if (sums != on_stack) delete[] sums;
+}
+
+}  // namespace heros::HEROS_ISA

@@ -1,0 +1,128 @@
+// Instances around centroids that move.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "streams/java_random.hpp"
+
+namespace heros {
+
+class RandomRBF {
+ public:
+  RandomRBF() : RandomRBF(1, 1, 1, 0, 0, 0, 0.0) {}
+  RandomRBF(int classes, int features, int centroids, std::int64_t model_seed, std::int64_t instance_seed,
+            int drifting, double speed)
+      : features_(features),
+        speed_(speed),
+        centres_(static_cast<std::size_t>(centroids) * features),
+        directions_(static_cast<std::size_t>(std::min(drifting, centroids)) * features),
+        labels_(centroids),
+        deviations_(centroids),
+        weights_(centroids),
+        random_(instance_seed) {
+    place(classes, model_seed);
+    aim(model_seed);
+  }
+
+  int features() const { return features_; }
+
+  // Writes one instance to x and returns its class.
+  int draw(double* x) {
+    move();
+    const std::size_t centroid = choose();
+    double square = 0.0;
+    for (int j = 0; j < features_; ++j) {
+      x[j] = random_.next_double() * 2.0 - 1.0;
+      square += x[j] * x[j];
+    }
+    const double length = random_.next_gaussian() * deviations_[centroid];
+    const double scale = length / std::sqrt(square);
+    const double* centre = &centres_[centroid * features_];
+    for (int j = 0; j < features_; ++j) x[j] = centre[j] + x[j] * scale;
+    return labels_[centroid];
+  }
+
+  template <class Archive>
+  void fields(Archive& archive) {
+    archive("features", features_);
+    archive("speed", speed_);
+    archive("centres", centres_);
+    archive("directions", directions_);
+    archive("labels", labels_);
+    archive("deviations", deviations_);
+    archive("weights", weights_);
+    random_.fields(archive);
+  }
+  void check() const {
+    const std::size_t centroids = labels_.size();
+    require(features_ >= 1, "features");
+    require(centroids >= 1, "labels");
+    require(centres_.size() == centroids * features_, "centres");
+    require(directions_.size() <= centres_.size() && directions_.size() % features_ == 0, "directions");
+    require(deviations_.size() == centroids, "deviations");
+    require(weights_.size() == centroids, "weights");
+    random_.check();
+  }
+
+ private:
+  void place(int classes, std::int64_t seed) {
+    JavaRandom model(seed);
+    for (std::size_t i = 0; i < labels_.size(); ++i) {
+      for (int j = 0; j < features_; ++j) centres_[i * features_ + j] = model.next_double();
+      labels_[i] = model.next_int(classes);
+      deviations_[i] = model.next_double();
+      weights_[i] = model.next_double();
+    }
+  }
+
+  // Each drifting centroid's direction, of length 1. The draws start again from the model's seed.
+  void aim(std::int64_t seed) {
+    JavaRandom model(seed);
+    for (std::size_t start = 0; start < directions_.size(); start += features_) {
+      double* direction = &directions_[start];
+      double square = 0.0;
+      for (int j = 0; j < features_; ++j) {
+        direction[j] = model.next_double();
+        square += direction[j] * direction[j];
+      }
+      const double norm = std::sqrt(square);
+      for (int j = 0; j < features_; ++j) direction[j] /= norm;
+    }
+  }
+
+  // A coordinate that leaves [0, 1] stops at its edge and turns back.
+  void move() {
+    double* centre = centres_.data();
+    double* direction = directions_.data();
+    const std::size_t n = directions_.size();
+    for (std::size_t i = 0; i < n; ++i) {
+      const double moved = centre[i] + direction[i] * speed_;
+      const bool outside = (moved > 1.0) | (moved < 0.0);
+      direction[i] = outside ? -direction[i] : direction[i];
+      centre[i] = moved > 1.0 ? 1.0 : moved < 0.0 ? 0.0 : moved;
+    }
+  }
+
+  std::size_t choose() {
+    double total = 0.0;
+    for (const double weight : weights_) total += weight;
+    const double value = random_.next_double() * total;
+    std::size_t next = 0;
+    for (double sum = 0.0; sum <= value && next < weights_.size(); ++next) sum += weights_[next];
+    return next - 1;
+  }
+
+  std::int32_t features_;
+  double speed_;
+  std::vector<double> centres_;     // (centroids, features)
+  std::vector<double> directions_;  // (drifting, features)
+  std::vector<std::int32_t> labels_;
+  std::vector<double> deviations_;
+  std::vector<double> weights_;
+  JavaRandom random_;
+};
+
+}  // namespace heros

@@ -1,0 +1,22 @@
+"""Streams: the paper's eleven, MOA's generators, arrays and files, each one a `Stream` with a `Schema`."""
+
+from heros.streams.arrays import from_arrays
+from heros.streams.bad_rows import BadRow, BadRows
+from heros.streams.base import DriftPoint, Stream
+from heros.streams.drift import Drift
+from heros.streams.named import NAMES, load
+from heros.streams.synthetic import LED, Agrawal, RandomRBF
+
+__all__ = [
+    "LED",
+    "NAMES",
+    "Agrawal",
+    "BadRow",
+    "BadRows",
+    "Drift",
+    "DriftPoint",
+    "RandomRBF",
+    "Stream",
+    "from_arrays",
+    "load",
+]

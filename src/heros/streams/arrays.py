@@ -1,0 +1,203 @@
+"""Streams from arrays in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from heros.errors import DataError, ParameterError
+from heros.schema import Feature, Schema
+from heros.streams.base import Block, Stream
+from heros.streams.columns import label_of, natural_order
+
+__all__ = ["from_arrays"]
+
+
+def from_arrays(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    schema: Schema | None = None,
+    names: Sequence[str] | None = None,
+    nominal: Sequence[str | int] = (),
+    classes: Sequence[object] | None = None,
+    name: str = "arrays",
+) -> Stream:
+    """A stream of the rows of X with the labels y.
+
+    The arrays are not copied: do not change them while the stream is in use.
+
+    Parameters
+    ----------
+    X
+        (n, n_features) numbers; NaN is a missing value.
+    y
+        (n,) labels: strings, whole numbers or booleans.
+    schema
+        What the columns mean. Then X holds codes where a feature is nominal, and y class indices or
+        class names.
+    names
+        Names of the features; default ``x1, x2, …``.
+    nominal
+        Features (names or indices) whose different numbers are names, not quantities.
+    classes
+        All classes in their order; default: those in y, sorted.
+    name
+        The stream's name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[1.5, 7], [2.5, 9], [0.5, 7]])
+    >>> stream = from_arrays(X, ["no", "yes", "no"], nominal=[1])
+    >>> stream.schema.classes, stream.schema.features[1].values
+    (('no', 'yes'), ('7', '9'))
+    >>> stream.draw(2)
+    (array([[1.5, 0. ],
+           [2.5, 1. ]]), array([0, 1]))
+    """
+    rows = np.asarray(X)
+    labels = np.asarray(y)
+    if rows.ndim != 2 or rows.shape[1] == 0 or rows.dtype.kind not in "fiub":
+        what = f"an array of {rows.dtype} with shape {rows.shape}"
+        raise DataError(f"The 'X' of from_arrays must be a matrix of numbers. Got {what} instead.")
+    if labels.shape != rows.shape[:1]:
+        raise DataError(
+            f"The 'y' of from_arrays must have {len(rows)} labels. Got shape {labels.shape} instead."
+        )
+    if rows.dtype.kind == "f" and np.isinf(rows).any():
+        row, column = np.argwhere(np.isinf(rows))[0]
+        where = f"in row {row + 1}, column {column + 1}"
+        raise DataError(
+            f"The 'X' of from_arrays must be finite or NaN {where}. Got {rows[row, column]} instead."
+        )
+    if schema is not None:
+        _check_codes(rows, schema)
+        return ArrayStream(rows, _indices(labels, schema.classes, coded=True), schema, (), name)
+    chosen = _chosen(names, nominal, rows.shape[1])
+    features, tables = [], []
+    for j, feature in enumerate(chosen):
+        column = rows[:, j]
+        absent = bool(np.isnan(column).any()) if rows.dtype.kind == "f" else False
+        found = np.unique(column[~np.isnan(column)] if absent else column).astype(np.float64)
+        is_nominal = feature in nominal or j in nominal
+        values = tuple(str(label_of(value)) for value in found) if is_nominal else None
+        features.append(Feature(feature, values, absent))
+        if is_nominal:
+            tables.append((j, found))
+    found_classes = _classes(labels, classes)
+    return ArrayStream(
+        rows,
+        _indices(labels, found_classes, coded=False),
+        Schema(tuple(features), found_classes),
+        tuple(tables),
+        name,
+    )
+
+
+class ArrayStream(Stream):
+    """The rows of a matrix."""
+
+    _shared: ClassVar[frozenset[str]] = frozenset({"_X", "_y", "_tables"})
+
+    def __init__(
+        self,
+        X: NDArray[np.generic],
+        y: NDArray[np.int64],
+        schema: Schema,
+        tables: tuple[tuple[int, NDArray[np.float64]], ...],
+        name: str,
+    ) -> None:
+        self.name = name
+        self._X = X
+        self._y = y
+        self._schema = schema
+        self._tables = tables  # (column, its sorted values) for columns that must be turned into codes
+
+    @property
+    def schema(self) -> Schema:
+        """What an instance looks like."""
+        return self._schema
+
+    @property
+    def n_instances(self) -> int:
+        """How many instances there are from start to end."""
+        return len(self._y)
+
+    def _draw(self, n: int) -> Block:
+        here = slice(self._position, self._position + n)
+        X = np.ascontiguousarray(self._X[here], dtype=np.float64)
+        if self._tables:
+            X = X.copy()
+            for column, values in self._tables:
+                missing = np.isnan(X[:, column])
+                X[:, column] = np.searchsorted(values, X[:, column])
+                X[missing, column] = np.nan
+        return X, self._y[here]
+
+    def _restart(self) -> None:
+        pass
+
+
+def _chosen(names: Sequence[str] | None, nominal: Sequence[str | int], width: int) -> list[str]:
+    chosen = [f"x{j + 1}" for j in range(width)] if names is None else [str(name) for name in names]
+    if len(chosen) != width:
+        raise ParameterError.of("names", "from_arrays", f"{width} names", names)
+    for feature in nominal:
+        if feature not in chosen and feature not in range(width):
+            raise ParameterError.of("nominal", "from_arrays", "made of feature names or indices", feature)
+    return chosen
+
+
+def _classes(labels: NDArray[np.generic], classes: Sequence[object] | None) -> tuple[str, ...]:
+    if classes is not None:
+        return tuple(str(label_of(value)) for value in classes)
+    found = {label_of(value) for value in labels.tolist()}
+    return tuple(natural_order(label for label in found if label is not None))
+
+
+def _indices(labels: NDArray[np.generic], classes: tuple[str, ...], *, coded: bool) -> NDArray[np.int64]:
+    """Each label's class index. Whole numbers are indices already if `coded`, else names."""
+    if coded and labels.dtype.kind in "iu":
+        indices = labels.astype(np.int64)
+        wrong = np.flatnonzero((indices < 0) | (indices >= len(classes)))
+        rule = f"be a class index below {len(classes)}"
+    else:
+        known = {name: index for index, name in enumerate(classes)}
+        found = [
+            -1 if (label := label_of(value)) is None else known.get(label, -1) for value in labels.tolist()
+        ]
+        indices = np.array(found, dtype=np.int64)
+        wrong = np.flatnonzero(indices < 0)
+        rule = f"be one of {', '.join(map(repr, classes))}"
+    if len(wrong):
+        row = int(wrong[0])
+        raise DataError(
+            f"from_arrays, row {row + 1}: the label must {rule}. Got {labels.tolist()[row]!r} instead."
+        )
+    return indices
+
+
+def _check_codes(rows: NDArray[np.generic], schema: Schema) -> None:
+    if rows.shape[1] != schema.n_features:
+        rule = f"The 'X' of from_arrays must have the {schema.n_features} features of its schema."
+        raise DataError(f"{rule} Got {rows.shape[1]} instead.")
+    for j, feature in enumerate(schema.features):
+        column = rows[:, j].astype(np.float64)
+        missing = np.isnan(column)
+        if missing.any() and not feature.missing:
+            raise DataError(
+                f"from_arrays: the feature {feature.name!r} must have no missing values. Got NaN instead."
+            )
+        if feature.values is None:
+            continue
+        codes = column[~missing]
+        wrong = (codes < 0) | (codes >= len(feature.values)) | (codes != np.floor(codes))
+        if wrong.any():
+            rule = f"hold codes below {len(feature.values)}"
+            raise DataError(
+                f"from_arrays: the feature {feature.name!r} must {rule}. Got {codes[wrong][0]:g} instead."
+            )

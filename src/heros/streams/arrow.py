@@ -1,0 +1,204 @@
+"""Tables that know their types: Parquet and Arrow files, and Arrow tables in memory."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from heros.errors import DataError
+from heros.streams.columns import Column, NominalColumn, NumericColumn, label_of
+from heros.streams.tables import CELLS, Chunk, Source
+
+__all__ = ["ArrowSource", "IPCSource", "MemorySource", "ParquetSource"]
+
+
+class ArrowSource(Source):
+    """Record batches from a row on; subclasses say where they come from."""
+
+    def __init__(self, label: str, schema: pa.Schema, ignore: tuple[str, ...] = ()) -> None:
+        self.label = label
+        self.names = list(schema.names)
+        self._kinds = list(schema.types)
+        self._chunk_rows = max(256, min(1 << 16, CELLS // max(1, len(self.names))))
+        self._row = 0
+        self._batches: Iterator[pa.RecordBatch] | None = None
+        for name, kind in zip(self.names, self._kinds, strict=True):
+            if name not in ignore and not (_is_number(kind) or _is_name(kind)):
+                raise DataError(
+                    f"{label}: the {name!r} column must hold numbers or names. "
+                    f"Got the type {kind} instead (convert it, or name it in 'ignore')."
+                )
+
+    @abstractmethod
+    def _read_from(self, row: int) -> Iterator[pa.RecordBatch]:
+        """The batches from a row on, none longer than a chunk."""
+
+    def read(self) -> Chunk | None:
+        """The next rows; None at the end."""
+        if self._batches is None:
+            self._batches = self._read_from(self._row)
+        batch = next(self._batches, None)
+        if batch is None:
+            return None
+        before = self._row
+        self._row += batch.num_rows
+        return Chunk(batch.columns, lambda row: f"row {before + row + 1}")
+
+    def restart(self) -> None:
+        """Go back to the first row."""
+        self._row = 0
+        self._batches = None
+
+    def declared(self, index: int) -> Column | None:
+        """The column by its type: numbers are numeric, dictionaries, strings and booleans nominal."""
+        name, kind = self.names[index], self._kinds[index]
+        if _is_number(kind):
+            return NumericColumn(name, missing=self._has_nulls(index))
+        return NominalColumn(name, self._dictionary(index), missing=self._has_nulls(index))
+
+    def _has_nulls(self, index: int) -> bool:
+        """Whether values are known to be missing before the rows are read."""
+        return False
+
+    def _dictionary(self, index: int) -> list[str]:
+        """The names a dictionary column declares, whether they occur or not."""
+        if pa.types.is_boolean(self._kinds[index]):
+            return ["False", "True"]
+        if not pa.types.is_dictionary(self._kinds[index]):
+            return []
+        first = next(self._read_from(0), None)
+        if first is None:
+            return []
+        labels = (label_of(value) for value in first.column(index).dictionary.to_pylist())
+        return [label for label in labels if label is not None]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_batches": None}
+
+
+class ParquetSource(ArrowSource):
+    """The rows of a Parquet file."""
+
+    def __init__(self, path: Path, ignore: tuple[str, ...] = ()) -> None:
+        self._path = path
+        with self._open() as file:
+            self._group_rows = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
+            self._nulls = _columns_with_nulls(file.metadata)
+            super().__init__(path.name, file.schema_arrow, ignore)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are in all."""
+        return sum(self._group_rows)
+
+    def _open(self) -> pq.ParquetFile:
+        try:
+            return pq.ParquetFile(self._path, memory_map=True)
+        except pa.ArrowInvalid as error:
+            raise DataError(f"{self._path.name} must be a Parquet file. Got: {error}") from None
+
+    def _read_from(self, row: int) -> Iterator[pa.RecordBatch]:
+        group = 0
+        while group < len(self._group_rows) and row >= self._group_rows[group]:
+            row -= self._group_rows[group]
+            group += 1
+        if group == len(self._group_rows):
+            return
+        with self._open() as file:
+            groups = list(range(group, len(self._group_rows)))
+            for batch in file.iter_batches(self._chunk_rows, groups, use_threads=False):
+                if row < batch.num_rows:
+                    yield batch.slice(row)
+                row = max(0, row - batch.num_rows)
+
+    def _has_nulls(self, index: int) -> bool:
+        return self.names[index] in self._nulls
+
+
+class IPCSource(ArrowSource):
+    """The rows of an Arrow or Feather file, in the file or the stream format."""
+
+    def __init__(self, path: Path, ignore: tuple[str, ...] = ()) -> None:
+        self._path = path
+        with pa.memory_map(str(path)) as memory:
+            super().__init__(path.name, self._open(memory).schema, ignore)
+
+    def _open(self, memory: pa.MemoryMappedFile) -> pa.RecordBatchFileReader | pa.RecordBatchStreamReader:
+        magic = memory.read(6)
+        memory.seek(0)
+        try:
+            return pa.ipc.open_file(memory) if magic == b"ARROW1" else pa.ipc.open_stream(memory)
+        except pa.ArrowInvalid as error:
+            raise DataError(f"{self._path.name} must be an Arrow file. Got: {error}") from None
+
+    def _read_from(self, row: int) -> Iterator[pa.RecordBatch]:
+        with pa.memory_map(str(self._path)) as memory:
+            reader = self._open(memory)
+            if isinstance(reader, pa.RecordBatchFileReader):
+                batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
+            else:
+                batches = iter(reader)
+            yield from _sliced(batches, row, self._chunk_rows)
+
+
+class MemorySource(ArrowSource):
+    """The rows of an Arrow table in memory. Copies share the table."""
+
+    def __init__(self, table: pa.Table, label: str, ignore: tuple[str, ...] = ()) -> None:
+        self._table = table
+        super().__init__(label, table.schema, ignore)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are in all."""
+        return int(self._table.num_rows)
+
+    def _read_from(self, row: int) -> Iterator[pa.RecordBatch]:
+        return iter(self._table.slice(row).to_batches(max_chunksize=self._chunk_rows))
+
+    def _has_nulls(self, index: int) -> bool:
+        return bool(self._table.column(index).null_count)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> MemorySource:
+        clone = MemorySource.__new__(MemorySource)
+        clone.__dict__.update(self.__getstate__())
+        return clone
+
+
+def _sliced(batches: Iterator[pa.RecordBatch], row: int, most: int) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for start in range(row, batch.num_rows, most):
+            yield batch.slice(start, most)
+        row = max(0, row - batch.num_rows)
+
+
+def _columns_with_nulls(metadata: pq.FileMetaData) -> set[str]:
+    """The columns whose statistics count missing values."""
+    found = set()
+    for g in range(metadata.num_row_groups):
+        group = metadata.row_group(g)
+        for c in range(group.num_columns):
+            statistics = group.column(c).statistics
+            if statistics is not None and statistics.has_null_count and statistics.null_count:
+                found.add(group.column(c).path_in_schema)
+    return found
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(
+        types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind)
+    )
+
+
+def _is_name(kind: pa.DataType) -> bool:
+    types = pa.types
+    if types.is_dictionary(kind):
+        return _is_number(kind.value_type) or _is_name(kind.value_type)
+    text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+    return bool(text or types.is_boolean(kind))

@@ -1,0 +1,221 @@
+"""What every stream is: instances in order, read in blocks."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.schema import Schema
+from heros.streams.bad_rows import BadRows
+from heros.streams.parameters import whole
+
+__all__ = ["Block", "DriftPoint", "Stream", "Taken", "empty_block"]
+
+Block = tuple[NDArray[np.float64], NDArray[np.int64]]
+"""X (n, n_features): numbers, 0-based codes of nominal values, NaN = missing. y (n,): class indices."""
+
+
+@dataclass(frozen=True, slots=True)
+class DriftPoint:
+    """A change of concept.
+
+    Parameters
+    ----------
+    position
+        The instance, counted from the start of the stream, at which old and new are equally likely.
+    width
+        Over how many instances it spreads; 1 is abrupt.
+    """
+
+    position: int
+    width: int
+
+
+class Stream(ABC):
+    """Instances in order, with a position that moves as they are read.
+
+    A stream is read in blocks, each continuing where the last one ended. ``copy.copy``,
+    ``copy.deepcopy`` and ``pickle`` give an independent stream at the same position.
+
+    Attributes
+    ----------
+    name : str
+        What tables and figures call it.
+
+    Examples
+    --------
+    >>> from heros import streams
+    >>> stream = streams.Agrawal(function=2).take(10)
+    >>> [X.shape for X, y in stream.blocks(4)]
+    [(4, 9), (4, 9), (2, 9)]
+    """
+
+    name: str
+    endless: ClassVar[bool] = False  # it has no last instance
+    _shared: ClassVar[frozenset[str]] = (
+        frozenset()
+    )  # attributes that copies may share, being never written to
+    _position: int = 0
+
+    @property
+    @abstractmethod
+    def schema(self) -> Schema:
+        """What an instance looks like.
+
+        It may grow while the stream is read (new values, classes, features, always appended); it has
+        grown by the time the block that needs it is given.
+        """
+
+    @property
+    def n_instances(self) -> int | None:
+        """How many instances there are from start to end; None if unknown or without end."""
+        return None
+
+    @property
+    def drifts(self) -> tuple[DriftPoint, ...]:
+        """Where the concept is known to change."""
+        return ()
+
+    @property
+    def bad_rows(self) -> BadRows:
+        """The rows skipped so far, counted, and the first ten."""
+        return BadRows()
+
+    @property
+    def position(self) -> int:
+        """How many instances have been read since the start."""
+        return self._position
+
+    def draw(self, n: int) -> Block:
+        """The next n instances, fewer only where the stream ends.
+
+        Examples
+        --------
+        >>> from heros import streams
+        >>> X, y = streams.LED(drift=0, noise=0).draw(3)
+        >>> X.shape, y
+        ((3, 24), array([5, 9, 2]))
+        """
+        X, y = self._draw(whole(n, "n", "draw", 0))
+        self._position += len(y)
+        return X, y
+
+    def blocks(self, size: int = 4096) -> Iterator[Block]:
+        """The rest of the stream in blocks of `size` instances, the last one shorter."""
+        size = whole(size, "size", "blocks", 1)
+        return self._blocks(size)
+
+    def _blocks(self, size: int) -> Iterator[Block]:
+        while True:
+            X, y = self.draw(size)
+            if len(y):
+                yield X, y
+            if len(y) < size:
+                return
+
+    def take(self, n: int) -> Taken:
+        """The next n instances as a stream of their own; this one does not move.
+
+        Examples
+        --------
+        >>> from heros import streams
+        >>> streams.Agrawal(function=2).take(1000).n_instances
+        1000
+        """
+        return Taken(self, n)
+
+    def restart(self) -> None:
+        """Go back to the first instance."""
+        self._restart()
+        self._position = 0
+
+    @abstractmethod
+    def _draw(self, n: int) -> Block:
+        """The next n instances, fewer only where the stream ends."""
+
+    @abstractmethod
+    def _restart(self) -> None:
+        """Go back to the first instance."""
+
+    def _fork(self) -> Stream:
+        """What another stream reads from in place of this one."""
+        return copy.copy(self)
+
+    def _drifts_ahead(self) -> tuple[DriftPoint, ...]:
+        """The drift points at or after the current position, counted from it."""
+        return tuple(
+            DriftPoint(point.position - self._position, point.width)
+            for point in self.drifts
+            if point.position >= self._position
+        )
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        clone = self.__class__.__new__(self.__class__)
+        memo[id(self)] = clone
+        state = self.__getstate__()
+        assert isinstance(state, dict)
+        clone.__dict__.update(
+            {
+                name: value if name in self._shared else copy.deepcopy(value, memo)
+                for name, value in state.items()
+            }
+        )
+        return clone
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r} at {self._position:,}>"
+
+
+class Taken(Stream):
+    """The next n instances of another stream."""
+
+    def __init__(self, source: Stream, n: int) -> None:
+        self._n = whole(n, "n", "take", 0)
+        self._drifts = tuple(point for point in source._drifts_ahead() if point.position < self._n)
+        self._source = source._fork()
+        self._origin = self._source._fork()
+        self._start = self._source.position
+        self.name = source.name
+
+    @property
+    def schema(self) -> Schema:
+        """The source's schema."""
+        return self._source.schema
+
+    @property
+    def n_instances(self) -> int | None:
+        """How many instances there are from start to end; None if that is not known."""
+        if self._source.endless:
+            return self._n
+        total = self._source.n_instances
+        return None if total is None else max(0, min(self._n, total - self._start))
+
+    @property
+    def drifts(self) -> tuple[DriftPoint, ...]:
+        """The drift points of the source among the instances taken."""
+        return self._drifts
+
+    @property
+    def bad_rows(self) -> BadRows:
+        """The rows the source has skipped so far."""
+        return self._source.bad_rows
+
+    def _draw(self, n: int) -> Block:
+        return self._source.draw(min(n, self._n - self._position))
+
+    def _restart(self) -> None:
+        self._source = self._origin._fork()
+
+
+def empty_block(n_features: int) -> Block:
+    """A block without instances."""
+    return np.empty((0, n_features)), np.empty(0, dtype=np.int64)

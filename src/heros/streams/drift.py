@@ -1,0 +1,120 @@
+"""A stream whose concept changes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros import _core
+from heros.errors import DataError, ParameterError
+from heros.schema import Schema
+from heros.streams.bad_rows import BadRows
+from heros.streams.base import Block, DriftPoint, Stream, empty_block
+from heros.streams.parameters import seed as seed_of
+from heros.streams.parameters import whole
+
+__all__ = ["Drift"]
+
+
+class Drift(Stream):
+    r"""One stream that becomes another, as in MOA's ConceptDriftStream.
+
+    Instance n (the first is 1) comes from `after` with probability
+
+    .. math:: P = 1 / (1 + \exp(-4 (n - position) / width))
+
+    and otherwise from `before`. Each of the two advances only when drawn from. Several drifts nest to
+    the left: ``Drift(Drift(a, b, 1000), c, 2000)``.
+
+    Parameters
+    ----------
+    before, after
+        The two streams, with the same schema. They are copied: reading this stream does not move them.
+    position
+        The instance at which both are equally likely.
+    width
+        Over how many instances the change spreads; 1 is abrupt.
+    seed
+        Seed of the choice between the two.
+
+    Examples
+    --------
+    >>> from heros import streams
+    >>> stream = Drift(streams.LED(drift=1), streams.LED(drift=3), position=500, width=100)
+    >>> stream.drifts
+    (DriftPoint(position=500, width=100),)
+    >>> Drift(streams.LED(), streams.Agrawal(), position=500)
+    Traceback (most recent call last):
+        ...
+    heros.errors.ParameterError: The 'after' parameter of Drift must be a stream with the schema of 'before'.
+    Got <Agrawal 'Agrawal(function=1)' at 0> instead.
+    """
+
+    def __init__(self, before: Stream, after: Stream, position: int, width: int = 1, seed: int = 1) -> None:
+        if not isinstance(before, Stream):
+            raise ParameterError.of("before", "Drift", "a stream", before)
+        if not isinstance(after, Stream) or after.schema != before.schema:
+            raise ParameterError.of("after", "Drift", "a stream with the schema of 'before'", after)
+        self.at = whole(position, "position", "Drift", 0)
+        self.width = whole(width, "width", "Drift", 1)
+        self.seed = seed_of(seed, "seed", "Drift")
+        self.name = f"{before.name} → {after.name}"
+        later = (DriftPoint(self.at + point.position, point.width) for point in after._drifts_ahead())
+        self._drifts = (*before._drifts_ahead(), DriftPoint(self.at, self.width), *later)
+        self._origins = before._fork(), after._fork()
+        self._restart()
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of both streams."""
+        return self._before.schema
+
+    @property
+    def endless(self) -> bool:  # type: ignore[override]
+        """Whether both streams go on for ever."""
+        return self._before.endless and self._after.endless
+
+    @property
+    def drifts(self) -> tuple[DriftPoint, ...]:
+        """Its own drift, those of `before` and, counted from this one on, those of `after`."""
+        return self._drifts
+
+    @property
+    def bad_rows(self) -> BadRows:
+        """The rows both streams have skipped so far."""
+        return self._before.bad_rows + self._after.bad_rows
+
+    def _restart(self) -> None:
+        self._before, self._after = (origin._fork() for origin in self._origins)
+        self._coin = _core.Drift(self.at, self.width, self.seed)
+        self._ended = False
+
+    def _draw(self, n: int) -> Block:
+        if self._ended:
+            return empty_block(self.schema.n_features)
+        from_after = np.empty(n, dtype=np.bool_)
+        self._coin.fill(from_after)
+        n_after = int(np.count_nonzero(from_after))
+        before = self._before.draw(n - n_after)
+        after = self._after.draw(n_after)
+        if self._before.schema != self._after.schema:
+            raise DataError(f"The schemas of the two sides of {self.name} have become different.")
+        X, y = before if n_after == 0 else after if n_after == n else _interleave(before, after, from_after)
+        self._ended = len(y) < n  # the stream ends with the first instance that cannot be had
+        return X, y
+
+
+def _interleave(before: Block, after: Block, after_drawn: NDArray[np.bool_]) -> Block:
+    from_before = np.flatnonzero(~after_drawn)
+    from_after = np.flatnonzero(after_drawn)
+    n = len(from_before) + len(from_after)
+    for (_, y), rows in ((before, from_before), (after, from_after)):
+        if len(y) < len(rows):
+            n = min(n, int(rows[len(y)]))
+    X = np.empty((n, before[0].shape[1]))
+    y = np.empty(n, dtype=np.int64)
+    for (X_side, y_side), rows in ((before, from_before), (after, from_after)):
+        kept = int(np.searchsorted(rows, n))
+        X[rows[:kept]] = X_side[:kept]
+        y[rows[:kept]] = y_side[:kept]
+    return X, y

@@ -1,0 +1,76 @@
+"""The rules most parameters of streams follow."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Container
+
+from heros.errors import ParameterError
+
+__all__ = ["number", "one_of", "seed", "whole"]
+
+
+def whole(value: object, name: str, owner: str, low: int, high: int | None = None) -> int:
+    """The value as an int, if it is a whole number in [low, high].
+
+    Examples
+    --------
+    >>> whole(0, "size", "blocks", 1)
+    Traceback (most recent call last):
+        ...
+    heros.errors.ParameterError: The 'size' parameter of blocks must be a whole number >= 1. Got 0 instead.
+    """
+    rule = f"a whole number >= {low}" if high is None else f"a whole number in [{low}, {high}]"
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ParameterError.of(name, owner, rule, value)
+    result = operator.index(value)
+    if result < low or (high is not None and result > high):
+        raise ParameterError.of(name, owner, rule, value)
+    return result
+
+
+def seed(value: object, name: str, owner: str) -> int:
+    """The value as an int, if java.util.Random takes it as its seed.
+
+    Examples
+    --------
+    >>> seed(-7, "seed", "Agrawal")
+    -7
+    """
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ParameterError.of(name, owner, "a whole number of 64 bits", value)
+    result = operator.index(value)
+    if not -(2**63) <= result < 2**63:
+        raise ParameterError.of(name, owner, "a whole number of 64 bits", value)
+    return result
+
+
+def number(value: object, name: str, owner: str, low: float, high: float | None = None) -> float:
+    """The value as a float, if it is a finite number in [low, high].
+
+    Examples
+    --------
+    >>> number(0.05, "perturbation", "Agrawal", 0, 1)
+    0.05
+    """
+    rule = f"a number >= {low:g}" if high is None else f"in [{low:g}, {high:g}]"
+    if isinstance(value, bool) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+        raise ParameterError.of(name, owner, rule, value)
+    result = float(value)  # type: ignore[arg-type]
+    if not math.isfinite(result) or result < low or (high is not None and result > high):
+        raise ParameterError.of(name, owner, rule, value)
+    return result
+
+
+def one_of(value: str, name: str, owner: str, choices: Container[str], rule: str) -> str:
+    """The value, if it is one of the choices.
+
+    Examples
+    --------
+    >>> one_of("skip", "on_bad_row", "read", ("raise", "skip"), "'raise' or 'skip'")
+    'skip'
+    """
+    if value not in choices:
+        raise ParameterError.of(name, owner, rule, value)
+    return value
