@@ -163,10 +163,11 @@ class HoeffdingTree : public TreeMemory {
     SplitSearch search(settings_.criterion, settings_.binary_splits);
     const LeafStatistics leaf = statistics(layout, node);
     const SplitSearch::Result found = search(leaf);
-    if (!found.any) return close_observers(layout, node);  // it begins anew with the counts it has, as MOA's do
     const double bound = hoeffding_bound(search.range(lengths_[node]), n);
-    if (!(found.best.merit - found.second > bound || bound < settings_.tie_threshold)) return;
-    if (found.best.feature < 0 || !std::isfinite(found.best.merit)) return;
+    if (found.any && !(found.best.merit - found.second > bound || bound < settings_.tie_threshold)) return;
+    // Not splitting is best: the leaf begins anew with the counts it has, as MOA's do.
+    if (found.best.feature < 0) return close_observers(layout, node);
+    if (!std::isfinite(found.best.merit)) return;
     if (room_for_split(layout, node, found.best.branches)) split(layout, node, found.best, leaf, search);
   }
 
