@@ -65,12 +65,16 @@ struct BayesLeaf {
 };
 
 inline void product_votes(const BayesLeaf& leaf, const TreeInstance& instance, double* votes) {
-  const int classes = leaf.layout.classes;
+  const TreeLayout& layout = leaf.layout;
   double total = 0;
-  for (int c = 0; c < classes; ++c) total += leaf.counts[c];
-  for (int c = 0; c < classes; ++c) {
-    const double prior = leaf.counts[c] / total;
-    votes[c] = leaf.block[c] < 0 ? 0 : product_vote(leaf.layout, leaf.blocks, leaf.block, c, prior, instance);
+  for (int c = 0; c < layout.classes; ++c) total += leaf.counts[c];
+  bool any = false;  // whether any value says anything: then a class without statistics has no vote
+  for (int f = 0; f < layout.features() && !any; ++f)
+    any = !std::isnan(instance.x[f]) && seen_by_any(layout, leaf.blocks, leaf.block, f);
+  for (int c = 0; c < layout.classes; ++c) {
+    votes[c] = leaf.counts[c] / total;
+    if (any && leaf.block[c] < 0) votes[c] = 0;
+    else if (any) votes[c] = product_vote(layout, leaf.blocks, leaf.block, c, votes[c], instance);
   }
 }
 
