@@ -95,24 +95,31 @@ class HoeffdingPool final : public Pool {
 
   template <class Archive>
   void fields(Archive& a) {
-    a("values", layout_.values), a("classes", layout_.classes);
-    arrays_.clear();
-    for (const HoeffdingTree& tree : trees_) arrays_.push_back(tree.arrays());
-    tree_fields(a, arrays_);
+    state_ = {layout_.values, layout_.classes, {}};
+    for (const HoeffdingTree& tree : trees_) state_.trees.push_back(tree.arrays());
+    a("values", state_.values), a("classes", state_.classes);
+    tree_fields(a, state_.trees);
   }
+  // Makes the state that came in the pool's own, if it fits together; else the pool stays as it is.
   void check() {
-    require(layout_.classes >= 0, "a number of classes");
-    require(std::all_of(layout_.values.begin(), layout_.values.end(), [](std::int32_t v) { return v >= 0; }),
-            "values of every feature");
-    require(arrays_.empty() ? layout_.classes == 0 : arrays_.size() == settings_.size(), "a tree for every model");
-    layout_ = TreeLayout(layout_.values, layout_.classes);
-    trees_.assign(arrays_.size(), {});
-    for (std::size_t i = 0; i < trees_.size(); ++i) trees_[i].adopt(std::move(arrays_[i]), settings_[i], layout_);
-    arrays_.clear();
+    const PoolState state = std::move(state_);
+    require(state.classes >= 0 && std::all_of(state.values.begin(), state.values.end(), [](int v) { return v >= 0; }),
+            "a schema");
+    require(state.trees.empty() ? state.classes == 0 : state.trees.size() == settings_.size(),
+            "a tree for every model");
+    const TreeLayout layout(state.values, state.classes);
+    std::vector<HoeffdingTree> trees(state.trees.size());
+    for (std::size_t i = 0; i < trees.size(); ++i) trees[i].adopt(state.trees[i], settings_[i], layout);
+    layout_ = layout, trees_ = std::move(trees);
     forget_evaluation();
   }
 
  private:
+  struct PoolState {
+    std::vector<std::int32_t> values;
+    std::int32_t classes = 0;
+    std::vector<TreeArrays> trees;
+  };
   struct Look {  // what was seen of the last instance evaluated
     HoeffdingTree::Place place;
     std::int32_t vote = 0;
@@ -153,7 +160,7 @@ class HoeffdingPool final : public Pool {
   std::vector<TreeSettings> settings_;
   TreeLayout layout_;
   std::vector<HoeffdingTree> trees_;
-  std::vector<TreeArrays> arrays_;  // a state on its way in or out
+  PoolState state_;  // on its way in or out
   TreeInstance instance_;
   std::vector<Look> looks_;
   std::vector<double> votes_, scratch_;  // (models, classes); per class
