@@ -1,8 +1,6 @@
 // The synthetic streams: a block at a time, the GIL released.
-#include <stdexcept>
-
 #include "bind.hpp"
-#include "bind_state.hpp"
+#include "bind_arrays.hpp"
 #include "streams/agrawal.hpp"
 #include "streams/drift.hpp"
 #include "streams/led.hpp"
@@ -12,14 +10,10 @@ namespace heros {
 
 namespace {
 
-using Rows = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Labels = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Flags = nb::ndarray<bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 template <class Generator>
-void fill(Generator& generator, Rows X, Labels y) {
-  if (X.shape(1) != static_cast<std::size_t>(generator.features()) || y.shape(0) != X.shape(0))
-    throw std::invalid_argument("The arrays to fill do not fit the stream.");
+void fill(Generator& generator, Out2<double> X, Out1<std::int64_t> y) {
+  expect(X.shape(1) == static_cast<std::size_t>(generator.features()) && y.shape(0) == X.shape(0),
+         "The arrays to fill do not fit the stream.");
   const std::size_t n = X.shape(0);
   const std::size_t width = X.shape(1);
   double* rows = X.data();
@@ -28,7 +22,7 @@ void fill(Generator& generator, Rows X, Labels y) {
   for (std::size_t i = 0; i < n; ++i) labels[i] = generator.draw(rows + i * width);
 }
 
-void flip(Drift& drift, Flags after) {
+void flip(Drift& drift, Out1<bool> after) {
   const std::size_t n = after.shape(0);
   bool* flags = after.data();
   nb::gil_scoped_release release;

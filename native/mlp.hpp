@@ -53,7 +53,7 @@ class MlpPool final : public Pool {
     const FlushDenormals guard;
     plan_.assign_next(seen_);
     for (int i = 0; i < models(); ++i) {
-      if (!fresh_[i] || lags_behind(i)) sweep_model(i, Task::evaluate, 0);
+      if (!fresh_[i] || lags_behind(i)) sweep_model(i, Task::evaluate, plan_);
     }
     std::fill(fresh_.begin(), fresh_.end(), std::uint8_t{1});
     clock.lap(Phase::evaluate);
@@ -83,7 +83,7 @@ class MlpPool final : public Pool {
     const FlushDenormals guard;
     plan_.assign_now(seen_);
     for (int i = 0; i < models(); ++i)
-      if (chosen[i]) sweep_model(i, Task::train, y);
+      if (chosen[i]) sweep_model(i, Task::train, plan_, y);
     encoder_.learn(x);
     forget_evaluation();
     clock.lap(Phase::train);
@@ -98,17 +98,23 @@ class MlpPool final : public Pool {
     std::swap(look_, seen_);
     encoder_.encode(next, seen_);
     remember(next);
-    plan_.assign(look_, seen_);
+    fused_plan_.assign(look_, seen_);
+    plan_.assign_next(seen_);
     clock.lap(Phase::encode);
     const FlushDenormals guard;
-    for (int i = 0; i < models(); ++i)
-      if (chosen[i]) sweep_model(i, Task::train_and_evaluate, y);
-    clock.lap_split(Phase::evaluate, evaluate_share(), Phase::train);
+    // Back and forth: what the last step used last is still in the cache, so this step uses it first.
+    upwards_ = !upwards_;
+    for (const bool trained : {upwards_, !upwards_}) {
+      for (int n = 0; n < models(); ++n) {
+        const int i = upwards_ ? n : models() - 1 - n;
+        if ((chosen[i] != 0) != trained) continue;
+        if (trained) sweep_model(i, Task::train_and_evaluate, fused_plan_, y);
+        else sweep_model(i, Task::evaluate, plan_);
+      }
+      if (trained) clock.lap_split(Phase::evaluate, evaluate_share(), Phase::train);
+      else clock.lap(Phase::evaluate);
+    }
     std::fill(fresh_.begin(), fresh_.end(), std::uint8_t{1});
-    plan_.assign_next(seen_);
-    for (int i = 0; i < models(); ++i)
-      if (!chosen[i]) sweep_model(i, Task::evaluate, 0);
-    clock.lap(Phase::evaluate);
   }
 
   void predict(int i, const double* x, double* out) override {
@@ -116,7 +122,7 @@ class MlpPool final : public Pool {
     if (!fresh_[i]) {
       const FlushDenormals guard;
       plan_.assign_next(seen_);
-      sweep_model(i, Task::look, 0);
+      sweep_model(i, Task::look, plan_);
       fresh_[i] = 1;
     }
     probabilities(i, out);
@@ -209,13 +215,14 @@ class MlpPool final : public Pool {
     touched_.assign(std::size_t(models()) * capacity_, 0);
   }
 
-  // The float at row `row`, hidden unit `unit`, part 0 (w), 1 (m) or 2 (v) of model i.
-  // Rows: the classes, the bias, the inputs.
+  // The float at row `row`, hidden unit `unit`, part 0 (w), 1 (m) or 2 (v) of model i: the layout of
+  // mlp_sweep.hpp. Rows: the classes, the bias, the inputs.
   float& at(int i, int row, int unit, int part = 0) {
     const int units = padded(hidden_[i]), rows = classes_ + 1 + capacity_;
     const int block = unit / kUnits, width = std::min(kUnits, units - block * kUnits);
     const std::size_t base = offset_[i] + std::size_t(block) * kUnits * parts(i) * rows;
-    return weights_[base + (std::size_t(row) * parts(i) + part) * width + unit % kUnits];
+    const std::size_t line = part == 0 ? row : rows + 2 * std::size_t(row) + (part - 1);
+    return weights_[base + line * width + unit % kUnits];
   }
   float& bias_at(int i, int c, int part = 0) {
     return output_bias_[(std::size_t(i) * 3 + part) * padded(classes_) + c];
@@ -279,12 +286,12 @@ class MlpPool final : public Pool {
     const FlushDenormals guard;
     plan_.assign_next(seen_);
     for (int i = 0; i < models(); ++i)
-      if (chosen[i]) sweep_model(i, Task::evaluate, 0);
+      if (chosen[i]) sweep_model(i, Task::evaluate, plan_);
     clock.lap(Phase::evaluate);
     sampled_train_ += static_cast<double>(clock.ticks(Phase::train) - trained_before);
     sampled_evaluate_ += static_cast<double>(clock.ticks(Phase::evaluate) - evaluated_before);
     for (int i = 0; i < models(); ++i)
-      if (!chosen[i]) sweep_model(i, Task::evaluate, 0);
+      if (!chosen[i]) sweep_model(i, Task::evaluate, plan_);
     std::fill(fresh_.begin(), fresh_.end(), std::uint8_t{1});
     clock.lap(Phase::evaluate);
   }
@@ -293,7 +300,7 @@ class MlpPool final : public Pool {
     return sum > 0 ? sampled_evaluate_ / sum : 0;
   }
 
-  void sweep_model(int i, Task task, int y) {
+  void sweep_model(int i, Task task, const Plan& plan, int y = 0) {
     Sweep s{};
     s.train = task == Task::train || task == Task::train_and_evaluate;
     s.evaluate = task != Task::train;
@@ -304,8 +311,8 @@ class MlpPool final : public Pool {
     s.output_bias = &output_bias_[std::size_t(i) * 3 * padded(classes_)];
     s.logits = logits(i);
     s.errors = errors_.data();
-    s.rows = plan_.rows.data();
-    s.n_rows = static_cast<int>(plan_.rows.size());
+    s.rows = plan.rows.data();
+    s.n_rows = static_cast<int>(plan.rows.size());
     s.units = padded(hidden_[i]);
     s.classes = classes_;
     s.capacity = capacity_;
@@ -314,28 +321,28 @@ class MlpPool final : public Pool {
       softmax_errors(i, y);
       ++steps_[i];
     }
-    if (s.adam) prepare_adam(i, s);
+    if (s.adam) prepare_adam(i, plan, s);
     sweep_(s);
   }
 
-  void prepare_adam(int i, Sweep& s) {
+  void prepare_adam(int i, const Plan& plan, Sweep& s) {
     s.beta1 = static_cast<float>(Adam::kBeta1);
     s.beta2 = static_cast<float>(Adam::kBeta2);
     if (s.train) {
       s.rate = static_cast<float>(rate_[i] * adam_tables_.get().rate_factor(steps_[i]));
       s.epsilon = static_cast<float>(adam_tables_.get().epsilon(steps_[i]));
     }
-    note_lags(i, s.train, s.keep);
+    note_lags(i, plan, s.train, s.keep);
     s.catch_up = lags_.data();
   }
 
   // Which rows have to be caught up to the model's present step. Rows of `now` are trained at this step:
   // the evaluation before it has caught them up to the step before.
-  void note_lags(int i, bool train, bool keep) {
-    lags_.resize(plan_.rows.size());
+  void note_lags(int i, const Plan& plan, bool train, bool keep) {
+    lags_.resize(plan.rows.size());
     std::int64_t* last = touched(i);
-    for (std::size_t r = 0; r < plan_.rows.size(); ++r) {
-      const SweepRow& row = plan_.rows[r];
+    for (std::size_t r = 0; r < plan.rows.size(); ++r) {
+      const SweepRow& row = plan.rows[r];
       lags_[r].due = false;
       if (!(train && row.in_now) && last[row.input] != steps_[i])
         lags_[r] = adam_tables_.get().between(last[row.input], steps_[i], rate_[i]);
@@ -354,7 +361,7 @@ class MlpPool final : public Pool {
     for (int input = 0; input < inputs(); ++input) all.add(input, 1);
     const FlushDenormals guard;
     plan_.assign_next(all);
-    sweep_model(i, Task::evaluate, 0);
+    sweep_model(i, Task::evaluate, plan_);
   }
 
   // ∂loss/∂logits = softmax − one-hot(y), for the last evaluated instance.
@@ -404,9 +411,10 @@ class MlpPool final : public Pool {
   bool any_fresh_ = false;
   std::vector<std::uint8_t> fresh_;
   AlignedFloats activations_, logits_, errors_;
-  Plan plan_;
+  Plan plan_, fused_plan_;
   std::vector<CatchUp> lags_;
 
+  bool upwards_ = false;
   std::int64_t fused_steps_ = 0;
   double sampled_train_ = 0, sampled_evaluate_ = 0;
 };

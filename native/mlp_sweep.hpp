@@ -1,9 +1,10 @@
 // One pass over one model's memory: what it is told, and where it finds things.
 //
 // A model with H hidden units is stored as blocks of up to 64 units (a multiple of 16; units beyond H are
-// zero and stay zero). In a block: one row of output weights per class, the bias row, one row of weights
-// per input. In a row: the weights w, and for Adam the moments m and v behind them. So the backward pass
-// for an instance and the forward pass for the next run through memory once, in order.
+// zero and stay zero). In a block: the weights, one row of output weights per class, the bias row, one row
+// per input; behind them for Adam the moments, row by row, m then v. So the backward pass for an instance
+// and the forward pass for the next run through a block once, while it is in the first-level cache, and a
+// model that is only evaluated does not touch its moments.
 #pragma once
 
 #include <cstdint>

@@ -41,14 +41,14 @@ struct Slope {
 // One vector of weights takes a gradient step; returns the new weights. `size`: floats in the row's w;
 // x and xx: the factor x and its square. kTiny keeps v away from 0, where 1/√v is not finite.
 template <bool Adam>
-inline Floats step(float* p, int size, const Slope<Adam>& slope, Floats x, Floats xx, const Constants& c) {
+inline Floats step(float* p, float* mv, int size, const Slope<Adam>& slope, Floats x, Floats xx, const Constants& c) {
   Floats w = load(p);
   if constexpr (Adam) {
-    const Floats m = fma(slope.first, x, c.beta1 * load(p + size));
-    const Floats v = fma(c.beta2, load(p + 2 * size), fma(slope.second, xx, c.tiny));
+    const Floats m = fma(slope.first, x, c.beta1 * load(mv));
+    const Floats v = fma(c.beta2, load(mv + size), fma(slope.second, xx, c.tiny));
     w = fnma(c.rate, over_root(m, v, c.epsilon), w);
-    store(p + size, m);
-    store(p + 2 * size, v);
+    store(mv, m);
+    store(mv + size, v);
   } else {
     w = fnma(slope.first, x, w);
   }
@@ -57,13 +57,13 @@ inline Floats step(float* p, int size, const Slope<Adam>& slope, Floats x, Float
 }
 
 // The weights of a row whose input was inactive for a while; written back if `keep`.
-inline Floats caught_up(float* p, int size, const CatchUp& lag, bool keep) {
-  const Floats m = load(p + size), v = load(p + 2 * size);
+inline Floats caught_up(float* p, float* mv, int size, const CatchUp& lag, bool keep) {
+  const Floats m = load(mv), v = load(mv + size);
   const Floats w = fnma(broadcast(lag.drift), over_root(m, v + broadcast(kTiny), broadcast(lag.epsilon)), load(p));
   if (keep) {
     store(p, w);
-    store(p + size, m * broadcast(lag.keep_m));
-    store(p + 2 * size, v * broadcast(lag.keep_v));
+    store(mv, m * broadcast(lag.keep_m));
+    store(mv + size, v * broadcast(lag.keep_v));
   }
   return w;
 }
@@ -71,16 +71,17 @@ inline Floats caught_up(float* p, int size, const CatchUp& lag, bool keep) {
 template <int V, bool Adam>
 struct Block {
   static constexpr int kSize = V * Floats::lanes;
-  static constexpr int kStride = kSize * (Adam ? 3 : 1);
 
   const Sweep& s;
   const Constants& constants;
   float* base;
   float* activations;
 
-  float* output_row(int c) const { return base + c * kStride; }
-  float* bias_row() const { return base + s.classes * kStride; }
-  float* input_row(int input) const { return base + (s.classes + 1 + input) * kStride; }
+  int rows() const { return s.classes + 1 + s.capacity; }
+  float* weights(int row) const { return base + row * kSize; }
+  float* moments(int row) const { return base + (rows() + 2 * row) * kSize; }
+  int bias_row() const { return s.classes; }
+  int input_row(int input) const { return s.classes + 1 + input; }
 
   // Trains the output rows; gives the slope at the hidden units.
   void backward(Slope<Adam> (&slope)[V]) const {
@@ -93,9 +94,9 @@ struct Block {
     for (int c = 0; c < s.classes; ++c) {
       const Floats error = broadcast(s.errors[c]), squared = error * error;
       for (int i = 0; i < V; ++i) {
-        float* p = output_row(c) + i * Floats::lanes;
+        float* p = weights(c) + i * Floats::lanes;
         back.part[i] = fma(error, load(p), back.part[i]);
-        step<Adam>(p, kSize, slope[i], error, squared, constants);
+        step<Adam>(p, moments(c) + i * Floats::lanes, kSize, slope[i], error, squared, constants);
       }
     }
     for (int i = 0; i < V; ++i)
@@ -108,18 +109,19 @@ struct Block {
   void inputs(const Slope<Adam> (&slope)[V], Unit<V>& next) const {
     const Floats one = broadcast(1);
     for (int i = 0; i < V; ++i) {
-      float* p = bias_row() + i * Floats::lanes;
-      next.part[i] = Train ? step<Adam>(p, kSize, slope[i], one, one, constants) : load(p);
+      float* p = weights(bias_row()) + i * Floats::lanes;
+      next.part[i] = Train ? step<Adam>(p, moments(bias_row()) + i * Floats::lanes, kSize, slope[i], one, one, constants) : load(p);
     }
     for (int r = 0; r < s.n_rows; ++r) {
       const SweepRow& row = s.rows[r];
-      float* p = input_row(row.input);
+      float* p = weights(input_row(row.input));
+      float* mv = moments(input_row(row.input));
       Unit<V> w;
       if (Train && row.in_now) {
         const Floats x = broadcast(row.now), xx = x * x;
-        for (int i = 0; i < V; ++i) w.part[i] = step<Adam>(p + i * Floats::lanes, kSize, slope[i], x, xx, constants);
+        for (int i = 0; i < V; ++i) w.part[i] = step<Adam>(p + i * Floats::lanes, mv + i * Floats::lanes, kSize, slope[i], x, xx, constants);
       } else if (Adam && Evaluate && s.catch_up[r].due) {
-        for (int i = 0; i < V; ++i) w.part[i] = caught_up(p + i * Floats::lanes, kSize, s.catch_up[r], s.keep);
+        for (int i = 0; i < V; ++i) w.part[i] = caught_up(p + i * Floats::lanes, mv + i * Floats::lanes, kSize, s.catch_up[r], s.keep);
       } else {
         w = load_row<V>(p);
       }
@@ -136,12 +138,27 @@ struct Block {
     }
     for (int c = 0; c < s.classes; ++c) {
       Floats sum = sums[c];
-      for (int i = 0; i < V; ++i) sum = fma(active.part[i], load(output_row(c) + i * Floats::lanes), sum);
+      for (int i = 0; i < V; ++i) sum = fma(active.part[i], load(weights(c) + i * Floats::lanes), sum);
       sums[c] = sum;
     }
   }
 
+  // A row that was inactive lies in the outer cache, in pieces too short for the hardware to see coming.
+  void prefetch_next_block() const {
+    const float* ahead = base + std::size_t(rows()) * kSize * (Adam ? 3 : 1);
+    for (int r = 0; r < s.n_rows; ++r) {
+      const SweepRow& row = s.rows[r];
+      if (!row.in_next || row.in_now) continue;
+      const float* w = ahead + input_row(row.input) * kSize;
+      for (int i = 0; i < kSize; i += 16) __builtin_prefetch(w + i);
+      if (!Adam || !s.catch_up[r].due) continue;
+      const float* mv = ahead + (rows() + 2 * input_row(row.input)) * kSize;
+      for (int i = 0; i < 2 * kSize; i += 16) __builtin_prefetch(mv + i);
+    }
+  }
+
   void run(Floats* sums) const {
+    prefetch_next_block();
     Unit<V> next;
     Slope<Adam> slope[V];
     if (s.train) {
@@ -159,7 +176,7 @@ template <int W, bool Adam>  // W: width of the block in units of kLanes
 float* run_block(const Sweep& s, const Constants& constants, float* base, float* activations, Floats* sums) {
   using B = Block<W * kLanes / Floats::lanes, Adam>;
   B{s, constants, base, activations}.run(sums);
-  return base + std::size_t(s.classes + 1 + s.capacity) * B::kStride;
+  return base + std::size_t(s.classes + 1 + s.capacity) * B::kSize * (Adam ? 3 : 1);
 }
 
 template <bool Adam>
@@ -168,7 +185,7 @@ void sweep_model(const Sweep& s, Floats* sums) {
   const int padded = (s.classes + kLanes - 1) / kLanes * kLanes;
   if (s.train)
     for (int c = 0; c < padded; c += Floats::lanes)
-      step<Adam>(s.output_bias + c, padded, Slope<Adam>(load(s.errors + c), constants), broadcast(1), broadcast(1),
+      step<Adam>(s.output_bias + c, s.output_bias + padded + c, padded, Slope<Adam>(load(s.errors + c), constants), broadcast(1), broadcast(1),
                  constants);
   float* base = s.weights;
   int unit = 0;

@@ -1,6 +1,31 @@
-"""Green online learning with heterogeneous ensembles."""
+"""Green online learning with heterogeneous ensembles.
 
+>>> from heros import Heros, evaluate, policies, pools, streams
+>>> stream = streams.Agrawal(function=2).take(2000)
+>>> model = Heros(pools.MLPGrid(hidden=[16, 64]), policies.Explore(policies.Zeta(0.05), 0.2), k=10, seed=1)
+>>> run = evaluate(model, stream)
+>>> f"{run.gamma_spent / run.n_instances:.0%} of the price of training everything"
+'...% of the price of training everything'
+"""
+
+from heros import errors, metrics, policies, pools, scores, streams
+from heros.ensemble import Block, Heros
+from heros.prequential import Curves, Run, evaluate
 from heros.schema import Feature, Schema
 
-__all__ = ["Feature", "Schema"]
+__all__ = [
+    "Block",
+    "Curves",
+    "Feature",
+    "Heros",
+    "Run",
+    "Schema",
+    "errors",
+    "evaluate",
+    "metrics",
+    "policies",
+    "pools",
+    "scores",
+    "streams",
+]
 __version__ = "0.1.0"

@@ -47,7 +47,8 @@ class ArrowSource(Source):
             return None
         before = self._row
         self._row += batch.num_rows
-        return Chunk(batch.columns, lambda row: f"row {before + row + 1}")
+        columns = [c.cast(pa.string()) if pa.types.is_string_view(c.type) else c for c in batch.columns]
+        return Chunk(columns, lambda row: f"row {before + row + 1}")
 
     def restart(self) -> None:
         """Go back to the first row."""

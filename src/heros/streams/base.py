@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from heros.schema import Schema
 from heros.streams.bad_rows import BadRows
-from heros.streams.parameters import whole
+from heros.parameters import whole
 
-__all__ = ["Block", "DriftPoint", "Stream", "Taken", "empty_block"]
+__all__ = ["Block", "DriftPoint", "Stream", "Taken", "again", "empty_block"]
 
 Block = tuple[NDArray[np.float64], NDArray[np.int64]]
 """X (n, n_features): numbers, 0-based codes of nominal values, NaN = missing. y (n,): class indices."""
@@ -213,7 +213,15 @@ class Taken(Stream):
         return self._source.draw(min(n, self._n - self._position))
 
     def _restart(self) -> None:
-        self._source = self._origin._fork()
+        self._source = again(self._origin, self._source)
+
+
+def again(origin: Stream, current: Stream) -> Stream:
+    """A stream at the place of `origin`, which `current` has left."""
+    fresh = origin._fork()
+    if fresh is current:
+        current.restart()  # it cannot be copied; perhaps it can go back
+    return fresh
 
 
 def empty_block(n_features: int) -> Block:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,10 +14,18 @@ from numpy.typing import NDArray
 
 from heros.schema import Feature
 
-__all__ = ["Faults", "NominalColumn", "NumericColumn", "label_of", "looks_numeric", "natural_order"]
+__all__ = [
+    "NUMBER",
+    "Column",
+    "Faults",
+    "NominalColumn",
+    "NumericColumn",
+    "label_of",
+    "looks_numeric",
+    "natural_order",
+]
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-MISSING = -1.0
 
 Faults = dict[int, tuple[str, str]]
 """Rows of a column that break its rule: row -> (value, rule)."""
@@ -87,6 +95,8 @@ class NominalColumn:
         Whether these are all: another one breaks the rule. Otherwise it is appended.
     missing
         Whether values may be missing.
+    fresh
+        Whether the values are still to be learnt, from the first rows.
 
     Examples
     --------
@@ -101,6 +111,14 @@ class NominalColumn:
     values: list[str] = field(default_factory=list)
     closed: bool = False
     missing: bool = False
+    fresh: bool = False
+
+    def learn(self, array: pa.Array) -> None:
+        """Take the values of the first rows, sorted."""
+        codes, labels = encode(array)
+        present = (labels[code] for code in np.unique(codes[codes >= 0]))
+        self.values = natural_order(label for label in present if label is not None)
+        self.fresh = False
 
     def convert(self, array: pa.Array) -> tuple[Values, Faults]:
         """The codes, NaN where missing, and the rows that hold an unknown value."""
@@ -114,7 +132,7 @@ class NominalColumn:
         values = table[codes]  # a missing value has code -1: the last entry
         faults: Faults = {}
         for row in np.flatnonzero(values < 0):
-            faults[int(row)] = (repr(labels[codes[row]]), f"be one of {_listed(self.values)}")
+            faults[int(row)] = (repr(labels[codes[row]]), f"be one of {listed(self.values)}")
         return values, faults
 
     def _unseen(
@@ -214,10 +232,10 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def _listed(values: Sequence[str], most: int = 10) -> str:
+def listed(values: Sequence[str], most: int = 10) -> str:
+    """The values for a message, not all if there are many."""
     shown = ", ".join(repr(value) for value in values[:most])
     return shown if len(values) <= most else f"{shown}, … ({len(values)} values)"
 
 
 Column = NumericColumn | NominalColumn
-Converter = Callable[[pa.Array], tuple[Values, Faults]]

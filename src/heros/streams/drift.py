@@ -9,9 +9,9 @@ from heros import _core
 from heros.errors import DataError, ParameterError
 from heros.schema import Schema
 from heros.streams.bad_rows import BadRows
-from heros.streams.base import Block, DriftPoint, Stream, empty_block
-from heros.streams.parameters import seed as seed_of
-from heros.streams.parameters import whole
+from heros.streams.base import Block, DriftPoint, Stream, again, empty_block
+from heros.parameters import seed as seed_of
+from heros.parameters import whole
 
 __all__ = ["Drift"]
 
@@ -61,8 +61,9 @@ class Drift(Stream):
         self.name = f"{before.name} → {after.name}"
         later = (DriftPoint(self.at + point.position, point.width) for point in after._drifts_ahead())
         self._drifts = (*before._drifts_ahead(), DriftPoint(self.at, self.width), *later)
-        self._origins = before._fork(), after._fork()
-        self._restart()
+        self._before, self._after = before._fork(), after._fork()
+        self._origins = self._before._fork(), self._after._fork()
+        self._begin()
 
     @property
     def schema(self) -> Schema:
@@ -85,7 +86,11 @@ class Drift(Stream):
         return self._before.bad_rows + self._after.bad_rows
 
     def _restart(self) -> None:
-        self._before, self._after = (origin._fork() for origin in self._origins)
+        self._before = again(self._origins[0], self._before)
+        self._after = again(self._origins[1], self._after)
+        self._begin()
+
+    def _begin(self) -> None:
         self._coin = _core.Drift(self.at, self.width, self.seed)
         self._ended = False
 

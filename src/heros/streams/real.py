@@ -1,57 +1,214 @@
-"""The five real streams of the paper: what they are, and the copy in the data directory."""
+"""The five real streams of the paper: what they are, where they come from, and the copy on this machine."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import tarfile
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from heros.errors import DataError
+from heros.schema import Feature, Schema
 from heros.streams.arrow import ParquetSource
-from heros.streams.base import Stream
+from heros.streams.base import Block, Stream
+from heros.streams.download import fetch
+from heros.streams.files import read
 from heros.streams.tables import Options, TableStream
 
-__all__ = ["REAL", "RealStream", "data_directory", "open_real"]
+__all__ = ["REAL", "RealStream", "copy_of", "data_directory", "open_real"]
 
 
 @dataclass(frozen=True)
 class RealStream:
-    """A real stream and what its copy is checked against."""
+    """A real stream: where to get it, and what a copy must contain to be the right one.
+
+    Its public homes promise no stable bytes, so a copy is known by its rows, columns and class counts.
+    """
 
     name: str
-    url: str
-    n_instances: int
+    urls: tuple[str, ...]
     n_nominal: int
     n_numeric: int
-    class_counts: tuple[tuple[str, int], ...]
+    class_counts: dict[str, int]
+
+    @property
+    def n_instances(self) -> int:
+        """How many instances it has."""
+        return sum(self.class_counts.values())
 
 
-REAL: dict[str, RealStream] = {}
-for _real in (
-    RealStream("airlines", "", 0, 4, 3, ()),
-    RealStream("electricity", "", 0, 1, 7, ()),
-    RealStream("wisdm", "", 0, 1, 44, ()),
-    RealStream("covtype", "", 0, 44, 10, ()),
-    RealStream("nomao", "", 0, 29, 89, ()),
-):
-    REAL[_real.name] = _real
+def _openml(dataset: int, file: str) -> tuple[str, ...]:
+    """The homes of a data set of OpenML: its file store, then its interface."""
+    folder = f"{dataset // 10_000:04d}/{dataset:04d}"
+    return (
+        f"https://data.openml.org/datasets/{folder}/dataset_{dataset}.arff",
+        f"https://api.openml.org/data/v1/download/{file}",
+    )
+
+
+REAL: dict[str, RealStream] = {
+    real.name: real
+    for real in (
+        RealStream("airlines", _openml(1169, "66526/airlines.arff"), 4, 3, {"0": 299_119, "1": 240_264}),
+        RealStream(
+            "electricity", _openml(151, "2419/electricity.arff"), 1, 7, {"UP": 19_237, "DOWN": 26_075}
+        ),
+        RealStream(
+            "wisdm",
+            ("https://www.cis.fordham.edu/wisdm/includes/datasets/latest/WISDM_ar_latest.tar.gz",),
+            1,
+            44,
+            {
+                "Walking": 2_081,
+                "Jogging": 1_625,
+                "Upstairs": 632,
+                "Downstairs": 528,
+                "Sitting": 306,
+                "Standing": 246,
+            },
+        ),
+        RealStream(
+            "covtype",
+            _openml(150, "2418/covertype.arff"),
+            44,
+            10,
+            {"1": 211_840, "2": 283_301, "3": 35_754, "4": 2_747, "5": 9_493, "6": 17_367, "7": 20_510},
+        ),
+        RealStream("nomao", _openml(1486, "1592278/nomao.arff"), 29, 89, {"1": 9_844, "2": 24_621}),
+    )
+}
 
 
 def data_directory() -> Path:
     """Where the real streams are kept: HEROS_DATA, by default a cache directory of the user's."""
     if chosen := os.environ.get("HEROS_DATA"):
-        return Path(chosen)
+        return Path(chosen).expanduser()
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "heros"
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "heros" / "cache"
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "heros"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "heros"
+
+
+def copy_of(real: RealStream) -> Path:
+    """Where the copy of a real stream is, or will be."""
+    return data_directory() / f"{real.name}.parquet"
 
 
 def open_real(real: RealStream) -> Stream:
-    """The stream from its copy in the data directory."""
-    path = data_directory() / f"{real.name}.parquet"
+    """The stream from its copy in the data directory, which is made if it is not there."""
+    path = copy_of(real)
     if not path.exists():
-        raise DataError(f"The stream {real.name!r} is not in {path.parent}: put it there as {path.name}.")
-    return TableStream(ParquetSource(path), Options("load", target="class"), real.name)
+        _install(real, path)
+    stream = TableStream(ParquetSource(path), Options("load", target="class"), real.name)
+    _check_shape(real, stream.schema, stream.n_instances or 0, str(path))
+    return stream
+
+
+def _check_shape(real: RealStream, schema: Schema, rows: int, where: str) -> None:
+    nominal = sum(feature.nominal for feature in schema.features)
+    found = (rows, nominal, schema.n_features - nominal, list(schema.classes))
+    expected = (real.n_instances, real.n_nominal, real.n_numeric, list(real.class_counts))
+    if found != expected:
+        form = "{:,} rows, {} nominal and {} numeric features, the classes {}"
+        raise DataError(
+            f"{where} must hold the stream {real.name!r}: {form.format(*expected)}. "
+            f"Got {form.format(*found)} instead."
+        )
+
+
+def _install(real: RealStream, path: Path) -> None:
+    """Download a real stream, check it, and put it in place in one move."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{real.name}-", dir=path.parent) as directory:
+            arff, converted = Path(directory, "download.arff"), Path(directory, path.name)
+            _download(real, arff, path)
+            _convert(real, arff, converted)
+            converted.replace(path)
+    except OSError as error:
+        raise DataError(
+            f"The data directory {path.parent} must be writable (the environment variable HEROS_DATA "
+            f"names another one). Got: {error.strerror or error}."
+        ) from None
+
+
+def _download(real: RealStream, arff: Path, path: Path) -> None:
+    """Download from the first home that answers."""
+    errors = []
+    for url in real.urls:
+        message = _try_home(real, url, arff)
+        if message is None:
+            return
+        errors.append(message)
+    raise DataError(
+        f"The stream {real.name!r} is not in {path.parent} and could not be downloaded: {' '.join(errors)} "
+        f"Put it there by hand as {path.name} (a Parquet file, label last, in a column 'class')."
+    )
+
+
+def _try_home(real: RealStream, url: str, arff: Path) -> str | None:
+    """Download from one home; what went wrong, or None."""
+    try:
+        if not url.endswith(".tar.gz"):
+            fetch(url, arff, real.name)
+            return None
+        archive = arff.with_suffix(".tar.gz")
+        fetch(url, archive, real.name)
+        with tarfile.open(archive) as tar:
+            member = next((m for m in tar if m.name.endswith("_transformed.arff")), None)
+            content = None if member is None else tar.extractfile(member)
+            if content is None:
+                return f"{url} has no file *_transformed.arff."
+            with content, arff.open("wb") as file:
+                shutil.copyfileobj(content, file)
+    except (DataError, tarfile.TarError) as error:
+        return str(error)
+    return None
+
+
+def _convert(real: RealStream, arff: Path, path: Path) -> None:
+    """Write the ARFF file as Parquet, if it is the right one."""
+    stream = read(arff, target=-1, format="arff", name=real.name)
+    counts: Counter[str] = Counter()
+    with _parquet(stream.schema, path) as writer:
+        for X, y in stream.blocks(1 << 17):
+            writer.write_table(_table((X, y), stream.schema))
+            counts.update(np.asarray(stream.schema.classes)[y].tolist())
+    _check_shape(real, stream.schema, sum(counts.values()), "The download")
+    if dict(counts) != real.class_counts:
+        raise DataError(
+            f"The download must hold the stream {real.name!r} with the class counts {real.class_counts}. "
+            f"Got {dict(counts)} instead."
+        )
+
+
+@contextmanager
+def _parquet(schema: Schema, path: Path) -> Iterator[pq.ParquetWriter]:
+    empty = np.empty((0, schema.n_features)), np.empty(0, dtype=np.int64)
+    with pq.ParquetWriter(path, _table(empty, schema).schema, compression="zstd") as writer:
+        yield writer
+
+
+def _table(block: Block, schema: Schema) -> pa.Table:
+    X, y = block
+    columns = {feature.name: _column(X[:, j], feature) for j, feature in enumerate(schema.features)}
+    columns["class"] = _column(y.astype(np.float64), Feature("class", schema.classes))
+    return pa.table(columns)
+
+
+def _column(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]], feature: Feature) -> pa.Array:
+    array = pa.array(np.ascontiguousarray(values), from_pandas=True)  # NaN becomes null
+    if feature.values is None:
+        return array
+    return pa.DictionaryArray.from_arrays(array.cast(pa.int16()), pa.array(feature.values, pa.string()))

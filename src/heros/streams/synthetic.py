@@ -12,7 +12,7 @@ from heros import _core
 from heros.errors import ParameterError
 from heros.schema import Schema
 from heros.streams.base import Block, Stream
-from heros.streams.parameters import number, seed, whole
+from heros.parameters import number, seed, whole
 
 __all__ = ["LED", "Agrawal", "RandomRBF"]
 

@@ -14,8 +14,8 @@ from heros.errors import DataError, ParameterError
 from heros.schema import Schema
 from heros.streams.bad_rows import BadRow, BadRows
 from heros.streams.base import Block, Stream, empty_block
-from heros.streams.columns import Column, Faults, NominalColumn, NumericColumn, looks_numeric, natural_order
-from heros.streams.parameters import one_of
+from heros.streams.columns import Column, Faults, NominalColumn, NumericColumn, looks_numeric
+from heros.parameters import one_of
 
 __all__ = ["Chunk", "Options", "Source", "TableStream"]
 
@@ -151,7 +151,7 @@ class TableStream(Stream):
         self._bad_rows = BadRows()
         first = source.read()
         if first is None:
-            raise DataError(f"{source.label} must have at least one row. Got none instead.")
+            raise DataError(f"{source.label} must have at least one row. Got a header without rows instead.")
         self._layout = _layout(source, options, first)
         self._schema = self._layout.schema()
         self._load(first)
@@ -228,8 +228,10 @@ class TableStream(Stream):
         good = None if not found else ~bad
         for index, column in self._layout.columns():
             if index not in values:  # an open column learns its values from good rows only
-                array = chunk.columns[index]
-                values[index], _ = column.convert(array if good is None else array.filter(pa.array(good)))
+                array = chunk.columns[index] if good is None else chunk.columns[index].filter(pa.array(good))
+                if isinstance(column, NominalColumn) and column.fresh:
+                    column.learn(array)
+                values[index], _ = column.convert(array)
             elif good is not None:
                 values[index] = values[index][good]
         self._fill(values)
@@ -250,24 +252,27 @@ class TableStream(Stream):
 def _layout(source: Source, options: Options, first: Chunk) -> _Layout:
     """Which columns there are and of which type, from the source, the options and the first chunk."""
     target = source.names.index(options.target_among(source.names))
-    layout = _Layout(target, _nominal(source, target, options.classes, first))
+    layout = _Layout(target, _nominal(source, target, options.classes))
     given = options.nominal if isinstance(options.nominal, Mapping) else dict.fromkeys(options.nominal)
     for index, name in enumerate(source.names):
         if index == target or name in options.ignore:
             continue
         if name in given:
-            layout.features[index] = _nominal(source, index, given[name], first)
+            layout.features[index] = _nominal(source, index, given[name])
         elif name in options.numeric:
             layout.features[index] = NumericColumn(name)
         else:
             declared = source.declared(index)
             if declared is None and looks_numeric(first.columns[index]):
                 declared = NumericColumn(name)
-            layout.features[index] = declared or _nominal(source, index, None, first)
+            if isinstance(declared, NumericColumn):
+                layout.features[index] = declared
+            else:
+                layout.features[index] = _nominal(source, index, None)
     return layout
 
 
-def _nominal(source: Source, index: int, values: Sequence[object] | None, first: Chunk) -> NominalColumn:
+def _nominal(source: Source, index: int, values: Sequence[object] | None) -> NominalColumn:
     """A nominal column: its values as given, as declared, or those of the first chunk, sorted."""
     name = source.names[index]
     if values is not None:
@@ -275,9 +280,7 @@ def _nominal(source: Source, index: int, values: Sequence[object] | None, first:
     declared = source.declared(index)
     if isinstance(declared, NominalColumn) and declared.values:
         return declared
-    column = NominalColumn(name)
-    column.convert(first.columns[index])
-    return NominalColumn(name, natural_order(column.values))
+    return NominalColumn(name, fresh=True)
 
 
 def _absent(array: pa.Array) -> Faults:

@@ -1,4 +1,4 @@
-"""The rules most parameters of streams follow."""
+"""The rules most parameters follow."""
 
 from __future__ import annotations
 

@@ -1,0 +1,74 @@
+"""Instances and labels from outside, checked against the schema before anything learns from them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from heros import _core
+from heros.errors import DataError
+from heros.schema import Schema
+
+__all__ = ["Boundary"]
+
+# What first_fault reports, as people read it.
+INFINITE, MISSING, NOT_A_CODE = 1, 2, 3
+
+
+class Boundary:
+    """Checks and converts the arrays that a user hands over.
+
+    Examples
+    --------
+    >>> boundary = Boundary(Schema.of(["age", ("colour", "red", "green")], classes=["no", "yes"]))
+    >>> boundary.instances([[31.0, 1.0]])
+    array([[31.,  1.]])
+    >>> boundary.instances([[31.0, 1.0], [np.inf, 0.0]])
+    Traceback (most recent call last):
+        ...
+    heros.errors.DataError: Column 'age' (0) of row 1 must be a finite number. Got inf instead.
+    """
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self._values = np.array([len(feature.values or ()) for feature in schema.features], dtype=np.int32)
+        self._missing = np.array([feature.missing for feature in schema.features], dtype=np.uint8)
+
+    def instances(self, X: ArrayLike) -> NDArray[np.float64]:
+        """X (n, n_features) as the core takes it; a DataError names the first bad value."""
+        try:
+            block = np.ascontiguousarray(X, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"X must be an array of numbers (nominal values as codes): {error}.") from None
+        if block.ndim != 2:
+            raise DataError(f"X must have one row per instance. Got an array of {block.ndim} dimensions instead.")
+        if block.shape[1] != self.schema.n_features:
+            raise DataError(f"X must have {self.schema.n_features} features. Got {block.shape[1]} instead.")
+        fault, row, column = _core.first_fault(block, self._values, self._missing)
+        if fault:
+            raise DataError(self._message(fault, row, column, float(block[row, column])))
+        return block
+
+    def labels(self, y: ArrayLike, n: int) -> NDArray[np.int64]:
+        """y (n,) as class indices; a DataError names the first bad label."""
+        labels = np.asarray(y)
+        if labels.shape != (n,):
+            raise DataError(f"y must have one label per instance ({n}). Got shape {labels.shape} instead.")
+        if labels.dtype.kind not in "buif":
+            raise DataError(f"y must hold class indices. Got {labels.dtype} instead.")
+        bad = ~((labels >= 0) & (labels < self.schema.n_classes) & (labels == np.floor(labels)))
+        if bad.any():
+            row = int(bad.argmax())
+            rule = f"a class index in [0, {self.schema.n_classes - 1}]"
+            raise DataError(f"The label of row {row} must be {rule}. Got {labels[row]} instead.")
+        return np.ascontiguousarray(labels, dtype=np.int64)
+
+    def _message(self, fault: int, row: int, column: int, value: float) -> str:
+        feature = self.schema.features[column]
+        if fault == NOT_A_CODE:
+            rule = f"the code of one of its values, in [0, {len(feature.values or ()) - 1}]"
+        elif fault == MISSING:
+            rule = "a finite number (missing values need a feature with missing=True)"
+        else:
+            rule = "a finite number"
+        return f"Column {feature.name!r} ({column}) of row {row} must be {rule}. Got {value:g} instead."

@@ -1,0 +1,325 @@
+"""Heros: one model that keeps tuning itself, made of a pool, a policy and running scores."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from heros import _core
+from heros.boundary import Boundary
+from heros.errors import HerosError, ParameterError
+from heros.parameters import one_of, whole
+from heros.policies import Explore, Policy, Zeta, compiled
+from heros.pools import BoundPool, MLPGrid, Pool
+from heros.schema import Schema
+from heros.scores import Adwin, Score
+
+__all__ = ["PHASES", "Block", "Heros"]
+
+PHASES = ("encode", "evaluate", "choose", "train", "other")
+ANSWERS = ("best", "average", "weighted")
+DEFAULT_SHARE = 0.6  # of the pool is trained if k is not given: the paper's 30 of 50
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """What testing, then training on n instances gave."""
+
+    probabilities: NDArray[np.float64]  # (n, classes), given before each label was seen
+    answered: NDArray[np.int32]  # (n,) the model that answered; -1 where all did
+    chosen: NDArray[np.bool_]  # (n, M) which models were trained
+    spent: NDArray[np.float64]  # (n,) Σγ of the trained models
+    reward: NDArray[np.float64]  # (n,) R = Σ (L + (1 − γ)) of the trained models
+
+
+class Heros:
+    """A heterogeneous online ensemble: M models, of which k are worth training at every step.
+
+    For every instance: the model with the highest running score answers; every model is tested and its
+    score updated; the policy chooses at most k models from the updated scores and the costs; those are
+    trained.
+
+    Parameters
+    ----------
+    pool
+        The models; the paper's 50 perceptrons by default.
+    policy
+        Which models to train; ``Explore(Zeta(0.05), 0.2)`` by default. A policy of your own is any
+        object with a method ``choose(scores, costs, k, rng)`` that returns a mask.
+    k
+        How many models may be trained per step; 60 % of the pool by default.
+    score
+        How the running performance L is kept; ADWIN with δ = 1e-5 by default.
+    answer
+        Who answers: "best" (the highest L before the label is seen; ties: the lowest index), or the
+        whole pool by "average" or "weighted" (by L) probabilities. A model whose output is not finite
+        never answers.
+    warmup
+        On how many first instances all models are trained.
+    seed
+        Of the initial weights and the policy's draws: one seed, one sequence of random numbers.
+    schema
+        What an instance looks like, if known now; else see `bind`.
+
+    Examples
+    --------
+    >>> from heros import Heros, policies, pools, streams
+    >>> stream = streams.Agrawal(function=2).take(1000)
+    >>> pool = pools.MLPGrid(hidden=[8, 16], learning_rates=[0.05, 0.005])
+    >>> model = Heros(pool, policies.Zeta(0.05), k=4, seed=1, schema=stream.schema)
+    >>> for X, y in stream.blocks(100):
+    ...     block = model.test_then_train(X, y)
+    >>> model.instances, int(block.chosen.sum(axis=1).max())
+    (1000, 4)
+
+    A policy of your own, here one that trains what has been trained least, needs nothing but its method:
+
+    >>> class Fair:
+    ...     def __init__(self, pool): self.times = np.zeros(pool.n_models)
+    ...     def choose(self, scores, costs, k, rng):
+    ...         mask = np.zeros(len(scores), dtype=bool)
+    ...         mask[np.argsort(self.times, kind="stable")[:k]] = True
+    ...         self.times += mask
+    ...         return mask
+    >>> model = Heros(pool, Fair(pool), k=2, warmup=0, seed=1, schema=stream.schema)
+    >>> _ = model.test_then_train(X, y)
+    >>> model.trained
+    array([25, 25, 25, 25, 25, 25, 25, 25])
+    """
+
+    def __init__(
+        self,
+        pool: Pool | None = None,
+        policy: Policy | None = None,
+        k: int | None = None,
+        *,
+        score: Score | None = None,
+        answer: Literal["best", "average", "weighted"] = "best",
+        warmup: int = 100,
+        seed: int | None = None,
+        schema: Schema | None = None,
+    ) -> None:
+        self.pool = MLPGrid() if pool is None else pool
+        self.policy = Explore(Zeta(0.05), 0.2) if policy is None else policy
+        self.score = Adwin() if score is None else score
+        _expect(self.pool, Pool, "pool", "a pool, e.g. heros.pools.MLPGrid()")
+        _expect(self.policy, Policy, "policy", "a policy (an object with a 'choose' method)")
+        _expect(self.score, Score, "score", "a score, e.g. heros.scores.Adwin()")
+        models = self.pool.n_models
+        self.k = whole(max(1, round(DEFAULT_SHARE * models)) if k is None else k, "k", "Heros", 1, models)
+        self.answer = one_of(answer, "answer", "Heros", ANSWERS, "'best', 'average' or 'weighted'")
+        self.warmup = whole(warmup, "warmup", "Heros", 0)
+        self.seed = seed if seed is None else whole(seed, "seed", "Heros", 0)
+        self.rng = np.random.default_rng(self.seed)
+        self.schema: Schema | None = None
+        self._lock = threading.Lock()
+        if schema is not None:
+            self.bind(schema)
+
+    # -- the schema -----------------------------------------------------------------------------------
+
+    def bind(self, schema: Schema) -> Self:
+        """Make the models for instances of this schema, or fit them to a schema that has grown.
+
+        A grown schema has features, values or classes appended: what the models have learnt stays, new
+        weights are drawn like the first ones.
+
+        Examples
+        --------
+        >>> model = Heros(k=3).bind(Schema.of(["age"], classes=["no", "yes"]))
+        >>> model = model.bind(Schema.of(["age", "height"], classes=["no", "yes", "maybe"]))
+        >>> model.predict_proba([33, 180]).shape
+        (3,)
+        """
+        if schema == self.schema:
+            return self
+        if schema.n_features < 1 or schema.n_classes < 1:
+            raise ParameterError.of("schema", "Heros", "one with at least one feature and one class", schema)
+        with self._alone():
+            if self.schema is None:
+                self._make(schema)
+            elif schema.extends(self.schema):
+                self._bound.grow(schema, self.rng)
+                self._ensemble.set_costs(self._bound.costs)
+            else:
+                raise ParameterError.of("schema", "bind", f"an extension of {self.schema}", schema)
+            self.schema, self._boundary = schema, Boundary(schema)
+        return self
+
+    def _make(self, schema: Schema) -> None:
+        self._bound: BoundPool = self.pool.bind(schema, self.rng)
+        scores = self.score.bind(self.pool.n_models)
+        self._ensemble = _core.Ensemble(self._bound.native, scores, self._bound.costs, self.answer, self.warmup)
+
+    # -- predicting and learning ------------------------------------------------------------------------
+
+    def predict_proba(self, x: ArrayLike) -> NDArray[np.float64]:
+        """The probabilities of the classes, for one instance (classes,) or for several (n, classes).
+
+        Nothing is learnt, and nothing that is learnt later depends on what was asked here.
+        """
+        boundary, X, single = self._instances(x)
+        out = np.empty((len(X), boundary.schema.n_classes))
+        with self._alone():
+            self._ensemble.predict(X, out)
+        return out[0] if single else out
+
+    def predict(self, x: ArrayLike) -> Any:
+        """The class index with the highest probability, of one instance or of several."""
+        best = self.predict_proba(x).argmax(axis=-1)
+        return int(best) if best.ndim == 0 else best
+
+    def learn(self, x: ArrayLike, y: ArrayLike) -> Self:
+        """Learn from one labelled instance, or from several, one after the other."""
+        boundary, X, single = self._instances(x)
+        self._run(X, boundary.labels([y] if single else y, len(X)))
+        return self
+
+    def test_then_train(self, X: ArrayLike, y: ArrayLike) -> Block:
+        """For every instance in turn: answer, then learn from its label. The same as `learn`, with a record."""
+        boundary, X, _ = self._instances(X)
+        return self._run(X, boundary.labels(y, len(X)))
+
+    def _run(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> Block:
+        n, models = len(X), self.pool.n_models
+        record = Block(
+            np.empty((n, self._bound.native.classes)),
+            np.empty(n, dtype=np.int32),
+            np.zeros((n, models), dtype=np.bool_),
+            np.zeros(n),
+            np.zeros(n),
+        )
+        arrays = (
+            record.probabilities,
+            record.answered,
+            record.chosen.view(np.uint8),
+            record.spent,
+            record.reward,
+        )
+        policy = compiled(self.policy)
+        with self._alone():
+            if policy is None:
+                self._ensemble.run_with(X, y, self._ask_policy, *arrays)
+            else:
+                self._ensemble.run(X, y, policy, self.k, self.rng.bit_generator.capsule, *arrays)
+        return record
+
+    def _ask_policy(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """The choice of a policy written in Python, checked."""
+        mask = np.asarray(self.policy.choose(scores, self._bound.costs.copy(), self.k, self.rng))
+        if mask.shape != scores.shape or mask.dtype != np.bool_:
+            rule = f"a boolean mask of {len(scores)} models"
+            raise ParameterError(f"The policy {self.policy!r} must return {rule}. Got {mask!r} instead.")
+        if mask.sum() > self.k:
+            rule = f"at most {self.k} models"
+            raise ParameterError(f"The policy {self.policy!r} must choose {rule}. Got {int(mask.sum())} instead.")
+        return np.ascontiguousarray(mask)
+
+    def _instances(self, x: ArrayLike) -> tuple[Boundary, NDArray[np.float64], bool]:
+        if self.schema is None:
+            raise HerosError("This Heros does not know its instances yet: call bind(schema) or pass schema=.")
+        single = np.ndim(x) == 1
+        X = self._boundary.instances(np.asarray(x)[np.newaxis] if single else x)
+        return self._boundary, X, single
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """The core works without Python's lock, so a second thread has to be kept out."""
+        if not self._lock.acquire(blocking=False):
+            raise HerosError("This Heros is at work in another thread: give each thread its own copy.")
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    # -- what it has learnt -------------------------------------------------------------------------------
+
+    @property
+    def instances(self) -> int:
+        """How many instances it has learnt from."""
+        return self._learnt.instances
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """L: the running performance of each model."""
+        return self._learnt.scores
+
+    @property
+    def costs(self) -> NDArray[np.float64]:
+        """γ: the cost of a training step of each model, as shares of their sum."""
+        return self._learnt.costs
+
+    @property
+    def trained(self) -> NDArray[np.int64]:
+        """How often each model was trained."""
+        return self._learnt.trained
+
+    @property
+    def invested(self) -> NDArray[np.float64]:
+        """r: the cost invested in each model so far."""
+        return self._learnt.invested
+
+    @property
+    def diverged(self) -> NDArray[np.bool_]:
+        """Which models have ever given a prediction that is not finite."""
+        return self._learnt.diverged.astype(bool)
+
+    @property
+    def best(self) -> int:
+        """The model with the highest score."""
+        return int(self.scores.argmax())
+
+    @property
+    def best_model(self) -> Mapping[str, Any]:
+        """The configuration of the model with the highest score."""
+        return self.pool.configurations[self.best]
+
+    @property
+    def cpu_seconds(self) -> dict[str, float]:
+        """CPU time spent so far, by phase of the step."""
+        return dict(zip(PHASES, self._learnt.cpu_seconds.tolist(), strict=True))
+
+    @property
+    def _learnt(self) -> _core.Ensemble:
+        if self.schema is None:
+            raise HerosError("This Heros has learnt nothing yet: call bind(schema) or pass schema=.")
+        return self._ensemble
+
+    # -- its whole state ------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {name: value for name, value in vars(self).items() if name not in NATIVE}
+        if self.schema is not None:
+            with self._alone():
+                state["learnt"] = {"pool": self._bound.state(), "ensemble": self._ensemble.state()}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        learnt = state.pop("learnt", None)
+        vars(self).update(state, _lock=threading.Lock())
+        if self.schema is not None and learnt is not None:
+            self._bound = self.pool.bind(self.schema, np.random.default_rng(0))
+            self._bound.restore(learnt["pool"])
+            scores = self.score.bind(self.pool.n_models)
+            self._ensemble = _core.Ensemble(
+                self._bound.native, scores, self._bound.costs, self.answer, self.warmup
+            )
+            self._ensemble.restore(learnt["ensemble"])
+
+    def __repr__(self) -> str:
+        state = "not bound" if self.schema is None else f"{self.instances} instances"
+        return f"<Heros {self.pool!r}, {self.policy}, k={self.k}, {state}>"
+
+
+NATIVE = ("_bound", "_ensemble", "_lock")
+
+
+def _expect(value: object, kind: type, name: str, rule: str) -> None:
+    if not isinstance(value, kind):
+        raise ParameterError.of(name, "Heros", rule, value)

@@ -1,0 +1,7 @@
+"""Measures of performance over a stream, from the probabilities given before each label was seen."""
+
+from heros.metrics.auroc import auroc
+from heros.metrics.confusion import Confusion
+from heros.metrics.logloss import log_loss
+
+__all__ = ["Confusion", "auroc", "log_loss"]

@@ -1,0 +1,61 @@
+"""Accuracy, Cohen's κ and per-class figures from a confusion matrix."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Confusion"]
+
+
+@dataclass
+class Confusion:
+    """Counts of (class, predicted class), kept while a stream runs.
+
+    Examples
+    --------
+    >>> confusion = Confusion()
+    >>> confusion.update(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 0]), classes=2)
+    >>> confusion.accuracy, confusion.kappa
+    (0.75, 0.5)
+    """
+
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+
+    def update(self, y: NDArray[np.int64], predicted: NDArray[np.int64], classes: int) -> None:
+        """Count labels and predictions; the number of classes may have grown."""
+        room = classes - len(self.counts)
+        if room > 0:
+            self.counts = np.pad(self.counts, (0, room))
+        cells = np.bincount(y * classes + predicted, minlength=classes * classes)
+        self.counts += cells.reshape(classes, classes)
+
+    @property
+    def accuracy(self) -> float:
+        """The share of right predictions."""
+        total = int(self.counts.sum())
+        return float(np.trace(self.counts)) / total if total else math.nan
+
+    @property
+    def kappa(self) -> float:
+        """Cohen's κ: how far the accuracy is above that of chance, given the margins."""
+        total = int(self.counts.sum())
+        if total == 0:
+            return math.nan
+        chance = float(self.counts.sum(axis=0) @ self.counts.sum(axis=1)) / total**2
+        return (self.accuracy - chance) / (1 - chance) if chance < 1 else math.nan
+
+    @property
+    def recall(self) -> NDArray[np.float64]:
+        """Of the instances of each class, the share predicted so; NaN for a class not seen."""
+        seen = self.counts.sum(axis=1)
+        return np.divide(np.diag(self.counts), seen, out=np.full(len(seen), math.nan), where=seen > 0)
+
+    @property
+    def precision(self) -> NDArray[np.float64]:
+        """Of the predictions of each class, the share that was right; NaN for a class not predicted."""
+        said = self.counts.sum(axis=0)
+        return np.divide(np.diag(self.counts), said, out=np.full(len(said), math.nan), where=said > 0)

@@ -1,0 +1,60 @@
+"""Now and then something else: ε-greedy exploration around any policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from heros import _core
+from heros.errors import ParameterError
+from heros.parameters import number
+from heros.policies.base import CompiledPolicy, Policy, compiled
+from heros.policies.random import Random
+
+__all__ = ["Explore"]
+
+
+@dataclass(frozen=True)
+class Explore(CompiledPolicy):
+    """With probability ε k models uniformly, else what `policy` chooses.
+
+    Parameters
+    ----------
+    policy
+        The policy to explore around; built-in or your own.
+    epsilon
+        How often to explore, in [0, 1].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from heros.policies import Cheapest
+    >>> rng = np.random.default_rng(1)
+    >>> policy = Explore(Cheapest(), 0.2)
+    >>> sum(policy.choose([0.5, 0.5], [0.1, 0.9], 1, rng)[0] for _ in range(1000))  # about 900
+    np.int64(900)
+    """
+
+    policy: Policy
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        number(self.epsilon, "epsilon", "Explore", 0, 1)
+        if not isinstance(self.policy, Policy):
+            raise ParameterError.of("policy", "Explore", "a policy (an object with a 'choose' method)", self.policy)
+
+    def choose(
+        self, scores: ArrayLike, costs: ArrayLike, k: int, rng: np.random.Generator
+    ) -> NDArray[np.bool_]:
+        """A mask of the models to train. See `Policy.choose`."""
+        if compiled(self) is not None:
+            return super().choose(scores, costs, k, rng)
+        if rng.random() < self.epsilon:  # the draw the core makes
+            return Random().choose(scores, costs, k, rng)
+        return self.policy.choose(np.asarray(scores), np.asarray(costs), k, rng)
+
+    def _compiled(self) -> _core.Policy | None:
+        inner = compiled(self.policy)
+        return None if inner is None else _core.Policy("explore", self.epsilon, inner)

@@ -1,0 +1,26 @@
+"""Train the best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from heros import _core
+from heros.policies.base import CompiledPolicy
+
+__all__ = ["PerformBest"]
+
+
+@dataclass(frozen=True)
+class PerformBest(CompiledPolicy):
+    """The k models with the highest score L (ties: the lowest index).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores, costs = [0.9, 0.7, 0.8, 0.6], [0.4, 0.1, 0.3, 0.2]
+    >>> PerformBest().choose(scores, costs, 2, np.random.default_rng(1)).astype(int)
+    array([1, 0, 1, 0])
+    """
+
+    def _compiled(self) -> _core.Policy:
+        return _core.Policy("perform_best")

@@ -1,0 +1,40 @@
+"""The exact maximiser of the paper's reward."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from heros import _core
+from heros.parameters import number
+from heros.policies.base import CompiledPolicy
+
+__all__ = ["Reward"]
+
+
+@dataclass(frozen=True)
+class Reward(CompiledPolicy):
+    """The k models with the highest L + w·(1 − γ): no set of k models has a higher reward R.
+
+    R = Σ (L_i + w·(1 − γ_i))·a_i is what a step earns in the paper's Markov decision process. The paper
+    calls its maximisation a knapsack problem; with a bound on the *number* of models it is a sort.
+
+    Parameters
+    ----------
+    weight
+        w: what a saved unit of cost is worth, in units of performance. The paper has w = 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores, costs = [0.9, 0.7, 0.8], [0.8, 0.1, 0.1]
+    >>> Reward().choose(scores, costs, 2, np.random.default_rng(1)).astype(int)
+    array([0, 1, 1])
+    """
+
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        number(self.weight, "weight", "Reward", 0)
+
+    def _compiled(self) -> _core.Policy:
+        return _core.Policy("reward", self.weight)

@@ -1,0 +1,6 @@
+"""Pools: M models with different settings, and what each costs to train."""
+
+from heros.pools.base import BoundPool, Pool
+from heros.pools.mlp import MLP, MLPGrid
+
+__all__ = ["MLP", "BoundPool", "MLPGrid", "Pool"]

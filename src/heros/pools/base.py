@@ -1,0 +1,74 @@
+"""What a pool is: a description of M models that is bound to a schema when it is first used."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from heros import _core
+from heros.errors import ParameterError
+from heros.schema import Schema
+
+__all__ = ["BoundPool", "Pool", "feature_values", "shares"]
+
+
+class Pool(ABC):
+    """A description of M models. It holds no weights: `bind` makes the models."""
+
+    @property
+    @abstractmethod
+    def configurations(self) -> tuple[Mapping[str, Any], ...]:
+        """The settings of each model, in the order of the pool."""
+
+    @property
+    def n_models(self) -> int:
+        """M: how many models there are."""
+        return len(self.configurations)
+
+    @abstractmethod
+    def bind(self, schema: Schema, rng: np.random.Generator) -> BoundPool:
+        """The models, fresh, for instances of this schema."""
+
+
+class BoundPool(ABC):
+    """M models for one schema."""
+
+    native: _core.Pool
+    costs: NDArray[np.float64]  # (M,) γ, summing to 1
+
+    @abstractmethod
+    def grow(self, schema: Schema, rng: np.random.Generator) -> None:
+        """Fit the models to a schema that extends the one they know."""
+
+    @abstractmethod
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Everything learnt, as arrays."""
+
+    @abstractmethod
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Take back what `state` gave."""
+
+
+def feature_values(schema: Schema) -> NDArray[np.int32]:
+    """The number of values of each feature, 0 for a numeric one."""
+    return np.array([len(feature.values or ()) for feature in schema.features], dtype=np.int32)
+
+
+def shares(costs: ArrayLike | Sequence[float], n_models: int, owner: str) -> NDArray[np.float64]:
+    """Costs as shares of their sum: γ, with Σγ = 1.
+
+    Examples
+    --------
+    >>> shares([1, 3], 2, "MLP")
+    array([0.25, 0.75])
+    """
+    gamma = np.array(costs, dtype=np.float64)
+    if gamma.shape != (n_models,):
+        raise ParameterError.of("costs", owner, f"one number per model ({n_models})", costs)
+    if not np.all(np.isfinite(gamma)) or np.any(gamma < 0) or gamma.sum() <= 0:
+        raise ParameterError.of("costs", owner, "finite and non-negative, with a positive sum", costs)
+    return gamma / gamma.sum()

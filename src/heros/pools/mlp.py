@@ -1,0 +1,230 @@
+"""Pools of multilayer perceptrons."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros import _core
+from heros.errors import ParameterError
+from heros.parameters import number, one_of, whole
+from heros.pools.base import BoundPool, Pool, feature_values, shares
+from heros.schema import Schema
+
+__all__ = ["MLP", "BoundMLP", "MLPGrid"]
+
+Costs = Literal["hidden", "multiply-adds", "measured"] | Sequence[float]
+
+DEFAULTS: Mapping[str, Any] = MappingProxyType({"optimizer": "adam", "learning_rate": 0.005, "hidden": 64})
+OPTIMIZERS = ("adam", "sgd")
+
+
+@dataclass(frozen=True, init=False)
+class MLP(Pool):
+    """Multilayer perceptrons of given configurations.
+
+    One hidden layer, ReLU, softmax cross-entropy, one instance at a time; PyTorch's default
+    initialisation and optimiser settings (Adam with β = .9, .999 and ε = 1e-8; SGD without momentum),
+    and its results up to float rounding. Numbers are scaled by running moments, nominal features with
+    more than two values are one-hot.
+
+    Parameters
+    ----------
+    configurations
+        One mapping per model with the keys `optimizer` ("adam" or "sgd"), `learning_rate` and `hidden`;
+        what is left out has the default ("adam", .005, 64).
+    costs
+        γ, the cost of a training step: "hidden" (∝ hidden units, as in the paper), "multiply-adds"
+        (∝ their number for one instance with every input active), "measured" (by timing each model when
+        the pool is bound), or one number per model. Always scaled to sum to 1.
+    scale
+        Whether numbers are standardised, (x − mean)/(3·sd), running. Switch it off only for data
+        that is scaled already: on Electricity the AUROC falls from .966 to .894 without it.
+    isa
+        The instruction set of the kernels; by default the widest the machine has (`heros._core.isas()`).
+
+    Examples
+    --------
+    >>> pool = MLP([{}, {"hidden": 16}, {"optimizer": "sgd", "learning_rate": 0.05}])
+    >>> pool.n_models, pool.configurations[1]
+    (3, {'optimizer': 'adam', 'learning_rate': 0.005, 'hidden': 16})
+    """
+
+    models: tuple[tuple[str, float, int], ...]
+    costs: Costs
+    scale: bool
+    isa: str | None
+
+    def __init__(
+        self,
+        configurations: Iterable[Mapping[str, Any]],
+        *,
+        costs: Costs = "hidden",
+        scale: bool = True,
+        isa: str | None = None,
+    ) -> None:
+        models = tuple(_checked(configuration) for configuration in configurations)
+        if not models:
+            raise ParameterError.of("configurations", "MLP", "at least one model", [])
+        if isinstance(costs, str):
+            one_of(costs, "costs", "MLP", COST_MODELS, "'hidden', 'multiply-adds', 'measured' or numbers")
+        else:
+            costs = tuple(shares(costs, len(models), "MLP").tolist())
+        if isa is not None:
+            one_of(isa, "isa", "MLP", _core.isas(), f"one of {_core.isas()}")
+        for name, value in (("models", models), ("costs", costs), ("scale", bool(scale)), ("isa", isa)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def configurations(self) -> tuple[Mapping[str, Any], ...]:
+        """The settings of each model, in the order of the pool."""
+        return tuple(dict(zip(DEFAULTS, model, strict=True)) for model in self.models)
+
+    def bind(self, schema: Schema, rng: np.random.Generator) -> BoundMLP:
+        """The models, freshly initialised, for instances of this schema."""
+        return BoundMLP(self, schema, rng)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.n_models} models, costs={self.costs!r})"
+
+
+class MLPGrid(MLP):
+    """Multilayer perceptrons over a grid of settings; the paper's pool of 50 by default.
+
+    The paper lists four widths, which makes 40 models, and says 50; the fifth width, 1024, is our
+    reading.
+
+    Examples
+    --------
+    >>> MLPGrid().n_models
+    50
+    >>> MLPGrid(optimizers=["adam"], hidden=[8, 16]).n_models
+    10
+    """
+
+    def __init__(
+        self,
+        *,
+        optimizers: Iterable[str] = OPTIMIZERS,
+        learning_rates: Iterable[float] = (0.5, 0.05, 0.005, 0.0005, 0.00005),
+        hidden: Iterable[int] = (16, 64, 256, 512, 1024),
+        costs: Costs = "hidden",
+        scale: bool = True,
+        isa: str | None = None,
+    ) -> None:
+        grid = product(optimizers, learning_rates, hidden)
+        super().__init__(
+            [dict(zip(DEFAULTS, point, strict=True)) for point in grid], costs=costs, scale=scale, isa=isa
+        )
+
+
+class BoundMLP(BoundPool):
+    """The models of an `MLP` pool, for one schema."""
+
+    native: _core.MlpPool
+
+    def __init__(self, pool: MLP, schema: Schema, rng: np.random.Generator) -> None:
+        self.pool = pool
+        self.native = _native(pool)
+        self.grow(schema, rng)
+
+    def grow(self, schema: Schema, rng: np.random.Generator) -> None:
+        """Fit the models to a schema that extends the one they know; new weights are drawn like the first."""
+        self.native.grow(feature_values(schema), schema.n_classes, rng.bit_generator.capsule)
+        self.costs = self._costs(schema)
+
+    def weights(self, i: int) -> dict[str, NDArray[np.float32]]:
+        """The weights of model i, laid out and named as in a `torch.nn.Sequential` of two linear layers."""
+        weights = self._empty_weights(i)
+        self.native.read_weights(i, *weights.values())
+        return weights
+
+    def set_weights(self, i: int, weights: Mapping[str, NDArray[np.float32]]) -> None:
+        """Give model i these weights, and forget its optimiser's moments."""
+        names = self._empty_weights(i)
+        self.native.write_weights(i, *(np.array(weights[name], dtype=np.float32, order="C") for name in names))
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Everything learnt, as arrays."""
+        return {**self.native.state(), "gamma": self.costs}
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Take back what `state` gave."""
+        fresh = _native(self.pool)
+        fresh.restore(state)
+        self.native = fresh
+        self.costs = shares(state["gamma"], self.pool.n_models, "MLP")
+
+    def _empty_weights(self, i: int) -> dict[str, NDArray[np.float32]]:
+        hidden, inputs, classes = self.pool.models[i][2], self.native.inputs, self.native.classes
+        shapes = {"0.weight": (hidden, inputs), "0.bias": (hidden,), "2.weight": (classes, hidden), "2.bias": (classes,)}
+        return {name: np.empty(shape, dtype=np.float32) for name, shape in shapes.items()}
+
+    def _costs(self, schema: Schema) -> NDArray[np.float64]:
+        costs = self.pool.costs
+        if isinstance(costs, str):
+            costs = COST_MODELS[costs](self, schema)
+        return shares(costs, self.pool.n_models, "MLP")
+
+
+def _native(pool: MLP) -> _core.MlpPool:
+    return _core.MlpPool(
+        np.array([hidden for _, _, hidden in pool.models], dtype=np.int32),
+        np.array([optimizer == "adam" for optimizer, _, _ in pool.models], dtype=np.uint8),
+        np.array([rate for _, rate, _ in pool.models], dtype=np.float64),
+        pool.scale,
+        pool.isa or _core.isas()[0],
+    )
+
+
+def _checked(configuration: Mapping[str, Any]) -> tuple[str, float, int]:
+    unknown = set(configuration) - set(DEFAULTS)
+    if unknown:
+        raise ParameterError.of("configurations", "MLP", f"mappings with keys among {list(DEFAULTS)}", sorted(unknown))
+    full = {**DEFAULTS, **configuration}
+    rate = number(full["learning_rate"], "learning_rate", "MLP", 0)
+    return (
+        one_of(full["optimizer"], "optimizer", "MLP", OPTIMIZERS, "'adam' or 'sgd'"),
+        rate,
+        whole(full["hidden"], "hidden", "MLP", 1, 1 << 20),
+    )
+
+
+def _by_hidden(bound: BoundMLP, schema: Schema) -> list[float]:
+    return [float(hidden) for _, _, hidden in bound.pool.models]
+
+
+def _by_multiply_adds(bound: BoundMLP, schema: Schema) -> list[float]:
+    inputs, classes = bound.native.inputs, bound.native.classes
+    return [float(hidden * (inputs + classes)) for _, _, hidden in bound.pool.models]
+
+
+def _by_time(bound: BoundMLP, schema: Schema, instances: int = 300) -> list[float]:
+    """CPU seconds of training each model alone on made-up instances, the cost of evaluating it included."""
+    rng = np.random.default_rng(0)
+    values = feature_values(schema)
+    X = np.where(values > 0, rng.integers(0, np.maximum(values, 1), (instances, len(values))), 0.0)
+    X = np.where(values > 0, X, rng.standard_normal(X.shape))
+    y = rng.integers(0, schema.n_classes, instances)
+    return [_seconds(MLP([configuration]), schema, X, y) for configuration in bound.pool.configurations]
+
+
+def _seconds(pool: MLP, schema: Schema, X: NDArray[np.float64], y: NDArray[np.int64]) -> float:
+    bound = pool.bind(schema, np.random.default_rng(0))
+    bits = np.random.default_rng(0).bit_generator.capsule
+    ensemble = _core.Ensemble(bound.native, _core.Scores("cumulative", 1, 0.0), bound.costs, "best", 0)
+    n = len(y)
+    arrays = (np.empty((n, schema.n_classes)), np.empty(n, np.int32), np.empty((n, 1), np.uint8), np.empty(n), np.empty(n))
+    start = time.thread_time()
+    ensemble.run(X, y, _core.Policy("everything"), 1, bits, *arrays)
+    return time.thread_time() - start
+
+
+COST_MODELS = {"hidden": _by_hidden, "multiply-adds": _by_multiply_adds, "measured": _by_time}

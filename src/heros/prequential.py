@@ -1,0 +1,237 @@
+"""Test, then train: how a model does on a stream, and what that cost."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from heros.ensemble import PHASES, Block, Heros
+from heros.errors import ParameterError
+from heros.metrics import Confusion, auroc, log_loss
+from heros.parameters import whole
+from heros.streams import Stream
+
+__all__ = ["Curves", "Run", "evaluate"]
+
+
+@dataclass(frozen=True)
+class Curves:
+    """What happened over time, one row per window of the stream."""
+
+    end: NDArray[np.int64]  # (W,) the instance after the window's last
+    accuracy: NDArray[np.float64]  # (W,) within the window, as are the next four
+    auroc: NDArray[np.float64]
+    log_loss: NDArray[np.float64]
+    spent: NDArray[np.float64]  # (W,) Σγ
+    reward: NDArray[np.float64]  # (W,) R
+    trained: NDArray[np.int64]  # (W, M) how often each model was trained
+    scores: NDArray[np.float64]  # (W, M) L at the window's end
+    invested: NDArray[np.float64]  # (W, M) r at the window's end
+    cpu: NDArray[np.float64]  # (W, phases) CPU seconds
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a model did on a stream, and what that cost."""
+
+    stream: str
+    model: str
+    n_instances: int
+    auroc: float  # over the whole stream, at its end
+    accuracy: float
+    kappa: float
+    log_loss: float
+    confusion: Confusion = field(repr=False)
+    gamma_spent: float  # Σγ over all steps; n_instances is the price of training everything
+    reward: float  # ΣR over all steps
+    trained: NDArray[np.int64] = field(repr=False)  # (M,) how often each model was trained
+    invested: NDArray[np.float64] = field(repr=False)  # (M,) r
+    diverged: int  # models that ever gave a prediction that is not finite
+    cpu: dict[str, float]  # CPU seconds by phase
+    curves: Curves = field(repr=False)
+    window: int
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU seconds in all."""
+        return sum(self.cpu.values())
+
+
+def evaluate(
+    model: Heros,
+    stream: Stream,
+    *,
+    window: int = 1000,
+    block: int = 4096,
+    progress: bool | None = None,
+) -> Run:
+    """Test, then train `model` on what is left of `stream`.
+
+    Parameters
+    ----------
+    model
+        Bound to the stream's schema here, if it is not yet.
+    stream
+        Read from its current position to its end.
+    window
+        Over how many instances a point of the curves is taken.
+    block
+        How many instances are read at a time.
+    progress
+        Whether to show a progress bar; by default if the output is a terminal.
+
+    Examples
+    --------
+    >>> from heros import Heros, evaluate, pools, streams
+    >>> model = Heros(pools.MLPGrid(hidden=[16], learning_rates=[0.005]), k=1, seed=1)
+    >>> run = evaluate(model, streams.Agrawal(function=2).take(5000))
+    >>> run.n_instances, run.accuracy > 0.7, len(run.curves.end)
+    (5000, True, 5)
+    """
+    if not isinstance(model, Heros):
+        raise ParameterError.of("model", "evaluate", "a Heros", model)
+    if not isinstance(stream, Stream):
+        raise ParameterError.of("stream", "evaluate", "a stream, e.g. heros.streams.load('agr_a')", stream)
+    window, block = whole(window, "window", "evaluate", 1), whole(block, "block", "evaluate", 1)
+    book = _Book(model, stream, window)
+    with _bar(stream, progress) as advance:
+        for X, y in stream.blocks(block):
+            model.bind(stream.schema)
+            book.take(X, y)
+            advance(len(y))
+    return book.close()
+
+
+class _Book:
+    """What an evaluation writes down as it goes."""
+
+    def __init__(self, model: Heros, stream: Stream, window: int) -> None:
+        self.model, self.stream, self.window = model, stream, window
+        self.confusion = Confusion()
+        self.labels: list[NDArray[np.int64]] = []
+        self.probabilities: list[NDArray[np.float64]] = []
+        self.parts: list[tuple[NDArray[np.int64], Block]] = []  # of the window at hand
+        self.rows: dict[str, list[object]] = {name: [] for name in Curves.__dataclass_fields__}
+        self.pending = self.n = 0
+        self.loss = self.spent = self.reward = 0.0
+        self.started = time.thread_time()
+        self.earlier: dict[str, float] | None = None
+        self.last_cpu = np.zeros(len(PHASES))
+
+    def take(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
+        """Test and train on a block, cut where a window ends."""
+        if self.earlier is None:
+            self.earlier = self.model.cpu_seconds
+        start = 0
+        while start < len(y):
+            stop = min(len(y), start + self.window - self.pending)
+            labels = y[start:stop]
+            self.parts.append((labels, self.model.test_then_train(X[start:stop], labels)))
+            self.pending += stop - start
+            start = stop
+            if self.pending == self.window:
+                self._close_window()
+
+    def close(self) -> Run:
+        """The run, with a last window that may be shorter."""
+        if self.pending:
+            self._close_window()
+        if self.n == 0:
+            raise ParameterError.of("stream", "evaluate", "a stream with instances left", self.stream)
+        y, p = np.concatenate(self.labels), _stack(self.probabilities)
+        model = self.model
+        return Run(
+            stream=self.stream.name,
+            model=repr(model),
+            n_instances=self.n,
+            auroc=auroc(y, p),
+            accuracy=self.confusion.accuracy,
+            kappa=self.confusion.kappa,
+            log_loss=self.loss / self.n,
+            confusion=self.confusion,
+            gamma_spent=self.spent,
+            reward=self.reward,
+            trained=model.trained,
+            invested=model.invested,
+            diverged=int(model.diverged.sum()),
+            cpu=dict(zip(PHASES, self._cpu().tolist(), strict=True)),
+            curves=Curves(**{name: _column(rows) for name, rows in self.rows.items()}),
+            window=self.window,
+        )
+
+    def _cpu(self) -> NDArray[np.float64]:
+        """CPU seconds by phase since the start; what no phase accounts for is "other"."""
+        earlier = self.earlier or dict.fromkeys(PHASES, 0.0)
+        cpu = np.array([seconds - earlier[phase] for phase, seconds in self.model.cpu_seconds.items()])
+        cpu[-1] = max(0.0, time.thread_time() - self.started - float(cpu[:-1].sum()))
+        return cpu
+
+    def _close_window(self) -> None:
+        y = np.concatenate([labels for labels, _ in self.parts])
+        blocks = [block for _, block in self.parts]
+        p = _stack([block.probabilities for block in blocks])
+        self.labels.append(y)
+        self.probabilities.append(p)
+        predicted = p.argmax(axis=1)
+        self.confusion.update(y, predicted, p.shape[1])
+        loss = log_loss(y, p) * len(y)
+        spent = math.fsum(float(block.spent.sum()) for block in blocks)
+        reward = math.fsum(float(block.reward.sum()) for block in blocks)
+        self.n += len(y)
+        self.loss, self.spent, self.reward = self.loss + loss, self.spent + spent, self.reward + reward
+        cpu = self._cpu()
+        row = {
+            "end": self.n,
+            "accuracy": float((predicted == y).mean()),
+            "auroc": auroc(y, p),
+            "log_loss": loss / len(y),
+            "spent": spent,
+            "reward": reward,
+            "trained": sum((block.chosen.sum(axis=0) for block in blocks[1:]), blocks[0].chosen.sum(axis=0)),
+            "scores": self.model.scores,
+            "invested": self.model.invested,
+            "cpu": cpu - self.last_cpu,
+        }
+        for name, value in row.items():
+            self.rows[name].append(value)
+        self.last_cpu, self.parts, self.pending = cpu, [], 0
+
+
+def _column(rows: list[object]) -> NDArray[np.generic]:
+    return np.array(rows)
+
+
+def _stack(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Probabilities one below the other; classes that came later had probability 0 before."""
+    classes = max(part.shape[1] for part in parts)
+    return np.concatenate([np.pad(part, ((0, 0), (0, classes - part.shape[1]))) for part in parts])
+
+
+@contextmanager
+def _bar(stream: Stream, wanted: bool | None) -> Iterator[object]:
+    """A progress bar on the error output, gone when the run is over."""
+    console = Console(stderr=True)
+    if not (console.is_terminal if wanted is None else wanted):
+        yield lambda n: None
+        return
+    total = stream.n_instances
+    left = None if total is None else total - stream.position
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(stream.name, total=left)
+        yield lambda n: bar.advance(task, n)

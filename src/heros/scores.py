@@ -1,0 +1,133 @@
+"""L(f_i): how the running performance of every model is kept.
+
+An outcome is 1 for a hit and 0 for a miss, or any value in [0, 1]. For regression, turn an absolute
+error e into the outcome 1/(1 + e/s), with s the running mean absolute deviation of the target: 1 is
+perfect, ½ is as good as always answering the mean.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+from heros import _core
+from heros.errors import ParameterError
+from heros.parameters import number, whole
+
+__all__ = ["Adwin", "Cumulative", "Fading", "Score", "Window"]
+
+
+@dataclass(frozen=True)
+class Score:
+    """How the running performance is kept: the base of all scores."""
+
+    @abstractmethod
+    def bind(self, models: int) -> _core.Scores:
+        """Scores for so many models."""
+
+
+@dataclass(frozen=True)
+class Adwin(Score):
+    """The mean over an adaptive window, which forgets its older part when performance changes.
+
+    ADWIN (Bifet and Gavaldà 2007) as River and MOA define it: at most 5 buckets per size, a look for a
+    change every 32 instances. Constant memory per model.
+
+    Parameters
+    ----------
+    delta
+        δ: how unlikely a difference between the older and the newer part must be to forget the older
+        one. The paper has 1e-5.
+    restart
+        Whether to forget everything, not just the older part, one instance after a change. River's
+        `drift.ADWIN` does so (it is a detector of changes first); MOA's and the published algorithm
+        do not, and neither does River's own window below that class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores = Adwin().bind(2)
+    >>> for hit in [1, 1, 0, 1]:
+    ...     scores.update(np.array([hit, 0.0]))
+    >>> scores.values
+    array([0.75, 0.  ])
+    """
+
+    delta: float = 1e-5
+    restart: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 < number(self.delta, "delta", "Adwin", 0, 1) < 1:
+            raise ParameterError.of("delta", "Adwin", "in (0, 1)", self.delta)
+
+    def bind(self, models: int) -> _core.Scores:
+        """Scores for so many models."""
+        return _core.Scores("adwin", models, self.delta, self.restart)
+
+
+@dataclass(frozen=True)
+class Cumulative(Score):
+    """The mean over everything so far.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores = Cumulative().bind(1)
+    >>> for hit in [1, 0, 0, 0]:
+    ...     scores.update(np.array([float(hit)]))
+    >>> scores.values
+    array([0.25])
+    """
+
+    def bind(self, models: int) -> _core.Scores:
+        """Scores for so many models."""
+        return _core.Scores("cumulative", models, 0.0)
+
+
+@dataclass(frozen=True)
+class Window(Score):
+    """The mean over the last `size` instances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores = Window(2).bind(1)
+    >>> for hit in [1, 0, 0]:
+    ...     scores.update(np.array([float(hit)]))
+    >>> scores.values
+    array([0.])
+    """
+
+    size: int = 1000
+
+    def __post_init__(self) -> None:
+        whole(self.size, "size", "Window", 1)
+
+    def bind(self, models: int) -> _core.Scores:
+        """Scores for so many models."""
+        return _core.Scores("window", models, float(self.size))
+
+
+@dataclass(frozen=True)
+class Fading(Score):
+    """The mean with weights that fade by `factor` per instance (Gama et al. 2013).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores = Fading(0.5).bind(1)
+    >>> for hit in [1, 0]:
+    ...     scores.update(np.array([float(hit)]))
+    >>> scores.values.round(3)
+    array([0.333])
+    """
+
+    factor: float = 0.999
+
+    def __post_init__(self) -> None:
+        if not 0 < number(self.factor, "factor", "Fading", 0, 1) < 1:
+            raise ParameterError.of("factor", "Fading", "in (0, 1)", self.factor)
+
+    def bind(self, models: int) -> _core.Scores:
+        """Scores for so many models."""
+        return _core.Scores("fading", models, self.factor)

@@ -1,0 +1,150 @@
+"""ARFF, the format of WEKA and MOA."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from heros.errors import DataError
+from heros.streams.bad_rows import BadRow
+from heros.streams.columns import Column, NominalColumn, NumericColumn
+from heros.streams.text import Record, TextBlock, TextSource
+
+__all__ = ["ArffSource"]
+
+NUMERIC = {"numeric", "real", "integer"}
+QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+CELL = re.compile(rf"""\s*({QUOTED}|[^,'"]*)\s*(,|$)""")
+SPARSE = re.compile(rf"""\s*(\d+)\s+({QUOTED}|[^,'"\s]+)\s*(,|$)""")
+ATTRIBUTE = re.compile(
+    rf"""@attribute\s+({QUOTED}|[^\s'"{{]+)\s*(\{{.*\}}|\S+.*)$""", re.IGNORECASE | re.DOTALL
+)
+
+
+class ArffSource(TextSource):
+    """The records of an ARFF file."""
+
+    def __init__(self, path: Path, *, encoding: str = "utf-8", ignore: tuple[str, ...] = ()) -> None:
+        super().__init__(path, encoding)
+        self._missing = ("?",)
+        self._columns: list[Column] = []
+        self._read_header(ignore)
+        self.names = self._distinct([column.name for column in self._columns])
+
+    def declared(self, index: int) -> Column | None:
+        """The attribute as the header declares it; a string attribute's values are learnt."""
+        column = self._columns[index]
+        return (
+            replace(column, values=list(column.values))
+            if isinstance(column, NominalColumn)
+            else replace(column)
+        )
+
+    def _read_header(self, ignore: tuple[str, ...]) -> None:
+        file = self._open()
+        offset = 0
+        line = 0
+        pending = b""
+        while True:
+            while b"\n" not in pending and (more := self._read(file, 1 << 16)):
+                pending += more
+            raw, newline, pending = pending.partition(b"\n")
+            line += 1
+            offset += len(raw) + len(newline)
+            text = raw.removeprefix(b"\xef\xbb\xbf").decode(self._encoding, "replace").strip()
+            if text.lower().startswith("@data"):
+                break
+            if text.lower().startswith("@attribute"):
+                self._columns.append(self._attribute(text, line, ignore))
+            elif text and not text.startswith("%") and not text.lower().startswith("@relation"):
+                rule = "a line of the header must be a comment, @relation, @attribute or @data"
+                raise DataError(f"{self.label}, line {line}: {rule}. Got {text[:60]!r} instead.")
+            if not newline:
+                what = "an empty file" if offset == 0 else "a header without @data"
+                raise DataError(f"{self.label} must have a header and at least one row. Got {what} instead.")
+        self._close()
+        self._start = self._at = (offset, line + 1)
+        if not self._columns:
+            raise DataError(f"{self.label} must declare its attributes. Got none before @data.")
+
+    def _attribute(self, text: str, line: int, ignore: tuple[str, ...]) -> Column:
+        match = ATTRIBUTE.match(text)
+        if match is None:
+            raise DataError(
+                f"{self.label}, line {line}: an attribute must have a name and a type. Got {text!r}."
+            )
+        name, kind = _unquoted(match[1]), match[2].strip()
+        if kind.startswith("{"):
+            values = _split(kind[1 : kind.rindex("}")])
+            if values is None or len(set(values)) < len(values):
+                raise DataError(f"{self.label}, line {line}: the values must be distinct names. Got {kind}.")
+            return NominalColumn(name, values, closed=True)
+        word = kind.split()[0].lower()
+        if word in NUMERIC:
+            return NumericColumn(name)
+        if word == "string" or name in ignore:
+            return NominalColumn(name, fresh=True)
+        rule = f"the type of {name!r} must be numeric, nominal or string (or name it in 'ignore')"
+        raise DataError(f"{self.label}, line {line}: {rule}. Got {kind} instead.")
+
+    def _is_plain(self, data: bytes) -> bool:
+        return not any(special in data for special in (b"{", b"%", b"'", b'"', b"\\"))
+
+    def _records(self, block: TextBlock) -> Iterator[Record]:
+        for line, raw in enumerate(block.text, start=block.line):
+            text = raw.strip()
+            if not text or text.startswith("%"):
+                continue
+            if text.startswith("{"):
+                yield self._sparse(line, text)
+                continue
+            cells = _split(text)
+            if cells is None:
+                rule = "have its quotes closed, with a comma after each value"
+                yield line, BadRow(self.label, f"line {line}", None, repr(text[:60]), rule)
+            else:
+                yield self._checked(line, cells)
+
+    def _sparse(self, line: int, text: str) -> Record:
+        """A row of which only the values that differ from 0 (or the first nominal value) are given."""
+        bad = BadRow(
+            self.label, f"line {line}", None, repr(text[:60]), "be {index value, …} with known indices"
+        )
+        if not text.endswith("}"):
+            return line, bad
+        cells = [self._zero(column) for column in self._columns]
+        inner = text[1:-1].strip()
+        at = 0
+        while at < len(inner):
+            match = SPARSE.match(inner, at)
+            if match is None or int(match[1]) >= len(cells):
+                return line, bad
+            cells[int(match[1])] = _unquoted(match[2])
+            at = match.end()
+        return self._checked(line, cells)
+
+    @staticmethod
+    def _zero(column: Column) -> str:
+        return "0" if isinstance(column, NumericColumn) or not column.values else column.values[0]
+
+
+def _split(text: str) -> list[str] | None:
+    """The values between commas, without quotes; None if a quote is not closed."""
+    cells = []
+    at = 0
+    while True:
+        match = CELL.match(text, at)
+        if match is None:
+            return None
+        cells.append(_unquoted(match[1].strip()))
+        at = match.end()
+        if match[2] == "":
+            return cells
+
+
+def _unquoted(text: str) -> str:
+    if text[:1] in {"'", '"'} and len(text) >= 2:
+        return re.sub(r"\\(.)", r"\1", text[1:-1])
+    return text

@@ -1,0 +1,117 @@
+"""CSV and its kin: one record a line, cells between delimiters."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from heros.errors import DataError, ParameterError
+from heros.streams.columns import Column
+from heros.streams.text import BLANKS, Record, TextBlock, TextSource
+
+if TYPE_CHECKING:
+    import _csv
+
+__all__ = ["MISSING", "DelimitedSource"]
+
+MISSING = ("", "?", "NA", "NaN", "nan", "null")
+"""What stands for a missing value in a CSV file unless said otherwise."""
+
+DELIMITERS = ",;\t| "
+BOM = b"\xef\xbb\xbf"
+
+
+class DelimitedSource(TextSource):
+    """The records of a CSV file."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        delimiter: str | None = None,
+        quote: str = '"',
+        header: bool = True,
+        missing: Sequence[str] = MISSING,
+        encoding: str = "utf-8",
+    ) -> None:
+        if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '\r\n"'):
+            raise ParameterError.of("delimiter", "read", "one ASCII character", delimiter)
+        if len(quote) > 1 or not quote.isascii():
+            raise ParameterError.of("quote", "read", "one ASCII character or ''", quote)
+        super().__init__(path, encoding, delimiter or ",", quote)
+        self._missing = tuple(missing)
+        line, data = self._first_line()
+        self._delimiter = delimiter or _likeliest_delimiter(data)
+        cells = next(self._reader([data]))
+        if header:
+            self.names = self._distinct([cell.strip(BLANKS) for cell in cells])
+            self._start = self._at = (self._at[0] + self._length, line + 1)
+        else:
+            self.names = [f"x{i + 1}" for i in range(len(cells))]
+
+    def declared(self, index: int) -> Column | None:
+        """Nothing: a CSV file does not declare types."""
+        return None
+
+    def _first_line(self) -> tuple[int, str]:
+        """The first line that is not blank; `_at` stands before it (and behind a byte order mark)."""
+        file = self._open()
+        head = b""
+        while b"\n" not in (start := head.removeprefix(BOM).lstrip(b"\r\n")):
+            more = self._read(file, 1 << 16)
+            if not more:
+                break
+            head += more
+        self._close()
+        if not start.strip():
+            raise DataError(
+                f"{self.label} must have a header and at least one row. Got an empty file instead."
+            )
+        skipped = len(head) - len(start)
+        line = 1 + head[:skipped].count(b"\n")
+        self._start = self._at = (skipped, line)
+        first = start[: start.find(b"\n") + 1] or start
+        if b"\r" in first.rstrip(b"\r\n"):
+            raise DataError(f"{self.label} must end its lines with a newline. Got carriage returns alone.")
+        self._length = len(first)
+        return line, first.decode(self._encoding, "replace")
+
+    def _is_plain(self, data: bytes) -> bool:
+        return True
+
+    def _end_of_records(self, data: bytes) -> int:
+        end = data.rfind(b"\n") + 1
+        quote = self._quote.encode()
+        if not quote or quote not in data:
+            return end
+        quotes = data.count(quote, 0, end)
+        while end and quotes % 2:  # inside a quoted value: go back to the newline before
+            shorter = data.rfind(b"\n", 0, end - 1) + 1
+            quotes -= data.count(quote, shorter, end)
+            end = shorter
+        return end
+
+    def _records(self, block: TextBlock) -> Iterator[Record]:
+        reader = self._reader(block.text)
+        before = 0
+        try:
+            for cells in reader:
+                line = block.line + before
+                before = reader.line_num
+                if len(cells) > 1 or (cells and cells[0].strip()):
+                    yield self._checked(line, cells)
+        except csv.Error as error:
+            raise DataError(f"{self.label}, line {block.line + before}: {error}.") from None
+
+    def _reader(self, lines: Iterable[str]) -> _csv.Reader:
+        if not self._quote:
+            return csv.reader(lines, delimiter=self._delimiter, quoting=csv.QUOTE_NONE)
+        return csv.reader(lines, delimiter=self._delimiter, quotechar=self._quote)
+
+
+def _likeliest_delimiter(line: str) -> str:
+    """The delimiter that splits the line into the most cells; a comma if none does."""
+    unquoted = "".join(line.split('"')[::2]).strip()
+    return max(DELIMITERS, key=unquoted.count)

@@ -1,0 +1,60 @@
+"""One file over HTTPS: with a progress bar, whole or not at all."""
+
+from __future__ import annotations
+
+import http.client
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+from heros.errors import DataError
+
+__all__ = ["fetch", "progress"]
+
+PIECE = 1 << 16
+TIMEOUT = 30.0
+
+
+def fetch(url: str, path: Path, title: str) -> None:
+    """Download `url` to `path`.
+
+    Raises DataError, in one sentence, if the server cannot be reached, answers with an error or ends before
+    the file does. `path` may then hold part of the file.
+    """
+    request = urllib.request.Request(url, headers={"User-Agent": "heros"})
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT) as answer, progress() as bar:
+            announced = answer.headers.get("Content-Length")
+            total = int(announced) if announced else None
+            task = bar.add_task(title, total=total)
+            received = 0
+            with path.open("wb") as file:
+                while piece := answer.read(PIECE):
+                    file.write(piece)
+                    received += len(piece)
+                    bar.update(task, completed=received)
+    except urllib.error.HTTPError as error:
+        raise DataError(f"{url} answered with the error {error.code} ({error.reason}).") from None
+    except urllib.error.URLError as error:
+        raise DataError(f"{url} could not be reached ({error.reason}).") from None
+    except (http.client.HTTPException, TimeoutError, ConnectionError) as error:
+        raise DataError(f"{url} broke off ({type(error).__name__}: {error}).") from None
+    if total is not None and received != total:
+        raise DataError(f"{url} broke off after {received:,} of {total:,} bytes.")
+
+
+def progress() -> Progress:
+    """A progress bar on standard error, which leaves no trace; none if that is not a terminal."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )

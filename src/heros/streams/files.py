@@ -1,0 +1,130 @@
+"""Streams from files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from heros.errors import DataError, ParameterError
+from heros.streams.arff import ArffSource
+from heros.streams.arrow import IPCSource, ParquetSource
+from heros.streams.base import Stream
+from heros.streams.delimited import MISSING, DelimitedSource
+from heros.streams.tables import Options, Source, TableStream
+from heros.streams.text import COMPRESSIONS
+
+__all__ = ["read"]
+
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".data": "csv",
+    ".arff": "arff",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    target: str | int | None = None,
+    nominal: Sequence[str] | Mapping[str, Sequence[object] | None] = (),
+    numeric: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    classes: Sequence[object] | None = None,
+    on_bad_row: str = "raise",
+    name: str | None = None,
+    format: str | None = None,
+    delimiter: str | None = None,
+    quote: str = '"',
+    header: bool = True,
+    missing: Sequence[str] = MISSING,
+    encoding: str = "utf-8",
+) -> Stream:
+    r"""A stream from a CSV, ARFF, Parquet, Arrow or Feather file.
+
+    The file is read as the stream is: a block at a time. Types are those the file declares; for a CSV
+    file they are taken from its first block, where a column is numeric if at least half of its values
+    are numbers. Nominal values and classes are those declared; else those of the first block, sorted.
+    What turns up only later is appended to the schema, unless all values were given or declared.
+
+    Parameters
+    ----------
+    path
+        The file. Text may be compressed (``.gz``, ``.zst``, ``.bz2``, ``.lz4``).
+    target
+        The column with the class, by name or index; by default the last.
+    nominal
+        Columns whose values are names even if they look like numbers; as a mapping, with all their values.
+    numeric
+        Columns whose values are numbers, whatever the first block looks like.
+    ignore
+        Columns to leave out.
+    classes
+        All classes, in the order of their indices.
+    on_bad_row
+        What to do with a row that breaks a rule: "raise" a DataError, or "skip" it. Skipped rows
+        are counted, and the first ten kept, in ``stream.bad_rows``.
+    name
+        The stream's name; by default the file's.
+    format
+        "csv", "arff", "parquet" or "arrow"; by default what the file's name says.
+    delimiter, quote, header, missing, encoding
+        For text: the character between cells (default: the likeliest one in the first line), the
+        character around cells ("" for none), whether the first line has the names, what stands for a missing
+        value (CSV), and the encoding. Blanks around a cell do not count.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     path = pathlib.Path(directory, "people.csv")
+    ...     _ = path.write_text("age,colour,label\n18,red,no\n21,blue,yes\n?,red,no\n")
+    ...     stream = read(path, target="label")
+    ...     X, y = stream.draw(3)
+    >>> stream.schema.features[1].values, stream.schema.classes
+    (('blue', 'red'), ('no', 'yes'))
+    >>> X, y
+    (array([[18.,  1.],
+            [21.,  0.],
+            [nan,  1.]]), array([0, 1, 0]))
+    """
+    options = Options("read", target, nominal, numeric, ignore, classes, on_bad_row)
+    file = Path(path)
+    if not file.is_file():
+        what = "a directory" if file.is_dir() else "no such file"
+        raise DataError(f"The file {file} must exist. Got {what} instead.")
+    kind = _format(file, format)
+    source: Source
+    if kind == "csv":
+        source = DelimitedSource(
+            file, delimiter=delimiter, quote=quote, header=header, missing=missing, encoding=encoding
+        )
+    elif kind == "arff":
+        source = ArffSource(file, encoding=encoding, ignore=tuple(ignore))
+    elif kind == "parquet":
+        source = ParquetSource(file, tuple(ignore))
+    else:
+        source = IPCSource(file, tuple(ignore))
+    return TableStream(source, options, name or file.name.split(".")[0])
+
+
+def _format(file: Path, format: str | None) -> str:
+    if format is not None:
+        if format not in FORMATS.values():
+            raise ParameterError.of("format", "read", "'csv', 'arff', 'parquet' or 'arrow'", format)
+        return format
+    suffixes = [suffix.lower() for suffix in file.suffixes]
+    compressed = bool(suffixes) and suffixes[-1] in COMPRESSIONS
+    suffix = suffixes[-2 if compressed else -1] if len(suffixes) > compressed else ""
+    kind = FORMATS.get(suffix)
+    if kind is None or (compressed and kind not in {"csv", "arff"}):
+        rule = f"a file whose name ends in one of {', '.join(FORMATS)} (or say which 'format' it has)"
+        raise ParameterError.of("path", "read", rule, str(file))
+    return kind

@@ -1,0 +1,71 @@
+"""Streams from data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.interchange
+
+from heros.errors import DataError
+from heros.streams.arrow import MemorySource
+from heros.streams.base import Stream
+from heros.streams.tables import Options, TableStream
+
+__all__ = ["from_frame"]
+
+
+def from_frame(
+    frame: Any,
+    *,
+    target: str | int | None = None,
+    nominal: Sequence[str] | Mapping[str, Sequence[object] | None] = (),
+    numeric: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    classes: Sequence[object] | None = None,
+    on_bad_row: str = "raise",
+    name: str = "frame",
+) -> Stream:
+    """A stream of the rows of a data frame.
+
+    Parameters
+    ----------
+    frame
+        A pandas or polars data frame, an Arrow table or record batch, a mapping of columns, or
+        anything else that speaks the Arrow or the data frame interchange protocol. None of these
+        libraries but Arrow need be installed. Categorical, string and boolean columns are nominal.
+    target, nominal, numeric, ignore, classes, on_bad_row
+        As for `heros.streams.read`.
+    name
+        The stream's name.
+
+    Examples
+    --------
+    >>> frame = {"age": [18, 21, None], "colour": ["red", "blue", "red"], "label": [0, 1, 0]}
+    >>> stream = from_frame(frame, target="label")
+    >>> stream.draw(3)
+    (array([[18.,  1.],
+           [21.,  0.],
+           [nan,  1.]]), array([0, 1, 0]))
+    """
+    options = Options("from_frame", target, nominal, numeric, ignore, classes, on_bad_row)
+    try:
+        table = _table(frame)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise DataError(f"The frame of from_frame must have columns of one type each. Got: {error}") from None
+    return TableStream(MemorySource(table, name, tuple(ignore)), options, name)
+
+
+def _table(frame: Any) -> pa.Table:
+    if isinstance(frame, Mapping):
+        return pa.table(dict(frame))
+    if type(frame).__module__.partition(".")[0] == "pandas":
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    if hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__arrow_c_array__"):
+        return pa.table(frame)
+    if hasattr(frame, "to_arrow"):
+        return frame.to_arrow()
+    if hasattr(frame, "__dataframe__"):
+        return pa.interchange.from_dataframe(frame)
+    raise DataError(f"The frame of from_frame must be a data frame. Got {type(frame).__name__} instead.")

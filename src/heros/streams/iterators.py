@@ -1,0 +1,256 @@
+"""Streams from Python iterators of (features, label) pairs, as River gives them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from heros.errors import DataError, ParameterError
+from heros.schema import Feature, Schema
+from heros.streams.bad_rows import BadRow, BadRows
+from heros.streams.base import Block, Stream
+from heros.streams.columns import label_of, listed
+from heros.parameters import one_of
+
+__all__ = ["from_iter"]
+
+Pairs = Iterable[tuple[Mapping[str, Any], Any]]
+
+
+def from_iter(
+    pairs: Pairs | Callable[[], Pairs],
+    *,
+    schema: Schema | None = None,
+    nominal: Sequence[str] = (),
+    classes: Sequence[object] | None = None,
+    on_bad_row: str = "raise",
+    name: str = "iterator",
+) -> Stream:
+    """A stream of (features, label) pairs: River's data sets, a queue, a generator; endless ones too.
+
+    `features` maps names to values; a number makes a numeric feature, a string or a boolean a
+    nominal one. Features, values and classes are appended to the schema as they turn up. A feature
+    that is absent, None or NaN is missing.
+
+    Parameters
+    ----------
+    pairs
+        The pairs: an iterable (a list, a River data set), or a function that returns one. An
+        iterator can be read only once: such a stream cannot be restarted, copied or pickled, and
+        ``take`` moves it.
+    schema
+        What the instances look like, if it is to stay as it is: anything else is a bad row.
+    nominal
+        Features whose numbers are names.
+    classes
+        All classes, in the order of their indices.
+    on_bad_row
+        What to do with an instance that breaks a rule: "raise" a DataError, or "skip" it.
+    name
+        The stream's name.
+
+    Examples
+    --------
+    >>> stream = from_iter([({"age": 18}, "no"), ({"age": 21, "colour": "red"}, "yes")])
+    >>> X, y = stream.draw(2)
+    >>> X
+    array([[18., nan],
+           [21.,  0.]])
+    >>> stream.schema.features[1]
+    Feature(name='colour', values=('red',), missing=True)
+    """
+    one_of(on_bad_row, "on_bad_row", "from_iter", ("raise", "skip"), "'raise' or 'skip'")
+    if not callable(pairs) and not isinstance(pairs, Iterable):
+        raise ParameterError.of("pairs", "from_iter", "an iterable or a function that returns one", pairs)
+    return PairStream(pairs, _Vocabulary(schema, tuple(nominal), classes), on_bad_row == "skip", name)
+
+
+class PairStream(Stream):
+    """A stream of (features, label) pairs."""
+
+    _shared: ClassVar[frozenset[str]] = frozenset({"_pairs"})
+
+    def __init__(
+        self, pairs: Pairs | Callable[[], Pairs], vocabulary: _Vocabulary, skip: bool, name: str
+    ) -> None:
+        self.name = name
+        self._pairs = pairs
+        self._once = isinstance(pairs, Iterator)
+        self._vocabulary = vocabulary
+        self._skip = skip
+        self._bad_rows = BadRows()
+        self._read = 0  # pairs, good and bad
+        self._iterator: Iterator[tuple[Mapping[str, Any], Any]] | None = None
+
+    @property
+    def schema(self) -> Schema:
+        """What an instance looks like, as far as is known."""
+        return self._vocabulary.schema
+
+    @property
+    def bad_rows(self) -> BadRows:
+        """The instances skipped so far, counted, and the first ten."""
+        return self._bad_rows
+
+    def _restart(self) -> None:
+        if self._once:
+            raise DataError(
+                f"The stream {self.name!r} reads an iterator, which cannot go back: "
+                "give from_iter a function that returns a new one."
+            )
+        self._iterator = None
+        self._read = 0
+        self._bad_rows = BadRows()
+
+    def _fork(self) -> Stream:
+        return self if self._once else super()._fork()
+
+    def _draw(self, n: int) -> Block:
+        rows: list[dict[int, float]] = []
+        labels: list[int] = []
+        iterator = self._resume()
+        while len(rows) < n:
+            try:
+                pair = next(iterator)
+            except StopIteration:
+                break
+            self._read += 1
+            try:
+                row, label = self._vocabulary.encode(pair, started=self._position + len(rows) > 0)
+            except _Refused as why:
+                self._refuse(BadRow(self.name, f"row {self._read}", why.column, why.value, why.rule))
+                continue
+            rows.append(row)
+            labels.append(label)
+        X = np.full((len(rows), self.schema.n_features), math.nan)
+        for i, row in enumerate(rows):
+            X[i, list(row)] = list(row.values())
+        return X, np.array(labels, dtype=np.int64)
+
+    def _refuse(self, row: BadRow) -> None:
+        if not self._skip:
+            raise DataError(str(row))
+        self._bad_rows = self._bad_rows.plus(row)
+
+    def _resume(self) -> Iterator[tuple[Mapping[str, Any], Any]]:
+        if self._iterator is None:
+            self._iterator = iter(self._pairs() if callable(self._pairs) else self._pairs)
+            for _ in range(self._read):
+                next(self._iterator, None)
+        return self._iterator
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self._once:
+            raise DataError(
+                f"The stream {self.name!r} reads an iterator, which cannot be copied: "
+                "give from_iter a function that returns a new one."
+            )
+        return {**self.__dict__, "_iterator": None}
+
+
+class _Refused(Exception):
+    """Column, value and rule of what is wrong with a pair."""
+
+    def __init__(self, column: str | None, value: str, rule: str) -> None:
+        self.column, self.value, self.rule = column, value, rule
+        super().__init__(rule)
+
+
+class _Vocabulary:
+    """The features, values and classes so far. An instance changes them only if all of it is good."""
+
+    def __init__(
+        self, schema: Schema | None, nominal: tuple[str, ...], classes: Sequence[object] | None
+    ) -> None:
+        self._closed = schema is not None
+        self._nominal = frozenset(nominal)
+        given = () if classes is None else tuple(str(label_of(value)) for value in classes)
+        self.schema = schema or Schema((), given)
+        self._classes_closed = self._closed or classes is not None
+        self._index()
+
+    def _index(self) -> None:
+        self._features = {feature.name: j for j, feature in enumerate(self.schema.features)}
+        self._codes = [
+            None if feature.values is None else {value: code for code, value in enumerate(feature.values)}
+            for feature in self.schema.features
+        ]
+        self._classes = {name: index for index, name in enumerate(self.schema.classes)}
+
+    def encode(self, pair: object, started: bool) -> tuple[dict[int, float], int]:
+        """Feature index -> value, and the class index."""
+        if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], Mapping)):
+            raise _Refused(None, repr(pair), "be a pair (features, label)")
+        features, label = pair
+        name = label_of(label)
+        if name is None:
+            raise _Refused("label", "a missing value", "have a value: it is the target")
+        if name not in self._classes and self._classes_closed:
+            raise _Refused("label", repr(label), f"be one of {listed(self.schema.classes)}")
+        cells: dict[str, float | str] = {}
+        for feature, value in features.items():
+            cell = self._cell(str(feature), value)
+            if cell is not None:
+                cells[str(feature)] = cell
+        for known in self.schema.features:
+            if self._closed and known.name not in cells and not known.missing:
+                raise _Refused(known.name, "a missing value", "have a value")
+        self._grow(cells, name, started)
+        return self._coded(cells), self._classes[name]
+
+    def _cell(self, feature: str, value: object) -> float | str | None:
+        """A number, a name, or None if missing."""
+        if feature not in self._features and self._closed:
+            raise _Refused(feature, repr(value), f"be one of the features {listed(list(self._features))}")
+        if value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
+            return None
+        if self._is_nominal(feature, value):
+            name = str(label_of(value))
+            values = self._codes[self._features[feature]] if feature in self._features else None
+            if self._closed and values is not None and name not in values:
+                raise _Refused(feature, repr(value), f"be one of {listed(list(values))}")
+            return name
+        try:
+            number = float(value)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            raise _Refused(feature, repr(value), "be a number") from None
+        if isinstance(value, str | bytes):
+            raise _Refused(feature, repr(value), "be a number")
+        if not math.isfinite(number):
+            raise _Refused(feature, repr(value), "be a finite number")
+        return number
+
+    def _is_nominal(self, feature: str, value: object) -> bool:
+        if feature in self._features:
+            return self.schema.features[self._features[feature]].nominal
+        return feature in self._nominal or isinstance(value, str | bytes | bool | np.bool_)
+
+    def _grow(self, cells: Mapping[str, float | str], label: str, started: bool) -> None:
+        """Append what is new, and note which features may be missing."""
+        features = list(self.schema.features)
+        for j, known in enumerate(features):
+            if known.name not in cells and not known.missing:
+                features[j] = Feature(known.name, known.values, missing=True)
+        for name, value in cells.items():
+            if name not in self._features:
+                features.append(Feature(name, (value,) if isinstance(value, str) else None, missing=started))
+                continue
+            j = self._features[name]
+            codes = self._codes[j]
+            if isinstance(value, str) and codes is not None and value not in codes:
+                features[j] = Feature(name, (*codes, value), features[j].missing)
+        classes = self.schema.classes if label in self._classes else (*self.schema.classes, label)
+        if features != list(self.schema.features) or classes is not self.schema.classes:
+            self.schema = Schema(tuple(features), classes)
+            self._index()
+
+    def _coded(self, cells: Mapping[str, float | str]) -> dict[int, float]:
+        row = {}
+        for name, value in cells.items():
+            j = self._features[name]
+            codes = self._codes[j]
+            row[j] = float(codes[str(value)] if codes is not None else value)
+        return row

@@ -1,0 +1,228 @@
+"""Text read in blocks of whole records, from plain or compressed files."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from heros.errors import DataError, ParameterError
+from heros.streams.bad_rows import BadRow
+from heros.streams.tables import Chunk, Source
+
+__all__ = ["BLANKS", "COMPRESSIONS", "Record", "TextBlock", "TextSource"]
+
+BLOCK = 1 << 21
+LONGEST = 1 << 26
+"""A record longer than this is taken for a quote that is never closed."""
+
+BLANKS = " \t"
+"""What does not count around a cell."""
+
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
+
+Record = tuple[int, list[str | None] | BadRow]
+"""The line a record starts in, and its cells (None = missing) or what is wrong with it."""
+
+
+class TextSource(Source):
+    """The records of a text file, a block at a time.
+
+    A block is parsed by Arrow. Only where Arrow finds something odd is it read record by record, with
+    the same result, to say what is wrong and where.
+    """
+
+    def __init__(self, path: Path, encoding: str = "utf-8", delimiter: str = ",", quote: str = '"') -> None:
+        self.label = str(path)
+        self._path = path
+        self._compression = COMPRESSIONS.get(path.suffix.lower())
+        self._encoding = _checked_encoding(encoding)
+        self._delimiter = delimiter
+        self._quote = quote
+        self._missing: tuple[str, ...] = ()
+        self._start = self._at = (0, 1)  # the byte and the line at which the next record starts
+        self._file: pa.NativeFile | None = None
+        self._tail = b""
+
+    def read(self) -> Chunk | None:
+        """The next records; None at the end."""
+        while block := self._next_block():
+            chunk = self._parse(block)
+            if chunk.n_rows or chunk.faults:
+                return chunk
+        return None
+
+    def restart(self) -> None:
+        """Go back to the first record."""
+        self._at = self._start
+        self._close()
+
+    @abstractmethod
+    def _records(self, block: TextBlock) -> Iterator[Record]:
+        """The records of a block, one by one."""
+
+    @abstractmethod
+    def _is_plain(self, data: bytes) -> bool:
+        """Whether Arrow reads the block as the format asks."""
+
+    def _end_of_records(self, data: bytes) -> int:
+        """The byte after the last whole record; 0 if there is none."""
+        return data.rfind(b"\n") + 1
+
+    def _next_block(self) -> TextBlock | None:
+        offset, line = self._at
+        file = self._open()
+        data = self._tail
+        while True:
+            more = self._read(file, max(BLOCK - len(data), BLOCK // 4))
+            data += more
+            end = self._end_of_records(data) if more else len(data)
+            if end or not more:
+                break
+            if len(data) > LONGEST:
+                raise DataError(f"{self.label}, line {line}: a quoted value must end. Got no closing quote.")
+        self._tail = data[end:]
+        data = data[:end]
+        self._at = (offset + end, line + data.count(b"\n"))
+        return TextBlock(data, line, self._encoding) if data else None
+
+    def _open(self) -> pa.NativeFile:
+        """The file, standing behind the bytes in `_tail`."""
+        if self._file is None:
+            offset = self._at[0]
+            self._tail = b""
+            if self._compression is None:
+                self._file = pa.OSFile(str(self._path))
+                self._file.seek(offset)
+            else:
+                self._file = pa.input_stream(str(self._path), compression=self._compression)
+                while offset > 0:  # a compressed file has no other way to a place inside it
+                    offset -= len(self._read(self._file, min(offset, BLOCK))) or offset
+        return self._file
+
+    def _distinct(self, names: Sequence[str]) -> Sequence[str]:
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise DataError(f"{self.label}: the columns must have distinct names. Got {twice} twice.")
+        return names
+
+    def _read(self, file: pa.NativeFile, n: int) -> bytes:
+        try:
+            return bytes(file.read(n))
+        except OSError as error:
+            raise DataError(f"{self.label} must be readable to its end. Got: {error}") from None
+
+    def _close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        self._file = None
+        self._tail = b""
+
+    def _parse(self, block: TextBlock) -> Chunk:
+        columns = self._parse_plain(block) if self._is_plain(block.data) else None
+        if columns is not None:
+            return Chunk(columns, lambda row: f"line {self._lines(block)[row]}")
+        rows: list[list[str | None]] = []
+        lines: list[int] = []
+        faults: list[tuple[int, BadRow]] = []
+        for line, record in self._records(block):
+            if isinstance(record, BadRow):
+                faults.append((len(rows), record))
+            else:
+                rows.append(record)
+                lines.append(line)
+        cells = [pa.array([row[i] for row in rows], pa.string()) for i in range(len(self.names))]
+        return Chunk(cells, lambda row: f"line {lines[row]}", faults)
+
+    def _parse_plain(self, block: TextBlock) -> list[pa.Array] | None:
+        """The columns of a block, parsed by Arrow; None if it finds something odd."""
+        try:
+            data = block.utf8()
+            blanks = b" " in data or b"\t" in data
+            table = pa.csv.read_csv(
+                pa.BufferReader(data),
+                pa.csv.ReadOptions(
+                    use_threads=False,
+                    block_size=len(data) + 1,
+                    column_names=list(map(str, range(len(self.names)))),
+                ),
+                pa.csv.ParseOptions(
+                    delimiter=self._delimiter, quote_char=self._quote or False, newlines_in_values=True
+                ),
+                pa.csv.ConvertOptions(
+                    column_types={str(i): pa.string() for i in range(len(self.names))},
+                    null_values=self._missing,
+                    strings_can_be_null=not blanks,
+                ),
+            )
+        except (pa.ArrowInvalid, UnicodeDecodeError):
+            return None
+        columns = [column.combine_chunks() for column in table.columns]
+        return [self._trimmed(column) for column in columns] if blanks else columns
+
+    def _trimmed(self, column: pa.Array) -> pa.Array:
+        column = pc.ascii_trim(column, BLANKS)
+        missing = pc.is_in(column, pa.array(self._missing, pa.string()))
+        return pc.if_else(missing, pa.scalar(None, pa.string()), column)
+
+    def _cells(self, cells: Iterable[str]) -> list[str | None]:
+        stripped = (cell.strip(BLANKS) for cell in cells)
+        return [None if cell in self._missing else cell for cell in stripped]
+
+    def _checked(self, line: int, cells: list[str]) -> Record:
+        """A record whose number of cells and whose encoding are right, or what is wrong with it."""
+        place = f"line {line}"
+        if len(cells) != len(self.names):
+            rule = f"have {len(self.names)} columns"
+            return line, BadRow(self.label, place, None, str(len(cells)), rule)
+        for name, cell in zip(self.names, cells, strict=True):
+            if not cell.isascii() and any("\udc80" <= character <= "\udcff" for character in cell):
+                raw = cell.encode(self._encoding, "surrogateescape")
+                return line, BadRow(self.label, place, name, repr(raw), f"be {self._encoding.upper()} text")
+        return line, self._cells(cells)
+
+    def _lines(self, block: TextBlock) -> list[int]:
+        if block.lines is None:
+            block.lines = [line for line, _ in self._records(block)]
+        return block.lines
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_file": None, "_tail": b""}
+
+
+class TextBlock:
+    """Whole records, the line the first one starts in, and, once asked for, the line of each."""
+
+    def __init__(self, data: bytes, line: int, encoding: str) -> None:
+        self.data = data
+        self.line = line
+        self.lines: list[int] | None = None
+        self._encoding = encoding
+
+    @cached_property
+    def text(self) -> list[str]:
+        """The lines; a byte that cannot be decoded becomes a lone surrogate."""
+        return list(StringIO(self.data.decode(self._encoding, "surrogateescape"), newline="\n"))
+
+    def utf8(self) -> bytes:
+        """The bytes in UTF-8."""
+        return self.data if self._encoding == "utf-8" else self.data.decode(self._encoding).encode()
+
+
+def _checked_encoding(encoding: str) -> str:
+    try:
+        ascii_like = "\n,;".encode(encoding) == b"\n,;"
+    except LookupError:
+        ascii_like = False
+    if not ascii_like:
+        raise ParameterError.of(
+            "encoding", "read", "an encoding that extends ASCII, such as 'latin-1'", encoding
+        )
+    return "utf-8" if encoding.lower() in {"utf8", "utf-8"} else encoding
