@@ -15,6 +15,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from capymoa.classifier import HoeffdingTree
+from capymoa.core import LabeledInstance
+from capymoa.stream import Schema
+from river.tree import HoeffdingTreeClassifier
+
 from heros import Heros, policies, pools, scores, streams
 
 K = 20
@@ -56,17 +61,16 @@ def loop(trees: list[Any], step: Step, X: np.ndarray, y: np.ndarray) -> float:
 
 
 def capymoa_loop(stream: streams.Stream, X: np.ndarray, y: np.ndarray) -> float:
-    from capymoa.classifier import HoeffdingTree
-    from capymoa.core import LabeledInstance
-    from capymoa.stream import Schema
-
     features = stream.schema.features
     names = [f"x{i}" for i in range(len(features))]
     nominal = {name: list(f.values) for name, f in zip(names, features, strict=True) if f.values}
     schema = Schema.from_custom([*names, "class"], "class", {**nominal, "class": list(stream.schema.classes)})
 
     def timed(X: np.ndarray, y: np.ndarray) -> float:
-        trees = [HoeffdingTree(schema, grace_period=c["grace_period"]) for c in pools.HoeffdingGrid().configurations]
+        trees = [
+            HoeffdingTree(schema, grace_period=c["grace_period"])
+            for c in pools.HoeffdingGrid().configurations
+        ]
 
         def step(x: np.ndarray, label: int, chosen: np.ndarray | None) -> np.ndarray:
             instance = LabeledInstance.from_array(schema, x, label)
@@ -84,8 +88,6 @@ def capymoa_loop(stream: streams.Stream, X: np.ndarray, y: np.ndarray) -> float:
 
 
 def river_loop(stream: streams.Stream, X: np.ndarray, y: np.ndarray) -> float:
-    from river.tree import HoeffdingTreeClassifier
-
     nominal = [i for i, feature in enumerate(stream.schema.features) if feature.nominal]
     trees = [
         HoeffdingTreeClassifier(grace_period=c["grace_period"], nominal_attributes=nominal)
@@ -106,7 +108,8 @@ def river_loop(stream: streams.Stream, X: np.ndarray, y: np.ndarray) -> float:
 
 def main(quick: bool) -> None:
     n_capymoa, n_river = (1500, 300) if quick else (6000, 1000)
-    print(f"{'stream':12} {'ours, µs':>9} {'choosing':>9} {'CapyMOA, µs':>12} {'ratio':>6} {'River, µs':>10} {'ratio':>6}")
+    heads = ("ours, µs", "choosing", "CapyMOA, µs", "ratio", "River, µs", "ratio")
+    print("stream      ", *(f"{head:>11}" for head in heads))
     for name in STREAMS:
         stream, X, y = first(name, 40_000)
         long, share = ours(stream, X, y)
@@ -114,11 +117,15 @@ def main(quick: bool) -> None:
         river = river_loop(stream, X[:n_river], y[:n_river])
         against_capymoa = capymoa / ours(stream, X[:n_capymoa], y[:n_capymoa])[0]
         against_river = river / ours(stream, X[:n_river], y[:n_river])[0]
-        print(
-            f"{name:12} {long * 1e6:9.1f} {share:9.1%} {capymoa * 1e6:12.0f} {against_capymoa:5.0f}× "
-            f"{river * 1e6:10.0f} {against_river:5.0f}×",
-            flush=True,
+        figures = (
+            f"{long * 1e6:.1f}",
+            f"{share:.1%}",
+            f"{capymoa * 1e6:.0f}",
+            f"{against_capymoa:.0f}×",
+            f"{river * 1e6:.0f}",
+            f"{against_river:.0f}×",
         )
+        print(f"{name:12}", *(f"{figure:>11}" for figure in figures), flush=True)
 
 
 if __name__ == "__main__":

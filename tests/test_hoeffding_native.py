@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+
 from reference_trees import ReferenceTree, Settings
 from tree_cases import Case, Steps, random_case, tree_pool
 
@@ -56,7 +59,9 @@ def test_random_schemas_stay_inside_their_limits(seed):
     case = random_case(1000 + seed, 1200, max_features=200, max_classes=20)
     node = 20 + 8 * case.classes
     limits = [node, node + 100, 4096, 32768, 1 << 40]
-    pool = tree_pool([{"max_bytes": b, "grace_period": g, "split_confidence": 0.05} for b in limits for g in (20, 60)])
+    pool = tree_pool(
+        [{"max_bytes": b, "grace_period": g, "split_confidence": 0.05} for b in limits for g in (20, 60)]
+    )
     pool.grow(case.values, case.classes)
     rng = np.random.default_rng(seed)
     bounds = np.repeat(limits, 2)
@@ -201,8 +206,8 @@ def test_deactivated_leaves_come_back_where_they_are_most_promising():
         return np.ones(1, bool)
 
     Steps(pool).run(X, y, choose)
-    gone = [before - after for before, after in zip(active, active[1:], strict=False)]
-    back = [after - before for before, after in zip(active, active[1:], strict=False)]
+    gone = [before - after for before, after in pairwise(active)]
+    back = [after - before for before, after in pairwise(active)]
     assert any(gone)
     ever_gone = frozenset().union(*gone)
     assert ever_gone & frozenset().union(*back)

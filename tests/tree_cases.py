@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from heros import _core
 
 DEFAULTS: dict[str, Any] = {

@@ -15,6 +15,7 @@ from heros import _core
 from heros.errors import ParameterError
 from heros.parameters import number, one_of, whole
 from heros.pools.base import BoundPool, Pool, feature_values, shares
+from heros.pools.timing import seconds_alone
 from heros.pools.tree_text import tree_text
 from heros.schema import Schema
 
@@ -37,6 +38,7 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
 CRITERIA = ("information_gain", "gini")
 PREDICTIONS = ("majority", "naive_bayes", "adaptive")
 COST_MODELS = ("max-bytes", "bytes", "measured")
+SIZES = tuple(1024 << k for k in range(1, 11))  # 2, 4, ..., 1024 KB
 NO_LIMIT = -1
 
 
@@ -157,7 +159,7 @@ class HoeffdingGrid(Hoeffding):
     def __init__(
         self,
         *,
-        max_bytes: Iterable[int] = tuple(1024 << k for k in range(1, 11)),
+        max_bytes: Iterable[int] = SIZES,
         grace_periods: Iterable[int] = (50, 100, 200, 400, 800),
         costs: Costs = "max-bytes",
         **settings: Any,
@@ -200,7 +202,7 @@ class BoundHoeffding(BoundPool):
         return [TreeStats(*self.native.summary(i), limit) for i, limit in enumerate(limits)]
 
     def text(self, i: int) -> str:
-        """Tree i as indented text: the tests, and at each leaf its majority class and how often it was seen."""
+        """Tree i as indented text: its tests, and for each leaf the majority class and its count."""
         whole(i, "i", "text", 0, self.pool.n_models - 1)
         return tree_text(self.native.state(), i, self.schema)
 
@@ -244,8 +246,6 @@ class BoundHoeffding(BoundPool):
         return [float(n) for n in self.native.bytes]
 
     def _seconds(self) -> list[float]:
-        from heros.pools.timing import seconds_alone
-
         return [seconds_alone(Hoeffding([c]), self.schema, 2000) for c in self.pool.configurations]
 
 
@@ -263,7 +263,9 @@ def _checked(configuration: Mapping[str, Any]) -> tuple[Any, ...]:
     unknown = set(configuration) - set(DEFAULTS)
     if unknown:
         keys = list(DEFAULTS)
-        raise ParameterError.of("configurations", "Hoeffding", f"mappings with keys among {keys}", sorted(unknown))
+        raise ParameterError.of(
+            "configurations", "Hoeffding", f"mappings with keys among {keys}", sorted(unknown)
+        )
     full = {**DEFAULTS, **configuration}
     confidence = number(full["split_confidence"], "split_confidence", "Hoeffding", 0, 1)
     if confidence == 0:
@@ -276,7 +278,11 @@ def _checked(configuration: Mapping[str, Any]) -> tuple[Any, ...]:
         number(full["tie_threshold"], "tie_threshold", "Hoeffding", 0),
         one_of(full["criterion"], "criterion", "Hoeffding", CRITERIA, "'information_gain' or 'gini'"),
         one_of(
-            full["prediction"], "prediction", "Hoeffding", PREDICTIONS, "'majority', 'naive_bayes' or 'adaptive'"
+            full["prediction"],
+            "prediction",
+            "Hoeffding",
+            PREDICTIONS,
+            "'majority', 'naive_bayes' or 'adaptive'",
         ),
         bool(full["binary_splits"]),
         None if depth is None else whole(depth, "max_depth", "Hoeffding", 0, 1 << 20),
