@@ -89,7 +89,7 @@ inline bool sum_votes(const BayesLeaf& leaf, const TreeInstance& instance, doubl
     if (!(leaf.headroom[c] < kNearInfinity)) return false;
     const ConstClassBlock own(layout, leaf.blocks.reals(leaf.block[c]), leaf.blocks.ints(leaf.block[c]));
     const double vote = leaf.base[c] - distance(instance.numbers.data(), own.mean, own.precision, layout.numbers()) +
-                        log_counts(own.count, instance.slots.data(), layout.codes());
+                        log_counts(own.count, instance.plus) - log_counts(own.count, instance.minus);
     if (vote < kSurelyZero) continue;
     if (vote - leaf.headroom[c] < kNearZero) return false;
     votes[c] = vote;
@@ -107,6 +107,8 @@ inline int log_votes(const BayesLeaf& leaf, const TreeInstance& instance, double
   product_votes(leaf, instance, votes);
   const int best = highest(votes, classes);
   for (int c = 0; c < classes; ++c) votes[c] = std::log(votes[c]);
+  for (int c = 0; c < best; ++c)  // different products may have one logarithm
+    if (votes[c] == votes[best]) votes[best] = std::nextafter(votes[best], -kNoVote);
   return best;
 }
 

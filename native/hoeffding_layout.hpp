@@ -38,6 +38,7 @@ struct TreeLayout {
   std::vector<std::int32_t> nominal;   // the nominal features, in order
   std::vector<std::int32_t> position;  // per feature: its place among its kind
   std::vector<std::int32_t> slot;      // per nominal feature: where its value counts begin
+  std::vector<std::int32_t> usual;     // the slots of code 0 of features with two values (see TreeInstance)
   int slots = 0;
 
   TreeLayout() = default;
@@ -47,6 +48,7 @@ struct TreeLayout {
       std::vector<std::int32_t>& kind = values[f] > 0 ? nominal : numeric;
       position.push_back(static_cast<std::int32_t>(kind.size()));
       kind.push_back(static_cast<std::int32_t>(f));
+      if (values[f] == 2) usual.push_back(slots);
       if (values[f] > 0) slot.push_back(slots), slots += values[f];
     }
   }
@@ -66,17 +68,21 @@ struct TreeLayout {
   std::int64_t node_bytes() const { return 16 + 4 + 8 * classes; }
 };
 
-// An instance as the trees read it, prepared once for the whole pool.
+// An instance as the trees read it, prepared once for the whole pool. Features with two values are often
+// columns of a one-hot code and mostly 0. So each class keeps the sum of the logarithms for all of them
+// being 0 (LogBase), and an instance lists what it adds to that and what it takes away.
 struct TreeInstance {
-  std::vector<double> x;            // as it came
-  std::vector<double> numbers;      // the numeric values
-  std::vector<std::int32_t> slots;  // per nominal feature: the slot of its value, -1 if missing
-  bool missing = false;             // whether any value is missing
+  std::vector<double> x;                   // as it came
+  std::vector<double> numbers;             // the numeric values
+  std::vector<std::int32_t> slots;         // per nominal feature: the slot of its value, -1 if missing
+  std::vector<std::int32_t> plus, minus;  // the slots whose logarithms are added, and taken away
+  bool missing = false;                    // whether any value is missing
 
   void assign(const double* row, const TreeLayout& layout) {
     x.assign(row, row + layout.features());
     numbers.resize(layout.numeric.size());
     slots.resize(layout.nominal.size());
+    plus.clear(), minus.clear();
     missing = false;
     for (std::size_t j = 0; j < numbers.size(); ++j) {
       numbers[j] = row[layout.numeric[j]];
@@ -86,6 +92,10 @@ struct TreeInstance {
       const double code = row[layout.nominal[j]];
       slots[j] = std::isnan(code) ? -1 : layout.slot[j] + static_cast<std::int32_t>(code);
       missing |= std::isnan(code);
+      const bool usual = layout.values[layout.nominal[j]] == 2;
+      if (usual && code == 0) continue;
+      plus.push_back(slots[j]);
+      if (usual) minus.push_back(layout.slot[j]);
     }
   }
 };

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <numbers>
+#include <vector>
 
 #include "hoeffding_layout.hpp"
 
@@ -70,7 +71,7 @@ inline void observe(const TreeLayout& layout, const ClassBlock& block, const Tre
 
 // The part of a class's naive-Bayes log-vote that does not depend on the instance.
 struct LogBase {
-  double base;      // the log of the product of the densities' constants and the nominal divisors
+  double base;      // Σ log of the densities' constants, the nominal divisors and the usual codes' counts
   double headroom;  // at least the log of any partial product; infinite if a feature has not been seen
 };
 
@@ -89,15 +90,16 @@ inline LogBase log_base(const TreeLayout& layout, const ConstClassBlock& block) 
     above_one += std::max<std::int64_t>(e + 1, 0);
     if ((j & 511) == 511) exponent += std::ilogb(product), product = std::scalbn(product, -std::ilogb(product));
   }
-  double divisors = 0;
+  double codes = 0;
   const LogTable& log = log_table();
   for (int j = 0; j < layout.codes(); ++j) {
     unseen |= block.divisor[j] == 0;
-    divisors += log(block.divisor[j]);
+    codes -= log(block.divisor[j]);
   }
+  for (const std::int32_t slot : layout.usual) codes += log(block.count[slot] + 1);
   const double numbers = 0.5 * (std::log(product) + std::numbers::ln2 * static_cast<double>(exponent));
   const double headroom = 0.5 * std::numbers::ln2 * static_cast<double>(above_one);
-  return {numbers - divisors, unseen ? std::numeric_limits<double>::infinity() : headroom};
+  return {numbers + codes, unseen ? std::numeric_limits<double>::infinity() : headroom};
 }
 
 // Σ (x − mean)² · precision, in four fixed lanes: the sum is the same on every machine.
@@ -116,10 +118,12 @@ inline double distance(const double* x, const double* mean, const double* precis
   return (lane[0] + lane[1]) + (lane[2] + lane[3]);
 }
 
-inline double log_counts(const std::int32_t* count, const std::int32_t* slots, int n) {
+// Σ log(count + 1) over some slots.
+inline double log_counts(const std::int32_t* count, const std::vector<std::int32_t>& slots) {
   const LogTable& log = log_table();
+  const std::size_t n = slots.size();
   double even = 0, odd = 0;
-  int j = 0;
+  std::size_t j = 0;
   for (; j + 2 <= n; j += 2) even += log(count[slots[j]] + 1), odd += log(count[slots[j + 1]] + 1);
   if (j < n) even += log(count[slots[j]] + 1);
   return even + odd;
