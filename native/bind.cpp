@@ -2,6 +2,8 @@
 #include "bind.hpp"
 
 NB_MODULE(_core, m) {
+  // At the end of a process whatever a traceback still holds would be reported as a leak.
+  nanobind::set_leak_warnings(false);
   m.doc() = "The compiled core of HEROS. Private: use the classes of the heros package.";
   heros::bind_choose(m);
   heros::bind_score(m);

@@ -30,6 +30,28 @@ void bind_mlp(nb::module_& m) {
       .def_prop_ro("features", &Pool::features)
       .def_prop_ro("classes", &Pool::classes);
 
+  nb::class_<Encoder>(m, "Encoder")
+      .def(nb::init<bool>(), nb::arg("scale"))
+      .def("grow", [](Encoder& self, const In1<std::int32_t>& values) { self.grow(to_vector(values)); })
+      .def_prop_ro("inputs", &Encoder::inputs)
+      .def("encode",
+           [](const Encoder& self, const In1<double>& x) {
+             expect(x.size() == static_cast<std::size_t>(self.features()), "an instance of another shape");
+             Inputs inputs;
+             self.encode(x.data(), inputs);
+             return std::make_tuple(to_array(inputs.index), to_array(inputs.value));
+           })
+      .def("learn", [](Encoder& self, const In1<double>& x) {
+        expect(x.size() == static_cast<std::size_t>(self.features()), "an instance of another shape");
+        self.learn(x.data());
+      });
+
+  m.def("adam_lag", [](std::int64_t from, std::int64_t to, double rate) {
+    expect(0 <= from && from <= to, "steps in order");
+    const CatchUp lag = Adam::tables().between(from, to, rate);
+    return std::make_tuple(lag.drift, lag.epsilon, lag.keep_m, lag.keep_v);
+  });
+
   nb::class_<MlpPool, Pool>(m, "MlpPool")
       .def("__init__",
            [](MlpPool* self, const In1<std::int32_t>& hidden, const In1<std::uint8_t>& adam, const In1<double>& rate,

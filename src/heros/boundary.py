@@ -41,7 +41,9 @@ class Boundary:
         except (TypeError, ValueError) as error:
             raise DataError(f"X must be an array of numbers (nominal values as codes): {error}.") from None
         if block.ndim != 2:
-            raise DataError(f"X must have one row per instance. Got an array of {block.ndim} dimensions instead.")
+            raise DataError(
+                f"X must have one row per instance. Got an array of {block.ndim} dimensions instead."
+            )
         if block.shape[1] != self.schema.n_features:
             raise DataError(f"X must have {self.schema.n_features} features. Got {block.shape[1]} instead.")
         fault, row, column = _core.first_fault(block, self._values, self._missing)
@@ -50,7 +52,7 @@ class Boundary:
         return block
 
     def labels(self, y: ArrayLike, n: int) -> NDArray[np.int64]:
-        """y (n,) as class indices; a DataError names the first bad label."""
+        """Y (n,) as class indices; a DataError names the first bad label."""
         labels = np.asarray(y)
         if labels.shape != (n,):
             raise DataError(f"y must have one label per instance ({n}). Got shape {labels.shape} instead.")

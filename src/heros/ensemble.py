@@ -24,6 +24,7 @@ __all__ = ["PHASES", "Block", "Heros"]
 
 PHASES = ("encode", "evaluate", "choose", "train", "other")
 ANSWERS = ("best", "average", "weighted")
+REMEASURE = 1000  # every so many instances costs that change are measured anew
 DEFAULT_SHARE = 0.6  # of the pool is trained if k is not given: the paper's 30 of 50
 
 
@@ -155,7 +156,9 @@ class Heros:
     def _make(self, schema: Schema) -> None:
         self._bound: BoundPool = self.pool.bind(schema, self.rng)
         scores = self.score.bind(self.pool.n_models)
-        self._ensemble = _core.Ensemble(self._bound.native, scores, self._bound.costs, self.answer, self.warmup)
+        self._ensemble = _core.Ensemble(
+            self._bound.native, scores, self._bound.costs, self.answer, self.warmup
+        )
 
     # -- predicting and learning ------------------------------------------------------------------------
 
@@ -178,11 +181,11 @@ class Heros:
     def learn(self, x: ArrayLike, y: ArrayLike) -> Self:
         """Learn from one labelled instance, or from several, one after the other."""
         boundary, X, single = self._instances(x)
-        self._run(X, boundary.labels([y] if single else y, len(X)))
+        self._run(X, boundary.labels(np.asarray(y)[np.newaxis] if single else y, len(X)))
         return self
 
     def test_then_train(self, X: ArrayLike, y: ArrayLike) -> Block:
-        """For every instance in turn: answer, then learn from its label. The same as `learn`, with a record."""
+        """For every instance in turn: answer, then learn from its label. As `learn`, with a record."""
         boundary, X, _ = self._instances(X)
         return self._run(X, boundary.labels(y, len(X)))
 
@@ -204,11 +207,27 @@ class Heros:
         )
         policy = compiled(self.policy)
         with self._alone():
-            if policy is None:
-                self._ensemble.run_with(X, y, self._ask_policy, *arrays)
-            else:
-                self._ensemble.run(X, y, policy, self.k, self.rng.bit_generator.capsule, *arrays)
+            for part in self._stretches(n):
+                block = (X[part], y[part])
+                slices = (array[part] for array in arrays)
+                if policy is None:
+                    self._ensemble.run_with(*block, self._ask_policy, *slices)
+                else:
+                    self._ensemble.run(*block, policy, self.k, self.rng.bit_generator.capsule, *slices)
         return record
+
+    def _stretches(self, n: int) -> Iterator[slice]:
+        """The block, cut where costs are measured anew: at the same instances however blocks are cut."""
+        start = 0
+        while self._bound.costs_change and start < n:
+            done = self._ensemble.instances % REMEASURE
+            if done == 0:
+                self._ensemble.set_costs(self._bound.measure())
+            stop = min(n, start + REMEASURE - done)
+            yield slice(start, stop)
+            start = stop
+        if start < n:
+            yield slice(start, n)
 
     def _ask_policy(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
         """The choice of a policy written in Python, checked."""
@@ -218,7 +237,9 @@ class Heros:
             raise ParameterError(f"The policy {self.policy!r} must return {rule}. Got {mask!r} instead.")
         if mask.sum() > self.k:
             rule = f"at most {self.k} models"
-            raise ParameterError(f"The policy {self.policy!r} must choose {rule}. Got {int(mask.sum())} instead.")
+            raise ParameterError(
+                f"The policy {self.policy!r} must choose {rule}. Got {int(mask.sum())} instead."
+            )
         return np.ascontiguousarray(mask)
 
     def _instances(self, x: ArrayLike) -> tuple[Boundary, NDArray[np.float64], bool]:
@@ -239,6 +260,12 @@ class Heros:
             self._lock.release()
 
     # -- what it has learnt -------------------------------------------------------------------------------
+
+    @property
+    def models(self) -> BoundPool:
+        """The models as they are now, e.g. the weights of perceptrons or the sizes of trees."""
+        _ = self._learnt
+        return self._bound
 
     @property
     def instances(self) -> int:

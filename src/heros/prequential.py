@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -190,8 +190,8 @@ class _Book:
         predicted = p.argmax(axis=1)
         self.confusion.update(y, predicted, p.shape[1])
         loss = log_loss(y, p) * len(y)
-        spent = math.fsum(float(block.spent.sum()) for block in blocks)
-        reward = math.fsum(float(block.reward.sum()) for block in blocks)
+        spent = float(np.concatenate([block.spent for block in blocks]).sum())
+        reward = float(np.concatenate([block.reward for block in blocks]).sum())
         self.n += len(y)
         self.loss, self.spent, self.reward = self.loss + loss, self.spent + spent, self.reward + reward
         cpu = self._cpu()
@@ -212,7 +212,7 @@ class _Book:
         self.last_cpu, self.parts, self.pending = cpu, [], 0
 
 
-def _column(rows: list[object]) -> NDArray[np.generic]:
+def _column(rows: list[object]) -> NDArray[Any]:
     return np.array(rows)
 
 
@@ -223,15 +223,21 @@ def _stack(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 
 @contextmanager
-def _bar(stream: Stream, wanted: bool | None) -> Iterator[object]:
+def _bar(stream: Stream, wanted: bool | None) -> Iterator[Callable[[int], None]]:
     """A progress bar on the error output, gone when the run is over."""
-    console = Console(stderr=True)
-    if not (console.is_terminal if wanted is None else wanted):
+    console = Console(stderr=True, force_terminal=wanted)
+    if not console.is_terminal:
         yield lambda n: None
         return
     total = stream.n_instances
     left = None if total is None else total - stream.position
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(stream.name, total=left)
         yield lambda n: bar.advance(task, n)

@@ -51,11 +51,15 @@ class Confusion:
     @property
     def recall(self) -> NDArray[np.float64]:
         """Of the instances of each class, the share predicted so; NaN for a class not seen."""
-        seen = self.counts.sum(axis=1)
-        return np.divide(np.diag(self.counts), seen, out=np.full(len(seen), math.nan), where=seen > 0)
+        return self._share_of(self.counts.sum(axis=1))
 
     @property
     def precision(self) -> NDArray[np.float64]:
         """Of the predictions of each class, the share that was right; NaN for a class not predicted."""
-        said = self.counts.sum(axis=0)
-        return np.divide(np.diag(self.counts), said, out=np.full(len(said), math.nan), where=said > 0)
+        return self._share_of(self.counts.sum(axis=0))
+
+    def _share_of(self, totals: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The right predictions of each class, as a share of these totals."""
+        shares = np.full(len(totals), math.nan)
+        np.divide(np.diag(self.counts), totals, out=shares, where=totals > 0)
+        return shares

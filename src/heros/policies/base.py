@@ -51,7 +51,9 @@ class CompiledPolicy:
         scores = _vector(scores, "scores", self)
         costs = _vector(costs, "costs", self)
         if len(scores) != len(costs):
-            raise ParameterError.of("costs", type(self).__name__, f"one per score ({len(scores)})", len(costs))
+            raise ParameterError.of(
+                "costs", type(self).__name__, f"one per score ({len(scores)})", len(costs)
+            )
         if not 1 <= k <= len(scores):
             raise ParameterError.of("k", type(self).__name__, f"in [1, {len(scores)}]", k)
         if np.any(costs < 0):

@@ -43,7 +43,9 @@ class Explore(CompiledPolicy):
     def __post_init__(self) -> None:
         number(self.epsilon, "epsilon", "Explore", 0, 1)
         if not isinstance(self.policy, Policy):
-            raise ParameterError.of("policy", "Explore", "a policy (an object with a 'choose' method)", self.policy)
+            raise ParameterError.of(
+                "policy", "Explore", "a policy (an object with a 'choose' method)", self.policy
+            )
 
     def choose(
         self, scores: ArrayLike, costs: ArrayLike, k: int, rng: np.random.Generator

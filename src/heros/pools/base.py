@@ -39,6 +39,11 @@ class BoundPool(ABC):
 
     native: _core.Pool
     costs: NDArray[np.float64]  # (M,) γ, summing to 1
+    costs_change: bool = False  # whether `measure` gives other costs as the models learn
+
+    def measure(self) -> NDArray[np.float64]:
+        """γ as it is now; kept in `costs`."""
+        return self.costs
 
     @abstractmethod
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
@@ -66,9 +71,9 @@ def shares(costs: ArrayLike | Sequence[float], n_models: int, owner: str) -> NDA
     >>> shares([1, 3], 2, "MLP")
     array([0.25, 0.75])
     """
-    gamma = np.array(costs, dtype=np.float64)
+    gamma: NDArray[np.float64] = np.array(costs, dtype=np.float64)
     if gamma.shape != (n_models,):
         raise ParameterError.of("costs", owner, f"one number per model ({n_models})", costs)
     if not np.all(np.isfinite(gamma)) or np.any(gamma < 0) or gamma.sum() <= 0:
         raise ParameterError.of("costs", owner, "finite and non-negative, with a positive sum", costs)
-    return gamma / gamma.sum()
+    return np.asarray(gamma / gamma.sum())

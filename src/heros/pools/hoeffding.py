@@ -103,9 +103,8 @@ class Hoeffding(Pool):
             The most tests on the way to a leaf.
     costs
         γ, the cost of a training step: "max-bytes" (∝ the byte limit, as in the paper), "bytes" (∝ what
-        each tree holds when the pool is bound or `BoundHoeffding.measure` is called), "measured" (CPU
-        time on made-up instances when the pool is bound), or one number per tree. Always scaled to sum
-        to 1.
+        each tree holds, measured anew every 1000 instances), "measured" (CPU time on made-up instances
+        when the pool is bound), or one number per tree. Always scaled to sum to 1.
 
     Examples
     --------
@@ -185,6 +184,7 @@ class BoundHoeffding(BoundPool):
 
     def __init__(self, pool: Hoeffding, schema: Schema) -> None:
         self.pool = pool
+        self.costs_change = pool.costs == "bytes"
         self.native = _native(pool)
         self._fit(schema)
 
@@ -207,9 +207,9 @@ class BoundHoeffding(BoundPool):
         return tree_text(self.native.state(), i, self.schema)
 
     def measure(self) -> NDArray[np.float64]:
-        """The costs γ now, where they are measured by bytes; elsewhere what they were."""
-        if self.pool.costs == "bytes":
-            self.costs = shares(self.native.bytes, self.pool.n_models, "Hoeffding")
+        """γ as it is now: measured anew if it goes by bytes."""
+        if self.costs_change:
+            self.costs = self._costs()
         return self.costs
 
     def state(self) -> dict[str, NDArray[Any]]:

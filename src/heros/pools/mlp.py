@@ -149,7 +149,9 @@ class BoundMLP(BoundPool):
     def set_weights(self, i: int, weights: Mapping[str, NDArray[np.float32]]) -> None:
         """Give model i these weights, and forget its optimiser's moments."""
         names = self._empty_weights(i)
-        self.native.write_weights(i, *(np.array(weights[name], dtype=np.float32, order="C") for name in names))
+        self.native.write_weights(
+            i, *(np.array(weights[name], dtype=np.float32, order="C") for name in names)
+        )
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything learnt, as arrays."""
@@ -164,7 +166,12 @@ class BoundMLP(BoundPool):
 
     def _empty_weights(self, i: int) -> dict[str, NDArray[np.float32]]:
         hidden, inputs, classes = self.pool.models[i][2], self.native.inputs, self.native.classes
-        shapes = {"0.weight": (hidden, inputs), "0.bias": (hidden,), "2.weight": (classes, hidden), "2.bias": (classes,)}
+        shapes = {
+            "0.weight": (hidden, inputs),
+            "0.bias": (hidden,),
+            "2.weight": (classes, hidden),
+            "2.bias": (classes,),
+        }
         return {name: np.empty(shape, dtype=np.float32) for name, shape in shapes.items()}
 
     def _costs(self, schema: Schema) -> NDArray[np.float64]:
@@ -187,7 +194,9 @@ def _native(pool: MLP) -> _core.MlpPool:
 def _checked(configuration: Mapping[str, Any]) -> tuple[str, float, int]:
     unknown = set(configuration) - set(DEFAULTS)
     if unknown:
-        raise ParameterError.of("configurations", "MLP", f"mappings with keys among {list(DEFAULTS)}", sorted(unknown))
+        raise ParameterError.of(
+            "configurations", "MLP", f"mappings with keys among {list(DEFAULTS)}", sorted(unknown)
+        )
     full = {**DEFAULTS, **configuration}
     rate = number(full["learning_rate"], "learning_rate", "MLP", 0)
     return (

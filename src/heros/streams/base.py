@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from heros.parameters import whole
 from heros.schema import Schema
 from heros.streams.bad_rows import BadRows
-from heros.parameters import whole
 
 __all__ = ["Block", "DriftPoint", "Stream", "Taken", "again", "empty_block"]
 

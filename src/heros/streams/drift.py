@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from heros import _core
 from heros.errors import DataError, ParameterError
+from heros.parameters import seed as seed_of
+from heros.parameters import whole
 from heros.schema import Schema
 from heros.streams.bad_rows import BadRows
 from heros.streams.base import Block, DriftPoint, Stream, again, empty_block
-from heros.parameters import seed as seed_of
-from heros.parameters import whole
 
 __all__ = ["Drift"]
 

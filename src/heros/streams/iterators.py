@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from heros.errors import DataError, ParameterError
+from heros.parameters import one_of
 from heros.schema import Feature, Schema
 from heros.streams.bad_rows import BadRow, BadRows
 from heros.streams.base import Block, Stream
 from heros.streams.columns import label_of, listed
-from heros.parameters import one_of
 
 __all__ = ["from_iter"]
 

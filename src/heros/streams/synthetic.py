@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from heros import _core
 from heros.errors import ParameterError
+from heros.parameters import number, seed, whole
 from heros.schema import Schema
 from heros.streams.base import Block, Stream
-from heros.parameters import number, seed, whole
 
 __all__ = ["LED", "Agrawal", "RandomRBF"]
 

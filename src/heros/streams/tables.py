@@ -11,11 +11,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from heros.errors import DataError, ParameterError
+from heros.parameters import one_of
 from heros.schema import Schema
 from heros.streams.bad_rows import BadRow, BadRows
 from heros.streams.base import Block, Stream, empty_block
 from heros.streams.columns import Column, Faults, NominalColumn, NumericColumn, looks_numeric
-from heros.parameters import one_of
 
 __all__ = ["Chunk", "Options", "Source", "TableStream"]
 

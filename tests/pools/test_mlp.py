@@ -1,0 +1,253 @@
+"""The MLP pool: equal to PyTorch, to its slow twin, to itself however it is driven."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import reference
+from heros import Heros, Schema, _core, policies, pools
+from heros.errors import ParameterError
+
+GOLDEN = Path(__file__).parents[1] / "data" / "torch_trajectories.npz"
+CASES = {  # as in make_golden.py
+    "adam-dense": ("adam", 0.005, 20, [0] * 10, 5),
+    "adam-dense-wide": ("adam", 0.0005, 80, [0] * 6, 3),
+    "adam-one-hot": ("adam", 0.005, 20, [0, 0, 5, 20, 9], 2),
+    "sgd-dense": ("sgd", 0.05, 20, [0] * 10, 5),
+    "sgd-one-hot": ("sgd", 0.05, 20, [0, 0, 5, 20, 9], 2),
+}
+
+
+def schema_of(values, classes):
+    features = [(f"x{f}", *map(str, range(n))) if n else f"x{f}" for f, n in enumerate(values)]
+    return Schema.of(features, map(str, range(classes)))
+
+
+def heros(pool, schema, policy=None, k=None, **settings):
+    return Heros(pool, policy or policies.Everything(), k, seed=1, schema=schema, **settings)
+
+
+def some_data(values, classes, n, seed=0):
+    rng = np.random.default_rng(seed)
+    X = np.array([rng.integers(0, v, n) if v else rng.normal(3, 2, n) for v in values], dtype=float).T
+    y = (X[:, 0] + X[:, -1] > X[:, 0].mean() + X[:, -1].mean()).astype(int) + rng.integers(0, classes - 1, n)
+    return X, y % classes
+
+
+@pytest.mark.parametrize("isa", _core.isas())
+@pytest.mark.parametrize("case", CASES)
+def test_equals_pytorch(case, isa):
+    """200 steps from the same weights: the same weights and the same answers, up to float32 rounding."""
+    optimizer, rate, hidden, values, classes = CASES[case]
+    with np.load(GOLDEN) as golden:
+        arrays = {
+            name.removeprefix(case + "/"): golden[name]
+            for name in golden.files
+            if name.startswith(case + "/")
+        }
+    pool = pools.MLP(
+        [{"optimizer": optimizer, "learning_rate": rate, "hidden": hidden}], scale=False, isa=isa
+    )
+    model = heros(pool, schema_of(values, classes))
+    model._bound.set_weights(
+        0, {name.removeprefix("before/"): a for name, a in arrays.items() if "before/" in name}
+    )
+    block = model.test_then_train(arrays["X"].astype(float), arrays["y"])
+    z = arrays["logits"].astype(float)
+    expected = np.exp(z - z.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(block.probabilities, expected / expected.sum(axis=1, keepdims=True), atol=2e-4)
+    for name, weights in model._bound.weights(0).items():
+        np.testing.assert_allclose(weights, arrays[f"after/{name}"], rtol=1e-3, atol=2e-4, err_msg=name)
+        assert np.abs(weights - arrays[f"after/{name}"]).mean() < 1e-5
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
+@pytest.mark.parametrize("values", [[0, 0, 0], [0, 4, 2, 9]])
+def test_equals_its_slow_twin_with_scaling(optimizer, values):
+    """Encoding, evaluation and training of a pool of three widths, model by model."""
+    X, y = some_data(values, 3, 150)
+    pool = pools.MLPGrid(optimizers=[optimizer], learning_rates=[0.01], hidden=[7, 16, 70])
+    model = heros(pool, schema_of(values, 3), warmup=0)
+    twins = [reference.Perceptron(model._bound.weights(i), optimizer, 0.01) for i in range(3)]
+    for t in range(len(X)):
+        x = reference.encode(values, X[:t], X[t])
+        for twin in twins:
+            twin.train(x, y[t])
+    model.learn(X, y)
+    for i, twin in enumerate(twins):
+        for name, weights in model._bound.weights(i).items():
+            np.testing.assert_allclose(weights, twin.w[name], rtol=2e-3, atol=5e-4, err_msg=f"{i} {name}")
+
+
+@pytest.mark.parametrize("since", [1, 2, 10, 1000, 39_990, 100_000])
+@pytest.mark.parametrize("steps", [1, 2, 7, 100, 1500])
+def test_the_closed_form_is_adam_without_gradient(since, steps):
+    """In float64, step by step, with a v far above ε."""
+    m, v, rate = 0.3, 0.04, 0.01
+    w, mm, vv = 0.0, m, v
+    for t in range(since + 1, since + steps + 1):
+        mm, vv = 0.9 * mm, 0.999 * vv
+        w -= rate / (1 - 0.9**t) * mm / (math.sqrt(vv / (1 - 0.999**t)) + 1e-8)
+    drift, epsilon, keep_m, keep_v = _core.adam_lag(since, since + steps, rate)
+    assert -drift * m / (math.sqrt(v) + epsilon) == pytest.approx(w, rel=1e-5)
+    assert keep_m * m == pytest.approx(mm, rel=1e-5, abs=1e-38)
+    assert keep_v * v == pytest.approx(vv, rel=1e-5)
+
+
+def test_the_closed_form_stays_true_over_a_long_stream():
+    """60,000 steps, active in 2 % of them: dense Adam and the closed form stay together."""
+    rng = np.random.default_rng(1)
+    rate, n = 0.001, 60_000
+    gradients = np.where(rng.random(n) < 0.02, rng.normal(0.1, 1, n), 0.0)
+    dense = lazy = dm = dv = lm = lv = 0.0
+    last = 0
+    for t, g in enumerate(gradients, start=1):
+        dm, dv = 0.9 * dm + 0.1 * g, 0.999 * dv + 0.001 * g * g
+        dense -= rate / (1 - 0.9**t) * dm / (math.sqrt(dv / (1 - 0.999**t)) + 1e-8)
+        if g:
+            drift, epsilon, keep_m, keep_v = _core.adam_lag(last, t - 1, rate)
+            lazy -= drift * lm / (math.sqrt(lv) + epsilon) if lv else 0.0
+            lm, lv = 0.9 * keep_m * lm + 0.1 * g, 0.999 * keep_v * lv + 0.001 * g * g
+            lazy -= rate / (1 - 0.9**t) * lm / (math.sqrt(lv / (1 - 0.999**t)) + 1e-8)
+            last = t
+    drift, epsilon, _, _ = _core.adam_lag(last, n, rate)
+    lazy -= drift * lm / (math.sqrt(lv) + epsilon)
+    assert lazy == pytest.approx(dense, rel=1e-4)
+
+
+@pytest.mark.parametrize("isa", _core.isas())
+@pytest.mark.parametrize("values", [[0, 0, 0, 0], [0, 5, 20, 2]])
+def test_any_block_size_gives_the_same(values, isa):
+    """Fused and separate passes, one instance at a time or many: equal bit for bit."""
+    X, y = some_data(values, 4, 600)
+    schema = schema_of(values, 4)
+    pool = pools.MLPGrid(hidden=[5, 16, 48, 100], learning_rates=[0.05, 0.005], isa=isa)
+    policy = policies.Explore(policies.Zeta(0.05), 0.3)
+    whole = heros(pool, schema, policy, 6)
+    expected = whole.test_then_train(X, y)
+    for size in (1, 7, 100):
+        model = heros(pool, schema, policy, 6)
+        parts = [model.test_then_train(X[i : i + size], y[i : i + size]) for i in range(0, len(X), size)]
+        assert np.array_equal(np.concatenate([p.probabilities for p in parts]), expected.probabilities)
+        assert np.array_equal(np.concatenate([p.chosen for p in parts]), expected.chosen)
+        assert all(
+            np.array_equal(a, b)
+            for i in range(pool.n_models)
+            for a, b in zip(model._bound.weights(i).values(), whole._bound.weights(i).values(), strict=True)
+        )
+
+
+def test_the_instruction_sets_agree_up_to_rounding():
+    X, y = some_data([0, 5, 0], 3, 300)
+    answers = [
+        heros(
+            pools.MLPGrid(hidden=[16, 70], learning_rates=[0.005], isa=isa),
+            schema_of([0, 5, 0], 3),
+            answer="average",
+        )
+        .test_then_train(X, y)
+        .probabilities
+        for isa in _core.isas()
+    ]
+    for other in answers[1:]:
+        np.testing.assert_allclose(other, answers[0], atol=1e-3)
+
+
+def test_initial_weights_are_pytorchs():
+    """Uniform in ±1/√fan_in, weights and biases."""
+    model = heros(pools.MLP([{"hidden": 400}]), schema_of([0] * 25, 3))
+    weights = model._bound.weights(0)
+    for name, bound in {"0.weight": 0.2, "0.bias": 0.2, "2.weight": 0.05, "2.bias": 0.05}.items():
+        assert np.abs(weights[name]).max() <= bound
+    assert np.abs(weights["0.weight"]).max() > 0.199
+    assert weights["0.weight"].std() == pytest.approx(0.2 / math.sqrt(3), rel=0.02)
+
+
+def test_growing_keeps_what_is_learnt():
+    """New categories, features and classes: old weights stay, new ones are drawn, old answers stay close."""
+    X, y = some_data([0, 3], 2, 400)
+    model = heros(pools.MLPGrid(hidden=[16, 70], learning_rates=[0.005]), schema_of([0, 3], 2))
+    model.learn(X, y)
+    before = [model._bound.weights(i) for i in range(4)]
+    model.bind(schema_of([0, 6, 0], 3))
+    for i in range(4):
+        after = model._bound.weights(i)
+        assert np.array_equal(after["0.weight"][:, :4], before[i]["0.weight"])
+        assert np.array_equal(after["0.bias"], before[i]["0.bias"])
+        assert np.array_equal(after["2.weight"][:2], before[i]["2.weight"])
+        new = after["0.weight"][:, 4:]
+        assert new.shape[1] == 4
+        assert 0 < np.abs(new).max() <= 1 / math.sqrt(8)
+        assert 0 < np.abs(after["2.weight"][2]).max() <= 1 / math.sqrt(len(after["0.bias"]))
+    X2, y2 = some_data([0, 6, 0], 3, 400, seed=2)
+    model.learn(X2, y2)
+    assert np.isfinite(model.predict_proba(X2[:5])).all()
+
+
+def test_growing_one_by_one_equals_growing_at_once_in_shape_and_keeps_moments():
+    """Room for more inputs is made in strides: a stream that grows by one category at a time still trains."""
+    model = heros(pools.MLP([{}, {"optimizer": "sgd"}]), schema_of([0, 3], 2))
+    rng = np.random.default_rng(1)
+    for n in range(3, 60):
+        model.bind(schema_of([0, n], 2))
+        model.learn([rng.normal(), n - 1], n % 2)
+    assert model._bound.weights(0)["0.weight"].shape == (64, 60)
+    assert model._bound.native.steps.tolist() == [57, 57]
+
+
+def test_a_diverged_model_stays_alone():
+    """A learning rate that blows up: the pool's answers stay finite and the model is counted."""
+    configurations = [
+        {"optimizer": "sgd", "learning_rate": 1e30},
+        {"optimizer": "adam", "learning_rate": 0.01},
+    ]
+    X, y = some_data([0, 0], 2, 500)
+    for answer in ("best", "average", "weighted"):
+        model = heros(pools.MLP(configurations), schema_of([0, 0], 2), answer=answer)
+        block = model.test_then_train(X, y)
+        assert np.isfinite(block.probabilities).all()
+        np.testing.assert_allclose(block.probabilities.sum(axis=1), 1)
+        assert model.diverged.tolist() == [True, False]
+        assert model.scores[0] < model.scores[1]
+        assert np.isfinite(model.predict_proba(X)).all()
+        alone = heros(pools.MLP(configurations[1:]), schema_of([0, 0], 2))
+        alone._bound.set_weights(0, heros(pools.MLP(configurations), schema_of([0, 0], 2))._bound.weights(1))
+        alone.learn(X, y)
+        for name, weights in alone._bound.weights(0).items():
+            assert np.array_equal(weights, model._bound.weights(1)[name])
+
+
+def test_costs():
+    schema = schema_of([0] * 5, 2)
+    configurations = [{"hidden": 16}, {"hidden": 64}]
+    by_hidden = heros(pools.MLP(configurations), schema).costs
+    assert by_hidden.tolist() == [0.2, 0.8]
+    assert heros(pools.MLP(configurations, costs="multiply-adds"), schema).costs.tolist() == [0.2, 0.8]
+    assert heros(pools.MLP(configurations, costs=[3, 1]), schema).costs.tolist() == [0.75, 0.25]
+    measured = heros(pools.MLP([{"hidden": 16}, {"hidden": 4096}], costs="measured"), schema).costs
+    assert measured[0] < measured[1]
+    assert measured.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: pools.MLP([]), "The 'configurations' parameter of MLP must be at least one model. Got [] instead."),
+        (lambda: pools.MLP([{"hidden": 0}]), "The 'hidden' parameter of MLP must be a whole number in [1, 1048576]. Got 0 instead."),
+        (lambda: pools.MLP([{"optimizer": "rms"}]), "The 'optimizer' parameter of MLP must be 'adam' or 'sgd'. Got 'rms' instead."),
+        (lambda: pools.MLP([{"rate": 1}]), "The 'configurations' parameter of MLP must be mappings with keys among ['optimizer', 'learning_rate', 'hidden']. Got ['rate'] instead."),
+        (lambda: pools.MLP([{}], costs=[-1]), "The 'costs' parameter of MLP must be finite and non-negative, with a positive sum. Got [-1] instead."),
+        (lambda: pools.MLP([{}], costs=[float("nan")]), "The 'costs' parameter of MLP must be finite and non-negative, with a positive sum. Got [nan] instead."),
+        (lambda: pools.MLP([{}], costs=[1, 2]), "The 'costs' parameter of MLP must be one number per model (1). Got [1, 2] instead."),
+        (lambda: pools.MLP([{}], costs="price"), "The 'costs' parameter of MLP must be 'hidden', 'multiply-adds', 'measured' or numbers. Got 'price' instead."),
+        (lambda: pools.MLPGrid(hidden=[]), "The 'configurations' parameter of MLP must be at least one model. Got [] instead."),
+    ],
+)  # fmt: skip
+def test_errors(make, message):
+    with pytest.raises(ParameterError) as error:
+        make()
+    assert str(error.value) == message

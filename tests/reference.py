@@ -1,0 +1,201 @@
+"""Slow, obvious versions of every kernel. The tests hold the compiled core against these."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+# -- choosing -------------------------------------------------------------------------------------------
+
+
+def _first(order, k, models):
+    mask = np.zeros(models, dtype=bool)
+    mask[list(order)[:k]] = True
+    return mask
+
+
+def perform_best(scores, costs, k):
+    return _first(sorted(range(len(scores)), key=lambda i: (-scores[i], i)), k, len(scores))
+
+
+def perform_worst(scores, costs, k):
+    return _first(sorted(range(len(scores)), key=lambda i: (scores[i], i)), k, len(scores))
+
+
+def cheapest(scores, costs, k):
+    return _first(sorted(range(len(scores)), key=lambda i: (costs[i], i)), k, len(scores))
+
+
+def expensive(scores, costs, k):
+    return _first(sorted(range(len(scores)), key=lambda i: (-costs[i], i)), k, len(scores))
+
+
+def everything(scores, costs, k):
+    return np.ones(len(scores), dtype=bool)
+
+
+def reward(scores, costs, k, weight=1.0):
+    worth = [s + weight * (1 - c) for s, c in zip(scores, costs, strict=True)]
+    return _first(sorted(range(len(scores)), key=lambda i: (-worth[i], i)), k, len(scores))
+
+
+def zeta(scores, costs, k, zeta):
+    chosen = np.zeros(len(scores), dtype=bool)
+    for _ in range(k):
+        left = [i for i in range(len(scores)) if not chosen[i]]
+        j = max(left, key=lambda i: (scores[i], -i))
+        i = j
+        for rival in left:
+            if scores[rival] >= (1 - zeta) * scores[j] and costs[rival] < costs[i]:
+                i = rival
+        chosen[i] = True
+    return chosen
+
+
+def budget(scores, costs, k, budget):
+    chosen = np.zeros(len(scores), dtype=bool)
+    spent = 0.0
+    for i in sorted(range(len(scores)), key=lambda i: (-scores[i] / max(costs[i], 1e-300), i)):
+        if chosen.sum() < k and spent + costs[i] <= budget:
+            chosen[i] = True
+            spent += costs[i]
+    fitting = [i for i in range(len(scores)) if costs[i] <= budget]
+    if fitting:
+        single = max(fitting, key=lambda i: (scores[i], -i))
+        if scores[single] > sum(scores[i] for i in np.flatnonzero(chosen)):
+            chosen[:] = False
+            chosen[single] = True
+    return chosen
+
+
+# -- scores ---------------------------------------------------------------------------------------------
+
+
+class Adwin:
+    """ADWIN with its buckets in plain lists: (outcomes summed up, how many, sum of squares)."""
+
+    def __init__(self, delta=1e-5, restart=False):
+        self.delta, self.restart = delta, restart
+        self.clear()
+
+    def clear(self):
+        self.buckets, self.ticks, self.changed = [], 0, False  # the oldest bucket first
+
+    @property
+    def width(self):
+        return sum(size for _, size, _ in self.buckets)
+
+    @property
+    def mean(self):
+        return sum(total for total, _, _ in self.buckets) / self.width
+
+    def update(self, outcome):
+        if self.changed and self.restart:
+            self.clear()
+        self.changed = False
+        self.buckets.append((outcome, 1, outcome**2))
+        size = 1
+        while sum(1 for bucket in self.buckets if bucket[1] == size) > 5:
+            first = next(i for i, bucket in enumerate(self.buckets) if bucket[1] == size)
+            a, b = self.buckets[first : first + 2]
+            self.buckets[first : first + 2] = [(a[0] + b[0], 2 * size, a[2] + b[2])]
+            size *= 2
+        self.ticks += 1
+        if self.ticks % 32 == 0 and self.width > 10:
+            while self.cut():
+                del self.buckets[0]
+                self.changed = True
+        return self.mean
+
+    def cut(self):
+        n, total = self.width, sum(bucket[0] for bucket in self.buckets)
+        variance = sum(bucket[2] for bucket in self.buckets) / n - (total / n) ** 2
+        d = math.log(2 * math.log(n) / self.delta)
+        n0 = u0 = 0
+        for value, size, _ in self.buckets[:-1]:
+            n0, u0 = n0 + size, u0 + value
+            n1, u1 = n - n0, total - u0
+            if n0 >= 5 and n1 >= 5:
+                m = 1 / (n0 - 5 + 1) + 1 / (n1 - 5 + 1)
+                if abs(u0 / n0 - u1 / n1) > math.sqrt(2 * m * max(variance, 0) * d) + 2 / 3 * d * m:
+                    return True
+        return False
+
+
+def window_mean(outcomes, size):
+    return np.mean(outcomes[-size:], axis=0)
+
+
+def fading_mean(outcomes, factor):
+    weights = factor ** np.arange(len(outcomes))[::-1]
+    return weights @ np.asarray(outcomes) / weights.sum()
+
+
+# -- encoding -------------------------------------------------------------------------------------------
+
+
+def encode(values, history, x):
+    """x as a dense input vector: the scaled features first, then one input per category.
+
+    values: the number of values of each feature, 0 if numeric; history: the instances before x.
+    """
+    seen = np.array([*history, x], dtype=float)
+    scaled, categories = [], []
+    for f, n in enumerate(values):
+        if n > 2:
+            categories += [float(x[f] == code) for code in range(n)]
+        else:
+            column = seen[:, f][~np.isnan(seen[:, f])]
+            missing = math.isnan(x[f]) or np.ptp(column) == 0
+            scaled.append(0.0 if missing else (x[f] - column.mean()) / (3 * column.std()))
+    return np.array(scaled + categories)
+
+
+# -- perceptrons ----------------------------------------------------------------------------------------
+
+
+class Perceptron:
+    """One hidden layer, ReLU, softmax cross-entropy, dense, in float64; Adam or SGD as PyTorch has them."""
+
+    def __init__(self, weights, optimizer, rate):
+        self.w = {name: np.array(value, dtype=np.float64) for name, value in weights.items()}
+        self.m = {name: np.zeros_like(value) for name, value in self.w.items()}
+        self.v = {name: np.zeros_like(value) for name, value in self.w.items()}
+        self.optimizer, self.rate, self.t = optimizer, rate, 0
+
+    def forward(self, x):
+        self.x = x
+        self.h = np.maximum(self.w["0.weight"] @ x + self.w["0.bias"], 0)
+        z = self.w["2.weight"] @ self.h + self.w["2.bias"]
+        p = np.exp(z - z.max())
+        return p / p.sum()
+
+    def train(self, x, y):
+        error = self.forward(x)
+        error[y] -= 1
+        back = (self.w["2.weight"].T @ error) * (self.h > 0)
+        gradients = {
+            "0.weight": np.outer(back, x),
+            "0.bias": back,
+            "2.weight": np.outer(error, self.h),
+            "2.bias": error,
+        }
+        self.t += 1
+        for name, g in gradients.items():
+            if self.optimizer == "sgd":
+                self.w[name] -= self.rate * g
+                continue
+            self.m[name] = 0.9 * self.m[name] + 0.1 * g
+            self.v[name] = 0.999 * self.v[name] + 0.001 * g**2
+            step = self.rate / (1 - 0.9**self.t)
+            self.w[name] -= step * self.m[name] / (np.sqrt(self.v[name] / (1 - 0.999**self.t)) + 1e-8)
+
+
+# -- measures -------------------------------------------------------------------------------------------
+
+
+def auroc(positive, score):
+    """All pairs of a positive and a negative instance."""
+    pairs = [(p > n) + 0.5 * (p == n) for p in score[positive] for n in score[~positive]]
+    return float(np.mean(pairs))

@@ -1,0 +1,384 @@
+"""Heros: the order of the step, Python against compiled, one at a time against blocks, state, errors."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+import reference
+from heros import Feature, Heros, Schema, policies, pools, scores, streams
+from heros.errors import DataError, HerosError, ParameterError
+
+SMALL = pools.MLPGrid(hidden=[4, 16, 64], learning_rates=[0.05, 0.005])  # 12 models
+K = 5
+EVERY_POLICY = [
+    policies.Random(),
+    policies.PerformBest(),
+    policies.PerformWorst(),
+    policies.Cheapest(),
+    policies.Expensive(),
+    policies.Cand(),
+    policies.CandAsPublished(),
+    policies.Zeta(0.05),
+    policies.Explore(policies.Zeta(0.05), 0.2),
+    policies.Explore(policies.PerformBest(), 0.1),
+    policies.Reward(1.0),
+    policies.Budget(0.3),
+    policies.Everything(),
+]
+
+
+class InPython:
+    """A policy the core does not know, which chooses like one it does."""
+
+    def __init__(self, policy):
+        self.policy = policy
+
+    def choose(self, scores, costs, k, rng):
+        return self.policy.choose(scores, costs, k, rng)
+
+
+def drifting(n, seed=1):
+    before, after = streams.Agrawal(function=2, seed=seed), streams.Agrawal(function=4, seed=seed)
+    return streams.Drift(before, after, position=n // 2, width=1).take(n)
+
+
+def data(n):
+    return drifting(n).draw(n)
+
+
+def same(a, b):
+    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in a.__slots__)
+
+
+def learnt(model):
+    return [model._bound.state(), model._ensemble.state(), model.rng.bit_generator.state]
+
+
+def equal_state(a, b):
+    (pa, ea, ra), (pb, eb, rb) = learnt(a), learnt(b)
+    timeless = {name for name in ea if name != "cpu"}
+    return (
+        ra == rb
+        and all(np.array_equal(pa[name], pb[name], equal_nan=True) for name in pa)
+        and all(np.array_equal(ea[name], eb[name]) for name in timeless)
+    )
+
+
+def test_every_built_in_policy_is_tested_here():
+    kinds = {type(policy).__name__ for policy in EVERY_POLICY}
+    assert kinds == set(policies.__all__) - {"CompiledPolicy", "Policy", "compiled"}
+
+
+@pytest.mark.parametrize("policy", EVERY_POLICY, ids=str)
+def test_a_policy_in_python_equals_the_compiled_one(policy):
+    """Identical decisions and identical probabilities for the same seed, on 10,000 instances."""
+    X, y = data(10_000)
+    schema = drifting(10).schema
+    k = SMALL.n_models if isinstance(policy, policies.Everything) else K
+    built_in = Heros(SMALL, policy, k, seed=3, schema=schema)
+    own = Heros(SMALL, InPython(policy), k, seed=3, schema=schema)
+    assert same(built_in.test_then_train(X, y), own.test_then_train(X, y))
+    assert equal_state(built_in, own)
+
+
+@pytest.mark.parametrize("answer", ["best", "average", "weighted"])
+def test_the_step(answer):
+    """The loop in plain Python over the pool's own parts: order, ties, warm-up, scores, costs, rewards."""
+    X, y = data(400)
+    schema = drifting(10).schema
+    zeta = 0.05
+    model = Heros(SMALL, policies.Zeta(zeta), K, answer=answer, warmup=20, seed=5, schema=schema)
+    block = model.test_then_train(X, y)
+
+    values = [len(f.values or ()) for f in schema.features]
+    fresh = Heros(SMALL, k=K, seed=5, schema=schema)
+    members = [
+        reference.Perceptron(fresh._bound.weights(i), c["optimizer"], c["learning_rate"])
+        for i, c in enumerate(SMALL.configurations)
+    ]
+    windows, L, gamma = [reference.Adwin() for _ in members], np.zeros(len(members)), model.costs
+    agree, trained = 0, np.zeros(len(members), dtype=int)
+    for t in range(len(X)):
+        x = reference.encode(values, X[:t], X[t])
+        p = np.array([member.forward(x) for member in members])
+        if answer == "best":
+            expected = p[int(np.argmax(L))]
+            agree += block.answered[t] == int(np.argmax(L))
+        else:
+            weights = L if answer == "weighted" and L.any() else np.ones(len(L))
+            expected = weights @ p / weights.sum()
+            agree += block.answered[t] == -1
+        if agree == t + 1:  # float32 and float64 may part at a tie; up to there they agree
+            np.testing.assert_allclose(block.probabilities[t], expected, atol=5e-3)
+        L = np.array([w.update(float(q.argmax() == y[t])) for w, q in zip(windows, p, strict=True)])
+        chosen = np.ones(len(L), dtype=bool) if t < 20 else reference.zeta(L, gamma, K, zeta)
+        if agree == t + 1 and np.array_equal(chosen, block.chosen[t]):
+            assert block.spent[t] == pytest.approx(gamma[chosen].sum())
+            assert block.reward[t] == pytest.approx((L + 1 - gamma)[chosen].sum())
+        chosen = block.chosen[t]  # stay together
+        trained += chosen
+        for member, is_chosen in zip(members, chosen, strict=True):
+            if is_chosen:
+                member.train(x, y[t])
+    assert agree > 0.97 * len(X)
+    assert np.array_equal(model.trained, trained)
+    np.testing.assert_allclose(model.invested, trained * gamma)
+    np.testing.assert_allclose(model.scores, L, atol=0.02)
+
+
+@pytest.mark.parametrize("answer", ["best", "average"])
+def test_one_at_a_time_equals_the_block(answer):
+    """predict_proba then learn, with other questions in between, against test_then_train."""
+    X, y = data(1500)
+    schema = drifting(10).schema
+    policy = policies.Explore(policies.Zeta(0.05), 0.2)
+    whole = Heros(SMALL, policy, K, answer=answer, seed=7, schema=schema)
+    block = whole.test_then_train(X, y)
+    single = Heros(SMALL, policy, K, answer=answer, seed=7, schema=schema)
+    for t in range(len(X)):
+        if t % 3 == 0:
+            single.predict_proba(X[: 1 + t % 5])  # asking changes nothing
+        p = single.predict_proba(X[t])
+        if t % 7 == 0:
+            single.predict(X[t - 1])
+        assert np.array_equal(p, block.probabilities[t]), t
+        single.learn(X[t], y[t])
+    assert equal_state(whole, single)
+
+
+def test_warmup_trains_everything():
+    X, y = data(300)
+    block = Heros(
+        SMALL, policies.Cheapest(), 1, warmup=123, seed=1, schema=drifting(10).schema
+    ).test_then_train(X, y)
+    assert block.chosen.sum(axis=1).tolist() == [12] * 123 + [1] * 177
+
+
+def test_the_first_answer_is_the_first_models():
+    """Before anything is known all scores are 0: ties go to the lowest index."""
+    X, y = data(2)
+    assert Heros(SMALL, seed=1, schema=drifting(10).schema).test_then_train(X, y).answered[0] == 0
+
+
+@pytest.mark.parametrize(
+    "copying", [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy], ids=["pickle", "deepcopy"]
+)
+@pytest.mark.parametrize(
+    "score", [scores.Adwin(), scores.Window(100), scores.Fading(), scores.Cumulative()], ids=repr
+)
+def test_a_copy_in_mid_stream_continues_bit_for_bit(copying, score):
+    X, y = data(2000)
+    model = Heros(
+        SMALL, policies.Explore(policies.Cand(), 0.2), K, score=score, seed=2, schema=drifting(10).schema
+    )
+    model.learn(X[:777], y[:777])
+    twin = copying(model)
+    assert equal_state(model, twin)
+    a, b = model.test_then_train(X[777:], y[777:]), twin.test_then_train(X[777:], y[777:])
+    assert same(a, b)
+    assert equal_state(model, twin)
+    assert twin.instances == 2000
+
+
+def test_a_copy_is_independent_and_an_unbound_one_can_be_copied():
+    X, y = data(200)
+    model = pickle.loads(pickle.dumps(Heros(SMALL, k=K, seed=2))).bind(drifting(10).schema)
+    twin = copy.deepcopy(model)
+    model.learn(X, y)
+    assert twin.instances == 0
+    assert twin.learn(X, y).scores.tolist() == model.scores.tolist()
+
+
+def test_a_seed_fixes_everything_and_another_changes_it():
+    X, y = data(500)
+
+    def run(seed):
+        model = Heros(SMALL, policies.Random(), K, seed=seed, schema=drifting(10).schema)
+        return model.test_then_train(X, y)
+
+    assert same(run(1), run(1))
+    assert not np.array_equal(run(1).probabilities, run(2).probabilities)
+
+
+def test_missing_values_are_taken_where_the_schema_has_them():
+    schema = Schema((Feature("a", missing=True), Feature("b", ("x", "y", "z"), missing=True)), ("no", "yes"))
+    model = Heros(SMALL, k=K, seed=1, schema=schema)
+    X = np.array([[1.0, 0], [np.nan, 1], [3.0, np.nan], [np.nan, np.nan]] * 20)
+    block = model.test_then_train(X, [0, 1, 0, 1] * 20)
+    assert np.isfinite(block.probabilities).all()
+
+
+def test_growing_in_mid_stream():
+    model = Heros(SMALL, k=K, seed=1, schema=Schema.of(["a"], ["no", "yes"]))
+    model.learn(np.arange(50.0)[:, None], np.arange(50) % 2)
+    model.bind(Schema.of(["a", ("b", "x", "y", "z")], ["no", "yes", "maybe"]))
+    block = model.test_then_train(np.column_stack([np.arange(60.0), np.arange(60) % 3]), np.arange(60) % 3)
+    assert block.probabilities.shape == (60, 3)
+    assert model.instances == 110
+    with pytest.raises(ParameterError, match="must be an extension of"):
+        model.bind(Schema.of(["a"], ["no", "yes"]))
+
+
+def test_two_threads_are_kept_apart():
+    """A clear error instead of a race: the core runs without Python's lock."""
+    entered, leave = threading.Event(), threading.Event()
+
+    class Slow:
+        def choose(self, scores, costs, k, rng):
+            entered.set()
+            assert leave.wait(30)
+            return np.zeros(len(scores), dtype=bool)
+
+    X, y = data(3)
+    model = Heros(SMALL, Slow(), K, warmup=0, seed=1, schema=drifting(10).schema)
+    worker = threading.Thread(target=model.learn, args=(X, y))
+    worker.start()
+    assert entered.wait(30)
+    for attempt in (
+        lambda: model.predict_proba(X[0]),
+        lambda: model.learn(X, y),
+        lambda: pickle.dumps(model),
+    ):
+        with pytest.raises(HerosError, match="at work in another thread: give each thread its own copy"):
+            attempt()
+    leave.set()
+    worker.join()
+    assert model.instances == 3
+    assert np.isfinite(model.predict_proba(X[0])).all()
+
+
+def test_several_heros_run_side_by_side():
+    X, y = data(3000)
+    models = [Heros(SMALL, k=K, seed=1, schema=drifting(10).schema) for _ in range(4)]
+    workers = [threading.Thread(target=model.learn, args=(X, y)) for model in models]
+    [worker.start() for worker in workers]
+    [worker.join() for worker in workers]
+    alone = Heros(SMALL, k=K, seed=1, schema=drifting(10).schema).learn(X, y)
+    assert all(equal_state(model, alone) for model in models)
+
+
+class Broken:
+    """A policy that returns what it is told, or raises it."""
+
+    def __init__(self, result):
+        self.result = result
+
+    def choose(self, scores, costs, k, rng):
+        if isinstance(self.result, Exception):
+            raise self.result
+        return self.result
+
+    def __repr__(self):
+        return "Broken()"
+
+
+@pytest.mark.parametrize(
+    ("result", "error", "message"),
+    [
+        (
+            np.ones(12, dtype=bool),
+            ParameterError,
+            "The policy Broken() must choose at most 5 models. Got 12 instead.",
+        ),
+        (
+            np.ones(3, dtype=bool),
+            ParameterError,
+            "The policy Broken() must return a boolean mask of 12 models. Got",
+        ),
+        (np.arange(12), ParameterError, "The policy Broken() must return a boolean mask of 12 models. Got"),
+        (None, ParameterError, "The policy Broken() must return a boolean mask of 12 models. Got array(None"),
+        (KeyError("mine"), KeyError, "mine"),
+    ],
+)
+def test_a_policy_that_misbehaves_is_named_and_what_came_before_is_kept(result, error, message):
+    X, y = data(30)
+    model = Heros(SMALL, Broken(result), K, warmup=10, seed=1, schema=drifting(10).schema)
+    with pytest.raises(error) as caught:
+        model.learn(X, y)
+    assert message in str(caught.value)
+    assert model.instances == 10
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Heros(SMALL, k=13), "The 'k' parameter of Heros must be a whole number in [1, 12]. Got 13 instead."),
+        (lambda: Heros(SMALL, k=0), "The 'k' parameter of Heros must be a whole number in [1, 12]. Got 0 instead."),
+        (lambda: Heros(SMALL, k=2.5), "The 'k' parameter of Heros must be a whole number in [1, 12]. Got 2.5 instead."),
+        (lambda: Heros(SMALL, warmup=-1), "The 'warmup' parameter of Heros must be a whole number >= 0. Got -1 instead."),
+        (lambda: Heros(SMALL, answer="vote"), "The 'answer' parameter of Heros must be 'best', 'average' or 'weighted'. Got 'vote' instead."),
+        (lambda: Heros([1, 2]), "The 'pool' parameter of Heros must be a pool, e.g. heros.pools.MLPGrid(). Got [1, 2] instead."),
+        (lambda: Heros(SMALL, "zeta"), "The 'policy' parameter of Heros must be a policy (an object with a 'choose' method). Got 'zeta' instead."),
+        (lambda: Heros(SMALL, score="adwin"), "The 'score' parameter of Heros must be a score, e.g. heros.scores.Adwin(). Got 'adwin' instead."),
+        (lambda: Heros(SMALL, seed=-1), "The 'seed' parameter of Heros must be a whole number >= 0. Got -1 instead."),
+    ],
+)  # fmt: skip
+def test_parameter_errors(make, message):
+    with pytest.raises(ParameterError) as error:
+        make()
+    assert str(error.value) == message
+
+
+SCHEMA = Schema.of(["age", ("colour", "red", "green", "blue")], ["no", "yes"])
+GOOD = [[30.0, 0.0], [40.0, 2.0]]
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        ([[30.0], [40.0]], [0, 1], "X must have 2 features. Got 1 instead."),
+        ([[[1.0]]], [0], "X must have one row per instance. Got an array of 3 dimensions instead."),
+        ([[30.0, 0], [np.nan, 2]], [0, 1], "Column 'age' (0) of row 1 must be a finite number (missing values need a feature with missing=True). Got nan instead."),
+        ([[30.0, 0], [np.inf, 2]], [0, 1], "Column 'age' (0) of row 1 must be a finite number. Got inf instead."),
+        ([[30.0, 3], [40.0, 2]], [0, 1], "Column 'colour' (1) of row 0 must be the code of one of its values, in [0, 2]. Got 3 instead."),
+        ([[30.0, 0.5], [40.0, 2]], [0, 1], "Column 'colour' (1) of row 0 must be the code of one of its values, in [0, 2]. Got 0.5 instead."),
+        ([[30.0, -1], [40.0, 2]], [0, 1], "Column 'colour' (1) of row 0 must be the code of one of its values, in [0, 2]. Got -1 instead."),
+        ([["a", "b"]], [0], "X must be an array of numbers (nominal values as codes): could not convert string to float: 'a'."),
+        (GOOD, [0, np.nan], "The label of row 1 must be a class index in [0, 1]. Got nan instead."),
+        (GOOD, [0, 2], "The label of row 1 must be a class index in [0, 1]. Got 2 instead."),
+        (GOOD, [-1, 1], "The label of row 0 must be a class index in [0, 1]. Got -1 instead."),
+        (GOOD, [0, 0.5], "The label of row 1 must be a class index in [0, 1]. Got 0.5 instead."),
+        (GOOD, [0], "y must have one label per instance (2). Got shape (1,) instead."),
+        (GOOD, ["no", "yes"], "y must hold class indices. Got <U3 instead."),
+    ],
+)  # fmt: skip
+def test_bad_data_is_named_and_changes_nothing(X, y, message):
+    model = Heros(SMALL, k=K, seed=1, schema=SCHEMA)
+    model.learn(GOOD * 60, [0, 1] * 60)
+    before = copy.deepcopy(model)
+    for attempt in (model.learn, model.test_then_train):
+        with pytest.raises(DataError) as error:
+            attempt(X, y)
+        assert str(error.value) == message
+    assert equal_state(model, before)
+
+
+def test_a_heros_without_a_schema_says_so():
+    with pytest.raises(HerosError, match="does not know its instances yet: call bind"):
+        Heros(SMALL).predict_proba([1.0])
+    with pytest.raises(HerosError, match="has learnt nothing yet"):
+        _ = Heros(SMALL).scores
+
+
+def test_arrays_of_any_layout_are_taken():
+    X, y = data(64)
+    expected = Heros(SMALL, seed=1, schema=drifting(10).schema).test_then_train(X, y).probabilities
+    read_only = X.copy()
+    read_only.setflags(write=False)
+    for other in (np.asfortranarray(X), np.repeat(X, 2, axis=0)[::2], read_only, X.tolist()):
+        model = Heros(SMALL, seed=1, schema=drifting(10).schema)
+        assert np.array_equal(model.test_then_train(other, y.astype(np.int8)).probabilities, expected)
+
+
+def test_denormals_are_flushed_only_inside():
+    """The processor's flag is restored: Python still computes with the smallest numbers."""
+    X, y = data(200)
+    Heros(SMALL, seed=1, schema=drifting(10).schema).learn(X, y)
+    assert np.float64(5e-324) * 1.0 > 0
+    assert np.float32(1e-45) / np.float32(1.0) > 0

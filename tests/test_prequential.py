@@ -1,0 +1,117 @@
+"""evaluate: its measures against scikit-learn, its curves against its totals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from heros import Heros, evaluate, policies, pools, streams
+from heros.errors import ParameterError
+
+POOL = pools.MLPGrid(hidden=[8, 32], learning_rates=[0.05, 0.005])
+
+
+def make(policy=None):
+    return Heros(POOL, policy or policies.Explore(policies.Zeta(0.05), 0.2), 3, seed=1)
+
+
+def stream(n=5300):
+    return streams.RandomRBF(classes=5, centroids=20).take(n)
+
+
+def test_measures_equal_scikit_learns():
+    sk = pytest.importorskip("sklearn.metrics")
+    run = evaluate(make(), stream())
+    X, y = stream().draw(5300)
+    p = make().bind(stream().schema).test_then_train(X, y).probabilities
+    assert run.accuracy == pytest.approx(sk.accuracy_score(y, p.argmax(axis=1)))
+    assert run.kappa == pytest.approx(sk.cohen_kappa_score(y, p.argmax(axis=1)))
+    assert run.log_loss == pytest.approx(sk.log_loss(y, p, labels=range(5)))
+    one_vs_rest = [sk.roc_auc_score(y == c, p[:, c]) for c in range(5)]
+    assert run.auroc == pytest.approx(np.mean(one_vs_rest))
+
+
+def test_windows_add_up():
+    run = evaluate(make(), stream(), window=1000)
+    curves, sizes = run.curves, np.array([1000] * 5 + [300])
+    assert curves.end.tolist() == [1000, 2000, 3000, 4000, 5000, 5300]
+    assert (curves.accuracy * sizes).sum() / 5300 == pytest.approx(run.accuracy)
+    assert (curves.log_loss * sizes).sum() / 5300 == pytest.approx(run.log_loss)
+    assert curves.spent.sum() == pytest.approx(run.gamma_spent)
+    assert curves.reward.sum() == pytest.approx(run.reward)
+    assert np.array_equal(curves.trained.sum(axis=0), run.trained)
+    np.testing.assert_allclose(curves.invested[-1], run.invested)
+    np.testing.assert_allclose(
+        np.diff(curves.invested, axis=0), curves.trained[1:] * run.invested / run.trained
+    )
+    phases = list(run.cpu.values())
+    np.testing.assert_allclose(curves.cpu.sum(axis=0)[:-1], phases[:-1])
+    assert curves.cpu[:, -1].sum() <= phases[-1]  # the measures of the whole stream come last
+    assert run.trained.sum() == 100 * 8 + 5200 * 3
+    assert run.gamma_spent == pytest.approx(run.invested.sum())
+
+
+@pytest.mark.parametrize("block", [1, 333, 10_000])
+def test_the_block_size_does_not_matter(block):
+    expected, run = evaluate(make(), stream(1500)), evaluate(make(), stream(1500), block=block)
+    assert (run.auroc, run.log_loss, run.reward) == (expected.auroc, expected.log_loss, expected.reward)
+
+
+def test_everything_costs_one_per_step_and_the_phases_are_there():
+    run = evaluate(make(policies.Everything()), stream(1000))
+    assert run.gamma_spent == pytest.approx(1000)
+    assert set(run.cpu) == {"encode", "evaluate", "choose", "train", "other"}
+    assert all(seconds > 0 for seconds in run.cpu.values())
+
+
+def test_a_stream_that_grows():
+    """New labels, categories and features appear while the stream runs."""
+
+    def pairs():
+        for t in range(900):
+            x = {"a": float(t % 10), "b": "uvw"[t % (2 if t < 300 else 3)]}
+            if t >= 600:
+                x["c"] = float(t % 7)
+            yield x, ("no", "yes", "maybe")[t % (2 if t < 450 else 3)]
+
+    run = evaluate(make(), streams.from_iter(pairs()), block=100)
+    assert run.n_instances == 900
+    assert run.confusion.counts.shape == (3, 3)
+    assert np.isfinite([run.auroc, run.log_loss, run.kappa]).all()
+
+
+def test_a_model_goes_on_where_it_stopped():
+    whole, model = evaluate(make(), stream(3000)), make()
+    source = stream(3000)
+    evaluate(model, source.take(1000))
+    source.draw(1000)
+    rest = evaluate(model, source)
+    assert rest.n_instances == 2000
+    assert np.array_equal(rest.curves.accuracy, whole.curves.accuracy[1:])
+    assert np.array_equal(rest.trained, whole.trained)
+
+
+def test_progress_is_shown_on_the_error_output_and_leaves_nothing(capsys):
+    evaluate(make(), stream(500), progress=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "rbf" in err.lower()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: evaluate(make(), "agr_a"), "The 'stream' parameter of evaluate must be a stream, e.g. heros.streams.load('agr_a'). Got 'agr_a' instead."),
+        (lambda: evaluate(None, stream()), "The 'model' parameter of evaluate must be a Heros. Got None instead."),
+        (lambda: evaluate(make(), stream(), window=0), "The 'window' parameter of evaluate must be a whole number >= 1. Got 0 instead."),
+    ],
+)  # fmt: skip
+def test_errors(call, message):
+    with pytest.raises(ParameterError) as error:
+        call()
+    assert str(error.value) == message
+
+
+def test_an_empty_stream_is_an_error():
+    with pytest.raises(ParameterError, match="must be a stream with instances left"):
+        evaluate(make(), stream(0))

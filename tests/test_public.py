@@ -1,0 +1,36 @@
+"""The public names, exactly, and the errors as a tree."""
+
+from __future__ import annotations
+
+import heros
+from heros import errors, metrics, policies, pools, scores
+
+
+def test_all_names():
+    assert heros.__all__ == [
+        "Block", "Curves", "Feature", "Heros", "Run", "Schema", "errors", "evaluate", "metrics", "policies",
+        "pools", "scores", "streams",
+    ]  # fmt: skip
+    assert policies.__all__ == [
+        "Budget", "Cand", "CandAsPublished", "Cheapest", "CompiledPolicy", "Everything", "Expensive", "Explore",
+        "PerformBest", "PerformWorst", "Policy", "Random", "Reward", "Zeta", "compiled",
+    ]  # fmt: skip
+    assert pools.__all__ == [
+        "MLP", "BoundHoeffding", "BoundPool", "Hoeffding", "HoeffdingGrid", "MLPGrid", "Pool", "TreeStats",
+    ]  # fmt: skip
+    assert scores.__all__ == ["Adwin", "Cumulative", "Fading", "Score", "Window"]
+    assert metrics.__all__ == ["Confusion", "auroc", "log_loss"]
+
+
+def test_every_public_name_is_there_and_documented():
+    for module in (heros, policies, pools, scores, metrics, errors, heros.streams):
+        for name in module.__all__:
+            assert getattr(getattr(module, name), "__doc__", None), f"{module.__name__}.{name}"
+
+
+def test_errors_are_what_they_were_before():
+    """Code that catches ValueError or ImportError keeps working."""
+    assert issubclass(errors.ParameterError, ValueError)
+    assert issubclass(errors.DataError, ValueError)
+    assert issubclass(errors.MissingExtra, ImportError)
+    assert all(issubclass(getattr(errors, name), errors.HerosError) for name in errors.__all__)
