@@ -198,22 +198,21 @@ class Heros:
             np.zeros(n),
             np.zeros(n),
         )
-        arrays = (
-            record.probabilities,
-            record.answered,
-            record.chosen.view(np.uint8),
-            record.spent,
-            record.reward,
-        )
         policy = compiled(self.policy)
         with self._alone():
             for part in self._stretches(n):
-                block = (X[part], y[part])
-                slices = (array[part] for array in arrays)
+                arrays = (
+                    record.probabilities[part],
+                    record.answered[part],
+                    record.chosen[part].view(np.uint8),
+                    record.spent[part],
+                    record.reward[part],
+                )
                 if policy is None:
-                    self._ensemble.run_with(*block, self._ask_policy, *slices)
+                    self._ensemble.run_with(X[part], y[part], self._ask_policy, *arrays)
                 else:
-                    self._ensemble.run(*block, policy, self.k, self.rng.bit_generator.capsule, *slices)
+                    bits = self.rng.bit_generator.capsule
+                    self._ensemble.run(X[part], y[part], policy, self.k, bits, *arrays)
         return record
 
     def _stretches(self, n: int) -> Iterator[slice]:
