@@ -92,6 +92,8 @@ def test_a_model_goes_on_where_it_stopped():
 
 
 def test_progress_is_shown_on_the_error_output_and_leaves_nothing(capsys):
+    evaluate(make(), stream(500), progress=False)
+    assert capsys.readouterr().err == ""
     evaluate(make(), stream(500), progress=True)
     out, err = capsys.readouterr()
     assert out == ""

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import MofNCompleteColumn
 from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
 
 from heros import streams
 from heros.errors import HerosError
+from heros.progress import progress
 from heros.schema import Schema
 from heros.streams.real import REAL, copy_of, data_directory
 from heros.streams.summary import Summary, summarise
@@ -68,22 +68,25 @@ def _list_streams(console: Console) -> None:
     for heading in ("instances", "features", "classes", "most %", "least %"):
         table.add_column(heading, justify="right", no_wrap=True)
     absent = []
-    with _counting() as progress:
-        task = progress.add_task("counting", total=len(streams.NAMES))
+    with progress(MofNCompleteColumn()) as bar:
+        task = bar.add_task("counting", total=len(streams.NAMES))
         for name in streams.NAMES:
-            progress.update(task, description=f"counting {name}")
+            bar.update(task, description=f"counting {name}")
             kind = "real" if name in REAL else "synthetic"
             if name in REAL and not copy_of(REAL[name]).exists():
                 table.add_row(name, kind, *("–" for _ in range(5)), style="dim")
                 absent.append(name)
             else:
                 table.add_row(name, kind, *_cells(summarise(streams.load(name))))
-            progress.advance(task)
+            bar.advance(task)
     console.print(table)
-    console.print("features: all (nominal+numeric); most, least: the share of the largest and smallest class")
+    console.print(
+        "features: all (nominal+numeric); most, least: the share of the largest and smallest class",
+        highlight=False,
+    )
     if absent:
         console.print(
-            f"Not yet in {data_directory()} and downloaded when first loaded: {', '.join(absent)}.",
+            Text(f"Not yet in {data_directory()} and downloaded when first loaded: {', '.join(absent)}."),
             soft_wrap=True,
         )
 
@@ -96,17 +99,6 @@ def _cells(summary: Summary) -> list[str]:
         f"{max(summary.shares):.2f}",
         f"{min(summary.shares):.2f}",
     ]
-
-
-def _counting() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        console=Console(stderr=True),
-        transient=True,
-        disable=not sys.stderr.isatty(),
-    )
 
 
 def _show_stream(console: Console, name: str, head: int) -> None:
@@ -125,14 +117,14 @@ def _show_stream(console: Console, name: str, head: int) -> None:
     table = Table(box=box.SIMPLE_HEAD)
     for j in shown:
         feature = schema.features[j]
-        table.add_column(feature.name, justify="left" if feature.nominal else "right", no_wrap=True)
+        table.add_column(Text(feature.name), justify="left" if feature.nominal else "right", no_wrap=True)
     if len(shown) < schema.n_features:
         table.add_column("…", no_wrap=True)
     table.add_column("class", style="bold", no_wrap=True)
     for row, label in zip(X, y, strict=True):
         cells = [_cell(row[j], schema.features[j].values) for j in shown]
-        more = ["…"] if len(shown) < schema.n_features else []
-        table.add_row(*cells, *more, schema.classes[label])
+        cells += ["…"] if len(shown) < schema.n_features else []
+        table.add_row(*map(Text, cells), Text(schema.classes[label]))
     console.print(table)
 
 

@@ -90,8 +90,8 @@ class Heros:
     ...         return mask
     >>> model = Heros(pool, Fair(pool), k=2, warmup=0, seed=1, schema=stream.schema)
     >>> _ = model.test_then_train(X, y)
-    >>> model.trained
-    array([25, 25, 25, 25, 25, 25, 25, 25])
+    >>> model.trained.tolist()
+    [25, 25, 25, 25, 25, 25, 25, 25]
     """
 
     def __init__(

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import MofNCompleteColumn
 
 from heros.ensemble import PHASES, Block, Heros
 from heros.errors import ParameterError
 from heros.metrics import Confusion, auroc, log_loss
 from heros.parameters import whole
+from heros.progress import progress as progress_bar
 from heros.streams import Stream
 
 __all__ = ["Curves", "Run", "evaluate"]
@@ -98,8 +89,8 @@ def evaluate(
     Examples
     --------
     >>> from heros import Heros, evaluate, pools, streams
-    >>> model = Heros(pools.MLPGrid(hidden=[16], learning_rates=[0.005]), k=1, seed=1)
-    >>> run = evaluate(model, streams.Agrawal(function=2).take(5000))
+    >>> model = Heros(pools.MLPGrid(hidden=[16, 64], learning_rates=[0.05, 0.005]), k=4, seed=1)
+    >>> run = evaluate(model, streams.RandomRBF(classes=3).take(5000))
     >>> run.n_instances, run.accuracy > 0.7, len(run.curves.end)
     (5000, True, 5)
     """
@@ -109,11 +100,13 @@ def evaluate(
         raise ParameterError.of("stream", "evaluate", "a stream, e.g. heros.streams.load('agr_a')", stream)
     window, block = whole(window, "window", "evaluate", 1), whole(block, "block", "evaluate", 1)
     book = _Book(model, stream, window)
-    with _bar(stream, progress) as advance:
+    total = stream.n_instances
+    with progress_bar(MofNCompleteColumn(), wanted=progress) as bar:
+        task = bar.add_task(stream.name, total=None if total is None else total - stream.position)
         for X, y in stream.blocks(block):
             model.bind(stream.schema)
             book.take(X, y)
-            advance(len(y))
+            bar.advance(task, len(y))
     return book.close()
 
 
@@ -220,24 +213,3 @@ def _stack(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Probabilities one below the other; classes that came later had probability 0 before."""
     classes = max(part.shape[1] for part in parts)
     return np.concatenate([np.pad(part, ((0, 0), (0, classes - part.shape[1]))) for part in parts])
-
-
-@contextmanager
-def _bar(stream: Stream, wanted: bool | None) -> Iterator[Callable[[int], None]]:
-    """A progress bar on the error output, gone when the run is over."""
-    console = Console(stderr=True, force_terminal=wanted)
-    if not console.is_terminal:
-        yield lambda n: None
-        return
-    total = stream.n_instances
-    left = None if total is None else total - stream.position
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(stream.name, total=left)
-        yield lambda n: bar.advance(task, n)

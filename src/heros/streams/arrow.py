@@ -27,6 +27,7 @@ class ArrowSource(Source):
         self._chunk_rows = max(256, min(1 << 16, CELLS // max(1, len(self.names))))
         self._row = 0
         self._batches: Iterator[pa.RecordBatch] | None = None
+        self._dictionaries: dict[int, list[str]] = {}
         for name, kind in zip(self.names, self._kinds, strict=True):
             if name not in ignore and not (_is_number(kind) or _is_name(kind)):
                 raise DataError(
@@ -70,13 +71,11 @@ class ArrowSource(Source):
         """The names a dictionary column declares, whether they occur or not."""
         if pa.types.is_boolean(self._kinds[index]):
             return ["False", "True"]
-        if not pa.types.is_dictionary(self._kinds[index]):
-            return []
-        first = next(self._read_from(0), None)
-        if first is None:
-            return []
-        labels = (label_of(value) for value in first.column(index).dictionary.to_pylist())
-        return [label for label in labels if label is not None]
+        if not self._dictionaries:
+            first = next(self._read_from(0), None)
+            columns = [] if first is None else first.columns
+            self._dictionaries = {i: _names(column) for i, column in enumerate(columns)}
+        return list(self._dictionaries.get(index, []))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_batches": None}
@@ -90,7 +89,7 @@ class ParquetSource(ArrowSource):
         with self._open() as file:
             self._group_rows = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
             self._nulls = _columns_with_nulls(file.metadata)
-            super().__init__(path.name, file.schema_arrow, ignore)
+            super().__init__(str(path), file.schema_arrow, ignore)
 
     @property
     def n_rows(self) -> int:
@@ -101,7 +100,7 @@ class ParquetSource(ArrowSource):
         try:
             return pq.ParquetFile(self._path, memory_map=True)
         except pa.ArrowInvalid as error:
-            raise DataError(f"{self._path.name} must be a Parquet file. Got: {error}") from None
+            raise DataError(f"{self._path} must be a Parquet file. Got: {error}") from None
 
     def _read_from(self, row: int) -> Iterator[pa.RecordBatch]:
         group = 0
@@ -127,7 +126,7 @@ class IPCSource(ArrowSource):
     def __init__(self, path: Path, ignore: tuple[str, ...] = ()) -> None:
         self._path = path
         with pa.memory_map(str(path)) as memory:
-            super().__init__(path.name, self._open(memory).schema, ignore)
+            super().__init__(str(path), self._open(memory).schema, ignore)
 
     def _open(self, memory: pa.MemoryMappedFile) -> pa.RecordBatchFileReader | pa.RecordBatchStreamReader:
         magic = memory.read(6)
@@ -135,7 +134,7 @@ class IPCSource(ArrowSource):
         try:
             return pa.ipc.open_file(memory) if magic == b"ARROW1" else pa.ipc.open_stream(memory)
         except pa.ArrowInvalid as error:
-            raise DataError(f"{self._path.name} must be an Arrow file. Got: {error}") from None
+            raise DataError(f"{self._path} must be an Arrow file. Got: {error}") from None
 
     def _read_from(self, row: int) -> Iterator[pa.RecordBatch]:
         with pa.memory_map(str(self._path)) as memory:
@@ -169,6 +168,14 @@ class MemorySource(ArrowSource):
         clone = MemorySource.__new__(MemorySource)
         clone.__dict__.update(self.__getstate__())
         return clone
+
+
+def _names(column: pa.Array) -> list[str]:
+    """The names of a dictionary column, in the order of their codes."""
+    if not pa.types.is_dictionary(column.type):
+        return []
+    labels = (label_of(value) for value in column.dictionary.to_pylist())
+    return [label for label in labels if label is not None]
 
 
 def _sliced(batches: Iterator[pa.RecordBatch], row: int, most: int) -> Iterator[pa.RecordBatch]:

@@ -20,7 +20,9 @@ __all__ = [
     "Faults",
     "NominalColumn",
     "NumericColumn",
+    "Values",
     "label_of",
+    "listed",
     "looks_numeric",
     "natural_order",
 ]

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import http.client
-import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import DownloadColumn
 
 from heros.errors import DataError
+from heros.progress import progress
 
-__all__ = ["fetch", "progress"]
+__all__ = ["fetch"]
 
 PIECE = 1 << 16
 TIMEOUT = 30.0
@@ -27,7 +26,7 @@ def fetch(url: str, path: Path, title: str) -> None:
     """
     request = urllib.request.Request(url, headers={"User-Agent": "heros"})
     try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT) as answer, progress() as bar:
+        with urllib.request.urlopen(request, timeout=TIMEOUT) as answer, progress(DownloadColumn()) as bar:
             announced = answer.headers.get("Content-Length")
             total = int(announced) if announced else None
             task = bar.add_task(title, total=total)
@@ -45,16 +44,3 @@ def fetch(url: str, path: Path, title: str) -> None:
         raise DataError(f"{url} broke off ({type(error).__name__}: {error}).") from None
     if total is not None and received != total:
         raise DataError(f"{url} broke off after {received:,} of {total:,} bytes.")
-
-
-def progress() -> Progress:
-    """A progress bar on standard error, which leaves no trace; none if that is not a terminal."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-        disable=not sys.stderr.isatty(),
-    )

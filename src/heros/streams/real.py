@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
 import sys
 import tarfile
 import tempfile
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,8 +18,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from rich.progress import MofNCompleteColumn
 
 from heros.errors import DataError
+from heros.progress import progress
 from heros.schema import Feature, Schema
 from heros.streams.arrow import ParquetSource
 from heros.streams.base import Block, Stream
@@ -172,8 +176,10 @@ def _try_home(real: RealStream, url: str, arff: Path) -> str | None:
                 return f"{url} has no file *_transformed.arff."
             with content, arff.open("wb") as file:
                 shutil.copyfileobj(content, file)
-    except (DataError, tarfile.TarError) as error:
+    except DataError as error:
         return str(error)
+    except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError):
+        return f"{url} is not the archive it should be."
     return None
 
 
@@ -181,10 +187,12 @@ def _convert(real: RealStream, arff: Path, path: Path) -> None:
     """Write the ARFF file as Parquet, if it is the right one."""
     stream = read(arff, target=-1, format="arff", name=real.name)
     counts: Counter[str] = Counter()
-    with _parquet(stream.schema, path) as writer:
-        for X, y in stream.blocks(1 << 17):
+    with _parquet(stream.schema, path) as writer, progress(MofNCompleteColumn()) as bar:
+        task = bar.add_task(f"converting {real.name}", total=real.n_instances)
+        for X, y in stream.blocks(1 << 16):
             writer.write_table(_table((X, y), stream.schema))
             counts.update(np.asarray(stream.schema.classes)[y].tolist())
+            bar.advance(task, len(y))
     _check_shape(real, stream.schema, sum(counts.values()), "The download")
     if dict(counts) != real.class_counts:
         raise DataError(

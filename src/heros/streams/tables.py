@@ -15,7 +15,15 @@ from heros.parameters import one_of
 from heros.schema import Schema
 from heros.streams.bad_rows import BadRow, BadRows
 from heros.streams.base import Block, Stream, empty_block
-from heros.streams.columns import Column, Faults, NominalColumn, NumericColumn, looks_numeric
+from heros.streams.columns import (
+    Column,
+    Faults,
+    NominalColumn,
+    NumericColumn,
+    Values,
+    label_of,
+    looks_numeric,
+)
 
 __all__ = ["Chunk", "Options", "Source", "TableStream"]
 
@@ -113,8 +121,9 @@ class Options:
         if self.target_among(names) in self.ignore:
             raise ParameterError.of("ignore", self.owner, "without the target", list(self.ignore))
         if len(names) - len(self.ignore) < 2:
+            kept = [name for name in names if name not in self.ignore]
             raise DataError(
-                f"{self.owner} needs a target and at least one feature. Got {list(names)} instead."
+                f"The table of {self.owner} must have a target and a feature. Got {kept} instead."
             )
 
 
@@ -209,35 +218,34 @@ class TableStream(Stream):
 
     def _load(self, chunk: Chunk) -> None:
         """Turn a raw chunk into rows to give out, and note its bad rows."""
-        n = chunk.n_rows
-        bad = np.zeros(n, dtype=np.bool_)
-        found: dict[int, tuple[str, str, str]] = {}
-        values: dict[int, NDArray[np.float64]] = {}
+        values, found = self._check(chunk)
+        bad = np.zeros(chunk.n_rows, dtype=np.bool_)
+        bad[list(found)] = True
         for index, column in self._layout.columns():
-            if isinstance(column, NominalColumn) and not column.closed:
-                if index != self._layout.target:
-                    continue
-                faults = _absent(chunk.columns[index])
-            else:
-                values[index], faults = column.convert(chunk.columns[index])
-                if index == self._layout.target:
-                    faults = {**_absent(chunk.columns[index]), **faults}
-            for row, (value, rule) in faults.items():
-                found.setdefault(row, (column.name, value, rule))
-                bad[row] = True
-        good = None if not found else ~bad
-        for index, column in self._layout.columns():
-            if index not in values:  # an open column learns its values from good rows only
-                array = chunk.columns[index] if good is None else chunk.columns[index].filter(pa.array(good))
+            if index in values:
+                values[index] = values[index][~bad] if found else values[index]
+            else:  # it learns its values from good rows only
+                array = chunk.columns[index].filter(pa.array(~bad)) if found else chunk.columns[index]
                 if isinstance(column, NominalColumn) and column.fresh:
                     column.learn(array)
                 values[index], _ = column.convert(array)
-            elif good is not None:
-                values[index] = values[index][good]
         self._fill(values)
         self._faults = _in_order(chunk, self._source.label, found, bad)
 
-    def _fill(self, values: Mapping[int, NDArray[np.float64]]) -> None:
+    def _check(self, chunk: Chunk) -> tuple[dict[int, Values], dict[int, tuple[str, str, str]]]:
+        """The columns whose values cannot be new, converted, and (column, value, rule) of each bad row."""
+        values: dict[int, Values] = {}
+        found: dict[int, tuple[str, str, str]] = {}
+        for index, column in self._layout.columns():
+            faults = _absent(chunk.columns[index]) if index == self._layout.target else {}
+            if isinstance(column, NumericColumn) or column.closed:
+                values[index], more = column.convert(chunk.columns[index])
+                faults |= more
+            for row, (value, rule) in faults.items():
+                found.setdefault(row, (column.name, value, rule))
+        return values, found
+
+    def _fill(self, values: Mapping[int, Values]) -> None:
         y = values[self._layout.target]
         X = np.empty((len(y), len(self._layout.features)))
         for j, (index, column) in enumerate(self._layout.features.items()):
@@ -276,7 +284,7 @@ def _nominal(source: Source, index: int, values: Sequence[object] | None) -> Nom
     """A nominal column: its values as given, as declared, or those of the first chunk, sorted."""
     name = source.names[index]
     if values is not None:
-        return NominalColumn(name, [str(value) for value in values], closed=True)
+        return NominalColumn(name, [str(label_of(value)) for value in values], closed=True)
     declared = source.declared(index)
     if isinstance(declared, NominalColumn) and declared.values:
         return declared

@@ -81,13 +81,14 @@ class TextSource(Source):
         file = self._open()
         data = self._tail
         while True:
-            more = self._read(file, max(BLOCK - len(data), BLOCK // 4))
+            more = self._read(file, max(BLOCK - len(data), BLOCK // 4, 1))
             data += more
             end = self._end_of_records(data) if more else len(data)
             if end or not more:
                 break
             if len(data) > LONGEST:
-                raise DataError(f"{self.label}, line {line}: a quoted value must end. Got no closing quote.")
+                rule = "a quoted value must end (or pass quote='' if quotes mean nothing)"
+                raise DataError(f"{self.label}, line {line}: {rule}. Got no closing quote instead.")
         self._tail = data[end:]
         data = data[:end]
         self._at = (offset + end, line + data.count(b"\n"))

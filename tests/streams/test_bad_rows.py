@@ -1,0 +1,294 @@
+"""Rows and files that break a rule: each has its message."""
+
+import gzip
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from heros import streams
+from heros.errors import DataError
+from heros.streams import text
+from heros.streams.bad_rows import KEPT
+
+HEAD = "age,colour,label\n18,red,no\n"
+NUMBER = "must be a number (or be named in 'nominal')"
+
+BAD_LINES = {  # what stands in line 3, and what is said about it
+    "not a number": (b"abc,red,no\n", f"line 3: the 'age' column {NUMBER}. Got 'abc' instead."),
+    "infinite": (b"inf,red,no\n", f"line 3: the 'age' column {NUMBER}. Got 'inf' instead."),
+    "too large": (
+        b"1e999,red,no\n",
+        "line 3: the 'age' column must be a finite number. Got '1e999' instead.",
+    ),
+    "no target": (
+        b"18,red,\n",
+        "line 3: the 'label' column must have a value: it is the target. Got a missing value instead.",
+    ),
+    "too few": (b"18,red\n", "line 3: the row must have 3 columns. Got 2 instead."),
+    "too many": (b"18,red,no,really\n", "line 3: the row must have 3 columns. Got 4 instead."),
+    "encoding": (
+        b"18,caf\xe9,no\n",
+        "line 3: the 'colour' column must be UTF-8 text. Got b'caf\\xe9' instead.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_LINES)
+def test_a_bad_row_is_named_with_line_column_value_and_rule(tmp_path, case):
+    line, message = BAD_LINES[case]
+    path = tmp_path / "people.csv"
+    path.write_bytes(HEAD.encode() + line + b"21,blue,yes\n19,red,no\n")
+    stream = streams.read(path)
+    with pytest.raises(DataError) as error:
+        list(stream.blocks())
+    assert str(error.value) == f"{path}, {message}"
+
+
+@pytest.mark.parametrize("case", BAD_LINES)
+def test_a_bad_row_can_be_skipped(tmp_path, case):
+    line, message = BAD_LINES[case]
+    path = tmp_path / "people.csv"
+    path.write_bytes(HEAD.encode() + line + b"21,blue,yes\n19,red,no\n")
+    stream = streams.read(path, on_bad_row="skip")
+    X, y = stream.draw(10)
+    assert (X.tolist(), y.tolist()) == ([[18, 1], [21, 0], [19, 1]], [0, 1, 0])
+    assert stream.schema.features[1].values == ("blue", "red")  # the bad row taught it nothing
+    assert [str(row) for row in stream.bad_rows.first] == [f"{path}, {message}"]
+    assert (stream.bad_rows.count, stream.n_instances) == (1, None)
+
+
+def test_an_unknown_class_or_value_is_a_bad_row_only_where_all_were_given(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text(HEAD + "21,blue,maybe\n")
+    assert streams.read(path).schema.classes == ("maybe", "no")
+    for given, column, value, known in (
+        ({"classes": ["no", "yes"]}, "label", "'maybe'", "'no', 'yes'"),
+        ({"nominal": {"colour": ["red", "green"]}}, "colour", "'blue'", "'red', 'green'"),
+    ):
+        with pytest.raises(DataError) as error:
+            streams.read(path, **given).draw(2)
+        assert (
+            str(error.value)
+            == f"{path}, line 3: the '{column}' column must be one of {known}. Got {value} instead."
+        )
+
+
+def test_a_long_list_of_values_is_cut_in_the_message(tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text("a,label\n1,z\n")
+    with pytest.raises(DataError, match=r"one of '0', '1', .*'9', … \(20 values\)\. Got 'z' instead"):
+        streams.read(path, classes=range(20)).draw(1)
+
+
+def test_the_line_is_right_behind_quoted_newlines_blank_lines_and_block_ends(tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "BLOCK", 40)
+    path = tmp_path / "s.csv"
+    rows = [f'{i},"a\nb",x' for i in range(20)]
+    path.write_text("n,text,label\n\n" + "\n\n".join(rows) + "\noops,c,x\n")
+    with pytest.raises(DataError) as error:
+        streams.read(path).draw(100)
+    assert path.read_text().splitlines().index("oops,c,x") + 1 == 62
+    assert str(error.value) == f"{path}, line 62: the 'n' column {NUMBER}. Got 'oops' instead."
+
+
+def test_rows_before_a_bad_one_are_given_and_the_stream_stays_at_it(tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text("a,label\n1,x\n2,y\nz,x\n3,y\n")
+    stream = streams.read(path)
+    blocks = stream.blocks(1)
+    assert [next(blocks)[0].item(), next(blocks)[0].item()] == [1, 2]
+    for _ in range(2):
+        with pytest.raises(DataError, match="line 4"):
+            stream.draw(1)
+    assert stream.position == 2
+    assert len(stream.take(0).draw(5)[1]) == 0
+
+
+def test_skipped_rows_are_counted_as_they_are_passed_and_ten_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "BLOCK", 30)
+    path = tmp_path / "s.csv"
+    path.write_text("a,label\n" + "1,x\noops,y\n" * 25)
+    stream = streams.read(path, on_bad_row="skip", numeric=["a"])
+    assert stream.bad_rows.count == 0
+    stream.draw(3)
+    assert stream.bad_rows.count == 2
+    assert len(list(stream.blocks(4))) == 6
+    assert (stream.bad_rows.count, len(stream.bad_rows.first)) == (25, KEPT)
+    assert [row.place for row in stream.bad_rows.first] == [f"line {3 + 2 * i}" for i in range(10)]
+    stream.restart()
+    assert stream.bad_rows.count == 0
+    taken = stream.take(2)
+    taken.draw(2)
+    assert taken.bad_rows.count == 1
+    both = streams.Drift(stream, stream, position=5)
+    list(both.blocks())
+    assert both.bad_rows.count > 25
+    assert len(both.bad_rows.first) == KEPT
+
+
+def test_a_file_of_bad_rows_only(tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text("a,b,label\n1,x\n2\n")
+    stream = streams.read(path, on_bad_row="skip")
+    assert len(stream.draw(5)[1]) == 0
+    assert stream.bad_rows.count == 2
+
+
+FILES = {  # a file that cannot be a stream, and what is said about it
+    "empty.csv": (b"", "{} must have a header and at least one row. Got an empty file instead."),
+    "blank.csv": (b"\n\n", "{} must have a header and at least one row. Got an empty file instead."),
+    "header.csv": (b"a,label\n", "{} must have at least one row. Got a header without rows instead."),
+    "header2.csv": (b"a,label", "{} must have at least one row. Got a header without rows instead."),
+    "twice.csv": (b"a,a,label\n1,2,x\n", "{}: the columns must have distinct names. Got ['a'] twice."),
+    "alone.csv": (
+        b"label\nx\n",
+        "The table of read must have a target and a feature. Got ['label'] instead.",
+    ),
+    "mac.csv": (b"a,label\r1,x\r", "{} must end its lines with a newline. Got carriage returns alone."),
+    "empty.arff": (b"", "{} must have a header and at least one row. Got an empty file instead."),
+    "nodata.arff": (
+        b"@relation r\n@attribute a numeric\n",
+        "{} must have a header and at least one row. Got a header without @data instead.",
+    ),
+    "norows.arff": (
+        b"@relation r\n@attribute a numeric\n@attribute c {x}\n@data\n% nothing\n",
+        "{} must have at least one row. Got a header without rows instead.",
+    ),
+    "noattributes.arff": (
+        b"@relation r\n@data\n1\n",
+        "{} must declare its attributes. Got none before @data.",
+    ),
+    "odd.arff": (
+        b"@relation r\nhello\n",
+        "{}, line 2: a line of the header must be a comment, @relation, @attribute or @data. "
+        "Got 'hello' instead.",
+    ),
+    "date.arff": (
+        b"@relation r\n@attribute when date 'yyyy'\n@attribute c {x}\n@data\n",
+        "{}, line 2: the type of 'when' must be numeric, nominal or string (or name it in 'ignore'). "
+        "Got date 'yyyy' instead.",
+    ),
+    "notype.arff": (
+        b"@relation r\n@attribute a\n@data\n",
+        "{}, line 2: an attribute must have a name and a type. Got '@attribute a'.",
+    ),
+    "values.arff": (
+        b"@relation r\n@attribute a {x,y,x}\n@data\n",
+        "{}, line 2: the values must be distinct names. Got {{x,y,x}}.",
+    ),
+    "twice.arff": (
+        b"@relation r\n@attribute a numeric\n@attribute a {x}\n@data\n1,x\n",
+        "{}: the columns must have distinct names. Got ['a'] twice.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_cannot_be_a_stream_is_refused(tmp_path, name):
+    content, message = FILES[name]
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(DataError) as error:
+        streams.read(path)
+    assert str(error.value) == message.format(path)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path):
+    for path, what in ((tmp_path / "none.csv", "no such file"), (tmp_path, "a directory")):
+        with pytest.raises(DataError) as error:
+            streams.read(path)
+        assert str(error.value) == f"The file {path} must exist. Got {what} instead."
+
+
+def test_a_quote_that_is_never_closed_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "BLOCK", 100)
+    monkeypatch.setattr(text, "LONGEST", 1000)
+    path = tmp_path / "s.csv"
+    path.write_text("a,b,label\n1,x,y\n" * 1 + '2,"x,y\n' + "3,x,y\n" * 1000)
+    stream = streams.read(path)
+    with pytest.raises(DataError) as error:
+        list(stream.blocks())
+    assert str(error.value) == (
+        f"{path}, line 3: a quoted value must end (or pass quote='' if quotes mean nothing). "
+        "Got no closing quote instead."
+    )
+
+
+def test_a_damaged_compressed_file_is_named(tmp_path):
+    path = tmp_path / "s.csv.gz"
+    path.write_bytes(gzip.compress(("a,label\n" + "1,x\n" * 1000).encode())[:-20])
+    with pytest.raises(DataError, match=r"s\.csv\.gz must be readable to its end\. Got: "):
+        list(streams.read(path).blocks())
+
+
+@pytest.mark.parametrize(("name", "kind"), [("s.parquet", "a Parquet"), ("s.arrow", "an Arrow")])
+def test_a_file_that_is_something_else_is_named(tmp_path, name, kind):
+    path = tmp_path / name
+    path.write_bytes(b"this is not it, whatever its name says")
+    with pytest.raises(DataError, match=rf"{name} must be {kind} file\. Got: "):
+        streams.read(path)
+
+
+ARFF_HEAD = "@relation r\n@attribute a numeric\n@attribute b {u,v}\n@attribute class {x,y}\n@data\n1,u,x\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("z,u,x", f"line 7: the 'a' column {NUMBER}. Got 'z' instead."),
+        ("1,w,x", "line 7: the 'b' column must be one of 'u', 'v'. Got 'w' instead."),
+        ("1,u,z", "line 7: the 'class' column must be one of 'x', 'y'. Got 'z' instead."),
+        ("1,u", "line 7: the row must have 3 columns. Got 2 instead."),
+        (
+            "1,'u,x",
+            "line 7: the row must have its quotes closed, with a comma after each value. "
+            'Got "1,\'u,x" instead.',
+        ),
+        (
+            "{0 1, 9 x}",
+            "line 7: the row must be {index value, …} with known indices. Got '{0 1, 9 x}' instead.",
+        ),
+        ("{0 1", "line 7: the row must be {index value, …} with known indices. Got '{0 1' instead."),
+    ],
+)
+def test_a_bad_row_of_an_arff_file(tmp_path, line, message):
+    path = tmp_path / "s.arff"
+    path.write_text(ARFF_HEAD + line + "\n2,v,y\n")
+    with pytest.raises(DataError) as error:
+        streams.read(path).draw(5)
+    assert str(error.value) == f"{path}, {message}"
+    stream = streams.read(path, on_bad_row="skip")
+    assert stream.draw(5)[0].tolist() == [[1, 0], [2, 1]]
+    assert stream.bad_rows.count == 1
+
+
+def test_bad_rows_of_a_parquet_file(tmp_path):
+    path = tmp_path / "s.parquet"
+    table = {"a": [1.0, np.inf, 3.0, 4.0], "b": ["1", "2", "x", "4"], "label": ["p", "p", "q", None]}
+    pq.write_table(pa.table(table), path)
+    stream = streams.read(path, numeric=["b"], on_bad_row="skip")
+    X, y = stream.draw(5)
+    assert (X.tolist(), y.tolist()) == ([[1, 1]], [0])
+    assert [str(row) for row in stream.bad_rows.first] == [
+        f"{path}, row 2: the 'a' column must be a finite number. Got inf instead.",
+        f"{path}, row 3: the 'b' column {NUMBER}. Got 'x' instead.",
+        f"{path}, row 4: the 'label' column must have a value: it is the target. "
+        "Got a missing value instead.",
+    ]
+    with pytest.raises(DataError, match="row 2"):
+        streams.read(path, numeric=["b"]).draw(5)
+
+
+def test_a_type_that_is_neither_number_nor_name_is_refused_unless_ignored(tmp_path):
+    path = tmp_path / "s.parquet"
+    when = pa.array([0, 1], pa.timestamp("s"))
+    pq.write_table(pa.table({"when": when, "a": [1, 2], "label": ["p", "q"]}), path)
+    with pytest.raises(DataError) as error:
+        streams.read(path)
+    assert str(error.value) == (
+        f"{path}: the 'when' column must hold numbers or names. "
+        "Got the type timestamp[ms] instead (convert it, or name it in 'ignore')."
+    )
+    assert streams.read(path, ignore=["when"]).schema.n_features == 1

@@ -1,0 +1,239 @@
+"""The downloader, against a server on this machine."""
+
+import http.server
+import io
+import os
+import tarfile
+import threading
+
+import pyarrow.parquet as pq
+import pytest
+
+from heros import streams
+from heros.errors import DataError
+from heros.streams import real as real_module
+from heros.streams.real import REAL, RealStream, data_directory, open_real
+
+ARFF = b"""@relation small
+@attribute a numeric
+@attribute 'colour' {red,blue}
+@attribute Delay {0,1}
+@data
+1.5,blue,1
+?,red,0
+2.5,red,1
+"""
+COUNTS = {"0": 1, "1": 2}
+
+
+def archive(name):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
+        about = tarfile.TarInfo(name)
+        about.size = len(ARFF)
+        tar.addfile(about, io.BytesIO(ARFF))
+    return packed.getvalue()
+
+
+class Home(http.server.BaseHTTPRequestHandler):
+    """A home of data sets, some of them in disorder."""
+
+    def do_GET(self):
+        self.server.asked.append(self.path)
+        pages = {
+            "/good.arff": ARFF,
+            "/other.arff": ARFF.replace(b"2.5,red,1", b"2.5,red,0"),
+            "/page.arff": b"<html>We have moved.</html>",
+            "/good.tar.gz": archive("v1/v1_transformed.arff"),
+            "/empty.tar.gz": archive("v1/readme.txt"),
+            "/short.tar.gz": archive("v1/v1_transformed.arff")[:120],
+            "/broken.tar.gz": b"not an archive",
+        }
+        if self.path == "/truncated.arff":
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(ARFF)))
+            self.end_headers()
+            self.wfile.write(ARFF[:-30])
+        elif self.path in pages:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(pages[self.path])))
+            self.end_headers()
+            self.wfile.write(pages[self.path])
+        else:
+            self.send_error(503 if self.path == "/busy.arff" else 404)
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def home():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Home)
+    server.asked = []
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    server.url = f"http://127.0.0.1:{server.server_port}"
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def directory(tmp_path, monkeypatch):
+    path = tmp_path / "not" / "there" / "yet"
+    monkeypatch.setenv("HEROS_DATA", str(path))
+    return path
+
+
+def small(*urls, counts=COUNTS):
+    return RealStream("small", urls, 1, 1, counts)
+
+
+def refused(real):
+    with pytest.raises(DataError) as error:
+        open_real(real)
+    return str(error.value)
+
+
+def test_a_stream_is_downloaded_once_checked_and_converted(home, directory):
+    real = small(f"{home.url}/good.arff")
+    for _ in range(2):
+        stream = open_real(real)
+        X, y = stream.draw(5)
+        assert (str(X.tolist()), y.tolist()) == ("[[1.5, 1.0], [nan, 0.0], [2.5, 0.0]]", [1, 0, 1])
+        assert (stream.name, stream.n_instances) == ("small", 3)
+        assert stream.schema.features[1].values == ("red", "blue")
+    assert home.asked == ["/good.arff"]
+    assert [path.name for path in directory.iterdir()] == ["small.parquet"]  # nothing else is left behind
+    assert pq.read_schema(directory / "small.parquet").names == ["a", "colour", "class"]
+
+
+def test_an_archive_is_unpacked(home, directory):
+    assert open_real(small(f"{home.url}/good.tar.gz")).n_instances == 3
+
+
+def test_the_next_home_is_tried(home, directory):
+    real = small(f"{home.url}/busy.arff", f"{home.url}/truncated.arff", f"{home.url}/good.arff")
+    assert open_real(real).n_instances == 3
+    assert home.asked == ["/busy.arff", "/truncated.arff", "/good.arff"]
+
+
+@pytest.mark.parametrize(
+    ("page", "why"),
+    [
+        ("truncated.arff", f"broke off after {len(ARFF) - 30} of {len(ARFF)} bytes."),
+        ("busy.arff", "answered with the error 503 (Service Unavailable)."),
+        ("gone.arff", "answered with the error 404 (Not Found)."),
+        ("empty.tar.gz", "has no file *_transformed.arff."),
+        ("short.tar.gz", "is not the archive it should be."),
+        ("broken.tar.gz", "is not the archive it should be."),
+    ],
+)
+def test_a_failed_download_says_why_and_what_to_put_where(home, directory, page, why):
+    assert refused(small(f"{home.url}/{page}")) == (
+        f"The stream 'small' is not in {directory} and could not be downloaded: {home.url}/{page} {why} "
+        "Put it there by hand as small.parquet (a Parquet file, label last, in a column 'class')."
+    )
+    assert list(directory.iterdir()) == []
+
+
+def test_without_a_network_the_message_says_which_file_to_put_where(home, directory):
+    home.shutdown()
+    home.server_close()
+    message = refused(small(f"{home.url}/good.arff"))
+    assert message.startswith(
+        f"The stream 'small' is not in {directory} and could not be downloaded: "
+        f"{home.url}/good.arff could not be reached ("
+    )
+    assert message.endswith(
+        "Put it there by hand as small.parquet (a Parquet file, label last, in a column 'class')."
+    )
+
+
+def test_other_content_is_refused_and_nothing_is_kept(home, directory):
+    shape = "1 nominal and 1 numeric features, the classes ['0', '1']"
+    said = [
+        refused(small(f"{home.url}/other.arff")),
+        refused(small(f"{home.url}/good.arff", counts={"0": 1, "1": 3})),
+        refused(small(f"{home.url}/page.arff")),
+    ]
+    assert said[:2] == [
+        "The download must hold the stream 'small' with the class counts {'0': 1, '1': 2}. "
+        "Got {'1': 1, '0': 2} instead.",
+        f"The download must hold the stream 'small': 4 rows, {shape}. Got 3 rows, {shape} instead.",
+    ]
+    assert "a line of the header must be a comment" in said[2]
+    assert list(directory.iterdir()) == []
+
+
+def test_a_directory_that_cannot_be_written_is_named(home, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("HEROS_DATA", str(tmp_path / "file" / "data"))
+    assert refused(small(f"{home.url}/good.arff")) == (
+        f"The data directory {tmp_path / 'file' / 'data'} must be writable (the environment variable "
+        "HEROS_DATA names another one). Got: Not a directory."
+    )
+
+
+def test_no_permission_to_write_is_named(home, directory, monkeypatch):
+    def forbidden(*args, **kwargs):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(real_module.tempfile, "mkdtemp", forbidden)
+    assert refused(small(f"{home.url}/good.arff")) == (
+        f"The data directory {directory} must be writable (the environment variable "
+        "HEROS_DATA names another one). Got: Permission denied."
+    )
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_directory_without_write_permission_is_named(home, tmp_path, monkeypatch):
+    tmp_path.chmod(0o500)
+    monkeypatch.setenv("HEROS_DATA", str(tmp_path))
+    assert refused(small(f"{home.url}/good.arff")).endswith("Got: Permission denied.")
+
+
+def test_every_real_stream_comes_over_https():
+    urls = [url for real in REAL.values() for url in real.urls]
+    assert urls
+    assert all(url.startswith("https://") for url in urls)
+
+
+def test_the_data_directory_is_a_cache_of_the_users_unless_set(monkeypatch, tmp_path):
+    monkeypatch.delenv("HEROS_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("sys.platform", "linux")
+    assert data_directory() == tmp_path / "heros"
+    monkeypatch.setenv("HEROS_DATA", str(tmp_path / "mine"))
+    assert data_directory() == tmp_path / "mine"
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["electricity", "wisdm"])
+def test_a_converted_copy_equals_the_original(name, real_data, tmp_path, monkeypatch, rows):
+    """Write a real stream as ARFF, serve it to the converter, and read back what it keeps."""
+    stream = streams.load(name)
+    lines = ["@relation r"]
+    for feature in stream.schema.features:
+        kind = "numeric" if feature.values is None else "{" + ",".join(feature.values) + "}"
+        lines.append(f'@attribute "{feature.name}" {kind}')
+    lines += ["@attribute class {" + ",".join(stream.schema.classes) + "}", "@data"]
+    table = pq.read_table(real_data / f"{name}.parquet").to_pydict()
+    lines += [
+        ",".join("?" if value is None else str(value) for value in row)
+        for row in zip(*table.values(), strict=True)
+    ]
+
+    def serve(url, path, title):
+        path.write_text("\n".join(lines))
+
+    monkeypatch.setattr(real_module, "fetch", serve)
+    monkeypatch.setenv("HEROS_DATA", str(tmp_path))
+    original = REAL[name]
+    copied = open_real(
+        RealStream(name, ("https://x/y.arff",), original.n_nominal, original.n_numeric, original.class_counts)
+    )
+    assert copied.schema == stream.schema
+    expected, found = rows(stream), rows(copied)
+    assert str(found.tolist()) == str(expected.tolist())

@@ -1,0 +1,123 @@
+"""The paper's eleven streams."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from heros import streams
+from heros.errors import DataError, ParameterError
+from heros.streams.real import REAL
+from heros.streams.summary import summarise
+
+MOA = json.loads((Path(__file__).parents[1] / "data" / "moa_named.json").read_text())
+SIZES = {  # instances, nominal, numeric, share of the largest class in percent
+    "airlines": (539_383, 4, 3, 55.46),
+    "electricity": (45_312, 1, 7, 57.55),
+    "wisdm": (5_418, 1, 44, 38.41),
+    "covtype": (581_012, 44, 10, 48.76),
+    "nomao": (34_465, 29, 89, 71.44),
+}
+
+
+@pytest.mark.parametrize("name", MOA)
+def test_a_synthetic_stream_is_moas(name):
+    """To the last bit; with Gaussian draws every label, and the values up to the last bits of a logarithm."""
+    stream = streams.load(name)
+    exact = "sha256" in MOA[name]
+    digest = hashlib.sha256()
+    sums = np.zeros(stream.schema.n_features)
+    counts = np.zeros(stream.schema.n_classes, dtype=np.int64)
+    for X, y in stream.blocks():
+        digest.update((np.column_stack([X, y]) if exact else y).tobytes())
+        sums += X.sum(axis=0)
+        counts += np.bincount(y, minlength=len(counts))
+    assert counts.tolist() == MOA[name]["class_counts"]
+    assert digest.hexdigest() == MOA[name]["sha256" if exact else "labels_sha256"]
+    if not exact:
+        np.testing.assert_allclose(sums / 1_000_000, MOA[name]["means"], rtol=0, atol=1e-9)
+    assert stream.position == stream.n_instances == 1_000_000
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", MOA)
+def test_a_synthetic_stream_has_moas_rows_and_names(name, reference_streams):
+    about = json.loads((reference_streams / f"{name}.json").read_text())
+    table = pq.read_table(reference_streams / f"{name}.parquet")
+    stream = streams.load(name)
+    schema = stream.schema
+    assert [*(feature.name for feature in schema.features), "class"] == about["columns"]
+    nominal = {feature.name: list(feature.values) for feature in schema.features if feature.nominal}
+    assert {**nominal, "class": list(schema.classes)} == about["nominal"]
+    rows = np.concatenate([np.column_stack(block) for block in stream.blocks(1 << 16)])
+    expected = np.column_stack([table[column].to_numpy() for column in about["columns"]])
+    np.testing.assert_array_equal(rows[table["row"].to_numpy(), -1], expected[:, -1])
+    tolerance = 1e-9 if name.startswith("rbf") else 0
+    np.testing.assert_allclose(rows[table["row"].to_numpy()], expected, rtol=0, atol=tolerance)
+
+
+def test_where_the_concept_changes_is_known():
+    assert streams.load("led_a").drifts == tuple(
+        streams.DriftPoint(p, 1) for p in (250_000, 500_000, 750_000)
+    )
+    assert {drift.width for drift in streams.load("agr_g").drifts} == {50_000}
+    assert streams.load("rbf_f").drifts == ()
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", SIZES)
+def test_a_real_stream_has_its_rows_features_and_classes(name, real_data):
+    instances, nominal, numeric, largest = SIZES[name]
+    stream = streams.load(name)
+    assert (stream.name, stream.n_instances) == (name, instances)
+    summary = summarise(stream)
+    assert (summary.n_instances, summary.n_nominal, summary.n_numeric) == (instances, nominal, numeric)
+    assert round(max(summary.shares), 2) == largest
+    assert dict(zip(summary.schema.classes, summary.class_counts, strict=True)) == REAL[name].class_counts
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", SIZES)
+def test_a_real_stream_has_the_values_of_its_file(name, real_data, rows):
+    stream = streams.load(name)
+    schema = stream.schema  # known before the first row is read, missing values included
+    found = rows(stream, 1000)
+    table = pq.read_table(real_data / f"{name}.parquet")
+    for j, column in enumerate(table.column_names):
+        values = table[column].combine_chunks()
+        if hasattr(values, "indices"):
+            names = schema.classes if column == "class" else schema.features[j].values
+            expected = np.array([names.index(value) for value in values.dictionary.to_pylist()])[
+                values.indices
+            ]
+        else:
+            expected = values.to_numpy(zero_copy_only=False).astype(float)
+        np.testing.assert_array_equal(found[:, j], expected)
+    missing = [feature.name for feature in schema.features if feature.missing]
+    assert missing == (["XPEAK", "YPEAK", "ZPEAK"] if name == "wisdm" else [])
+    assert stream.schema == schema
+
+
+def test_an_unknown_name_is_refused():
+    with pytest.raises(ParameterError) as error:
+        streams.load("mnist")
+    assert str(error.value) == (
+        "The 'name' parameter of load must be one of agr_a, agr_g, led_a, led_g, rbf_f, rbf_m, "
+        "airlines, electricity, wisdm, covtype, nomao. Got 'mnist' instead."
+    )
+
+
+def test_a_copy_with_other_content_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEROS_DATA", str(tmp_path))
+    pq.write_table(pa.table({"a": [1.0, 2.0], "class": ["UP", "DOWN"]}), tmp_path / "electricity.parquet")
+    with pytest.raises(DataError) as error:
+        streams.load("electricity")
+    assert str(error.value) == (
+        f"{tmp_path / 'electricity.parquet'} must hold the stream 'electricity': 45,312 rows, 1 nominal and "
+        "7 numeric features, the classes ['UP', 'DOWN']. Got 2 rows, 0 nominal and 1 numeric features, "
+        "the classes ['DOWN', 'UP'] instead."
+    )
