@@ -47,7 +47,7 @@ inline double product_vote(const TreeLayout& layout, const Slab& blocks, const s
     const double x = instance.x[f];
     if (std::isnan(x) || !seen_by_any(layout, blocks, block, f)) continue;
     if (layout.values[f] == 0) {
-      vote *= density(x, own.seen[j], own.mean[j], own.spread[j]);
+      vote *= own.seen[j] > 0 ? Gaussian(own.seen[j], own.mean[j], own.spread[j]).density(x) : 0;
     } else {
       vote *= own.divisor[j] > 0 ? (own.count[instance.slots[j]] + 1.0) / own.divisor[j] : 0;
     }

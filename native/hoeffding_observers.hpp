@@ -129,13 +129,18 @@ inline double log_counts(const std::int32_t* count, const std::vector<std::int32
   return even + odd;
 }
 
-// The normal density as a product's factor; a Gaussian without spread is a point.
-inline double density(double x, double n, double mean, double spread) {
-  if (n <= 0) return 0;
-  const double sd = n > 1 ? std::sqrt(spread / (n - 1)) : 0;
-  if (!(sd > 0)) return x == mean ? 1 : 0;
-  const double away = x - mean;
-  return 1 / (std::sqrt(2 * std::numbers::pi) * sd) * std::exp(-(away * away / (2 * sd * sd)));
-}
+// The normal distribution of a feature's values in a class.
+struct Gaussian {
+  double mean, sd;
+
+  Gaussian(double n, double centre, double spread) : mean(centre), sd(n > 1 ? std::sqrt(spread / (n - 1)) : 0) {}
+
+  // Without any spread it is a point, and counts as 1 there.
+  double density(double x) const {
+    if (!(sd > 0)) return x == mean ? 1 : 0;
+    const double away = x - mean;
+    return 1 / (std::sqrt(2 * std::numbers::pi) * sd) * std::exp(-(away * away / (2 * sd * sd)));
+  }
+};
 
 }  // namespace heros

@@ -161,24 +161,23 @@ class SplitSearch {
         add(1, c, n);
       } else if (value >= block.high[j]) {
         add(0, c, n);
-      } else {
-        const double equal = density(value, n, block.mean[j], block.spread[j]) * n;
-        const double less = less_than(value, n, block.mean[j], block.spread[j], equal);
+      } else {  // inside the range of a feature that varies
+        const Gaussian gaussian(n, block.mean[j], block.spread[j]);
+        const double equal = gaussian.density(value) * n;
+        const double less = normal_probability((value - gaussian.mean) / gaussian.sd) * n - equal;
         add(0, c, less + equal);
         add(1, c, std::max(n - equal - less, 0.0));
       }
     }
   }
 
-  static double less_than(double value, double n, double mean, double spread, double equal) {
-    const double sd = n > 1 ? std::sqrt(spread / (n - 1)) : 0;
-    if (sd > 0) return normal_probability((value - mean) / sd) * n - equal;
-    return value < mean ? n - equal : 0;
-  }
-
   Split best_nominal(const LeafStatistics& leaf, int feature) {
     const int j = leaf.layout.position[feature], seen = values_seen(leaf, j);
     Split best;
+    if (seen == 1 && criterion_ == Criterion::information_gain) {  // nothing to tell apart
+      best.feature = feature, best.test = binary_ ? Test::equals : Test::each_value;
+      return best;
+    }
     if (!binary_ && seen > 0) {
       reset(seen);
       deal(leaf, j, seen);
