@@ -28,6 +28,11 @@ class Encoder {
 
   int features() const { return static_cast<int>(values_.size()); }
   int inputs() const { return static_cast<int>(owner_.size()); }
+  int scaled_inputs() const { return scaled_count_; }
+
+  // Input i is a category (one-hot), or else scaled; and the how manieth of its kind.
+  bool is_category(int i) const { return code_[i] >= 0; }
+  int slot(int i) const { return slot_[i]; }
 
   // Fits the encoder to a schema that extends the one it knows: values[f] is the number of values of
   // feature f, 0 if it is numeric. New inputs are appended, so known inputs keep their numbers: first the
@@ -102,6 +107,12 @@ class Encoder {
 
   // The tables from feature (and value) to input.
   void index_inputs() {
+    slot_.clear();
+    scaled_count_ = 0;
+    for (int i = 0; i < inputs(); ++i) {
+      slot_.push_back(is_category(i) ? i - scaled_count_ : scaled_count_);
+      scaled_count_ += !is_category(i);
+    }
     first_.assign(values_.size() + 1, 0);
     for (std::size_t f = 0; f < values_.size(); ++f) first_[f + 1] = first_[f] + values_[f];
     category_.assign(first_.back(), -1);
@@ -150,6 +161,8 @@ class Encoder {
   std::vector<std::int32_t> owner_, code_;   // per input: its feature, and its value or -1 if scaled
   std::vector<double> count_, mean_, squares_;
   std::vector<std::int32_t> first_, category_, scaled_, scaled_features_, one_hot_features_;
+  std::vector<std::int32_t> slot_;
+  int scaled_count_ = 0;
   bool in_order_ = true;
 };
 

@@ -39,10 +39,9 @@ class MlpPool final : public Pool {
   void grow(const std::vector<std::int32_t>& values, int classes, Random random) {
     const int old_inputs = inputs(), old_classes = classes_;
     encoder_.grow(values);
-    if (inputs() > capacity_ || classes > classes_) {
-      const int room = inputs() > capacity_ && capacity_ > 0 ? capacity_ + capacity_ / 2 : 0;
-      repack(std::max({inputs(), capacity_, room}), classes);
-    }
+    const int dense = encoder_.scaled_inputs(), sparse = inputs() - dense;
+    if (dense > dense_room_ || sparse > sparse_room_ || classes > classes_)
+      repack(room_for(dense, dense_room_), room_for(sparse, sparse_room_), classes, old_inputs);
     for (int i = 0; i < models(); ++i) initialise(i, old_inputs, old_classes, random);
     forget_evaluation();
   }
@@ -51,7 +50,7 @@ class MlpPool final : public Pool {
     look_at(x);
     clock.lap(Phase::encode);
     const FlushDenormals guard;
-    plan_.assign_next(seen_);
+    plan_.assign(encoder_, {}, seen_);
     for (int i = 0; i < models(); ++i) {
       if (!fresh_[i] || lags_behind(i)) sweep_model(i, Task::evaluate, plan_);
     }
@@ -81,7 +80,7 @@ class MlpPool final : public Pool {
 
   void train(const double* x, int y, const std::uint8_t* chosen, PhaseClock& clock) override {
     const FlushDenormals guard;
-    plan_.assign_now(seen_);
+    plan_.assign(encoder_, seen_, {});
     for (int i = 0; i < models(); ++i)
       if (chosen[i]) sweep_model(i, Task::train, plan_, y);
     encoder_.learn(x);
@@ -98,8 +97,8 @@ class MlpPool final : public Pool {
     std::swap(look_, seen_);
     encoder_.encode(next, seen_);
     remember(next);
-    fused_plan_.assign(look_, seen_);
-    plan_.assign_next(seen_);
+    fused_plan_.assign(encoder_, look_, seen_);
+    plan_.assign(encoder_, {}, seen_);
     clock.lap(Phase::encode);
     const FlushDenormals guard;
     // Back and forth: what the last step used last is still in the cache, so this step uses it first.
@@ -121,7 +120,7 @@ class MlpPool final : public Pool {
     look_at(x);
     if (!fresh_[i]) {
       const FlushDenormals guard;
-      plan_.assign_next(seen_);
+      plan_.assign(encoder_, {}, seen_);
       sweep_model(i, Task::look, plan_);
       fresh_[i] = 1;
     }
@@ -143,13 +142,15 @@ class MlpPool final : public Pool {
 
   template <class Archive>
   void fields(Archive& a) {
-    a("classes", classes_), a("capacity", capacity_), a("steps", steps_);
+    a("classes", classes_), a("dense_room", dense_room_), a("sparse_room", sparse_room_), a("steps", steps_);
     a("weights", weights_), a("output_bias", output_bias_), a("touched", touched_);
     encoder_.fields(a);
   }
   void check() {
     encoder_.check();
-    require(classes_ >= 0 && capacity_ >= inputs(), "room for every input");
+    require(classes_ >= 0 && dense_room_ >= encoder_.scaled_inputs() &&
+                sparse_room_ >= inputs() - encoder_.scaled_inputs(),
+            "room for every input");
     require(steps_.size() == hidden_.size(), "steps of every model");
     const AlignedFloats weights = std::move(weights_), bias = std::move(output_bias_);
     const std::vector<std::int64_t> touched = std::move(touched_);
@@ -158,8 +159,8 @@ class MlpPool final : public Pool {
                 touched.size() == touched_.size(),
             "weights for every model");
     for (int i = 0; i < models(); ++i)
-      for (int r = 0; r < capacity_; ++r) {
-        const std::int64_t t = touched[std::size_t(i) * capacity_ + r];
+      for (int r = 0; r < room(); ++r) {
+        const std::int64_t t = touched[std::size_t(i) * room() + r];
         require(t >= 0 && t <= steps_[i], "rows touched at a step that was made");
       }
     weights_ = weights, output_bias_ = bias, touched_ = touched;
@@ -174,14 +175,14 @@ class MlpPool final : public Pool {
   struct Plan {
     std::vector<SweepRow> rows;
 
-    void assign_now(const Inputs& now) { assign(now, {}); }
-    void assign_next(const Inputs& next) { assign({}, next); }
-    void assign(const Inputs& now, const Inputs& next) {
+    void assign(const Encoder& encoder, const Inputs& now, const Inputs& next) {
       constexpr std::int32_t kEnd = std::numeric_limits<std::int32_t>::max();
       rows.clear();
       for (int a = 0, b = 0; a < now.size() || b < next.size();) {
         const std::int32_t i = a < now.size() ? now.index[a] : kEnd, j = b < next.size() ? next.index[b] : kEnd;
         SweepRow row{std::min(i, j)};
+        row.slot = encoder.slot(row.input);
+        row.sparse = encoder.is_category(row.input);
         row.in_now = i <= j, row.in_next = j <= i;
         if (row.in_now) row.now = now.value[a++];
         if (row.in_next) row.next = next.value[b++];
@@ -192,12 +193,23 @@ class MlpPool final : public Pool {
 
   static int padded(int n) { return (n + kLanes - 1) / kLanes * kLanes; }
   int parts(int i) const { return adam_[i] ? 3 : 1; }  // w, or w, m and v
-  std::size_t model_size(int i) const {
-    return std::size_t(padded(hidden_[i])) * parts(i) * (classes_ + 1 + capacity_);
+  int room() const { return dense_room_ + sparse_room_; }
+  // A model's memory: the blocks of dense rows, then the sparse rows. These are set apart by a cache line,
+  // so that rows of a power of two do not all fall into the same sets of the cache.
+  std::size_t dense_size(int i) const {
+    return std::size_t(padded(hidden_[i])) * parts(i) * (classes_ + 1 + dense_room_);
+  }
+  std::size_t sparse_stride(int i) const { return std::size_t(padded(hidden_[i])) * parts(i) + kLanes; }
+  std::size_t model_size(int i) const { return dense_size(i) + sparse_stride(i) * sparse_room_; }
+
+  // Room grows in strides, so that a stream with ever new categories does not move the pool every time.
+  static int room_for(int wanted, int room) {
+    if (wanted <= room) return room;
+    return room == 0 ? wanted : std::max(wanted, room + room / 2);
   }
   float* logits(int i) { return &logits_[std::size_t(i) * padded(classes_)]; }
   const float* logits(int i) const { return &logits_[std::size_t(i) * padded(classes_)]; }
-  std::int64_t* touched(int i) { return &touched_[std::size_t(i) * capacity_]; }
+  std::int64_t* touched(int i) { return &touched_[std::size_t(i) * room()]; }
 
   // Offsets and zeroed memory for the present classes and capacity.
   void lay_out() {
@@ -212,35 +224,43 @@ class MlpPool final : public Pool {
     output_bias_.assign(std::size_t(models()) * 3 * padded(classes_), 0);
     logits_.assign(std::size_t(models()) * padded(classes_), 0);
     errors_.assign(padded(classes_), 0);
-    touched_.assign(std::size_t(models()) * capacity_, 0);
+    touched_.assign(std::size_t(models()) * room(), 0);
   }
 
-  // The float at row `row`, hidden unit `unit`, part 0 (w), 1 (m) or 2 (v) of model i: the layout of
-  // mlp_sweep.hpp. Rows: the classes, the bias, the inputs.
-  float& at(int i, int row, int unit, int part = 0) {
-    const int units = padded(hidden_[i]), rows = classes_ + 1 + capacity_;
-    const int block = unit / kUnits, width = std::min(kUnits, units - block * kUnits);
-    const std::size_t base = offset_[i] + std::size_t(block) * kUnits * parts(i) * rows;
+  // The float of hidden unit `unit`, part 0 (w), 1 (m) or 2 (v), of model i, in a dense row (the classes,
+  // the bias, the scaled inputs) or in the row of an input: the layout of mlp_sweep.hpp.
+  float& dense_at(int i, int row, int unit, int part = 0) {
+    const int rows = classes_ + 1 + dense_room_;
+    const std::size_t base = offset_[i] + std::size_t(block_start(unit)) * parts(i) * rows;
     const std::size_t line = part == 0 ? row : rows + 2 * std::size_t(row) + (part - 1);
-    return weights_[base + line * width + unit % kUnits];
+    return weights_[base + line * block_width(i, unit) + unit % kUnits];
   }
+  float& input_at(int i, int input, int unit, int part = 0) {
+    const int slot = encoder_.slot(input);
+    if (!encoder_.is_category(input)) return dense_at(i, classes_ + 1 + slot, unit, part);
+    const std::size_t run = offset_[i] + dense_size(i) + slot * sparse_stride(i);
+    return weights_[run + std::size_t(block_start(unit)) * parts(i) + part * block_width(i, unit) + unit % kUnits];
+  }
+  static int block_start(int unit) { return unit / kUnits * kUnits; }
+  int block_width(int i, int unit) const { return std::min(kUnits, padded(hidden_[i]) - block_start(unit)); }
   float& bias_at(int i, int c, int part = 0) {
     return output_bias_[(std::size_t(i) * 3 + part) * padded(classes_) + c];
   }
 
   // Moves every weight and moment into memory laid out for more inputs or classes.
-  void repack(int capacity, int classes) {
+  void repack(int dense_room, int sparse_room, int classes, int old_inputs) {
     MlpPool old = *this;
-    capacity_ = capacity, classes_ = classes;
+    dense_room_ = dense_room, sparse_room_ = sparse_room, classes_ = classes;
     lay_out();
     for (int i = 0; i < models(); ++i) {
-      std::copy_n(old.touched(i), old.capacity_, touched(i));
+      std::copy_n(old.touched_.data() + std::size_t(i) * old.room(), old_inputs, touched(i));
       for (int part = 0; part < parts(i); ++part) {
         for (int c = 0; c < old.classes_; ++c) bias_at(i, c, part) = old.bias_at(i, c, part);
-        for (int u = 0; u < hidden_[i]; ++u) {
-          for (int c = 0; c < old.classes_; ++c) at(i, c, u, part) = old.at(i, c, u, part);
-          for (int r = 0; r <= old.capacity_ && old.classes_ > 0; ++r)
-            at(i, classes_ + r, u, part) = old.at(i, old.classes_ + r, u, part);
+        for (int u = 0; u < hidden_[i] && old.classes_ > 0; ++u) {
+          for (int c = 0; c < old.classes_; ++c) dense_at(i, c, u, part) = old.dense_at(i, c, u, part);
+          dense_at(i, classes_, u, part) = old.dense_at(i, old.classes_, u, part);
+          for (int input = 0; input < old_inputs; ++input)
+            input_at(i, input, u, part) = old.input_at(i, input, u, part);
         }
       }
     }
@@ -251,11 +271,11 @@ class MlpPool final : public Pool {
     const auto draw = [&](double bound) { return static_cast<float>(bound * (2 * random.uniform() - 1)); };
     for (int input = old_inputs; input < inputs(); ++input) {
       touched(i)[input] = steps_[i];
-      for (int u = 0; u < hidden_[i]; ++u) at(i, classes_ + 1 + input, u) = draw(hidden_bound);
+      for (int u = 0; u < hidden_[i]; ++u) input_at(i, input, u) = draw(hidden_bound);
     }
-    for (int u = 0; u < hidden_[i] && old_classes == 0; ++u) at(i, classes_, u) = draw(hidden_bound);
+    for (int u = 0; u < hidden_[i] && old_classes == 0; ++u) dense_at(i, classes_, u) = draw(hidden_bound);
     for (int c = old_classes; c < classes_; ++c) {
-      for (int u = 0; u < hidden_[i]; ++u) at(i, c, u) = draw(output_bound);
+      for (int u = 0; u < hidden_[i]; ++u) dense_at(i, c, u) = draw(output_bound);
       bias_at(i, c) = draw(output_bound);
     }
   }
@@ -284,7 +304,7 @@ class MlpPool final : public Pool {
     look_at(next);
     clock.lap(Phase::encode);
     const FlushDenormals guard;
-    plan_.assign_next(seen_);
+    plan_.assign(encoder_, {}, seen_);
     for (int i = 0; i < models(); ++i)
       if (chosen[i]) sweep_model(i, Task::evaluate, plan_);
     clock.lap(Phase::evaluate);
@@ -306,7 +326,9 @@ class MlpPool final : public Pool {
     s.evaluate = task != Task::train;
     s.keep = task != Task::look;
     s.adam = adam_[i] != 0;
-    s.weights = &weights_[offset_[i]];
+    s.dense = &weights_[offset_[i]];
+    s.sparse = s.dense + dense_size(i);
+    s.sparse_stride = sparse_stride(i);
     s.activations = &activations_[unit_offset_[i]];
     s.output_bias = &output_bias_[std::size_t(i) * 3 * padded(classes_)];
     s.logits = logits(i);
@@ -315,7 +337,7 @@ class MlpPool final : public Pool {
     s.n_rows = static_cast<int>(plan.rows.size());
     s.units = padded(hidden_[i]);
     s.classes = classes_;
-    s.capacity = capacity_;
+    s.dense_rows = dense_room_;
     s.rate = static_cast<float>(rate_[i]);
     if (s.train) {
       softmax_errors(i, y);
@@ -360,7 +382,7 @@ class MlpPool final : public Pool {
     Inputs all;
     for (int input = 0; input < inputs(); ++input) all.add(input, 1);
     const FlushDenormals guard;
-    plan_.assign_next(all);
+    plan_.assign(encoder_, {}, all);
     sweep_model(i, Task::evaluate, plan_);
   }
 
@@ -378,9 +400,9 @@ class MlpPool final : public Pool {
   void each_weight(int i, float* w1, float* b1, float* w2, float* b2, Copy copy) {
     for (int u = 0; u < hidden_[i]; ++u) {
       for (int input = 0; input < inputs(); ++input)
-        copy(at(i, classes_ + 1 + input, u), w1[std::size_t(u) * inputs() + input]);
-      copy(at(i, classes_, u), b1[u]);
-      for (int c = 0; c < classes_; ++c) copy(at(i, c, u), w2[std::size_t(c) * hidden_[i] + u]);
+        copy(input_at(i, input, u), w1[std::size_t(u) * inputs() + input]);
+      copy(dense_at(i, classes_, u), b1[u]);
+      for (int c = 0; c < classes_; ++c) copy(dense_at(i, c, u), w2[std::size_t(c) * hidden_[i] + u]);
     }
     for (int c = 0; c < classes_; ++c) copy(bias_at(i, c), b2[c]);
   }
@@ -388,7 +410,7 @@ class MlpPool final : public Pool {
   void zero(int i) {
     std::fill(&weights_[offset_[i]], &weights_[offset_[i]] + model_size(i), 0.0F);
     std::fill_n(&bias_at(i, 0), 3 * padded(classes_), 0.0F);
-    std::fill_n(touched(i), capacity_, std::int64_t{0});
+    std::fill_n(touched(i), room(), std::int64_t{0});
     steps_[i] = 0;
   }
 
@@ -399,10 +421,10 @@ class MlpPool final : public Pool {
   SweepFunction sweep_;
   std::reference_wrapper<const Adam> adam_tables_ = Adam::tables();
 
-  std::int32_t classes_ = 0, capacity_ = 0;
+  std::int32_t classes_ = 0, dense_room_ = 0, sparse_room_ = 0;
   std::vector<std::int64_t> steps_;                // training steps of each model
   AlignedFloats weights_, output_bias_;
-  std::vector<std::int64_t> touched_;              // (M, capacity): the step up to which a row is caught up
+  std::vector<std::int64_t> touched_;              // (M, room): the step up to which a row is caught up
   std::vector<std::size_t> offset_, unit_offset_;  // where a model's weights and activations begin
 
   // Of the last look: the instance, its inputs, and for which models activations and logits are valid.

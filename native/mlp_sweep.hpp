@@ -1,12 +1,18 @@
 // One pass over one model's memory: what it is told, and where it finds things.
 //
-// A model with H hidden units is stored as blocks of up to 64 units (a multiple of 16; units beyond H are
-// zero and stay zero). In a block: the weights, one row of output weights per class, the bias row, one row
-// per input; behind them for Adam the moments, row by row, m then v. So the backward pass for an instance
-// and the forward pass for the next run through a block once, while it is in the first-level cache, and a
-// model that is only evaluated does not touch its moments.
+// A model with H hidden units is padded to a multiple of 16 (units beyond H are zero and stay zero) and
+// swept in blocks of up to 64 units. Rows are of two kinds:
+//
+// Dense rows are used at every step: one row of output weights per class, the bias row, one row per scaled
+// input. A block holds their weights, row after row, and behind them for Adam their moments, row by row,
+// m then v. So the backward pass for an instance and the forward pass for the next run through a block
+// once, while it is in the first-level cache, and a model that is only evaluated does not touch moments.
+//
+// Sparse rows are one-hot categories: few of many are active. Each is one run of memory over all units, in
+// every 64 units w, m and v side by side: long enough for the hardware to fetch ahead from the outer cache.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace heros {
@@ -17,8 +23,10 @@ inline constexpr int kUnits = 64;  // units in a block
 // An input that is active in the instance trained on (`now`), the one evaluated (`next`), or both.
 struct SweepRow {
   std::int32_t input;
-  float now = 0, next = 0;
+  std::int32_t slot = 0;  // its row among the dense or the sparse ones
+  bool sparse = false;
   bool in_now = false, in_next = false;
+  float now = 0, next = 0;
 };
 
 // Adam moves a weight even when its input is inactive. Such a row is left alone until the input becomes
@@ -30,22 +38,24 @@ struct CatchUp {
 };
 
 struct Sweep {
-  float* weights;
-  float* activations;       // (padded hidden), after the ReLU: read for `now`, written for `next`
-  float* output_bias;       // (padded classes), for Adam m and v behind it
-  float* logits;            // (padded classes), written for `next`
-  const float* errors;      // (padded classes), ∂loss/∂logit of `now`
+  float* dense;              // blocks of (classes + 1 + dense_rows) rows
+  float* sparse;             // rows, sparse_stride floats apart
+  float* activations;        // (units), after the ReLU: read for `now`, written for `next`
+  float* output_bias;        // (padded classes), for Adam m and v behind it
+  float* logits;             // (padded classes), written for `next`
+  const float* errors;       // (padded classes), ∂loss/∂logit of `now`
   const SweepRow* rows;
-  const CatchUp* catch_up;  // per row, Adam only
+  const CatchUp* catch_up;   // per row, Adam only
+  std::size_t sparse_stride;
   int n_rows;
-  int units;                // padded hidden
+  int units;                 // padded hidden
   int classes;
-  int capacity;             // input rows a block has room for
+  int dense_rows;            // scaled inputs a block has room for
   bool adam;
-  bool train, evaluate;     // what to do
-  bool keep;                // write caught-up rows back (false: a look that changes nothing)
-  float rate;               // SGD: the learning rate; Adam: it, times √(1 − β2^t)/(1 − β1^t)
-  float epsilon;            // Adam's ε times √(1 − β2^t)
+  bool train, evaluate;      // what to do
+  bool keep;                 // write caught-up rows back (false: a look that changes nothing)
+  float rate;                // SGD: the learning rate; Adam: it, times √(1 − β2^t)/(1 − β1^t)
+  float epsilon;             // Adam's ε times √(1 − β2^t)
   float beta1, beta2;
 };
 

@@ -38,32 +38,39 @@ struct Slope {
   Slope(Floats u, const Constants& c) : first((Adam ? c.take1 : c.rate) * u), second(c.take2 * u * u) {}
 };
 
-// One vector of weights takes a gradient step; returns the new weights. `size`: floats in the row's w;
-// x and xx: the factor x and its square. kTiny keeps v away from 0, where 1/√v is not finite.
+// Where the row of one block begins: its weights, and for Adam m, with v `size` floats further.
+struct Row {
+  float* weights;
+  float* moments;
+};
+
+// One vector of weights takes a gradient step; returns the new weights. x and xx: the factor x of the
+// gradient and its square. kTiny keeps v away from 0, where 1/√v is not finite.
 template <bool Adam>
-inline Floats step(float* p, float* mv, int size, const Slope<Adam>& slope, Floats x, Floats xx, const Constants& c) {
-  Floats w = load(p);
+inline Floats step(Row row, int at, int size, const Slope<Adam>& slope, Floats x, Floats xx, const Constants& c) {
+  Floats w = load(row.weights + at);
   if constexpr (Adam) {
-    const Floats m = fma(slope.first, x, c.beta1 * load(mv));
-    const Floats v = fma(c.beta2, load(mv + size), fma(slope.second, xx, c.tiny));
+    const Floats m = fma(slope.first, x, c.beta1 * load(row.moments + at));
+    const Floats v = fma(c.beta2, load(row.moments + size + at), fma(slope.second, xx, c.tiny));
     w = fnma(c.rate, over_root(m, v, c.epsilon), w);
-    store(mv, m);
-    store(mv + size, v);
+    store(row.moments + at, m);
+    store(row.moments + size + at, v);
   } else {
     w = fnma(slope.first, x, w);
   }
-  store(p, w);
+  store(row.weights + at, w);
   return w;
 }
 
-// The weights of a row whose input was inactive for a while; written back if `keep`.
-inline Floats caught_up(float* p, float* mv, int size, const CatchUp& lag, bool keep) {
-  const Floats m = load(mv), v = load(mv + size);
-  const Floats w = fnma(broadcast(lag.drift), over_root(m, v + broadcast(kTiny), broadcast(lag.epsilon)), load(p));
+// The weights of a row whose input was inactive for a while; written back, with the moments, if `keep`.
+inline Floats caught_up(Row row, int at, int size, const CatchUp& lag, bool keep) {
+  const Floats m = load(row.moments + at), v = load(row.moments + size + at);
+  const Floats moved = over_root(m, v + broadcast(kTiny), broadcast(lag.epsilon));
+  const Floats w = fnma(broadcast(lag.drift), moved, load(row.weights + at));
   if (keep) {
-    store(p, w);
-    store(mv, m * broadcast(lag.keep_m));
-    store(mv + size, v * broadcast(lag.keep_v));
+    store(row.weights + at, w);
+    store(row.moments + at, m * broadcast(lag.keep_m));
+    store(row.moments + size + at, v * broadcast(lag.keep_v));
   }
   return w;
 }
@@ -71,21 +78,26 @@ inline Floats caught_up(float* p, float* mv, int size, const CatchUp& lag, bool 
 template <int V, bool Adam>
 struct Block {
   static constexpr int kSize = V * Floats::lanes;
+  static constexpr int kParts = Adam ? 3 : 1;
 
   const Sweep& s;
   const Constants& constants;
   float* base;
-  float* activations;
+  int unit;  // the first of the block
 
-  int rows() const { return s.classes + 1 + s.capacity; }
-  float* weights(int row) const { return base + row * kSize; }
-  float* moments(int row) const { return base + (rows() + 2 * row) * kSize; }
-  int bias_row() const { return s.classes; }
-  int input_row(int input) const { return s.classes + 1 + input; }
+  int dense_rows() const { return s.classes + 1 + s.dense_rows; }
+  Row dense(int row) const { return {base + row * kSize, base + (dense_rows() + 2 * row) * kSize}; }
+  Row output(int c) const { return dense(c); }
+  Row bias() const { return dense(s.classes); }
+  Row input(const SweepRow& row) const {
+    if (!row.sparse) return dense(s.classes + 1 + row.slot);
+    float* run = s.sparse + row.slot * s.sparse_stride + unit * kParts;
+    return {run, run + kSize};
+  }
 
   // Trains the output rows; gives the slope at the hidden units.
   void backward(Slope<Adam> (&slope)[V]) const {
-    const Unit<V> active = load_row<V>(activations);
+    const Unit<V> active = load_row<V>(s.activations + unit);
     Unit<V> back;
     for (int i = 0; i < V; ++i) {
       back.part[i] = broadcast(0);
@@ -93,10 +105,10 @@ struct Block {
     }
     for (int c = 0; c < s.classes; ++c) {
       const Floats error = broadcast(s.errors[c]), squared = error * error;
+      const Row row = output(c);
       for (int i = 0; i < V; ++i) {
-        float* p = weights(c) + i * Floats::lanes;
-        back.part[i] = fma(error, load(p), back.part[i]);
-        step<Adam>(p, moments(c) + i * Floats::lanes, kSize, slope[i], error, squared, constants);
+        back.part[i] = fma(error, load(row.weights + i * Floats::lanes), back.part[i]);
+        step<Adam>(row, i * Floats::lanes, kSize, slope[i], error, squared, constants);
       }
     }
     for (int i = 0; i < V; ++i)
@@ -108,22 +120,22 @@ struct Block {
   template <bool Train, bool Evaluate>
   void inputs(const Slope<Adam> (&slope)[V], Unit<V>& next) const {
     const Floats one = broadcast(1);
-    for (int i = 0; i < V; ++i) {
-      float* p = weights(bias_row()) + i * Floats::lanes;
-      next.part[i] = Train ? step<Adam>(p, moments(bias_row()) + i * Floats::lanes, kSize, slope[i], one, one, constants) : load(p);
-    }
+    for (int i = 0; i < V; ++i)
+      next.part[i] = Train ? step<Adam>(bias(), i * Floats::lanes, kSize, slope[i], one, one, constants)
+                           : load(bias().weights + i * Floats::lanes);
     for (int r = 0; r < s.n_rows; ++r) {
       const SweepRow& row = s.rows[r];
-      float* p = weights(input_row(row.input));
-      float* mv = moments(input_row(row.input));
+      const Row memory = input(row);
       Unit<V> w;
       if (Train && row.in_now) {
         const Floats x = broadcast(row.now), xx = x * x;
-        for (int i = 0; i < V; ++i) w.part[i] = step<Adam>(p + i * Floats::lanes, mv + i * Floats::lanes, kSize, slope[i], x, xx, constants);
+        for (int i = 0; i < V; ++i)
+          w.part[i] = step<Adam>(memory, i * Floats::lanes, kSize, slope[i], x, xx, constants);
       } else if (Adam && Evaluate && s.catch_up[r].due) {
-        for (int i = 0; i < V; ++i) w.part[i] = caught_up(p + i * Floats::lanes, mv + i * Floats::lanes, kSize, s.catch_up[r], s.keep);
+        for (int i = 0; i < V; ++i)
+          w.part[i] = caught_up(memory, i * Floats::lanes, kSize, s.catch_up[r], s.keep);
       } else {
-        w = load_row<V>(p);
+        w = load_row<V>(memory.weights);
       }
       if (Evaluate && row.in_next)
         for (int i = 0; i < V; ++i) next.part[i] = fma(broadcast(row.next), w.part[i], next.part[i]);
@@ -134,31 +146,17 @@ struct Block {
     Unit<V> active;
     for (int i = 0; i < V; ++i) {
       active.part[i] = relu(next.part[i]);
-      store(activations + i * Floats::lanes, active.part[i]);
+      store(s.activations + unit + i * Floats::lanes, active.part[i]);
     }
     for (int c = 0; c < s.classes; ++c) {
+      const float* weights = output(c).weights;
       Floats sum = sums[c];
-      for (int i = 0; i < V; ++i) sum = fma(active.part[i], load(weights(c) + i * Floats::lanes), sum);
+      for (int i = 0; i < V; ++i) sum = fma(active.part[i], load(weights + i * Floats::lanes), sum);
       sums[c] = sum;
     }
   }
 
-  // A row that was inactive lies in the outer cache, in pieces too short for the hardware to see coming.
-  void prefetch_next_block() const {
-    const float* ahead = base + std::size_t(rows()) * kSize * (Adam ? 3 : 1);
-    for (int r = 0; r < s.n_rows; ++r) {
-      const SweepRow& row = s.rows[r];
-      if (!row.in_next || row.in_now) continue;
-      const float* w = ahead + input_row(row.input) * kSize;
-      for (int i = 0; i < kSize; i += 16) __builtin_prefetch(w + i);
-      if (!Adam || !s.catch_up[r].due) continue;
-      const float* mv = ahead + (rows() + 2 * input_row(row.input)) * kSize;
-      for (int i = 0; i < 2 * kSize; i += 16) __builtin_prefetch(mv + i);
-    }
-  }
-
   void run(Floats* sums) const {
-    prefetch_next_block();
     Unit<V> next;
     Slope<Adam> slope[V];
     if (s.train) {
@@ -173,28 +171,27 @@ struct Block {
 };
 
 template <int W, bool Adam>  // W: width of the block in units of kLanes
-float* run_block(const Sweep& s, const Constants& constants, float* base, float* activations, Floats* sums) {
+float* run_block(const Sweep& s, const Constants& constants, float* base, int unit, Floats* sums) {
   using B = Block<W * kLanes / Floats::lanes, Adam>;
-  B{s, constants, base, activations}.run(sums);
-  return base + std::size_t(s.classes + 1 + s.capacity) * B::kSize * (Adam ? 3 : 1);
+  const B block{s, constants, base, unit};
+  block.run(sums);
+  return base + std::size_t(block.dense_rows()) * B::kSize * B::kParts;
 }
 
 template <bool Adam>
 void sweep_model(const Sweep& s, Floats* sums) {
   const Constants constants(s);
   const int padded = (s.classes + kLanes - 1) / kLanes * kLanes;
-  if (s.train)
-    for (int c = 0; c < padded; c += Floats::lanes)
-      step<Adam>(s.output_bias + c, s.output_bias + padded + c, padded, Slope<Adam>(load(s.errors + c), constants), broadcast(1), broadcast(1),
-                 constants);
-  float* base = s.weights;
+  const Row bias{s.output_bias, s.output_bias + padded};
+  for (int c = 0; c < padded && s.train; c += Floats::lanes)
+    step<Adam>(bias, c, padded, Slope<Adam>(load(s.errors + c), constants), broadcast(1), broadcast(1), constants);
+  float* base = s.dense;
   int unit = 0;
-  for (; unit + kUnits <= s.units; unit += kUnits)
-    base = run_block<4, Adam>(s, constants, base, s.activations + unit, sums);
+  for (; unit + kUnits <= s.units; unit += kUnits) base = run_block<4, Adam>(s, constants, base, unit, sums);
   switch ((s.units - unit) / kLanes) {
-    case 1: run_block<1, Adam>(s, constants, base, s.activations + unit, sums); break;
-    case 2: run_block<2, Adam>(s, constants, base, s.activations + unit, sums); break;
-    case 3: run_block<3, Adam>(s, constants, base, s.activations + unit, sums); break;
+    case 1: run_block<1, Adam>(s, constants, base, unit, sums); break;
+    case 2: run_block<2, Adam>(s, constants, base, unit, sums); break;
+    case 3: run_block<3, Adam>(s, constants, base, unit, sums); break;
     default: break;
   }
 }

@@ -1,0 +1,132 @@
+"""CPU time per instance: HEROS's pool of 50 perceptrons against the same pool in PyTorch, in one run.
+
+    make bench
+
+Prints, per stream, the CPU time per instance of both and their ratio; then how our step follows what is
+trained, and how it grows with the number of models, of hidden units and of active inputs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import sys
+import time
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from heros import Heros, policies, pools, streams
+from heros.errors import HerosError
+
+ZETA = policies.Explore(policies.Zeta(0.05), 0.2)
+STREAMS = {"agr_a": 200, "rbf_m": 140, "covtype": 30}  # and how many times faster we mean to be
+ROUNDS = 5  # ours and theirs take turns; the best round of each counts, on a noisy machine
+
+
+def our_seconds(pool: pools.Pool, policy: policies.Policy, k: int, stream: streams.Stream, n: int) -> float:
+    """CPU seconds per instance of the whole step, the first tenth of the instances not counted."""
+    X, y = stream.take(n).draw(n)
+    model = Heros(pool, policy, k, seed=1, schema=stream.schema)
+    model.learn(X[: n // 10], y[: n // 10])
+    start = time.process_time()
+    model.learn(X[n // 10 :], y[n // 10 :])
+    return (time.process_time() - start) / (n - n // 10)
+
+
+def their_seconds(stream: streams.Stream, n: int) -> float:
+    """CPU seconds per instance of the step with 50 PyTorch modules."""
+    from torch_pool import TorchPool  # noqa: PLC0415 - the rest runs without torch
+
+    X, y = stream.take(n).draw(n)
+    pool = TorchPool(pools.MLPGrid().configurations, stream.schema, ZETA, k=30)
+    warm = n // 10
+    pool.learn(X[:warm], y[:warm])
+    start = time.process_time()
+    pool.learn(X[warm:], y[warm:])
+    return (time.process_time() - start) / (n - warm)
+
+
+def compare(console: Console, ours_n: int, theirs_n: int) -> None:
+    table = Table(title="M = 50, k = 30, ζ = .05, ε = .2: CPU time per instance", box=box.SIMPLE_HEAD)
+    for heading in ("stream", "PyTorch", "HEROS", "ratio", "aim"):
+        table.add_column(heading, justify="left" if heading == "stream" else "right")
+    for name, aim in STREAMS.items():
+        try:
+            stream = streams.load(name)
+        except HerosError as error:
+            console.print(f"{name}: not measured. {error}")
+            continue
+        ours, theirs = [], []
+        for _ in range(ROUNDS):
+            theirs.append(their_seconds(stream, theirs_n))
+            ours.append(our_seconds(pools.MLPGrid(), ZETA, 30, stream, ours_n))
+        best, peer = min(ours), min(theirs)
+        table.add_row(name, f"{peer * 1e3:.2f} ms", f"{best * 1e6:.1f} µs", f"{peer / best:.0f}×", f"{aim}×")
+    console.print(table)
+
+
+def follow(console: Console, n: int) -> None:
+    """The time of a step follows what is trained."""
+    stream, pool = streams.load("agr_a"), pools.MLPGrid()
+    table = Table(title="agr_a, M = 50: the step follows what is trained", box=box.SIMPLE_HEAD)
+    for heading in ("policy", "µs per instance", "of everything", "choosing"):
+        table.add_column(heading, justify="left" if heading == "policy" else "right")
+    rows = [
+        ("everything", policies.Everything(), 50),
+        ("ζ = .05, ε = .2, k = 30", ZETA, 30),
+        ("cheapest, k = 10", policies.Cheapest(), 10),
+    ]
+    measured = {name: min(our_seconds(pool, policy, k, stream, n) for _ in range(ROUNDS)) for name, policy, k in rows}
+    for name, policy, k in rows:
+        model = Heros(pool, policy, k, seed=1, schema=stream.schema)
+        model.learn(*stream.take(n).draw(n))
+        choosing = model.cpu_seconds["choose"] / sum(model.cpu_seconds.values())
+        share = measured[name] / measured["everything"]
+        table.add_row(name, f"{measured[name] * 1e6:.1f}", f"{share:.0%}", f"{choosing:.1%}")
+    console.print(table)
+
+
+def growth(console: Console, n: int) -> None:
+    """Cost grows linearly: µs per instance, everything trained, Adam."""
+    rng = np.random.default_rng(0)
+
+    def seconds(models: int, hidden: int, inputs: int) -> float:
+        stream = streams.from_arrays(rng.standard_normal((n, inputs)), rng.integers(0, 2, n))
+        pool = pools.MLP([{"hidden": hidden}] * models)
+        return min(our_seconds(pool, policies.Everything(), models, stream, n) for _ in range(ROUNDS))
+
+    table = Table(title="µs per instance, all models trained with Adam", box=box.SIMPLE_HEAD)
+    for heading in ("M", "hidden units", "active inputs", "µs", "ns per model, unit and row"):
+        table.add_column(heading, justify="right")
+    settings = itertools.chain(
+        ((m, 64, 10) for m in (10, 20, 40, 80)),
+        ((10, h, 10) for h in (64, 128, 256, 512)),
+        ((10, 64, d) for d in (10, 20, 40, 80)),
+    )
+    for m, h, d in settings:
+        t = seconds(m, h, d)
+        table.add_row(str(m), str(h), str(d), f"{t * 1e6:.1f}", f"{t * 1e9 / (m * h * (d + 3)):.3f}")
+    console.print(table)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ours", type=int, default=5000, help="instances per round for HEROS")
+    parser.add_argument("--theirs", type=int, default=200, help="instances per round for PyTorch")
+    parser.add_argument("--no-torch", action="store_true", help="only the tables that need no peer")
+    options = parser.parse_args()
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})  # one core
+    console = Console()
+    console.print(f"load average {os.getloadavg()[0]:.2f}, Python {sys.version.split()[0]}")
+    if not options.no_torch:
+        compare(console, options.ours, options.theirs)
+    follow(console, options.ours)
+    growth(console, 2000)
+
+
+if __name__ == "__main__":
+    main()
