@@ -3,8 +3,7 @@
 One run, one core, the paper's grid of trees, k = 20, the ζ policy: every tree predicts, 20 are trained.
 The loops keep their scores and choose with the same compiled code as ours, so that what is compared is
 the trees. All three see the same instances; CapyMOA first gets others for its compiler to warm up on.
-
-    HEROS_DATA=... python benchmarks/tree_pool.py [--quick]
+Real streams are read from HEROS_DATA; --quick takes fewer instances.
 """
 
 from __future__ import annotations

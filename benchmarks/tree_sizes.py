@@ -1,6 +1,6 @@
 """Accuracy against byte limit: trees of the paper's sizes, every instance trained on, whole streams.
 
-    HEROS_DATA=... python benchmarks/tree_sizes.py [stream ...]
+Real streams are read from HEROS_DATA. Arguments: the streams, by default four of them.
 """
 
 from __future__ import annotations
