@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native -type f)
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench bench-trees sanitize clean
 .DEFAULT_GOAL := help
 
 help:
@@ -13,6 +13,8 @@ help:
 	@echo "make test    all tests and doctests"
 	@echo "make check   ruff, mypy --strict, import-linter, compiler warnings"
 	@echo "make bench   CPU time per instance, ours against a PyTorch pool (installs torch, CPU build)"
+	@echo "make bench-trees   the same for trees, against CapyMOA and River (installs capymoa; needs Java)"
+	@echo "make sanitize      the tree tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 
 $(VENV)/tools: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -44,6 +46,26 @@ $(VENV)/bench-tools: $(VENV)/installed
 
 bench: $(VENV)/bench-tools
 	$(BIN)/python benchmarks/mlp_pool.py
+
+$(VENV)/bench-trees-tools: $(VENV)/bench-tools
+	$(BIN)/pip install --quiet --disable-pip-version-check capymoa
+	touch $@
+
+bench-trees: $(VENV)/bench-trees-tools
+	$(BIN)/python benchmarks/tree_pool.py
+
+# An environment of its own, which borrows the tools of the other but not the package built there.
+SANITIZED := build/sanitized
+sanitize: $(VENV)/installed
+	$(PYTHON) -m venv --without-pip $(SANITIZED)
+	$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" > $(SANITIZED)/tools.pth
+	cp $(SANITIZED)/tools.pth $(SANITIZED)/lib/python3.*/site-packages/
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --upgrade \
+	  --config-settings=cmake.define.HEROS_SANITIZE=ON --config-settings=build-dir=build/sanitize \
+	  --target $(SANITIZED)/lib/python3.*/site-packages .
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	  $(SANITIZED)/bin/python -m pytest tests/pools/test_hoeffding_native.py tests/pools/test_hoeffding.py
 
 clean:
 	rm -rf $(VENV) build dist

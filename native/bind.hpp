@@ -9,6 +9,7 @@ namespace nb = nanobind;
 void bind_choose(nb::module_& m);
 void bind_score(nb::module_& m);
 void bind_mlp(nb::module_& m);
+void bind_hoeffding(nb::module_& m);
 void bind_prequential(nb::module_& m);
 void bind_streams(nb::module_& m);
 

@@ -1,3 +1,3 @@
 """What pytest needs to know about this folder."""
 
-collect_ignore = ["make_golden.py"]  # a script that needs torch
+collect_ignore = ["make_golden.py", "make_moa_golden.py"]  # scripts that need torch, and MOA

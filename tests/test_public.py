@@ -15,7 +15,9 @@ def test_all_names():
         "Budget", "Cand", "CandAsPublished", "Cheapest", "CompiledPolicy", "Everything", "Expensive", "Explore",
         "PerformBest", "PerformWorst", "Policy", "Random", "Reward", "Zeta", "compiled",
     ]  # fmt: skip
-    assert pools.__all__ == ["MLP", "BoundPool", "MLPGrid", "Pool"]
+    assert pools.__all__ == [
+        "MLP", "BoundHoeffding", "BoundPool", "Hoeffding", "HoeffdingGrid", "MLPGrid", "Pool", "TreeStats",
+    ]  # fmt: skip
     assert scores.__all__ == ["Adwin", "Cumulative", "Fading", "Score", "Window"]
     assert metrics.__all__ == ["Confusion", "auroc", "log_loss"]
 

@@ -62,6 +62,28 @@ class MlpPool(Pool):
 
 def isas() -> list[str]: ...
 
+class TreeSettings:
+    def __init__(
+        self,
+        max_bytes: int,
+        grace_period: int,
+        split_confidence: float,
+        tie_threshold: float,
+        criterion: str,
+        prediction: str,
+        binary_splits: bool,
+        max_depth: int,
+    ) -> None: ...
+
+class HoeffdingPool(Pool):
+    def __init__(self, settings: list[TreeSettings]) -> None: ...
+    def grow(self, values: NDArray[np.int32], classes: int) -> None: ...
+    @property
+    def bytes(self) -> NDArray[np.int64]: ...
+    def summary(self, i: int, /) -> tuple[int, int, int, int, int]: ...
+    def state(self) -> State: ...
+    def restore(self, state: State) -> None: ...
+
 class Ensemble:
     def __init__(
         self, pool: Pool, scores: Scores, costs: NDArray[np.float64], answer: str, warmup: int

@@ -24,6 +24,7 @@ __all__ = ["PHASES", "Block", "Heros"]
 
 PHASES = ("encode", "evaluate", "choose", "train", "other")
 ANSWERS = ("best", "average", "weighted")
+REMEASURE = 1000  # every so many instances costs that change are measured anew
 DEFAULT_SHARE = 0.6  # of the pool is trained if k is not given: the paper's 30 of 50
 
 
@@ -197,20 +198,35 @@ class Heros:
             np.zeros(n),
             np.zeros(n),
         )
-        arrays = (
-            record.probabilities,
-            record.answered,
-            record.chosen.view(np.uint8),
-            record.spent,
-            record.reward,
-        )
         policy = compiled(self.policy)
         with self._alone():
-            if policy is None:
-                self._ensemble.run_with(X, y, self._ask_policy, *arrays)
-            else:
-                self._ensemble.run(X, y, policy, self.k, self.rng.bit_generator.capsule, *arrays)
+            for part in self._stretches(n):
+                arrays = (
+                    record.probabilities[part],
+                    record.answered[part],
+                    record.chosen[part].view(np.uint8),
+                    record.spent[part],
+                    record.reward[part],
+                )
+                if policy is None:
+                    self._ensemble.run_with(X[part], y[part], self._ask_policy, *arrays)
+                else:
+                    bits = self.rng.bit_generator.capsule
+                    self._ensemble.run(X[part], y[part], policy, self.k, bits, *arrays)
         return record
+
+    def _stretches(self, n: int) -> Iterator[slice]:
+        """The block, cut where costs are measured anew: at the same instances however blocks are cut."""
+        start = 0
+        while self._bound.costs_change and start < n:
+            done = self._ensemble.instances % REMEASURE
+            if done == 0:
+                self._ensemble.set_costs(self._bound.measure())
+            stop = min(n, start + REMEASURE - done)
+            yield slice(start, stop)
+            start = stop
+        if start < n:
+            yield slice(start, n)
 
     def _ask_policy(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
         """The choice of a policy written in Python, checked."""
@@ -243,6 +259,12 @@ class Heros:
             self._lock.release()
 
     # -- what it has learnt -------------------------------------------------------------------------------
+
+    @property
+    def models(self) -> BoundPool:
+        """The models as they are now, e.g. the weights of perceptrons or the sizes of trees."""
+        _ = self._learnt
+        return self._bound
 
     @property
     def instances(self) -> int:

@@ -39,6 +39,11 @@ class BoundPool(ABC):
 
     native: _core.Pool
     costs: NDArray[np.float64]  # (M,) γ, summing to 1
+    costs_change: bool = False  # whether `measure` gives other costs as the models learn
+
+    def measure(self) -> NDArray[np.float64]:
+        """γ as it is now; kept in `costs`."""
+        return self.costs
 
     @abstractmethod
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -16,6 +15,7 @@ from heros import _core
 from heros.errors import ParameterError
 from heros.parameters import number, one_of, whole
 from heros.pools.base import BoundPool, Pool, feature_values, shares
+from heros.pools.timing import seconds_alone
 from heros.schema import Schema
 
 __all__ = ["MLP", "BoundMLP", "MLPGrid"]
@@ -215,31 +215,8 @@ def _by_multiply_adds(bound: BoundMLP, schema: Schema) -> list[float]:
     return [float(hidden * (inputs + classes)) for _, _, hidden in bound.pool.models]
 
 
-def _by_time(bound: BoundMLP, schema: Schema, instances: int = 300) -> list[float]:
-    """CPU seconds of training each model alone on made-up instances, the cost of evaluating it included."""
-    rng = np.random.default_rng(0)
-    values = feature_values(schema)
-    X = np.where(values > 0, rng.integers(0, np.maximum(values, 1), (instances, len(values))), 0.0)
-    X = np.where(values > 0, X, rng.standard_normal(X.shape))
-    y = rng.integers(0, schema.n_classes, instances)
-    return [_seconds(MLP([configuration]), schema, X, y) for configuration in bound.pool.configurations]
-
-
-def _seconds(pool: MLP, schema: Schema, X: NDArray[np.float64], y: NDArray[np.int64]) -> float:
-    bound = pool.bind(schema, np.random.default_rng(0))
-    bits = np.random.default_rng(0).bit_generator.capsule
-    ensemble = _core.Ensemble(bound.native, _core.Scores("cumulative", 1, 0.0), bound.costs, "best", 0)
-    n = len(y)
-    arrays = (
-        np.empty((n, schema.n_classes)),
-        np.empty(n, np.int32),
-        np.empty((n, 1), np.uint8),
-        np.empty(n),
-        np.empty(n),
-    )
-    start = time.thread_time()
-    ensemble.run(X, y, _core.Policy("everything"), 1, bits, *arrays)
-    return time.thread_time() - start
+def _by_time(bound: BoundMLP, schema: Schema) -> list[float]:
+    return [seconds_alone(MLP([configuration]), schema, 300) for configuration in bound.pool.configurations]
 
 
 COST_MODELS = {"hidden": _by_hidden, "multiply-adds": _by_multiply_adds, "measured": _by_time}
