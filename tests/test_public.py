@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import heros
-from heros import errors, metrics, policies, pools, scores
+from heros import errors, meters, metrics, policies, pools, scores
 
 
 def test_all_names():
     assert heros.__all__ == [
-        "Block", "Curves", "Feature", "Heros", "Run", "Schema", "errors", "evaluate", "metrics", "policies",
+        "Block", "Curves", "Feature", "Heros", "Run", "Schema", "errors", "evaluate", "meters", "metrics", "policies",
         "pools", "scores", "streams",
     ]  # fmt: skip
     assert policies.__all__ == [
@@ -19,11 +19,14 @@ def test_all_names():
         "MLP", "BoundHoeffding", "BoundPool", "Hoeffding", "HoeffdingGrid", "MLPGrid", "Pool", "TreeStats",
     ]  # fmt: skip
     assert scores.__all__ == ["Adwin", "Cumulative", "Fading", "Score", "Window"]
-    assert metrics.__all__ == ["Confusion", "auroc", "log_loss"]
+    assert metrics.__all__ == ["Confusion", "RunningAuroc", "auroc", "log_loss"]
+    assert meters.__all__ == [
+        "METERS", "Carbon", "CodeCarbon", "Cpu", "Energy", "Meter", "Rapl", "Reading", "named",
+    ]  # fmt: skip
 
 
 def test_every_public_name_is_there_and_documented():
-    for module in (heros, policies, pools, scores, metrics, errors, heros.streams):
+    for module in (heros, policies, pools, scores, meters, metrics, errors, heros.streams):
         for name in module.__all__:
             assert getattr(getattr(module, name), "__doc__", None), f"{module.__name__}.{name}"
 

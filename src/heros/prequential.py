@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.progress import MofNCompleteColumn
+from rich.progress import MofNCompleteColumn, TextColumn
 
 from heros.ensemble import PHASES, Block, Heros
 from heros.errors import ParameterError
-from heros.metrics import Confusion, auroc, log_loss
+from heros.meters import Cpu, Energy, Meter
+from heros.metrics import Confusion, RunningAuroc, auroc, log_loss
 from heros.parameters import whole
 from heros.progress import progress as progress_bar
-from heros.streams import Stream
+from heros.settings import settings_of
+from heros.streams import BadRows, DriftPoint, Stream
 
 __all__ = ["Curves", "Run", "evaluate"]
 
@@ -54,13 +56,22 @@ class Run:
     invested: NDArray[np.float64] = field(repr=False)  # (M,) r
     diverged: int  # models that ever gave a prediction that is not finite
     cpu: dict[str, float]  # CPU seconds by phase
+    energy: Energy  # the bill
     curves: Curves = field(repr=False)
     window: int
+    settings: dict[str, Any] = field(repr=False)  # of the model, as plain data
+    drifts: tuple[DriftPoint, ...] = field(default=(), repr=False)  # where the stream is known to change
+    bad_rows: BadRows = field(default=BadRows(), repr=False)  # what the stream skipped
 
     @property
     def cpu_seconds(self) -> float:
         """CPU seconds in all."""
         return sum(self.cpu.values())
+
+    @property
+    def gamma_share(self) -> float:
+        """Σγ as a share of the price of training everything at every step."""
+        return self.gamma_spent / self.n_instances
 
 
 def evaluate(
@@ -69,6 +80,8 @@ def evaluate(
     *,
     window: int = 1000,
     block: int = 4096,
+    meter: Meter | None = None,
+    exact: bool = True,
     progress: bool | None = None,
 ) -> Run:
     """Test, then train `model` on what is left of `stream`.
@@ -83,6 +96,12 @@ def evaluate(
         Over how many instances a point of the curves is taken.
     block
         How many instances are read at a time.
+    meter
+        What reads the energy; `heros.meters.Cpu()` by default.
+    exact
+        Whether the AUROC over the whole stream is exact, for which all probabilities are kept (8 bytes
+        per class and instance). If not, it comes from a histogram in constant memory, as endless
+        streams need: see `heros.metrics.RunningAuroc`.
     progress
         Whether to show a progress bar; by default if the output is a terminal.
 
@@ -99,30 +118,43 @@ def evaluate(
     if not isinstance(stream, Stream):
         raise ParameterError.of("stream", "evaluate", "a stream, e.g. heros.streams.load('agr_a')", stream)
     window, block = whole(window, "window", "evaluate", 1), whole(block, "block", "evaluate", 1)
-    book = _Book(model, stream, window)
-    total = stream.n_instances
-    with progress_bar(MofNCompleteColumn(), wanted=progress) as bar:
-        task = bar.add_task(stream.name, total=None if total is None else total - stream.position)
-        for X, y in stream.blocks(block):
-            model.bind(stream.schema)
-            book.take(X, y)
-            bar.advance(task, len(y))
-    return book.close()
+    meter = Cpu() if meter is None else meter
+    if not isinstance(meter, Meter):
+        raise ParameterError.of("meter", "evaluate", "a meter, e.g. heros.meters.Cpu()", meter)
+    meter.start()
+    try:
+        book = _Book(model, stream, window, meter, exact)
+        with progress_bar(
+            MofNCompleteColumn(), TextColumn("{task.fields[standing]}"), wanted=progress
+        ) as bar:
+            task = bar.add_task(stream.name, total=_instances_left(stream), standing="")
+            for X, y in stream.blocks(block):
+                model.bind(stream.schema)
+                book.take(X, y)
+                bar.update(task, advance=len(y), standing="" if bar.disable else book.standing())
+        return book.close()
+    finally:
+        meter.abandon()
+
+
+def _instances_left(stream: Stream) -> int | None:
+    return None if stream.n_instances is None else stream.n_instances - stream.position
 
 
 class _Book:
     """What an evaluation writes down as it goes."""
 
-    def __init__(self, model: Heros, stream: Stream, window: int) -> None:
-        self.model, self.stream, self.window = model, stream, window
+    def __init__(self, model: Heros, stream: Stream, window: int, meter: Meter, exact: bool) -> None:
+        self.model, self.stream, self.window, self.meter = model, stream, window, meter
         self.confusion = Confusion()
+        self.running = None if exact else RunningAuroc()
         self.labels: list[NDArray[np.int64]] = []
         self.probabilities: list[NDArray[np.float64]] = []
         self.parts: list[tuple[NDArray[np.int64], Block]] = []  # of the window at hand
         self.rows: dict[str, list[object]] = {name: [] for name in Curves.__dataclass_fields__}
         self.pending = self.n = 0
         self.loss = self.spent = self.reward = 0.0
-        self.started = time.thread_time()
+        self.began, self.started = time.perf_counter(), time.thread_time()
         self.earlier: dict[str, float] | None = None
         self.last_cpu = np.zeros(len(PHASES))
 
@@ -146,13 +178,13 @@ class _Book:
             self._close_window()
         if self.n == 0:
             raise ParameterError.of("stream", "evaluate", "a stream with instances left", self.stream)
-        y, p = np.concatenate(self.labels), _stack(self.probabilities)
-        model = self.model
+        area = self._auroc()
+        model, cpu = self.model, dict(zip(PHASES, self._cpu().tolist(), strict=True))
         return Run(
             stream=self.stream.name,
             model=repr(model),
             n_instances=self.n,
-            auroc=auroc(y, p),
+            auroc=area,
             accuracy=self.confusion.accuracy,
             kappa=self.confusion.kappa,
             log_loss=self.loss / self.n,
@@ -162,10 +194,32 @@ class _Book:
             trained=model.trained,
             invested=model.invested,
             diverged=int(model.diverged.sum()),
-            cpu=dict(zip(PHASES, self._cpu().tolist(), strict=True)),
+            cpu=cpu,
+            energy=Energy.of(self.meter.stop(), self.meter.source, cpu, self.meter.carbon),
             curves=Curves(**{name: _column(rows) for name, rows in self.rows.items()}),
             window=self.window,
+            settings=settings_of(model),
+            drifts=self.stream.drifts,
+            bad_rows=self.stream.bad_rows,
         )
+
+    def standing(self) -> str:
+        """How things stand, for the progress bar."""
+        if self.n == 0:
+            return ""
+        rate = self.n / (time.perf_counter() - self.began)
+        best = " ".join(
+            f"{value:g}" if isinstance(value, float) else str(value)
+            for value in self.model.best_model.values()
+        )
+        share = self.spent / self.n
+        figures = f"accuracy {self.confusion.accuracy:.4f}, AUROC {self.rows['auroc'][-1]:.4f} now"
+        return f"{rate:,.0f}/s  {figures}  γ {share:.0%}  best {best}"
+
+    def _auroc(self) -> float:
+        if self.running is not None:
+            return self.running.value
+        return auroc(np.concatenate(self.labels), _stack(self.probabilities))
 
     def _cpu(self) -> NDArray[np.float64]:
         """CPU seconds by phase since the start; what no phase accounts for is "other"."""
@@ -178,8 +232,12 @@ class _Book:
         y = np.concatenate([labels for labels, _ in self.parts])
         blocks = [block for _, block in self.parts]
         p = _stack([block.probabilities for block in blocks])
-        self.labels.append(y)
-        self.probabilities.append(p)
+        if self.running is None:
+            self.labels.append(y)
+            self.probabilities.append(p)
+        else:
+            self.running.update(y, p)
+        self.meter.sample()
         predicted = p.argmax(axis=1)
         self.confusion.update(y, predicted, p.shape[1])
         loss = log_loss(y, p) * len(y)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from heros.metrics import Confusion, auroc, log_loss
+from heros.metrics import Confusion, RunningAuroc, auroc, log_loss
 from heros.metrics.auroc import auroc_per_class
 
 
@@ -53,3 +53,39 @@ def test_confusion_per_class_and_growing():
 
 def test_log_loss_of_the_impossible_is_finite():
     assert log_loss(np.array([0]), np.array([[0.0, 1.0]])) == pytest.approx(-math.log(1e-15))
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_running_auroc_is_within_its_own_bound_of_the_exact_one(classes):
+    rng = np.random.default_rng(classes)
+    y = rng.integers(0, classes, 20_000)
+    logits = rng.normal(size=(len(y), classes)) * 8
+    logits[np.arange(len(y)), y] += 6
+    p = np.exp(logits - logits.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    running = RunningAuroc()
+    for part in np.array_split(np.arange(len(y)), 7):
+        running.update(y[part], p[part])
+    assert 0 < running.error < 5e-4
+    assert abs(running.value - auroc(y, p)) <= running.error
+
+
+def test_running_auroc_of_a_class_that_comes_later():
+    y = np.array([0, 1, 0, 1, 2, 2, 0, 1])
+    p = np.array(
+        [
+            [0.7, 0.3],
+            [0.4, 0.6],
+            [0.6, 0.4],
+            [0.55, 0.45],
+            *[[0.3, 0.3, 0.4]] * 2,
+            [0.5, 0.2, 0.3],
+            [0.2, 0.6, 0.2],
+        ],
+        dtype=object,
+    )
+    running = RunningAuroc()
+    running.update(y[:4], np.array(list(p[:4])))
+    running.update(y[4:], np.array(list(p[4:])))
+    full = np.array([[*row, 0.0] if len(row) == 2 else row for row in p], dtype=float)
+    assert running.value == pytest.approx(auroc(y, full))

@@ -3,5 +3,6 @@
 from heros.metrics.auroc import auroc
 from heros.metrics.confusion import Confusion
 from heros.metrics.logloss import log_loss
+from heros.metrics.running_auroc import RunningAuroc
 
-__all__ = ["Confusion", "auroc", "log_loss"]
+__all__ = ["Confusion", "RunningAuroc", "auroc", "log_loss"]

@@ -1,0 +1,115 @@
+"""What a meter is, and the bill it makes possible."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from heros.meters.carbon import Carbon
+
+__all__ = ["JOULES_PER_KWH", "Energy", "Meter", "Reading"]
+
+JOULES_PER_KWH = 3.6e6
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a meter read between its start and its stop."""
+
+    joules: float
+    detail: str  # how the figure came about, for people
+    cpu_seconds: float  # of the thread that started the meter
+    wall_seconds: float
+
+
+@dataclass(frozen=True)
+class Energy:
+    """The bill of a run.
+
+    Parameters
+    ----------
+    kwh
+        Energy in all, in kilowatt-hours.
+    by_phase
+        The same by phase: the total, times the phase's share of CPU time.
+    source
+        Who says so: "cpu-model", "rapl" or "codecarbon".
+    detail
+        How the figure came about.
+    carbon
+        The carbon intensity stated; None if none was.
+    cpu_seconds, wall_seconds
+        Of the run, the first of its thread.
+
+    Examples
+    --------
+    >>> reading = Reading(joules=3.6e6, detail="an hour at 1000 W", cpu_seconds=3600, wall_seconds=3600)
+    >>> energy = Energy.of(reading, "cpu-model", {"evaluate": 1, "train": 3}, Carbon.of(intensity=400))
+    >>> energy.by_phase, energy.co2e_kg
+    ({'evaluate': 0.25, 'train': 0.75}, 0.4)
+    """
+
+    kwh: float
+    by_phase: Mapping[str, float]
+    source: str
+    detail: str
+    carbon: Carbon | None = None
+    cpu_seconds: float = field(default=0.0, repr=False)
+    wall_seconds: float = field(default=0.0, repr=False)
+
+    @classmethod
+    def of(cls, reading: Reading, source: str, cpu: Mapping[str, float], carbon: Carbon | None) -> Energy:
+        """The bill that a reading and the CPU seconds of the phases make."""
+        kwh, total = reading.joules / JOULES_PER_KWH, sum(cpu.values())
+        by_phase = {phase: kwh * seconds / total if total else 0.0 for phase, seconds in cpu.items()}
+        return cls(kwh, by_phase, source, reading.detail, carbon, reading.cpu_seconds, reading.wall_seconds)
+
+    @property
+    def joules(self) -> float:
+        """Energy in all, in joules."""
+        return self.kwh * JOULES_PER_KWH
+
+    @property
+    def co2e_kg(self) -> float | None:
+        """Kilograms of CO2e; None where no carbon intensity was stated."""
+        return None if self.carbon is None else self.kwh * self.carbon.grams_per_kwh / 1000
+
+
+class Meter(ABC):
+    """Reads the energy spent between `start` and `stop`; for one run at a time."""
+
+    source: ClassVar[str]
+
+    def __init__(self, carbon: Carbon | None = None) -> None:
+        self.carbon = carbon
+        self._cpu = self._wall = 0.0
+
+    def start(self) -> None:
+        """Begin to measure."""
+        self._start()
+        self._cpu, self._wall = time.thread_time(), time.perf_counter()
+
+    def sample(self) -> None:
+        """Look at the counters now and then, for those that wrap around."""
+        return
+
+    def stop(self) -> Reading:
+        """Stop measuring; what was read since `start`."""
+        cpu, wall = time.thread_time() - self._cpu, time.perf_counter() - self._wall
+        joules, detail = self._stop(cpu)
+        return Reading(joules, detail, cpu, wall)
+
+    def abandon(self) -> None:
+        """Stop measuring a run that failed. Calling it after `stop` does nothing."""
+        return
+
+    @abstractmethod
+    def _start(self) -> None:
+        """Begin to measure."""
+
+    @abstractmethod
+    def _stop(self, cpu_seconds: float) -> tuple[float, str]:
+        """Joules since the start, and how they came about."""

@@ -1,0 +1,81 @@
+"""How much CO2e a kilowatt-hour stands for: a stated number or a stated country, never a guess."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from heros.errors import ParameterError
+from heros.parameters import number
+
+__all__ = ["COUNTRIES", "Carbon"]
+
+SOURCE = "Ember, Yearly Electricity Data, 2023, as published by Our World in Data"
+
+COUNTRIES = MappingProxyType(
+    {
+        "AUS": 549,
+        "AUT": 111,
+        "BEL": 138,
+        "BRA": 98,
+        "CAN": 170,
+        "CHE": 35,
+        "CHN": 582,
+        "DEU": 381,
+        "DNK": 152,
+        "ESP": 174,
+        "FIN": 79,
+        "FRA": 56,
+        "GBR": 238,
+        "IND": 713,
+        "IRL": 291,
+        "ITA": 331,
+        "JPN": 485,
+        "KOR": 431,
+        "NLD": 268,
+        "NOR": 30,
+        "POL": 662,
+        "PRT": 166,
+        "SWE": 41,
+        "USA": 369,
+        "ZAF": 708,
+    }
+)
+"""Grams of CO2e per kWh of electricity generated in a country in 2023, over its life cycle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Carbon:
+    """A carbon intensity and where it is from.
+
+    Parameters
+    ----------
+    grams_per_kwh
+        Grams of CO2e per kWh.
+    source
+        Who says so.
+
+    Examples
+    --------
+    >>> Carbon.of(country="FRA").grams_per_kwh
+    56.0
+    >>> Carbon.of(intensity=100)
+    Carbon(grams_per_kwh=100.0, source='stated')
+    """
+
+    grams_per_kwh: float
+    source: str
+
+    @classmethod
+    def of(cls, *, intensity: float | None = None, country: str | None = None) -> Carbon | None:
+        """The intensity stated, or that of the country stated; None if neither is."""
+        if intensity is not None and country is not None:
+            raise ParameterError.of("country", "Carbon", "None where 'intensity' is given", country)
+        if intensity is not None:
+            return cls(number(intensity, "intensity", "Carbon", 0), "stated")
+        if country is None:
+            return None
+        if country.upper() not in COUNTRIES:
+            rule = f"one of {', '.join(COUNTRIES)} (or state an intensity)"
+            raise ParameterError.of("country", "Carbon", rule, country)
+        return cls(float(COUNTRIES[country.upper()]), f"{country.upper()}: {SOURCE}")

@@ -1,0 +1,67 @@
+"""Energy as CodeCarbon estimates it."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, ClassVar
+
+from heros.errors import HerosError, MissingExtra
+from heros.meters.base import JOULES_PER_KWH, Meter
+from heros.meters.carbon import Carbon
+
+__all__ = ["CodeCarbon"]
+
+ANYWHERE = "USA"
+"""CodeCarbon asks for a country; its energy does not depend on it, and its CO2e is not used."""
+
+
+class CodeCarbon(Meter):
+    """CodeCarbon's tracker: offline, for this process, once per run.
+
+    Only its energy is taken. CO2e is that times the stated `carbon`, as for every meter. Needs the
+    extra ``energy``.
+    """
+
+    source: ClassVar[str] = "codecarbon"
+
+    def __init__(self, carbon: Carbon | None = None) -> None:
+        super().__init__(carbon)
+        self._tracker: Any = None
+        self._module()
+
+    def abandon(self) -> None:
+        """Stop the tracker of a run that failed."""
+        if self._tracker is not None:
+            self._tracker.stop()
+            self._tracker = None
+
+    def _start(self) -> None:
+        module = self._module()
+        # Its log goes nowhere: warnings about missing counters are in the reading's detail.
+        logging.getLogger("codecarbon").setLevel(logging.CRITICAL)
+        self._tracker = module.OfflineEmissionsTracker(
+            country_iso_code=ANYWHERE,
+            tracking_mode="process",
+            save_to_file=False,
+            log_level="critical",
+            allow_multiple_runs=True,
+        )
+        self._tracker.start()
+
+    def _stop(self, cpu_seconds: float) -> tuple[float, str]:
+        tracker, self._tracker = self._tracker, None
+        tracker.stop()
+        data = tracker.final_emissions_data
+        if data is None:
+            raise HerosError("CodeCarbon must give a reading. Got none.")
+        parts = (("CPU", data.cpu_energy), ("GPU", data.gpu_energy), ("RAM", data.ram_energy))
+        detail = ", ".join(f"{name} {energy * JOULES_PER_KWH:.3g} J" for name, energy in parts)
+        return data.energy_consumed * JOULES_PER_KWH, f"{detail} (codecarbon {data.codecarbon_version})"
+
+    @staticmethod
+    def _module() -> Any:
+        try:
+            import codecarbon  # noqa: PLC0415
+        except ImportError:
+            raise MissingExtra.of("The CodeCarbon meter", "energy") from None
+        return codecarbon

@@ -1,0 +1,104 @@
+"""Energy from CPU time: what always works, and what parallel runs do not disturb."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+from typing import ClassVar
+
+from heros.errors import ParameterError
+from heros.meters.base import Meter
+from heros.meters.carbon import Carbon
+from heros.parameters import number
+
+__all__ = ["DEFAULT_WATTS", "Cpu", "cpu_model", "watts_per_core"]
+
+DEFAULT_WATTS = 10.0
+
+POWER = {
+    "Core(TM) i5-1135G7": (28, 4),
+    "Core(TM) i7-1165G7": (28, 4),
+    "Core(TM) i7-8700": (65, 6),
+    "Core(TM) i7-9750H": (45, 6),
+    "Core(TM) i9-9900K": (95, 8),
+    "EPYC 7742": (225, 64),
+    "EPYC 7763": (280, 64),
+    "EPYC 9654": (360, 96),
+    "Ryzen 7 3700X": (65, 8),
+    "Ryzen 9 5950X": (105, 16),
+    "Ryzen 9 7950X": (170, 16),
+    "Xeon(R) CPU E5-2680 v4": (120, 14),
+    "Xeon(R) CPU E5-2690 v3": (135, 12),
+    "Xeon(R) Gold 6248": (150, 20),
+    "Xeon(R) Platinum 8380": (270, 40),
+    "Xeon(R) Platinum 8480": (350, 56),
+}
+"""The thermal design power in watts and the number of cores, as the makers state them."""
+
+
+def cpu_model() -> str:
+    """The name of this machine's CPU."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, None) or platform.processor() or platform.machine()
+
+
+def watts_per_core(model: str) -> tuple[float, str]:
+    """The watts of one core of this CPU, and where the figure is from.
+
+    Examples
+    --------
+    >>> watts_per_core("AMD EPYC 7742 64-Core Processor")
+    (3.52, 'AMD EPYC 7742 64-Core Processor: 225 W over 64 cores')
+    >>> watts_per_core("Abacus 3000")
+    (10.0, 'default, no figure for Abacus 3000')
+    """
+    for name, (watts, cores) in POWER.items():
+        if name in model:
+            return round(watts / cores, 2), f"{model}: {watts} W over {cores} cores"
+    return DEFAULT_WATTS, f"default, no figure for {model}"
+
+
+class Cpu(Meter):
+    """CPU seconds of the run's thread × watts per core.
+
+    A model, not a measurement: it knows nothing of clock rates, memory or idle power, and is the same
+    for the same work whatever else the machine does.
+
+    Parameters
+    ----------
+    watts
+        What a busy core draws. By default the CPU's design power over its cores, if it is in a small
+        table of CPUs, else 10 W; the bill says which.
+    carbon
+        The carbon intensity; without one the bill has no CO2e.
+
+    Examples
+    --------
+    >>> meter = Cpu(watts=15)
+    >>> meter.start()
+    >>> reading = meter.stop()
+    >>> reading.joules == 15 * reading.cpu_seconds, reading.detail
+    (True, '... CPU seconds × 15 W per core (stated)')
+    """
+
+    source: ClassVar[str] = "cpu-model"
+
+    def __init__(self, watts: float | None = None, carbon: Carbon | None = None) -> None:
+        super().__init__(carbon)
+        if watts is None:
+            self.watts, self.origin = watts_per_core(cpu_model())
+        else:
+            self.watts, self.origin = number(watts, "watts", "Cpu", 0), "stated"
+        if self.watts == 0:
+            raise ParameterError.of("watts", "Cpu", "a number > 0", watts)
+
+    def _start(self) -> None:
+        return None
+
+    def _stop(self, cpu_seconds: float) -> tuple[float, str]:
+        detail = f"{cpu_seconds:.3g} CPU seconds × {self.watts:g} W per core ({self.origin})"
+        return cpu_seconds * self.watts, detail

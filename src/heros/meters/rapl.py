@@ -1,0 +1,115 @@
+"""Energy from the counters of the CPU package: RAPL, through Linux' powercap files."""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from heros.errors import HerosError
+from heros.meters.base import Meter
+from heros.meters.carbon import Carbon
+
+__all__ = ["POWERCAP", "Rapl"]
+
+POWERCAP = Path("/sys/class/powercap")
+COUNTED = ("package", "dram")
+"""Other zones (core, uncore) are parts of a package, or (psys) hold packages: they would count twice."""
+
+_at_work = threading.Lock()
+
+
+@dataclass
+class _Zone:
+    name: str
+    path: Path
+    range: int  # the counter starts again from 0 behind this
+    last: int = 0
+    microjoules: int = 0
+
+    def read(self) -> int:
+        try:
+            return int((self.path / "energy_uj").read_text())
+        except PermissionError:
+            raise HerosError(
+                f"RAPL needs permission to read {self.path / 'energy_uj'} (root, or chmod a+r). Got none."
+            ) from None
+        except (OSError, ValueError) as error:
+            raise HerosError(f"RAPL needs a readable {self.path / 'energy_uj'}. Got: {error}") from None
+
+    def sample(self) -> None:
+        now = self.read()
+        self.microjoules += now - self.last if now >= self.last else now - self.last + self.range + 1
+        self.last = now
+
+
+class Rapl(Meter):
+    """The energy of all CPU packages and their memory, as the hardware counts it.
+
+    It counts the whole machine, idle power included, not only this run: nothing else should be running.
+    A second meter at the same time in one process is refused, for each would count the other's run.
+
+    Parameters
+    ----------
+    root
+        Where the powercap files are.
+    carbon
+        The carbon intensity; without one the bill has no CO2e.
+    """
+
+    source: ClassVar[str] = "rapl"
+
+    def __init__(self, root: str | os.PathLike[str] = POWERCAP, carbon: Carbon | None = None) -> None:
+        super().__init__(carbon)
+        self._zones = _zones(Path(root))
+        for zone in self._zones:
+            zone.read()
+        self._mine = False
+
+    def sample(self) -> None:
+        """Read the counters, so that no more than one wrap-around lies between two looks."""
+        for zone in self._zones:
+            zone.sample()
+
+    def abandon(self) -> None:
+        """Let another meter count."""
+        if self._mine:
+            self._mine = False
+            _at_work.release()
+
+    def _start(self) -> None:
+        if not _at_work.acquire(blocking=False):
+            raise HerosError(
+                "RAPL counts the whole machine: of two runs at a time each would count the other's energy."
+                " Run them one after the other, or use the 'cpu' meter."
+            )
+        self._mine = True
+        for zone in self._zones:
+            zone.last, zone.microjoules = zone.read(), 0
+
+    def _stop(self, cpu_seconds: float) -> tuple[float, str]:
+        try:
+            self.sample()
+        finally:
+            self.abandon()
+        parts = (f"{zone.name} {zone.microjoules / 1e6:.3g} J" for zone in self._zones)
+        return sum(zone.microjoules for zone in self._zones) / 1e6, ", ".join(parts)
+
+
+def _zones(root: Path) -> list[_Zone]:
+    """The packages and their memories. A zone below another is also listed at the top: take it once."""
+    found: dict[Path, _Zone] = {}
+    for path in sorted({*root.glob("intel-rapl:*"), *root.glob("intel-rapl:*/intel-rapl:*")}):
+        try:
+            name = (path / "name").read_text().strip()
+            size = int((path / "max_energy_range_uj").read_text())
+        except (OSError, ValueError):
+            continue
+        if name.startswith(COUNTED):
+            found.setdefault(path.resolve(), _Zone(name, path, size))
+    zones = {zone.path.name: zone for zone in found.values()}
+    if not zones:
+        raise HerosError(f"RAPL needs package counters in {root}. Got none (a virtual machine has none).")
+    return [zones[name] for name in sorted(zones)]
