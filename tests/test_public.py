@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import heros
-from heros import errors, meters, metrics, policies, pools, scores
+from heros import errors, meters, metrics, policies, pools, records, scores
 
 
 def test_all_names():
     assert heros.__all__ == [
         "Block", "Curves", "Feature", "Heros", "Run", "Schema", "errors", "evaluate", "meters", "metrics", "policies",
-        "pools", "scores", "streams",
+        "pools", "records", "scores", "streams",
     ]  # fmt: skip
     assert policies.__all__ == [
         "Budget", "Cand", "CandAsPublished", "Cheapest", "CompiledPolicy", "Everything", "Expensive", "Explore",
@@ -20,13 +20,14 @@ def test_all_names():
     ]  # fmt: skip
     assert scores.__all__ == ["Adwin", "Cumulative", "Fading", "Score", "Window"]
     assert metrics.__all__ == ["Confusion", "RunningAuroc", "auroc", "log_loss"]
+    assert records.__all__ == ["find", "load", "read", "run_id", "save"]
     assert meters.__all__ == [
         "METERS", "Carbon", "CodeCarbon", "Cpu", "Energy", "Meter", "Rapl", "Reading", "named",
     ]  # fmt: skip
 
 
 def test_every_public_name_is_there_and_documented():
-    for module in (heros, policies, pools, scores, meters, metrics, errors, heros.streams):
+    for module in (heros, policies, pools, scores, meters, metrics, records, errors, heros.streams):
         for name in module.__all__:
             assert getattr(getattr(module, name), "__doc__", None), f"{module.__name__}.{name}"
 

@@ -8,7 +8,7 @@
 '...% of the price of training everything'
 """
 
-from heros import errors, meters, metrics, policies, pools, scores, streams
+from heros import errors, meters, metrics, policies, pools, records, scores, streams
 from heros.ensemble import Block, Heros
 from heros.prequential import Curves, Run, evaluate
 from heros.schema import Feature, Schema
@@ -26,6 +26,7 @@ __all__ = [
     "metrics",
     "policies",
     "pools",
+    "records",
     "scores",
     "streams",
 ]

@@ -1,0 +1,289 @@
+"""Runs on disk: one directory each, complete or not there at all.
+
+A record is ``record.json`` (settings, versions, CPU, meter, results) and ``curves.parquet`` (what happened
+over time, a row per window). Tables and reports read records; they never run a learner.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, fields
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from heros import _core
+from heros.errors import DataError, HerosError
+from heros.meters import Carbon, Energy
+from heros.meters.cpu import cpu_model
+from heros.metrics import Confusion
+from heros.prequential import Curves, Run
+from heros.streams import BadRow, BadRows, DriftPoint
+
+__all__ = ["find", "load", "read", "run_id", "save"]
+
+FORMAT = 1
+RECORD, CURVES = "record.json", "curves.parquet"
+FIGURES = ("auroc", "accuracy", "kappa", "log_loss", "gamma_spent", "reward", "diverged")
+PACKAGES = ("heros-learn", "numpy", "pyarrow")
+Path_ = str | os.PathLike[str]
+
+
+def run_id(run: Run) -> str:
+    """Stream, pool, policy, k and seed: ``agr_a/mlp50/zeta_0.05_0.2/k30/seed1``."""
+    settings = run.settings
+    stream = "".join(c if c.isalnum() or c in "._-" else "_" for c in run.stream).lstrip(".") or "stream"
+    return f"{stream}/{settings['pool']}/{settings['policy']}/k{settings['k']}/seed{settings['seed']}"
+
+
+def save(run: Run, directory: Path_, *, id: str | None = None, force: bool = False) -> Path:
+    """Write a run below `directory` and return its own directory.
+
+    It is written beside its place and moved there when it is complete and on disk: whoever looks, and
+    whatever happens, there is a whole record or none.
+
+    Parameters
+    ----------
+    run
+        What `evaluate` gave.
+    directory
+        Where records are kept.
+    id
+        The record's place below it; by default `run_id`.
+    force
+        Whether to replace a record that is there; else that is an error.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from heros import Heros, evaluate, pools, records, streams
+    >>> model = Heros(pools.MLPGrid(hidden=[8], optimizers=["adam"]), k=2, seed=1)
+    >>> run = evaluate(model, streams.load("agr_a").take(2000))
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     place = records.save(run, directory)
+    ...     again, table = records.read(place), records.load(directory)
+    >>> again.auroc == run.auroc, table["id"].to_pylist()
+    (True, ['agr_a/mlp5/zeta_0.05_0.2/k2/seed1'])
+    """
+    id = run_id(run) if id is None else id
+    place = Path(directory, id)
+    if place.exists() and not force:
+        raise HerosError(f"The record {place} must not exist (or say 'force' to replace it). Got one.")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(mkdtemp(prefix=f".{place.name}.", suffix=".draft", dir=place.parent))
+    except OSError as error:
+        raise HerosError(f"The directory {place.parent} must be writable. Got: {error}") from None
+    try:
+        text = json.dumps(_plain(_document(run, id)), indent=1, ensure_ascii=False, allow_nan=False)
+        (draft / RECORD).write_text(text + "\n", encoding="utf-8")
+        pq.write_table(_table(run.curves), draft / CURVES)
+        draft.chmod(0o755)
+        for path in (draft / RECORD, draft / CURVES, draft):
+            _to_disk(path)
+        _move(draft, place, force)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return place
+
+
+def read(directory: Path_) -> Run:
+    """The run recorded in this directory."""
+    place = Path(directory)
+    document = _read_document(place)
+    try:
+        return _run(document, pq.read_table(place / CURVES))
+    except (KeyError, TypeError, ValueError, OSError) as error:
+        raise DataError(f"The record {place} must be whole. Got: {error!r}") from None
+
+
+def find(directory: Path_) -> list[Path]:
+    """The directories of all records below this one, or its own, sorted."""
+    root = Path(directory)
+    if not root.is_dir():
+        raise DataError(f"The directory {root} must exist. Got no such directory instead.")
+    return sorted(_records_below(root))
+
+
+def load(directory: Path_) -> pa.Table:
+    """One table of all runs below this directory: a row each, with settings, figures and the bill."""
+    return pa.Table.from_pylist([_row(_read_document(place)) for place in find(directory)], schema=_SCHEMA)
+
+
+# -- on disk --------------------------------------------------------------------------------------------
+
+
+def _records_below(root: Path) -> Iterator[Path]:
+    if (root / RECORD).is_file():
+        yield root
+    for path in root.iterdir():
+        if path.is_dir() and not path.name.startswith("."):  # drafts are hidden
+            yield from _records_below(path)
+
+
+def _move(draft: Path, place: Path, force: bool) -> None:
+    """Put the draft in its place. A directory is replaced only by an empty one, so the old goes aside."""
+    aside = draft.with_suffix(".old")
+    if force and place.exists():
+        place.rename(aside)
+    try:
+        draft.rename(place)
+    except OSError:
+        if aside.exists():
+            aside.rename(place)
+        raise HerosError(f"The record {place} must not exist. Got one written meanwhile.") from None
+    _to_disk(place.parent)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _to_disk(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some file systems do not sync directories
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _read_document(place: Path) -> dict[str, Any]:
+    try:
+        document = json.loads((place / RECORD).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"The record {place} must have a readable {RECORD}. Got: {error}") from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise DataError(f"The record {place} must have the format {FORMAT}. Got another one.")
+    return document
+
+
+# -- as JSON --------------------------------------------------------------------------------------------
+
+
+def _document(run: Run, id: str) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "id": id,
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+        "machine": {
+            "cpu": cpu_model(),
+            "cores": os.cpu_count(),
+            "system": platform.system(),
+            "isa": _core.isas()[0],
+        },
+        "stream": {
+            "name": run.stream,
+            "drifts": [asdict(drift) for drift in run.drifts],
+            "bad_rows": asdict(run.bad_rows),
+        },
+        "model": run.model,
+        "settings": run.settings,
+        "n_instances": run.n_instances,
+        "window": run.window,
+        "results": {name: getattr(run, name) for name in FIGURES},
+        "confusion": run.confusion.counts.tolist(),
+        "trained": run.trained.tolist(),
+        "invested": run.invested.tolist(),
+        "cpu": run.cpu,
+        "energy": asdict(run.energy),
+        "co2e_kg": run.energy.co2e_kg,
+    }
+
+
+def _run(document: dict[str, Any], curves: pa.Table) -> Run:
+    stream, energy = document["stream"], dict(document["energy"])
+    carbon, bad = energy.pop("carbon"), stream["bad_rows"]
+    results: dict[str, Any] = {
+        name: math.nan if value is None else value for name, value in document["results"].items()
+    }
+    return Run(
+        stream=stream["name"],
+        model=document["model"],
+        n_instances=document["n_instances"],
+        confusion=Confusion(np.array(document["confusion"], dtype=np.int64)),
+        trained=np.array(document["trained"], dtype=np.int64),
+        invested=np.array(document["invested"], dtype=np.float64),
+        cpu=document["cpu"],
+        energy=Energy(**energy, carbon=Carbon(**carbon) if carbon else None),
+        curves=Curves(**{field.name: _array(curves[field.name]) for field in fields(Curves)}),
+        window=document["window"],
+        settings=document["settings"],
+        drifts=tuple(DriftPoint(**drift) for drift in stream["drifts"]),
+        bad_rows=BadRows(bad["count"], tuple(BadRow(**row) for row in bad["first"])),
+        **results,
+    )
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it: no tuples, no NaN."""
+    if isinstance(value, dict):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+# -- as tables --------------------------------------------------------------------------------------------
+
+
+def _table(curves: Curves) -> pa.Table:
+    return pa.table({field.name: _column(getattr(curves, field.name)) for field in fields(curves)})
+
+
+def _column(values: NDArray[Any]) -> pa.Array:
+    if values.ndim == 1:
+        return pa.array(values)
+    return pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), values.shape[1])
+
+
+def _array(column: pa.ChunkedArray) -> NDArray[Any]:
+    array = column.combine_chunks()
+    if not pa.types.is_fixed_size_list(array.type):
+        return np.array(array)
+    return np.array(array.flatten()).reshape(len(array), array.type.list_size)
+
+
+_SCHEMA = pa.schema(
+    [
+        *((name, pa.string()) for name in ("id", "stream", "pool", "policy")),
+        *((name, pa.int64()) for name in ("k", "seed", "n_instances", "bad_rows")),
+        *((name, pa.int64() if name == "diverged" else pa.float64()) for name in FIGURES),
+        *((name, pa.float64()) for name in ("gamma_share", "cpu_seconds")),
+        *((f"cpu_{phase}", pa.float64()) for phase in ("encode", "evaluate", "choose", "train", "other")),
+        *((name, pa.float64()) for name in ("wall_seconds", "kwh", "co2e_kg")),
+        ("energy_source", pa.string()),
+    ]
+)
+
+
+def _row(document: dict[str, Any]) -> dict[str, Any]:
+    settings, energy = document["settings"], document["energy"]
+    return {
+        "id": document["id"],
+        "stream": document["stream"]["name"],
+        **{name: settings[name] for name in ("pool", "policy", "k", "seed")},
+        "n_instances": document["n_instances"],
+        "bad_rows": document["stream"]["bad_rows"]["count"],
+        **document["results"],
+        "gamma_share": document["results"]["gamma_spent"] / document["n_instances"],
+        "cpu_seconds": sum(document["cpu"].values()),
+        **{f"cpu_{phase}": seconds for phase, seconds in document["cpu"].items()},
+        "wall_seconds": energy["wall_seconds"],
+        "kwh": energy["kwh"],
+        "co2e_kg": document["co2e_kg"],
+        "energy_source": energy["source"],
+    }
