@@ -20,7 +20,7 @@ def test_all_names():
     ]  # fmt: skip
     assert scores.__all__ == ["Adwin", "Cumulative", "Fading", "Score", "Window"]
     assert metrics.__all__ == ["Confusion", "RunningAuroc", "auroc", "log_loss"]
-    assert records.__all__ == ["find", "load", "read", "run_id", "save"]
+    assert records.__all__ == ["details", "document", "find", "id_of", "load", "read", "run_id", "save"]
     assert meters.__all__ == [
         "METERS", "Carbon", "CodeCarbon", "Cpu", "Energy", "Meter", "Rapl", "Reading", "named",
     ]  # fmt: skip

@@ -26,14 +26,16 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from heros import _core
+from heros.ensemble import Heros
 from heros.errors import DataError, HerosError
 from heros.meters import Carbon, Energy
 from heros.meters.cpu import cpu_model
 from heros.metrics import Confusion
 from heros.prequential import Curves, Run
-from heros.streams import BadRow, BadRows, DriftPoint
+from heros.settings import policy_id, pool_id
+from heros.streams import BadRow, BadRows, DriftPoint, Stream
 
-__all__ = ["find", "load", "read", "run_id", "save"]
+__all__ = ["details", "document", "find", "id_of", "load", "read", "run_id", "save"]
 
 FORMAT = 1
 RECORD, CURVES = "record.json", "curves.parquet"
@@ -44,9 +46,25 @@ Path_ = str | os.PathLike[str]
 
 def run_id(run: Run) -> str:
     """Stream, pool, policy, k and seed: ``agr_a/mlp50/zeta_0.05_0.2/k30/seed1``."""
-    settings = run.settings
-    stream = "".join(c if c.isalnum() or c in "._-" else "_" for c in run.stream).lstrip(".") or "stream"
-    return f"{stream}/{settings['pool']}/{settings['policy']}/k{settings['k']}/seed{settings['seed']}"
+    names = ("pool", "policy", "k", "seed")
+    return _id(run.stream, *(run.settings[name] for name in names))
+
+
+def id_of(model: Heros, stream: Stream) -> str:
+    """The `run_id` that a run of this model on this stream will have.
+
+    Examples
+    --------
+    >>> from heros import Heros, records, streams
+    >>> records.id_of(Heros(k=30, seed=1), streams.load("agr_a"))
+    'agr_a/mlp50/zeta_0.05_0.2/k30/seed1'
+    """
+    return _id(stream.name, pool_id(model.pool), policy_id(model.policy), model.k, model.seed)
+
+
+def _id(stream: str, pool: str, policy: str, k: int, seed: int | None) -> str:
+    name = "".join(c if c.isalnum() or c in "._-" else "_" for c in stream).lstrip(".") or "stream"
+    return f"{name}/{pool}/{policy}/k{k}/seed{seed}"
 
 
 def save(run: Run, directory: Path_, *, id: str | None = None, force: bool = False) -> Path:
@@ -88,7 +106,7 @@ def save(run: Run, directory: Path_, *, id: str | None = None, force: bool = Fal
     except OSError as error:
         raise HerosError(f"The directory {place.parent} must be writable. Got: {error}") from None
     try:
-        text = json.dumps(_plain(_document(run, id)), indent=1, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(document(run, id), indent=1, ensure_ascii=False, allow_nan=False)
         (draft / RECORD).write_text(text + "\n", encoding="utf-8")
         pq.write_table(_table(run.curves), draft / CURVES)
         draft.chmod(0o755)
@@ -103,7 +121,7 @@ def save(run: Run, directory: Path_, *, id: str | None = None, force: bool = Fal
 def read(directory: Path_) -> Run:
     """The run recorded in this directory."""
     place = Path(directory)
-    document = _read_document(place)
+    document = details(place)
     try:
         return _run(document, pq.read_table(place / CURVES))
     except (KeyError, TypeError, ValueError, OSError) as error:
@@ -120,7 +138,7 @@ def find(directory: Path_) -> list[Path]:
 
 def load(directory: Path_) -> pa.Table:
     """One table of all runs below this directory: a row each, with settings, figures and the bill."""
-    return pa.Table.from_pylist([_row(_read_document(place)) for place in find(directory)], schema=_SCHEMA)
+    return pa.Table.from_pylist([_row(details(place)) for place in find(directory)], schema=_SCHEMA)
 
 
 # -- on disk --------------------------------------------------------------------------------------------
@@ -158,7 +176,9 @@ def _to_disk(path: Path) -> None:
         os.close(descriptor)
 
 
-def _read_document(place: Path) -> dict[str, Any]:
+def details(directory: Path_) -> dict[str, Any]:
+    """What the `record.json` in this directory says."""
+    place = Path(directory)
     try:
         document = json.loads((place / RECORD).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -171,35 +191,39 @@ def _read_document(place: Path) -> dict[str, Any]:
 # -- as JSON --------------------------------------------------------------------------------------------
 
 
-def _document(run: Run, id: str) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "id": id,
-        "written": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
-        "machine": {
-            "cpu": cpu_model(),
-            "cores": os.cpu_count(),
-            "system": platform.system(),
-            "isa": _core.isas()[0],
-        },
-        "stream": {
-            "name": run.stream,
-            "drifts": [asdict(drift) for drift in run.drifts],
-            "bad_rows": asdict(run.bad_rows),
-        },
-        "model": run.model,
-        "settings": run.settings,
-        "n_instances": run.n_instances,
-        "window": run.window,
-        "results": {name: getattr(run, name) for name in FIGURES},
-        "confusion": run.confusion.counts.tolist(),
-        "trained": run.trained.tolist(),
-        "invested": run.invested.tolist(),
-        "cpu": run.cpu,
-        "energy": asdict(run.energy),
-        "co2e_kg": run.energy.co2e_kg,
-    }
+def document(run: Run, id: str | None = None) -> dict[str, Any]:
+    """What `record.json` says about a run."""
+    plain: dict[str, Any] = _plain(
+        {
+            "format": FORMAT,
+            "id": run_id(run) if id is None else id,
+            "written": datetime.now(UTC).isoformat(timespec="seconds"),
+            "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+            "machine": {
+                "cpu": cpu_model(),
+                "cores": os.cpu_count(),
+                "system": platform.system(),
+                "isa": _core.isas()[0],
+            },
+            "stream": {
+                "name": run.stream,
+                "drifts": [asdict(drift) for drift in run.drifts],
+                "bad_rows": asdict(run.bad_rows),
+            },
+            "model": run.model,
+            "settings": run.settings,
+            "n_instances": run.n_instances,
+            "window": run.window,
+            "results": {name: getattr(run, name) for name in FIGURES},
+            "confusion": run.confusion.counts.tolist(),
+            "trained": run.trained.tolist(),
+            "invested": run.invested.tolist(),
+            "cpu": run.cpu,
+            "energy": asdict(run.energy),
+            "co2e_kg": run.energy.co2e_kg,
+        }
+    )
+    return plain
 
 
 def _run(document: dict[str, Any], curves: pa.Table) -> Run:

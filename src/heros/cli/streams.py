@@ -1,4 +1,4 @@
-"""The command line: `heros`."""
+"""`heros streams`: the streams known by name."""
 
 from __future__ import annotations
 
@@ -11,41 +11,15 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn
 from rich.table import Table
 from rich.text import Text
-from typer.core import TyperGroup
 
 from heros import streams
-from heros.errors import HerosError
+from heros.cli.app import app
 from heros.progress import progress
 from heros.schema import Schema
 from heros.streams.real import REAL, copy_of, data_directory
 from heros.streams.summary import Summary, summarise
 
-__all__ = ["app"]
-
-
-class _Commands(TyperGroup):
-    """Commands that answer a user's mistake with one line and exit code 2."""
-
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except HerosError as error:
-            Console(stderr=True, soft_wrap=True).print(Text(f"heros: {error}", style="red"))
-            raise typer.Exit(2) from None
-
-
-app = typer.Typer(
-    name="heros",
-    cls=_Commands,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-)
-
-
-@app.callback()
-def heros() -> None:
-    """Green online learning with heterogeneous ensembles."""
+__all__ = ["streams_command"]
 
 
 @app.command("streams")

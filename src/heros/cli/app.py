@@ -1,0 +1,41 @@
+"""The application that commands are added to, and how it answers mistakes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+from typer.core import TyperGroup
+
+from heros.errors import HerosError
+
+__all__ = ["app", "say"]
+
+
+class _Commands(TyperGroup):
+    """Commands that answer a user's mistake with one line and exit code 2, an interrupt with 130."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except HerosError as error:
+            say(f"heros: {error}", style="red")
+            raise typer.Exit(2) from None
+        except KeyboardInterrupt:
+            say("heros: stopped")
+            raise typer.Exit(130) from None
+
+
+app = typer.Typer(name="heros", cls=_Commands, no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+@app.callback()
+def heros() -> None:
+    """Green online learning with heterogeneous ensembles."""
+
+
+def say(message: str, style: str = "") -> None:
+    """One line on standard error, where it does not mix with results."""
+    Console(stderr=True, soft_wrap=True).print(Text(message, style=style))

@@ -1,0 +1,68 @@
+"""`heros doctor`: what this machine and this installation offer."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from heros import _core
+from heros.cli import options
+from heros.cli.app import app
+from heros.errors import HerosError
+from heros.meters import METERS, Cpu, named
+from heros.meters.cpu import cpu_model
+from heros.streams.real import REAL, copy_of, data_directory
+
+__all__ = ["doctor_command"]
+
+PACKAGES = ("heros-learn", "numpy", "pyarrow", "rich", "typer", "codecarbon")
+
+
+@app.command("doctor")
+def doctor_command(as_json: options.AsJson = False) -> None:
+    """Say which CPU features, meters, data and versions are in use."""
+    found = {
+        "CPU": f"{cpu_model()}, {os.cpu_count()} cores",
+        "instructions": f"{_core.isas()[0]} (of {', '.join(_core.isas())})",
+        **{f"meter {name}": _meter(name) for name in METERS},
+        "data directory": str(data_directory()),
+        **{f"stream {name}": _data(name) for name in REAL},
+        "Python": platform.python_version(),
+        **{name: _version(name) for name in PACKAGES},
+    }
+    if as_json:
+        typer.echo(json.dumps(found, ensure_ascii=False))
+        return
+    table = Table(box=box.SIMPLE, show_header=False, padding=(0, 1, 0, 0))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+    for name, value in found.items():
+        table.add_row(name, Text(value))
+    Console().print(table)
+
+
+def _meter(name: str) -> str:
+    try:
+        meter = named(name)
+    except HerosError as error:
+        return f"no: {error}"
+    return f"yes: {meter.watts:g} W per core ({meter.origin})" if isinstance(meter, Cpu) else "yes"
+
+
+def _data(name: str) -> str:
+    return "found" if copy_of(REAL[name]).exists() else "not yet downloaded"
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,141 @@
+"""`heros run` and `heros demo`: one model on one stream, and its bill."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from heros import demo, records
+from heros.cli import options
+from heros.cli.app import app, say
+from heros.cli.interrupt import interruptible
+from heros.cli.words import meter_of, policy_of, pool_of, stream_of
+from heros.ensemble import Heros
+from heros.errors import HerosError
+from heros.meters import Energy
+from heros.prequential import Run, evaluate
+from heros.report import write_report
+
+__all__ = ["bill", "demo_command", "energy_text", "run_command"]
+
+BLOCK = 1000
+DEFAULT_POLICY, DEFAULT_EPSILON = "zeta:0.05", 0.2
+CLASSES_FOR_EXACT = 50_000_000
+"""So many probabilities (400 MB) are kept for an exact AUROC; a longer stream gets a histogram."""
+
+
+@app.command("run")
+def run_command(
+    stream: options.StreamName,
+    target: options.Target = None,
+    pool: options.PoolName = "mlp",
+    policy: Annotated[
+        str | None,
+        typer.Option(help="NAME[:PARAMETER][@EPSILON] (see heros policies); zeta:0.05@0.2 if none."),
+    ] = None,
+    epsilon: options.Epsilon = None,
+    k: options.K = None,
+    seed: options.Seed = 1,
+    n: options.N = None,
+    window: options.Window = 1000,
+    meter: options.MeterName = "cpu",
+    watts: options.Watts = None,
+    carbon_intensity: options.Intensity = None,
+    country: options.Country = None,
+    out: options.Out = None,
+    force: options.Force = False,
+    skip_bad_rows: options.SkipBadRows = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Test, then train a self-tuning model on a stream: its performance and its bill.
+
+    Ctrl-C ends the stream and sums up what was learnt until then.
+    """
+    if policy is None:
+        chosen = policy_of(DEFAULT_POLICY, DEFAULT_EPSILON if epsilon is None else epsilon)
+    else:
+        chosen = policy_of(policy, epsilon)
+    model = Heros(pool_of(pool), chosen, k, seed=seed)
+    reader = meter_of(meter, watts, carbon_intensity, country)
+    source = stream_of(stream, target=target, n=n, skip_bad_rows=skip_bad_rows)
+    if out is not None and not force and (there := out / records.id_of(model, source)).exists():
+        raise HerosError(f"The record {there} must not exist (or pass --force to replace it). Got one.")
+    known = source.n_instances
+    exact = known is not None and known * source.schema.n_classes <= CLASSES_FOR_EXACT
+    with interruptible(source, waits=stream == "-") as instances:
+        run = evaluate(model, instances, window=window, block=BLOCK, meter=reader, exact=exact)
+    if instances.stopped:
+        say(f"heros: stopped after {run.n_instances:,} instances", style="yellow")
+    place = None if out is None else _write(run, out, force)
+    if as_json:
+        typer.echo(json.dumps(records.document(run), ensure_ascii=False))
+    else:
+        _print(run, exact, place, out)
+
+
+def _write(run: Run, out: Path, force: bool) -> Path:
+    place = records.save(run, out, force=force)
+    write_report(out, out / "report.html")
+    return place
+
+
+def _print(run: Run, exact: bool, place: Path | None, out: Path | None) -> None:
+    console = Console()
+    console.print(bill(run, exact))
+    if run.bad_rows.count:
+        first = run.bad_rows.first[0]
+        console.print(Text(f"{run.bad_rows.count:,} rows were left out; the first: {first}"), soft_wrap=True)
+    if place is not None and out is not None:
+        console.print(Text(f"record: {place}\nreport: {out / 'report.html'}"), soft_wrap=True)
+
+
+def bill(run: Run, exact: bool = True) -> Table:
+    """What a run gave and what it cost."""
+    table = Table(box=box.SIMPLE, show_header=False, padding=(0, 1), title=Text(records.run_id(run)))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+    settings = run.settings
+    scores = run.curves.scores[-1]
+    best = settings["models"][int(scores.argmax())]
+    rate = run.n_instances / run.energy.wall_seconds
+    phases = ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in run.cpu.items())
+    rows = {
+        "instances": f"{run.n_instances:,} ({rate:,.0f} per second)",
+        "AUROC": f"{run.auroc:.4f}{'' if exact else ' (from a histogram)'}",
+        "accuracy": f"{run.accuracy:.4f}   κ {run.kappa:.4f}   log-loss {run.log_loss:.4f}",
+        "trained": f"{run.gamma_share:.1%} of the price of training everything (Σγ {run.gamma_spent:,.0f})",
+        "best model": ", ".join(f"{name} {value}" for name, value in best.items()),
+        "CPU seconds": f"{run.cpu_seconds:.2f}: {phases}",
+        "energy": energy_text(run.energy),
+        "": f"{run.energy.source}: {run.energy.detail}",
+        "CO2e": _carbon(run.energy),
+    }
+    for name, value in rows.items():
+        table.add_row(name, Text(value))
+    return table
+
+
+def energy_text(energy: Energy) -> str:
+    """Energy in units that suit its size."""
+    return f"{energy.joules:,.1f} J = {energy.kwh:.3g} kWh"
+
+
+def _carbon(energy: Energy) -> str:
+    if energy.carbon is None or energy.co2e_kg is None:
+        return "not stated (--carbon-intensity or --country)"
+    return f"{energy.co2e_kg * 1000:.3g} g at {energy.carbon.grams_per_kwh:g} g/kWh ({energy.carbon.source})"
+
+
+@app.command("demo")
+def demo_command(
+    n: Annotated[int, typer.Option("--n", min=1000, help="How many instances.")] = 60_000,
+) -> None:
+    """Three policies on a stream whose concept changes three times: their bills, in under a minute."""
+    demo.main(n)
