@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 __all__ = ["Line", "Point", "heat_map", "line_chart", "scatter", "short"]
 
 SIZE = 1000  # of the coordinate system, both ways
-POINTS = 240
+POINTS = 120
 SHADES = 8
 
 
@@ -47,10 +47,9 @@ def line_chart(
     low, high, ticks = _axis(values)
     drawing = [_grid(low, high, ticks)]
     for position, width in marks:
-        left, span = SIZE * (position - width / 2) / end, SIZE * width / end
-        drawing.append(
-            f'<rect class="drift" x="{left:.1f}" y="0" width="{max(span, 1):.1f}" height="{SIZE}"/>'
-        )
+        at, span = SIZE * position / end, SIZE * width / end
+        drawing.append(f'<rect class="drift" x="{at - span / 2:.1f}" width="{span:.1f}" height="{SIZE}"/>')
+        drawing.append(f'<path class="mark" d="M{at:.1f} 0V{SIZE}"/>')
     for line in lines:
         points = _path(line, end, low, high)
         drawing.append(

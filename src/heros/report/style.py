@@ -52,8 +52,8 @@ path{fill:none;vector-effect:non-scaling-stroke}
  font-size:.9rem}
 .key{display:inline-block;width:1rem;height:.25rem;margin-right:.4rem;vertical-align:middle}
 .wide{overflow-x:auto;margin:1rem 0}
-table{border-collapse:collapse;font-size:.88rem;font-variant-numeric:tabular-nums;white-space:nowrap}
-th,td{padding:.3rem .7rem;text-align:right;border-bottom:1px solid var(--rule)}
+table{border-collapse:collapse;font-size:.84rem;font-variant-numeric:tabular-nums;white-space:nowrap}
+th,td{padding:.3rem .45rem;text-align:right;border-bottom:1px solid var(--rule)}
 th:first-child,td:first-child{text-align:left;padding-left:0;position:sticky;left:0;background:var(--page)}
 details{margin:.5rem 0;font-size:.9rem}summary{cursor:pointer}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:.5rem 0}
