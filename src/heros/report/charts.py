@@ -71,7 +71,7 @@ def scatter(title: str, points: Sequence[Point], x_name: str, y_name: str) -> st
     for point in points:
         left = 100 * (point.x - low_x) / (high_x - low_x)
         bottom = 100 * (point.y - low_y) / (high_y - low_y)
-        side = " left" if left > 60 else ""
+        side = " left" if left > 45 else ""
         dots.append(
             f'<i class="dot c{point.colour}" style="left:{left:.2f}%;bottom:{bottom:.2f}%"></i>'
             f'<b class="name{side}" style="left:{left:.2f}%;bottom:{bottom:.2f}%">{escape(point.label)}</b>'
@@ -124,8 +124,9 @@ def _chart(
 ) -> str:
     below = "".join(f'<span style="left:{100 * at:.2f}%">{escape(text)}</span>' for at, text in x)
     beside = "".join(f'<span style="bottom:{100 * at:.2f}%">{escape(text)}</span>' for at, text in y)
+    kind = "curves" if box == (SIZE, SIZE) else "map"
     svg = (
-        f'<svg viewBox="0 0 {box[0]} {box[1]}" preserveAspectRatio="none" role="img" '
+        f'<svg class="{kind}" viewBox="0 0 {box[0]} {box[1]}" preserveAspectRatio="none" role="img" '
         f'aria-label="{escape(title)}">{"".join(drawing)}</svg>'
     )
     return (

@@ -98,5 +98,5 @@ def _heat(group: Group, marks: Sequence[tuple[float, float]]) -> str:
     lengths = np.diff(run.curves.end, prepend=0)
     parts = np.array_split(np.arange(len(lengths)), min(COLUMNS, len(lengths)))
     share = np.array([run.curves.trained[part].sum(axis=0) / lengths[part].sum() for part in parts]).T
-    title = f"Which models were trained when: {group.label} (darker: more often)"
+    title = f"Which models were trained when: {group.label}"
     return heat_map(title, share[order], float(run.curves.end[-1]), marks, ("cheap", "costly"))

@@ -88,7 +88,8 @@ def _bill(groups: Sequence[Group]) -> str:
     return (
         f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
         f'<p class="faint">{", ".join(PHASES)}: CPU seconds of each phase. '
-        f"Σγ share: of the price of training every model at every step.</p>{notes}"
+        f"Σγ share: of the price of training every model at every step. "
+        f"In the maps of trained models a stronger colour means more often.</p>{notes}"
     )
 
 

@@ -36,6 +36,7 @@ figure{margin:0;min-width:0;break-inside:avoid}figcaption{font-weight:600;font-s
 .plot{position:relative;padding:0 .75rem 2.6rem 3.4rem}
 .area{position:relative;height:13rem}
 svg{position:absolute;inset:0;width:100%;height:100%;overflow:visible;background:var(--card)}
+.map{overflow:hidden}
 path{fill:none;vector-effect:non-scaling-stroke}
 .line{stroke-width:1.8}.grid{stroke:var(--rule);stroke-width:1}
 .drift{fill:var(--faint);fill-opacity:.22}.mark{stroke:var(--ink);stroke-width:1;stroke-dasharray:3 3}
