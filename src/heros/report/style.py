@@ -27,7 +27,7 @@ CSS = (
     + """
 *{box-sizing:border-box}
 body{margin:0 auto;padding:1.25rem;max-width:72rem;background:var(--page);color:var(--ink);
- font:16px/1.5 system-ui,sans-serif}
+ font:16px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
 h1{font-size:1.6rem;margin:0}h2{font-size:1.25rem;margin:2.5rem 0 .5rem;padding-top:1rem;
  border-top:1px solid var(--rule)}
 p{margin:.25rem 0 .75rem;max-width:46rem}.faint{color:var(--faint)}
