@@ -113,6 +113,15 @@ def test_compare_ranks_policies_and_shows_the_saving(tmp_path, pool):
     assert "±" in ok(*arguments, *policies, "--resume")
 
 
+def test_compare_has_co2e_only_where_an_intensity_is_stated(pool):
+    arguments = ["compare", "agr_a", "--n", "1000", "--pool", pool, "--policy", "random"]
+    assert "CO2e" not in ok(*arguments)
+    assert "CO2e" in ok(*arguments, "--carbon-intensity", "100")
+    row = json.loads(ok(*arguments, "--carbon-intensity", "100", "--json"))[0]
+    assert row["CO2e g"] == pytest.approx(row["energy J"] / 3.6e6 * 100)
+    assert row["saving"] is None  # against nothing
+
+
 def test_compare_in_processes_gives_what_one_process_gives(pool):
     arguments = ["compare", "agr_a", "--n", "2000", "--pool", pool, "--json", "--policy", "random"]
     one, two = (json.loads(ok(*arguments, "--seeds", "2", "--jobs", jobs)) for jobs in ("1", "2"))

@@ -192,10 +192,16 @@ def _rows(runs: list[Run]) -> list[dict[str, Any]]:
                 "train s": float(np.mean([run.cpu["train"] for run in group])),
                 "CPU s": float(np.mean([run.cpu_seconds for run in group])),
                 "energy J": joules[name],
+                "CO2e g": _grams(group),
                 "saving": 1 - joules[name] / joules["everything"] if "everything" in joules else None,
             }
         )
     return rows
+
+
+def _grams(runs: list[Run]) -> float | None:
+    kilograms = [run.energy.co2e_kg for run in runs if run.energy.co2e_kg is not None]
+    return 1000 * float(np.mean(kilograms)) if len(kilograms) == len(runs) else None
 
 
 def _print(rows: list[dict[str, Any]], runs: list[Run], seeds: int) -> None:
@@ -203,10 +209,13 @@ def _print(rows: list[dict[str, Any]], runs: list[Run], seeds: int) -> None:
     settings = first.settings
     title = f"{first.stream}, {first.n_instances:,} instances, {settings['pool']}, k = {settings['k']}"
     energy = first.energy
-    caption = f"energy: {energy.source}, {energy.detail.partition('× ')[2] or energy.detail}"
+    how = energy.detail.partition("× ")[2] or energy.detail
+    carbon = f"; {energy.carbon.grams_per_kwh:g} g/kWh, {energy.carbon.source}" if energy.carbon else ""
+    caption = f"energy: {energy.source}, {how}{carbon}"
     table = Table(title=title, caption=Text(caption), box=box.SIMPLE_HEAD, padding=(0, 1))
     table.add_column("policy", no_wrap=True)
-    for heading in HEADINGS:
+    stated = all(row["CO2e g"] is not None for row in rows)
+    for heading in (*HEADINGS, "CO2e g")[: None if stated else -1]:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         spread = f" ±{row['AUROC spread']:.4f}" if seeds > 1 else ""
@@ -221,5 +230,6 @@ def _print(rows: list[dict[str, Any]], runs: list[Run], seeds: int) -> None:
             f"{row['CPU s']:.2f}",
             f"{row['energy J']:,.1f}",
             saving,
+            *([f"{row['CO2e g']:.3g}"] if stated else []),
         )
     Console().print(table)

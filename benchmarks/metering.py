@@ -1,0 +1,58 @@
+"""What metering costs: the readings of a run, as a share of its CPU time.
+
+The clock of the phases is part of the compiled loop and cannot be left out, so its cost is bounded from
+above: so many readings per step, each as dear as Python's own reading of the same clock. What the book
+reads per window is timed as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from timeit import timeit
+
+from heros import Heros, evaluate, meters, streams
+from heros.errors import HerosError
+from heros.meters import METERS
+
+LAPS = 6  # readings of the phase clock per step, at most
+READS = 10_000
+
+
+def seconds_per_lap() -> float:
+    return timeit(time.perf_counter_ns, number=READS) / READS
+
+
+def seconds_per_window(model: Heros, meter: meters.Meter) -> float:
+    meter.start()
+    try:
+        look = timeit(lambda: (meter.sample(), model.cpu_seconds, time.thread_time()), number=READS // 10)
+    finally:
+        meter.abandon()
+    return look / (READS // 10)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--n", type=int, default=50_000, help="instances of agr_a")
+    n = parser.parse_args().n
+    for name in METERS:
+        try:
+            meter = meters.named(name)
+        except HerosError as error:
+            print(f"{name}: left out. {error}")
+            continue
+        model = Heros(seed=1)
+        started = time.process_time()
+        run = evaluate(model, streams.load("agr_a").take(n), meter=meter, progress=False)
+        spent = time.process_time() - started
+        laps, looks = seconds_per_lap() * LAPS * n, seconds_per_window(model, meter) * n / run.window
+        gap = abs(run.cpu_seconds / spent - 1)
+        print(
+            f"{name}: {n:,} instances, {spent:.2f} CPU seconds; phases at most {laps / spent:.2%}, "
+            f"readings {looks / spent:.3%}; the phases add up to the process's CPU time within {gap:.2%}"
+        )
+
+
+if __name__ == "__main__":
+    main()
