@@ -33,7 +33,7 @@ from heros.settings import policy_id
 __all__ = ["compare_command"]
 
 DEFAULT = ("zeta:0.05@0.2", "cheapest", "random", "everything")
-HEADINGS = ("AUROC", "accuracy", "rank", "Σγ share", "train s", "CPU s", "energy J", "saving")
+HEADINGS = ("AUROC", "accuracy", "rank", "Σγ", "train s", "CPU s", "joules", "saving")
 
 
 @dataclass(frozen=True)
@@ -212,10 +212,10 @@ def _print(rows: list[dict[str, Any]], runs: list[Run], seeds: int) -> None:
     how = energy.detail.partition("× ")[2] or energy.detail
     carbon = f"; {energy.carbon.grams_per_kwh:g} g/kWh, {energy.carbon.source}" if energy.carbon else ""
     caption = f"energy: {energy.source}, {how}{carbon}"
-    table = Table(title=title, caption=Text(caption), box=box.SIMPLE_HEAD, padding=(0, 1))
+    table = Table(title=title, caption=Text(caption), box=box.SIMPLE_HEAD, padding=0, pad_edge=False)
     table.add_column("policy", no_wrap=True)
     stated = all(row["CO2e g"] is not None for row in rows)
-    for heading in (*HEADINGS, "CO2e g")[: None if stated else -1]:
+    for heading in (*HEADINGS, "CO2e mg")[: None if stated else -1]:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         spread = f" ±{row['AUROC spread']:.4f}" if seeds > 1 else ""
@@ -230,6 +230,6 @@ def _print(rows: list[dict[str, Any]], runs: list[Run], seeds: int) -> None:
             f"{row['CPU s']:.2f}",
             f"{row['energy J']:,.1f}",
             saving,
-            *([f"{row['CO2e g']:.3g}"] if stated else []),
+            *([f"{1000 * row['CO2e g']:.3g}"] if stated else []),
         )
     Console().print(table)
