@@ -1,23 +1,26 @@
 """`heros run`, `compare` and their kin: what they print, write and refuse."""
 
+import copy
+import io
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
-import time
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
-from heros import records
+from heros import records, streams
 from heros.cli import app
+from heros.cli.interrupt import interruptible
 from heros.cli.words import POLICIES, policy_of, pool_of
-from heros.errors import HerosError
+from heros.errors import DataError, HerosError
+from heros.streams.pipe import read_pipe
 
 runner = CliRunner()
-HEROS = [sys.executable, "-c", "from heros.cli import app; app()"]
 SMALL = "[grid]\nhidden = [8]\nlearning_rates = [0.05, 0.005]\n"
 
 
@@ -220,18 +223,55 @@ def test_run_reads_standard_input(pool):
     assert document["results"]["accuracy"] > 0.9
 
 
-def test_an_interrupt_ends_an_endless_input_with_a_summary(pool):
-    command = [*HEROS, "run", "-", "--pool", pool, "--json"]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, **pipes) as process:
-        process.stdin.write(b"a,b,label\n" + rows(3500))
-        process.stdin.flush()
-        time.sleep(3)  # it has read all there is, and waits
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
-    assert process.returncode == 0
-    assert json.loads(out)["n_instances"] == 3500
-    assert err.decode().splitlines() == ["heros: stopped after 3,500 instances"]
+class Endless:
+    """A pipe that brings some rows and then nothing, while the user presses Ctrl-C."""
+
+    def __init__(self, text):
+        self.parts = [text[start : start + 4096] for start in range(0, len(text), 4096)]
+
+    def read1(self, _):
+        if not self.parts:
+            signal.raise_signal(signal.SIGINT)
+        return self.parts.pop(0)
+
+
+def test_an_interrupt_ends_an_endless_input_with_a_summary(pool, monkeypatch):
+    pipe = Endless(b"a,b,label\n" + rows(3500))
+    monkeypatch.setattr("heros.cli.words.sys", SimpleNamespace(stdin=SimpleNamespace(buffer=pipe)))
+    before = signal.getsignal(signal.SIGINT)
+    result = runner.invoke(app, ["run", "-", "--pool", pool, "--json"])
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["n_instances"] == 3500
+    assert result.stderr.splitlines() == ["heros: stopped after 3,500 instances"]
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_an_interrupt_ends_any_stream_after_the_block_at_hand_and_a_second_one_at_once():
+    with interruptible(streams.Agrawal().take(5000)) as stream:
+        for blocks, (_, y) in enumerate(stream.blocks(1000), start=1):
+            assert len(y) == 1000
+            if blocks == 2:
+                signal.raise_signal(signal.SIGINT)
+        assert (blocks, stream.position) == (2, 2000)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_an_interrupt_of_anything_else_is_one_line_and_130(monkeypatch):
+    monkeypatch.setattr("heros.demo.main", lambda n: signal.raise_signal(signal.SIGINT))
+    result = runner.invoke(app, ["demo"])
+    assert (result.exit_code, result.stderr) == (130, "heros: stopped\n")
+
+
+def test_a_pipe_cannot_go_back_or_be_copied():
+    stream = read_pipe(io.BytesIO(b"a,b,label\n" + rows(300)))
+    taken = stream.take(100)
+    assert len(taken.draw(200)[1]) == 100
+    assert stream.position == 100
+    for attempt in (stream.restart, lambda: copy.copy(stream)):
+        with pytest.raises(DataError, match="reads a pipe, which"):
+            attempt()
+    assert len(stream.draw(1000)[1]) == 200
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads memory from /proc")

@@ -6,8 +6,9 @@ import sys
 import tomllib
 from collections.abc import Callable
 from dataclasses import fields
+from io import BufferedIOBase
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from heros import policies, pools, streams
 from heros.cli.app import say
@@ -104,7 +105,7 @@ def stream_of(
     """A stream: a name, a file, or ``-`` for CSV on standard input; its first n instances."""
     on_bad_row = "skip" if skip_bad_rows else "raise"
     if text == "-":
-        stream = read_pipe(sys.stdin.buffer, target=target, on_bad_row=on_bad_row)
+        stream = read_pipe(cast(BufferedIOBase, sys.stdin.buffer), target=target, on_bad_row=on_bad_row)
     elif text in streams.NAMES:
         if target is not None:
             raise ParameterError.of("target", "heros", f"left out, for {text} has its own", target)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from io import BufferedIOBase
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from heros.errors import DataError
 from heros.streams.base import Stream
@@ -18,7 +19,7 @@ FIRST_LINES = 100
 
 
 def read_pipe(
-    file: BinaryIO,
+    file: BufferedIOBase,
     *,
     target: str | int | None = None,
     nominal: Sequence[str] = (),
@@ -74,7 +75,7 @@ class PipeSource(DelimitedSource):
 class _Pipe:
     """A file that can go back to its first bytes, as long as these are kept."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BufferedIOBase) -> None:
         self._file = file
         self._head = b""
         self._at = 0
@@ -104,8 +105,7 @@ class _Pipe:
         if self._ended:
             return b""
         try:
-            read1 = getattr(self._file, "read1", self._file.read)
-            data = bytes(read1(n))
+            data = bytes(self._file.read1(n))
         except KeyboardInterrupt:
             data = b""
         self._ended = not data
