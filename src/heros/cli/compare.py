@@ -21,8 +21,7 @@ from rich.text import Text
 from heros import records
 from heros.cli import options
 from heros.cli.app import app
-from heros.cli.run import CLASSES_FOR_EXACT
-from heros.cli.words import meter_of, policy_of, pool_of, stream_of
+from heros.cli.words import few_enough, meter_of, policy_of, pool_of, stream_of
 from heros.ensemble import Heros
 from heros.errors import HerosError, ParameterError
 from heros.prequential import Run, evaluate
@@ -57,8 +56,7 @@ class _Job:
 
     def run(self, show: bool | None) -> Run:
         stream = stream_of(self.stream, target=self.target, n=self.n, skip_bad_rows=self.skip_bad_rows)
-        exact = (stream.n_instances or 0) * stream.schema.n_classes <= CLASSES_FOR_EXACT
-        meter = meter_of(*self.meter)
+        meter, exact = meter_of(*self.meter), few_enough(stream)
         return evaluate(self.model(), stream, window=self.window, meter=meter, exact=exact, progress=show)
 
     def place(self, out: Path) -> Path:
@@ -71,7 +69,7 @@ def compare_command(
     stream: options.StreamName,
     policy: Annotated[
         list[str] | None,
-        typer.Option(help="NAME[:PARAMETER][@EPSILON]; several times. Without it, a usual four."),
+        typer.Option(help="E.g. zeta:0.05@0.2; several times. Without it, a usual four."),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="How many runs of each policy: seeds 1, 2, ...")] = 1,
     jobs: Annotated[int, typer.Option(min=1, help="How many runs at a time, each in a process.")] = 1,

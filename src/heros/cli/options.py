@@ -44,5 +44,7 @@ Intensity = Annotated[float | None, typer.Option("--carbon-intensity", help="Gra
 Country = Annotated[str | None, typer.Option(help="Whose carbon intensity to take: FRA, DEU, USA, ...")]
 Out = Annotated[Path | None, typer.Option(help="Where to write the record and report.html.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a record that is there.")]
-SkipBadRows = Annotated[bool, typer.Option(help="Leave out rows that break a rule, and count them.")]
+SkipBadRows = Annotated[
+    bool, typer.Option("--skip-bad-rows", help="Leave out rows that break a rule, and count them.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]

@@ -16,7 +16,7 @@ from heros import demo, records
 from heros.cli import options
 from heros.cli.app import app, say
 from heros.cli.interrupt import interruptible
-from heros.cli.words import meter_of, policy_of, pool_of, stream_of
+from heros.cli.words import few_enough, meter_of, policy_of, pool_of, stream_of
 from heros.ensemble import Heros
 from heros.errors import HerosError
 from heros.meters import Energy
@@ -27,8 +27,6 @@ __all__ = ["bill", "demo_command", "energy_text", "run_command"]
 
 BLOCK = 1000
 DEFAULT_POLICY, DEFAULT_EPSILON = "zeta:0.05", 0.2
-CLASSES_FOR_EXACT = 50_000_000
-"""So many probabilities (400 MB) are kept for an exact AUROC; a longer stream gets a histogram."""
 
 
 @app.command("run")
@@ -38,7 +36,7 @@ def run_command(
     pool: options.PoolName = "mlp",
     policy: Annotated[
         str | None,
-        typer.Option(help="NAME[:PARAMETER][@EPSILON] (see heros policies); zeta:0.05@0.2 if none."),
+        typer.Option(help="E.g. zeta:0.05@0.2, the default: ζ and ε (see heros policies)."),
     ] = None,
     epsilon: options.Epsilon = None,
     k: options.K = None,
@@ -67,8 +65,7 @@ def run_command(
     source = stream_of(stream, target=target, n=n, skip_bad_rows=skip_bad_rows)
     if out is not None and not force and (there := out / records.id_of(model, source)).exists():
         raise HerosError(f"The record {there} must not exist (or pass --force to replace it). Got one.")
-    known = source.n_instances
-    exact = known is not None and known * source.schema.n_classes <= CLASSES_FOR_EXACT
+    exact = stream != "-" and few_enough(source)
     with interruptible(source, waits=stream == "-") as instances:
         run = evaluate(model, instances, window=window, block=BLOCK, meter=reader, exact=exact)
     if instances.stopped:

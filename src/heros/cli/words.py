@@ -19,7 +19,7 @@ from heros.pools import Pool
 from heros.streams import Stream
 from heros.streams.pipe import read_pipe
 
-__all__ = ["POLICIES", "POOLS", "meter_of", "policy_of", "pool_of", "stream_of"]
+__all__ = ["POLICIES", "POOLS", "few_enough", "meter_of", "policy_of", "pool_of", "stream_of"]
 
 POLICIES: dict[str, type[CompiledPolicy]] = {
     "".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-"): getattr(policies, name)
@@ -30,6 +30,9 @@ POOLS: dict[str, tuple[Callable[..., Pool], Callable[..., Pool]]] = {
     "mlp": (pools.MLPGrid, pools.MLP),
     "trees": (pools.HoeffdingGrid, pools.Hoeffding),
 }
+PROBABILITIES_KEPT = 50_000_000
+"""400 MB; a longer stream gets its AUROC from a histogram."""
+
 NOT_EXPLORING = ("everything", "random")
 """Exploring trains k random models now and then: of no use to these two."""
 
@@ -116,6 +119,11 @@ def stream_of(
         rule = f"a file, - or one of {', '.join(streams.NAMES)}"
         raise ParameterError.of("stream", "heros", rule, text)
     return stream if n is None else stream.take(n)
+
+
+def few_enough(stream: Stream) -> bool:
+    """Whether all probabilities are kept for an exact AUROC; a file of unknown length counts as short."""
+    return (stream.n_instances or 0) * stream.schema.n_classes <= PROBABILITIES_KEPT
 
 
 def meter_of(
