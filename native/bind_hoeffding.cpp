@@ -38,25 +38,25 @@ void bind_hoeffding(nb::module_& m) {
       .def(nb::init<std::vector<TreeSettings>>(), nb::arg("settings"))
       .def("grow",
            [](HoeffdingPool& self, const In1<std::int32_t>& values, int classes) {
-             expect(values.size() >= static_cast<std::size_t>(self.features()) && classes >= self.classes(),
-                    "a pool only grows");
-             self.grow(to_vector(values), classes);
+             expect_growth(self, values, classes);
+             writable(self).grow(to_vector(values), classes);
            },
            nb::arg("values"), nb::arg("classes"))
       .def_prop_ro("bytes",
                    [](const HoeffdingPool& self) {
                      std::vector<std::int64_t> bytes;
-                     for (int i = 0; i < self.models(); ++i) bytes.push_back(self.bytes(i));
+                     for (int i = 0; i < readable(self).models(); ++i) bytes.push_back(self.bytes(i));
                      return to_array(bytes);
                    })
       .def("summary",
            [](const HoeffdingPool& self, int i) {
              expect(i >= 0 && i < self.models(), "no such model");
-             const TreeSummary s = self.summary(i);
+             const TreeSummary s = readable(self).summary(i);
              return std::make_tuple(s.nodes, s.leaves, s.active, s.depth, s.bytes);
            })
-      .def("state", &export_state<HoeffdingPool>)
-      .def("restore", &import_state<HoeffdingPool>, nb::arg("state"));
+      .def("state", [](HoeffdingPool& self) { return export_state(readable(self)); })
+      .def("restore", [](HoeffdingPool& self, nb::dict state) { import_state(writable(self), std::move(state)); },
+           nb::arg("state"));
 }
 
 }  // namespace heros

@@ -90,6 +90,7 @@ class HoeffdingPool final : public Pool {
     probabilities(i, out);
   }
 
+  const std::vector<std::int32_t>& values() const { return layout_.values; }
   TreeSummary summary(int i) const { return trees_[i].summary(layout_); }
   std::int64_t bytes(int i) const { return trees_[i].bytes(); }
 

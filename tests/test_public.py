@@ -19,7 +19,7 @@ def test_all_names():
         "MLP", "BoundHoeffding", "BoundPool", "Hoeffding", "HoeffdingGrid", "MLPGrid", "Pool", "TreeStats",
     ]  # fmt: skip
     assert scores.__all__ == ["Adwin", "Cumulative", "Fading", "Score", "Window"]
-    assert metrics.__all__ == ["Confusion", "auroc", "log_loss"]
+    assert metrics.__all__ == ["Confusion", "auroc", "auroc_per_class", "log_loss"]
 
 
 def test_every_public_name_is_there_and_documented():
