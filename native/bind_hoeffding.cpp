@@ -55,8 +55,24 @@ void bind_hoeffding(nb::module_& m) {
              const TreeSummary s = self.summary(i);
              return std::make_tuple(s.nodes, s.leaves, s.active, s.depth, s.bytes);
            })
-      .def("state", &export_state<HoeffdingPool>)
-      .def("restore", &import_state<HoeffdingPool>, nb::arg("state"));
+      .def("state",
+           [](const HoeffdingPool& self) {
+             PoolState state = self.state(0, self.models());
+             return export_state(state);
+           })
+      .def("tree_state",
+           [](const HoeffdingPool& self, int i) {
+             expect(i >= 0 && i < self.models(), "no such model");
+             PoolState state = self.state(i, 1);
+             return export_state(state);
+           })
+      .def("restore",
+           [](HoeffdingPool& self, nb::dict arrays) {
+             PoolState state;
+             import_state(state, std::move(arrays));
+             self.restore(state);
+           },
+           nb::arg("state"));
 }
 
 }  // namespace heros

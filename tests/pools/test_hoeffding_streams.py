@@ -81,7 +81,7 @@ def test_accuracy_rises_with_the_size(name):
 
 
 MEMORY = """
-import ctypes, sys
+import ctypes, pickle, sys
 from heros import Heros, policies, pools, streams
 
 def resident():
@@ -102,7 +102,10 @@ models = [
 learn(models[0], 1000)  # what the code itself takes
 before = resident()
 learn(models[1], len(y))
-print(resident() - before, sum(s.bytes for s in models[1].models.stats()))
+grown = resident() - before
+pickle.dumps(models[1]), models[1].models.text(0)  # a look from outside leaves nothing behind
+kept = resident() - before - grown
+print(grown, kept, sum(s.bytes for s in models[1].models.stats()))
 """
 
 
@@ -113,6 +116,7 @@ def test_real_memory_follows_the_accounted_bytes(name, limits):
     out = subprocess.run(
         [sys.executable, "-c", MEMORY, name, limits], capture_output=True, text=True, check=True
     ).stdout
-    grown, accounted = map(int, out.split())
+    grown, kept, accounted = map(int, out.split())
     assert grown <= 1.5 * accounted + 20e6
+    assert kept <= accounted / 4 + 1e6
     assert accounted > 1e6
