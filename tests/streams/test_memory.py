@@ -23,6 +23,20 @@ def refused(call, kind=DataError):
 # --- arrays
 
 
+@pytest.mark.parametrize("nominal", [(), (1,)])
+def test_writing_to_a_block_changes_nothing_else(nominal):
+    X, y = np.arange(12.0).reshape(6, 2), np.array([0, 1, 0, 1, 0, 1])
+    stream = streams.from_arrays(X, y, nominal=nominal)
+    expected = streams.from_arrays(X.copy(), y.copy(), nominal=nominal).draw(6)
+    for array in stream.draw(6):
+        array[...] = 7
+    assert (X == np.arange(12.0).reshape(6, 2)).all()
+    assert y.tolist() == [0, 1, 0, 1, 0, 1]
+    stream.restart()
+    for found, array in zip(stream.draw(6), expected, strict=True):
+        np.testing.assert_array_equal(found, array)
+
+
 @pytest.mark.parametrize(
     ("labels", "classes", "indices"),
     [
