@@ -54,8 +54,23 @@ void bind_hoeffding(nb::module_& m) {
              const TreeSummary s = readable(self).summary(i);
              return std::make_tuple(s.nodes, s.leaves, s.active, s.depth, s.bytes);
            })
-      .def("state", [](HoeffdingPool& self) { return export_state(readable(self)); })
-      .def("restore", [](HoeffdingPool& self, nb::dict state) { import_state(writable(self), std::move(state)); },
+      .def("state",
+           [](const HoeffdingPool& self) {
+             PoolState state = readable(self).state(0, self.models());
+             return export_state(state);
+           })
+      .def("tree_state",
+           [](const HoeffdingPool& self, int i) {
+             expect(i >= 0 && i < self.models(), "no such model");
+             PoolState state = readable(self).state(i, 1);
+             return export_state(state);
+           })
+      .def("restore",
+           [](HoeffdingPool& self, nb::dict arrays) {
+             PoolState state;
+             import_state(state, std::move(arrays));
+             writable(self).restore(state);
+           },
            nb::arg("state"));
 }
 

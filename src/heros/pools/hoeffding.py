@@ -208,7 +208,7 @@ class BoundHoeffding(BoundPool):
     def text(self, i: int) -> str:
         """Tree i as indented text: its tests, and for each leaf the majority class and its count."""
         whole(i, "i", "text", 0, self.pool.n_models - 1)
-        return tree_text(self.native.state(), i, self.schema)
+        return tree_text(self.native.tree_state(i), self.schema)
 
     def measure(self) -> NDArray[np.float64]:
         """γ as it is now: measured anew if it goes by bytes."""
