@@ -9,6 +9,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <stdexcept>
 #include <vector>
 
 #include "bind_state.hpp"
@@ -40,8 +41,31 @@ inline Random random_from(const nb::capsule& capsule) {
   return Random(static_cast<BitGen*>(PyCapsule_GetPointer(capsule.ptr(), "BitGenerator")));
 }
 
+// A pool to look at, and one to change: refused while an ensemble works with it.
+template <class Pool>
+Pool& readable(Pool& pool) {
+  if (pool.busy) throw std::runtime_error("The models are at work: they can be looked at when the block is done.");
+  return pool;
+}
+template <class Pool>
+Pool& writable(Pool& pool) {
+  if (pool.in_step) throw std::runtime_error("The models are at work: they can be changed when the step is done.");
+  return readable(pool);
+}
+
 inline void expect(bool holds, const char* what) {
   if (!holds) throw nb::value_error(what);
+}
+
+// A schema only grows: no fewer features, values or classes, and no feature of another kind.
+template <class Pool>
+void expect_growth(const Pool& pool, const In1<std::int32_t>& values, int classes) {
+  const std::vector<std::int32_t>& known = pool.values();
+  bool grows = values.size() >= known.size() && classes >= pool.classes();
+  for (std::size_t f = 0; grows && f < known.size(); ++f)
+    grows = values.data()[f] >= known[f] && (values.data()[f] == 0) == (known[f] == 0);
+  for (std::size_t f = 0; grows && f < values.size(); ++f) grows = values.data()[f] >= 0;
+  expect(grows, "a pool only grows");
 }
 
 }  // namespace heros

@@ -38,25 +38,40 @@ void bind_hoeffding(nb::module_& m) {
       .def(nb::init<std::vector<TreeSettings>>(), nb::arg("settings"))
       .def("grow",
            [](HoeffdingPool& self, const In1<std::int32_t>& values, int classes) {
-             expect(values.size() >= static_cast<std::size_t>(self.features()) && classes >= self.classes(),
-                    "a pool only grows");
-             self.grow(to_vector(values), classes);
+             expect_growth(self, values, classes);
+             writable(self).grow(to_vector(values), classes);
            },
            nb::arg("values"), nb::arg("classes"))
       .def_prop_ro("bytes",
                    [](const HoeffdingPool& self) {
                      std::vector<std::int64_t> bytes;
-                     for (int i = 0; i < self.models(); ++i) bytes.push_back(self.bytes(i));
+                     for (int i = 0; i < readable(self).models(); ++i) bytes.push_back(self.bytes(i));
                      return to_array(bytes);
                    })
       .def("summary",
            [](const HoeffdingPool& self, int i) {
              expect(i >= 0 && i < self.models(), "no such model");
-             const TreeSummary s = self.summary(i);
+             const TreeSummary s = readable(self).summary(i);
              return std::make_tuple(s.nodes, s.leaves, s.active, s.depth, s.bytes);
            })
-      .def("state", &export_state<HoeffdingPool>)
-      .def("restore", &import_state<HoeffdingPool>, nb::arg("state"));
+      .def("state",
+           [](const HoeffdingPool& self) {
+             PoolState state = readable(self).state(0, self.models());
+             return export_state(state);
+           })
+      .def("tree_state",
+           [](const HoeffdingPool& self, int i) {
+             expect(i >= 0 && i < self.models(), "no such model");
+             PoolState state = readable(self).state(i, 1);
+             return export_state(state);
+           })
+      .def("restore",
+           [](HoeffdingPool& self, nb::dict arrays) {
+             PoolState state;
+             import_state(state, std::move(arrays));
+             writable(self).restore(state);
+           },
+           nb::arg("state"));
 }
 
 }  // namespace heros

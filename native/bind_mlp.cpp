@@ -62,9 +62,8 @@ void bind_mlp(nb::module_& m) {
            nb::arg("hidden"), nb::arg("adam"), nb::arg("rate"), nb::arg("scale"), nb::arg("isa"))
       .def("grow",
            [](MlpPool& self, const In1<std::int32_t>& values, int classes, const nb::capsule& bits) {
-             expect(values.size() >= static_cast<std::size_t>(self.features()) && classes >= self.classes(),
-                    "a pool only grows");
-             self.grow(to_vector(values), classes, random_from(bits));
+             expect_growth(self, values, classes);
+             writable(self).grow(to_vector(values), classes, random_from(bits));
            },
            nb::arg("values"), nb::arg("classes"), nb::arg("bits"))
       .def_prop_ro("inputs", &MlpPool::inputs)
@@ -72,15 +71,16 @@ void bind_mlp(nb::module_& m) {
       .def("read_weights",
            [](const MlpPool& self, int i, Out2<float> w1, Out1<float> b1, Out2<float> w2, Out1<float> b2) {
              expect_fit(self, i, {w1, b1, w2, b2});
-             self.read_weights(i, w1.data(), b1.data(), w2.data(), b2.data());
+             readable(self).read_weights(i, w1.data(), b1.data(), w2.data(), b2.data());
            })
       .def("write_weights",
            [](MlpPool& self, int i, Out2<float> w1, Out1<float> b1, Out2<float> w2, Out1<float> b2) {
              expect_fit(self, i, {w1, b1, w2, b2});
-             self.write_weights(i, w1.data(), b1.data(), w2.data(), b2.data());
+             writable(self).write_weights(i, w1.data(), b1.data(), w2.data(), b2.data());
            })
-      .def("state", &export_state<MlpPool>)
-      .def("restore", &import_state<MlpPool>, nb::arg("state"));
+      .def("state", [](MlpPool& self) { return export_state(readable(self)); })
+      .def("restore", [](MlpPool& self, nb::dict state) { import_state(writable(self), std::move(state)); },
+           nb::arg("state"));
 
   m.def("isas", [] {
     std::vector<std::string> names;

@@ -16,6 +16,21 @@ Answer answer_named(const std::string& name) {
   throw nb::value_error("no such answer");
 }
 
+// Marks the pool while an ensemble works with it. With Python's lock held others may look in between.
+class Work {
+ public:
+  Work(Pool& pool, bool locked) : pool_(writable(pool)) {
+    pool_.busy = !locked;
+    pool_.in_step = true;
+  }
+  ~Work() { pool_.busy = pool_.in_step = false; }
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+
+ private:
+  Pool& pool_;
+};
+
 struct BlockArrays {
   Out2<double> probabilities;
   Out1<std::int32_t> answered;
@@ -41,6 +56,7 @@ void run_compiled(Ensemble& e, const In2<double>& X, const In1<std::int64_t>& y,
   Random random = random_from(bits);
   Chooser chooser;
   chooser.set_costs(e.costs().data(), e.models());
+  const Work work(e.pool(), false);
   const nb::gil_scoped_release release;
   e.run(X.data(), y.data(), static_cast<std::int64_t>(X.shape(0)),
         [&](const double* scores, std::uint8_t* chosen) { chooser.choose(policy, scores, k, random, chosen); },
@@ -50,6 +66,7 @@ void run_compiled(Ensemble& e, const In2<double>& X, const In1<std::int64_t>& y,
 void run_callback(Ensemble& e, const In2<double>& X, const In1<std::int64_t>& y, const nb::callable& choose,
                   const BlockArrays& arrays) {
   const BlockRecord record = checked(e, X, y, arrays);
+  const Work work(e.pool(), true);
   e.run(X.data(), y.data(), static_cast<std::int64_t>(X.shape(0)),
         [&](const double* scores, std::uint8_t* chosen) {
           const auto mask = nb::cast<In1<bool>>(choose(to_array(scores, e.models())));
@@ -88,6 +105,7 @@ void bind_prequential(nb::module_& m) {
              expect(X.shape(1) == static_cast<std::size_t>(self.features()) && out.shape(0) == X.shape(0) &&
                         out.shape(1) == static_cast<std::size_t>(self.classes()),
                     "instances of another shape");
+             const Work work(self.pool(), false);
              const nb::gil_scoped_release release;
              for (std::size_t t = 0; t < X.shape(0); ++t)
                self.predict(X.data() + t * X.shape(1), out.data() + t * out.shape(1));

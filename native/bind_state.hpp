@@ -79,9 +79,11 @@ nb::dict export_state(Object& object) {
 
 template <class Object>
 void import_state(Object& object, nb::dict state) {
+  Object fresh = object;  // if the state does not fit, the object stays as it is
   StateReader reader(std::move(state));
-  object.fields(reader);
-  object.check();
+  fresh.fields(reader);
+  fresh.check();
+  object = std::move(fresh);
 }
 
 }  // namespace heros

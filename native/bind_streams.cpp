@@ -35,8 +35,9 @@ nb::class_<Object> bind_stateful(nb::module_& m, const char* name) {
   return nb::class_<Object>(m, name)
       .def("__getstate__", [](Object& object) { return export_state(object); })
       .def("__setstate__", [](Object& object, nb::dict state) {
-        new (&object) Object();
-        import_state(object, std::move(state));
+        Object fresh;  // a state that is refused leaves no object behind
+        import_state(fresh, std::move(state));
+        new (&object) Object(std::move(fresh));
       });
 }
 

@@ -15,7 +15,7 @@ struct FirstFault {
 };
 
 // The first value of X (n rows of values.size() columns) that breaks the schema. values[f]: how many
-// values feature f has, 0 if it is numeric; missing[f]: whether it may be missing (NaN).
+// values feature f has, -1 if it is numeric; missing[f]: whether it may be missing (NaN).
 inline FirstFault first_fault(const double* X, std::int64_t n, const std::vector<std::int32_t>& values,
                               const std::vector<std::uint8_t>& missing) {
   const auto d = static_cast<std::int64_t>(values.size());
@@ -25,7 +25,7 @@ inline FirstFault first_fault(const double* X, std::int64_t n, const std::vector
       Fault fault = Fault::none;
       if (std::isnan(x)) fault = missing[f] ? Fault::none : Fault::missing;
       else if (std::isinf(x)) fault = Fault::infinite;
-      else if (values[f] > 0 && !(x >= 0 && x < values[f] && x == std::floor(x))) fault = Fault::not_a_code;
+      else if (values[f] >= 0 && !(x >= 0 && x < values[f] && x == std::floor(x))) fault = Fault::not_a_code;
       if (fault != Fault::none) return {fault, r, f};
     }
   return {};

@@ -124,7 +124,9 @@ class Chooser {
       while (chosen[order[best]]) ++best;
       const int j = order[best];
       const double bar = (1 - zeta) * scores[j];
-      for (; entered < models_ && scores[order[entered]] >= bar; ++entered) mark(cost_rank_[order[entered]]);
+      for (; entered < models_ && scores[order[entered]] >= bar; ++entered)
+        if (!chosen[order[entered]]) mark(cost_rank_[order[entered]]);
+      mark(cost_rank_[j]);  // also where a negative score puts the bar above itself
       const int cheapest = by_cost_[first_marked()];
       const int i = costs_[cheapest] < costs_[j] ? cheapest : j;
       chosen[i] = 1;
@@ -145,7 +147,8 @@ class Chooser {
   }
 
   // Greedy by L/γ, or the best single model if that is worth more than everything greedy took.
-  void budget(double budget, const double* scores, int k, std::uint8_t* chosen) {
+  void budget(double share, const double* scores, int k, std::uint8_t* chosen) {
+    const double budget = share * (1 + 1e-12);  // rounding must not turn away the last model that fits
     for (int i = 0; i < models_; ++i) key_[i] = scores[i] / std::max(costs_[i], 1e-300);
     double spent = 0, gained = 0;
     int taken = 0;

@@ -29,6 +29,7 @@ class Encoder {
   int features() const { return static_cast<int>(values_.size()); }
   int inputs() const { return static_cast<int>(owner_.size()); }
   int scaled_inputs() const { return scaled_count_; }
+  const std::vector<std::int32_t>& values() const { return values_; }
 
   // Input i is a category (one-hot), or else scaled; and the how manieth of its kind.
   bool is_category(int i) const { return code_[i] >= 0; }
@@ -58,7 +59,7 @@ class Encoder {
     out.clear();
     for (int f : scaled_features_) {
       if (std::isnan(x[f])) continue;
-      const auto z = static_cast<float>(scale_ ? standardised(f, x[f]) : x[f]);
+      const auto z = static_cast<float>(scale_ ? standardised(f, x[f]) : std::clamp(x[f], -kLargest, kLargest));
       if (z != 0) out.add(scaled_[f], z);
     }
     for (int f : one_hot_features_)
@@ -71,9 +72,12 @@ class Encoder {
     for (int f : scaled_features_) {
       if (std::isnan(x[f])) continue;
       const double off = x[f] - mean_[f];
+      const double mean = mean_[f] + off / (count_[f] + 1);
+      const double squares = squares_[f] + off * (x[f] - mean);
+      if (!std::isfinite(squares)) continue;  // numbers near the end of the range: beyond what moments can hold
       count_[f] += 1;
-      mean_[f] += off / count_[f];
-      squares_[f] += off * (x[f] - mean_[f]);
+      mean_[f] = mean;
+      squares_[f] = squares;
     }
   }
 
@@ -84,6 +88,7 @@ class Encoder {
   }
   void check() {
     const std::size_t f = values_.size();
+    require(std::all_of(values_.begin(), values_.end(), [](auto n) { return n >= 0 && n <= kMostValues; }), "values");
     require(count_.size() == f && mean_.size() == f && squares_.size() == f, "moments of every feature");
     require(owner_.size() == code_.size(), "inputs");
     for (std::size_t i = 0; i < owner_.size(); ++i)
@@ -144,7 +149,7 @@ class Encoder {
     const double off = x - mean_[f];
     const double mean = mean_[f] + off / n;
     const double variance = (squares_[f] + off * (x - mean)) / n;
-    return variance > 0 ? (x - mean) / (3 * std::sqrt(variance)) : 0.0;
+    return variance > 0 && std::isfinite(variance) ? (x - mean) / (3 * std::sqrt(variance)) : 0.0;
   }
 
   // Few and almost in order: insertion sort.
@@ -155,6 +160,9 @@ class Encoder {
         std::swap(inputs.value[j], inputs.value[j - 1]);
       }
   }
+
+  static constexpr std::int32_t kMostValues = 1 << 24;
+  static constexpr double kLargest = 1e15;  // an unscaled number beyond it would overflow Adam's v
 
   bool scale_;
   std::vector<std::int32_t> values_;         // per feature

@@ -90,21 +90,19 @@ class HoeffdingPool final : public Pool {
     probabilities(i, out);
   }
 
+  const std::vector<std::int32_t>& values() const { return layout_.values; }
   TreeSummary summary(int i) const { return trees_[i].summary(layout_); }
   std::int64_t bytes(int i) const { return trees_[i].bytes(); }
 
-  template <class Archive>
-  void fields(Archive& a) {
-    state_ = {layout_.values, layout_.classes, {}};
-    for (const HoeffdingTree& tree : trees_) state_.trees.push_back(tree.arrays());
-    a("values", state_.values), a("classes", state_.classes);
-    tree_fields(a, state_.trees);
+  // Of `count` trees from the first one on.
+  PoolState state(int first, int count) const {
+    PoolState state{layout_.values, layout_.classes, {}};
+    for (int i = first; i < first + count && i < static_cast<int>(trees_.size()); ++i)
+      state.trees.push_back(trees_[i].arrays());
+    return state;
   }
-  // Makes the state that came in the pool's own, if it fits together; else the pool stays as it is.
-  void check() {
-    const PoolState state = std::move(state_);
-    require(state.classes >= 0 && std::all_of(state.values.begin(), state.values.end(), [](int v) { return v >= 0; }),
-            "a schema");
+  // Makes a state of all trees the pool's own, if it fits together; else the pool stays as it is.
+  void restore(const PoolState& state) {
     require(state.trees.empty() ? state.classes == 0 : state.trees.size() == settings_.size(),
             "a tree for every model");
     const TreeLayout layout(state.values, state.classes);
@@ -115,11 +113,6 @@ class HoeffdingPool final : public Pool {
   }
 
  private:
-  struct PoolState {
-    std::vector<std::int32_t> values;
-    std::int32_t classes = 0;
-    std::vector<TreeArrays> trees;
-  };
   struct Look {  // what was seen of the last instance evaluated
     HoeffdingTree::Place place;
     std::int32_t vote = 0;
@@ -160,7 +153,6 @@ class HoeffdingPool final : public Pool {
   std::vector<TreeSettings> settings_;
   TreeLayout layout_;
   std::vector<HoeffdingTree> trees_;
-  PoolState state_;  // on its way in or out
   TreeInstance instance_;
   std::vector<Look> looks_;
   std::vector<double> votes_, scratch_;  // (models, classes); per class

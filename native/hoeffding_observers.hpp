@@ -141,6 +141,14 @@ struct Gaussian {
     const double away = x - mean;
     return 1 / (std::sqrt(2 * std::numbers::pi) * sd) * std::exp(-(away * away / (2 * sd * sd)));
   }
+
+  // The probability of a value <= x, for sd > 0: by the smaller of the two tails, so that it is as exact on one
+  // side of the mean as on the other.
+  double at_most(double x) const {
+    const double away = (x - mean) / sd * (std::numbers::sqrt2 / 2);
+    const double tail = std::erfc(std::fabs(away)) / 2;
+    return away > 0 ? 1 - tail : tail;
+  }
 };
 
 }  // namespace heros

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "hoeffding_observers.hpp"
-#include "normal.hpp"
 
 namespace heros {
 
@@ -164,7 +163,7 @@ class SplitSearch {
       } else {  // inside the range of a feature that varies
         const Gaussian gaussian(n, block.mean[j], block.spread[j]);
         const double equal = gaussian.density(value) * n;
-        const double less = normal_probability((value - gaussian.mean) / gaussian.sd) * n - equal;
+        const double less = gaussian.at_most(value) * n - equal;
         add(0, c, less + equal);
         add(1, c, std::max(n - equal - less, 0.0));
       }

@@ -117,4 +117,20 @@ void tree_fields(Archive& a, std::vector<TreeArrays>& trees) {
   joined(a, "block_reals", trees, &TreeArrays::block_reals), joined(a, "block_ints", trees, &TreeArrays::block_ints);
 }
 
+// A pool on its way in or out: a pool itself keeps no second copy of its trees.
+struct PoolState {
+  std::vector<std::int32_t> values;
+  std::int32_t classes = 0;
+  std::vector<TreeArrays> trees;
+
+  template <class Archive>
+  void fields(Archive& a) {
+    a("values", values), a("classes", classes);
+    tree_fields(a, trees);
+  }
+  void check() const {
+    require(classes >= 0 && std::all_of(values.begin(), values.end(), [](int v) { return v >= 0; }), "a schema");
+  }
+};
+
 }  // namespace heros

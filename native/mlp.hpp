@@ -32,6 +32,7 @@ class MlpPool final : public Pool {
   int classes() const override { return classes_; }
   int inputs() const { return encoder_.inputs(); }
   int hidden(int i) const { return hidden_[i]; }
+  const std::vector<std::int32_t>& values() const { return encoder_.values(); }
   const std::vector<std::int64_t>& steps() const { return steps_; }
 
   // Fits the pool to a schema that extends the one it knows (at first: nothing). New weights are drawn as

@@ -22,9 +22,9 @@ inline Unit<V> load_row(const float* p) {
 }
 
 struct Constants {
-  Floats rate, epsilon, beta1, take1, beta2, take2, tiny;
+  Floats rate, twice_epsilon, beta1, take1, beta2, take2, tiny;
   explicit Constants(const Sweep& s)
-      : rate(broadcast(s.rate)), epsilon(broadcast(s.epsilon)), beta1(broadcast(s.beta1)),
+      : rate(broadcast(s.adam ? 2 * s.rate : s.rate)), twice_epsilon(broadcast(2 * s.epsilon)), beta1(broadcast(s.beta1)),
         take1(broadcast(1 - s.beta1)), beta2(broadcast(s.beta2)), take2(broadcast(1 - s.beta2)),
         tiny(broadcast(kTiny)) {}
 };
@@ -52,7 +52,7 @@ inline Floats step(Row row, int at, int size, const Slope<Adam>& slope, Floats x
   if constexpr (Adam) {
     const Floats m = fma(slope.first, x, c.beta1 * load(row.moments + at));
     const Floats v = fma(c.beta2, load(row.moments + size + at), fma(slope.second, xx, c.tiny));
-    w = fnma(c.rate, over_root(m, v, c.epsilon), w);
+    w = fnma(c.rate, half_over_root(m, v, c.twice_epsilon), w);
     store(row.moments + at, m);
     store(row.moments + size + at, v);
   } else {
@@ -65,8 +65,8 @@ inline Floats step(Row row, int at, int size, const Slope<Adam>& slope, Floats x
 // The weights of a row whose input was inactive for a while; written back, with the moments, if `keep`.
 inline Floats caught_up(Row row, int at, int size, const CatchUp& lag, bool keep) {
   const Floats m = load(row.moments + at), v = load(row.moments + size + at);
-  const Floats moved = over_root(m, v + broadcast(kTiny), broadcast(lag.epsilon));
-  const Floats w = fnma(broadcast(lag.drift), moved, load(row.weights + at));
+  const Floats half = half_over_root(m, v + broadcast(kTiny), broadcast(2 * lag.epsilon));
+  const Floats w = fnma(broadcast(2 * lag.drift), half, load(row.weights + at));
   if (keep) {
     store(row.weights + at, w);
     store(row.moments + at, m * broadcast(lag.keep_m));

@@ -13,6 +13,10 @@ class Pool {
  public:
   virtual ~Pool() = default;
 
+  // Whether an ensemble works with the pool at this moment: without Python's lock, so that nobody may look
+  // inside, or in the middle of a step, so that nobody may change it.
+  bool busy = false, in_step = false;
+
   virtual int models() const = 0;
   virtual int features() const = 0;
   virtual int classes() const = 0;

@@ -42,7 +42,7 @@ class Ensemble {
   int models() const { return pool_->models(); }
   int features() const { return pool_->features(); }
   int classes() const { return pool_->classes(); }
-  const Pool& pool() const { return *pool_; }
+  Pool& pool() { return *pool_; }
   const std::vector<double>& costs() const { return costs_; }
   const std::vector<double>& scores() const { return scores_.values(); }
   const std::vector<std::int64_t>& trained() const { return trained_; }
@@ -54,8 +54,8 @@ class Ensemble {
   // The costs of the models may be measured anew while a stream runs.
   void set_costs(std::vector<double> costs) { costs_ = std::move(costs); }
 
-  // Test, then train, on instance after instance. If `choose` throws, everything up to the instance
-  // before is learnt and counted.
+  // Test, then train, on instance after instance. If `choose` throws, the instance is counted as one on
+  // which nothing was trained, the rest of the block is not touched, and the exception goes on.
   void run(const double* X, const std::int64_t* y, std::int64_t n, const Choose& choose, BlockRecord out) {
     const double cpu_before = thread_cpu_seconds();
     PhaseClock clock;
@@ -67,8 +67,19 @@ class Ensemble {
       score(static_cast<int>(y[t]));
       clock.lap(Phase::evaluate);
       std::uint8_t* chosen = out.chosen + t * models();
-      if (instances_ < warmup_) std::fill(chosen, chosen + models(), std::uint8_t{1});
-      else choose(scores_.values().data(), chosen);
+      if (instances_ < warmup_) {
+        std::fill(chosen, chosen + models(), std::uint8_t{1});
+      } else {
+        try {
+          choose(scores_.values().data(), chosen);
+        } catch (...) {
+          std::fill(chosen, chosen + models(), std::uint8_t{0});
+          pool_->train(x, static_cast<int>(y[t]), chosen, clock);
+          ++instances_;
+          book(clock, thread_cpu_seconds() - cpu_before);
+          throw;
+        }
+      }
       clock.lap(Phase::choose);
       if (t + 1 < n) pool_->train_and_evaluate(x, static_cast<int>(y[t]), chosen, x + features(), clock);
       else pool_->train(x, static_cast<int>(y[t]), chosen, clock);

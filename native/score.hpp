@@ -60,9 +60,21 @@ class Adwin {
     require(std::all_of(rows_.begin(), rows_.end(), [](auto r) { return r >= 1 && r <= kRows; }), "ADWIN rows");
     require(std::all_of(count_.begin(), count_.end(), [](auto c) { return c >= 0 && c <= kBuckets; }),
             "ADWIN buckets per row");
+    for (int i = 0; i < models_; ++i) require(holds_together(i), "ADWIN windows as wide as their buckets");
   }
 
  private:
+  bool holds_together(int i) const {
+    std::int64_t width = 0;
+    for (int row = 0; row < kRows; ++row) {
+      const std::int32_t buckets = count_[i * kRows + row];
+      if (row >= rows_[i] && buckets != 0) return false;
+      width += std::int64_t{buckets} << row;
+    }
+    const bool top = rows_[i] == 1 || count_[i * kRows + rows_[i] - 1] > 0;
+    return top && width == width_[i] && ticks_[i] >= 0;
+  }
+
   std::int32_t& count(int i, int row) { return count_[i * kRows + row]; }
   std::size_t bucket(int i, int row, int b) const { return (std::size_t(i) * kRows + row) * (kBuckets + 1) + b; }
 

@@ -44,16 +44,16 @@ inline Floats relu(Floats a) { return {_mm512_maskz_max_ps(kAll, _mm512_setzero_
 inline Floats where_positive(Floats a, Floats b) {  // a > 0 ? b : 0
   return {_mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a.v, _mm512_setzero_ps(), _CMP_GT_OQ), b.v)};
 }
-// m / (√v + ε) for v > 0. Newton's iteration on the 14-bit estimates is within 2 ulp and keeps the divider free.
-inline Floats over_root(Floats m, Floats v, Floats epsilon) {
-  const __m512 x = v.v;
-  __m512 r = _mm512_maskz_rsqrt14_ps(kAll, x);
-  const __m512 half = _mm512_mul_ps(x, _mm512_set1_ps(0.5F));
-  r = _mm512_mul_ps(r, _mm512_fnmadd_ps(_mm512_mul_ps(half, r), r, _mm512_set1_ps(1.5F)));
-  const __m512 d = _mm512_fmadd_ps(x, r, epsilon.v);
-  __m512 q = _mm512_maskz_rcp14_ps(kAll, d);
-  q = _mm512_mul_ps(q, _mm512_fnmadd_ps(d, q, _mm512_set1_ps(2.0F)));
-  return {_mm512_mul_ps(m.v, q)};
+// m / (2·(√v + ε)) for v > 0, given 2ε: the 2 saves a multiplication, and goes into the learning rate.
+// Newton's iteration on the 14-bit estimates is within 2 ulp and keeps the divider free:
+// with s = v·r ≈ √v, √v = s + r·(v − s²)/2 up to the square of the error of s.
+inline Floats half_over_root(Floats m, Floats v, Floats twice_epsilon) {
+  const __m512 two = _mm512_set1_ps(2.0F);
+  const __m512 r = _mm512_maskz_rsqrt14_ps(kAll, v.v);
+  const __m512 s = _mm512_mul_ps(v.v, r);
+  const __m512 d = _mm512_fmadd_ps(r, _mm512_fnmadd_ps(s, s, v.v), _mm512_fmadd_ps(two, s, twice_epsilon.v));
+  const __m512 q = _mm512_maskz_rcp14_ps(kAll, d);
+  return {_mm512_mul_ps(m.v, _mm512_mul_ps(q, _mm512_fnmadd_ps(d, q, two)))};
 }
 inline float sum(Floats a) {
   alignas(64) float lanes[16];
@@ -79,8 +79,8 @@ inline Floats relu(Floats a) { return {_mm256_max_ps(_mm256_setzero_ps(), a.v)};
 inline Floats where_positive(Floats a, Floats b) {
   return {_mm256_and_ps(_mm256_cmp_ps(a.v, _mm256_setzero_ps(), _CMP_GT_OQ), b.v)};
 }
-inline Floats over_root(Floats m, Floats v, Floats epsilon) {
-  return {_mm256_div_ps(m.v, _mm256_add_ps(_mm256_sqrt_ps(v.v), epsilon.v))};
+inline Floats half_over_root(Floats m, Floats v, Floats twice_epsilon) {
+  return {_mm256_div_ps(m.v, _mm256_fmadd_ps(_mm256_set1_ps(2.0F), _mm256_sqrt_ps(v.v), twice_epsilon.v))};
 }
 inline float sum(Floats a) { return sum(a.v); }
 
@@ -101,10 +101,10 @@ inline Floats fma(Floats a, Floats b, Floats c) { return {a.v * b.v + c.v}; }
 inline Floats fnma(Floats a, Floats b, Floats c) { return {c.v - a.v * b.v}; }
 inline Floats relu(Floats a) { return {a.v < 0 ? a.v - a.v : a.v}; }
 inline Floats where_positive(Floats a, Floats b) { return {a.v > 0 ? b.v : Floats::Vector{}}; }
-inline Floats over_root(Floats m, Floats v, Floats epsilon) {
+inline Floats half_over_root(Floats m, Floats v, Floats twice_epsilon) {
   Floats::Vector root;
   for (int l = 0; l < 4; ++l) root[l] = __builtin_sqrtf(v.v[l]);
-  return {m.v / (root + epsilon.v)};
+  return {m.v / (2.0F * root + twice_epsilon.v)};
 }
 inline float sum(Floats a) { return (a.v[0] + a.v[2]) + (a.v[1] + a.v[3]); }
 

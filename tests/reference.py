@@ -57,10 +57,10 @@ def budget(scores, costs, k, budget):
     chosen = np.zeros(len(scores), dtype=bool)
     spent = 0.0
     for i in sorted(range(len(scores)), key=lambda i: (-scores[i] / max(costs[i], 1e-300), i)):
-        if chosen.sum() < k and spent + costs[i] <= budget:
+        if chosen.sum() < k and spent + costs[i] <= budget * (1 + 1e-12):
             chosen[i] = True
             spent += costs[i]
-    fitting = [i for i in range(len(scores)) if costs[i] <= budget]
+    fitting = [i for i in range(len(scores)) if costs[i] <= budget * (1 + 1e-12)]
     if fitting:
         single = max(fitting, key=lambda i: (scores[i], -i))
         if scores[single] > sum(scores[i] for i in np.flatnonzero(chosen)):

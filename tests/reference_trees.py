@@ -58,7 +58,9 @@ class Gaussian:
         if cut >= self.high:
             return self.n, 0.0
         equal = self.density(cut) * self.n
-        less = 0.5 * math.erfc(-(cut - self.mean) / self.sd / math.sqrt(2)) * self.n - equal
+        away = (cut - self.mean) / self.sd * math.sqrt(0.5)
+        tail = math.erfc(abs(away)) / 2  # the last bits decide between cuts of equal merit
+        less = (1 - tail if away > 0 else tail) * self.n - equal
         return less + equal, max(self.n - equal - less, 0.0)
 
 

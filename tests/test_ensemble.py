@@ -117,10 +117,9 @@ def test_the_step(answer):
             np.testing.assert_allclose(block.probabilities[t], expected, atol=5e-3)
         L = np.array([w.update(float(q.argmax() == y[t])) for w, q in zip(windows, p, strict=True)])
         chosen = np.ones(len(L), dtype=bool) if t < 20 else reference.zeta(L, gamma, K, zeta)
-        if agree == t + 1 and np.array_equal(chosen, block.chosen[t]):
-            assert block.spent[t] == pytest.approx(gamma[chosen].sum())
-            assert block.reward[t] == pytest.approx((L + 1 - gamma)[chosen].sum())
-        chosen = block.chosen[t]  # stay together
+        assert np.array_equal(chosen, block.chosen[t]), t
+        assert block.spent[t] == pytest.approx(gamma[chosen].sum())
+        assert block.reward[t] == pytest.approx((L + 1 - gamma)[chosen].sum())
         trained += chosen
         for member, is_chosen in zip(members, chosen, strict=True):
             if is_chosen:
@@ -244,12 +243,29 @@ def test_two_threads_are_kept_apart():
         lambda: model.learn(X, y),
         lambda: pickle.dumps(model),
     ):
-        with pytest.raises(HerosError, match="at work in another thread: give each thread its own copy"):
+        with pytest.raises(HerosError, match="at work already, in another thread or in its own policy"):
             attempt()
+    state = model.models.state()  # looking is fine while the policy thinks
+    with pytest.raises(RuntimeError, match="they can be changed when the step is done"):
+        model.models.restore(state)
     leave.set()
     worker.join()
     assert model.instances == 3
     assert np.isfinite(model.predict_proba(X[0])).all()
+
+
+def test_looking_at_models_that_are_at_work_is_refused_not_a_race():
+    X, y = data(6000)
+    model = Heros(SMALL, k=K, seed=1, schema=drifting(10).schema)
+    worker = threading.Thread(target=model.learn, args=(X, y))
+    worker.start()
+    while worker.is_alive():
+        for look in (lambda: model.models.weights(0), model.models.state):
+            try:
+                look()
+            except RuntimeError as error:
+                assert "they can be looked at when the block is done" in str(error)  # noqa: PT017
+    assert model.instances == 6000
 
 
 def test_several_heros_run_side_by_side():
@@ -301,8 +317,11 @@ def test_a_policy_that_misbehaves_is_named_and_what_came_before_is_kept(result, 
     with pytest.raises(error) as caught:
         model.learn(X, y)
     assert message in str(caught.value)
-    assert model.instances == 10
-    assert np.isfinite(model.predict_proba(X)).all()
+    assert model.instances == 11
+    assert model.cpu_seconds["evaluate"] > 0
+    nothing = Heros(SMALL, Broken(np.zeros(12, dtype=bool)), K, warmup=10, seed=1, schema=drifting(10).schema)
+    nothing.learn(X[:11], y[:11])  # as if nothing had been trained on the instance it failed at
+    assert equal_state(model, nothing)
 
 
 @pytest.mark.parametrize(
@@ -346,6 +365,7 @@ GOOD = [[30.0, 0.0], [40.0, 2.0]]
         (GOOD, [0, 0.5], "The label of row 1 must be a class index in [0, 1]. Got 0.5 instead."),
         (GOOD, [0], "y must have one label per instance (2). Got shape (1,) instead."),
         (GOOD, ["no", "yes"], "y must hold class indices. Got <U3 instead."),
+        ([[30.0], [40.0, 2.0]], [0, 1], "X must be an array of numbers (nominal values as codes): setting an array element with a sequence. The requested array has an inhomogeneous shape after 1 dimensions. The detected shape was (2,) + inhomogeneous part.."),
     ],
 )  # fmt: skip
 def test_bad_data_is_named_and_changes_nothing(X, y, message):
@@ -374,6 +394,50 @@ def test_arrays_of_any_layout_are_taken():
     for other in (np.asfortranarray(X), np.repeat(X, 2, axis=0)[::2], read_only, X.tolist()):
         model = Heros(SMALL, seed=1, schema=drifting(10).schema)
         assert np.array_equal(model.test_then_train(other, y.astype(np.int8)).probabilities, expected)
+
+
+@pytest.mark.parametrize("pool", [SMALL, pools.Hoeffding([{}] * 12)], ids=["mlp", "trees"])
+def test_a_nominal_feature_without_values_yet(pool):
+    """Its kind never changes: values may come later, and until then only "missing" is one."""
+    empty = Schema((Feature("c", (), missing=True), Feature("a")), ("no", "yes"))
+    model = Heros(pool, k=K, seed=1, schema=empty)
+    model.learn([[np.nan, float(t)] for t in range(300)], np.arange(300) % 2)
+    with pytest.raises(
+        DataError, match=r"Column 'c' \(0\) of row 0 must be missing \(no value is known\). Got 0"
+    ):
+        model.learn([0.0, 1.0], 0)
+    model.bind(Schema((Feature("c", ("p", "q", "r"), missing=True), Feature("a")), ("no", "yes")))
+    model.learn([[t % 3, float(t)] for t in range(600)], np.arange(600) % 2)
+    assert np.isfinite(model.predict_proba([[2.0, 5.0], [np.nan, 1.0]])).all()
+
+
+@pytest.mark.parametrize("pool", [SMALL, pools.Hoeffding([{}] * 12)], ids=["mlp", "trees"])
+def test_models_take_their_state_back_and_refuse_another_schemas(pool):
+    X, y = data(500)
+    model = Heros(pool, k=K, seed=1, schema=drifting(10).schema)
+    model.learn(X[:300], y[:300])
+    state, before = model.models.state(), model.predict_proba(X)
+    model.learn(X[300:], y[300:])
+    assert not np.array_equal(model.predict_proba(X), before)
+    best = model.best
+    model.models.restore(state)
+    assert np.array_equal(model.models.state()["values"], state["values"])
+    again = Heros(pool, k=K, seed=1, schema=drifting(10).schema)
+    again.learn(X[:300], y[:300])
+    if again.best == best:
+        assert np.array_equal(model.predict_proba(X), before)
+    other = Heros(pool, k=K, seed=1, schema=Schema.of(["a", ("c", *map(str, range(50)))], ["no", "yes"]))
+    with pytest.raises(ParameterError, match="must be one of a pool for this schema"):
+        other.models.restore(state)
+
+
+def test_numbers_at_the_end_of_the_range_do_not_ruin_the_models():
+    for scale in (True, False):
+        pool = pools.MLP([{"hidden": 16}] * 4, scale=scale)
+        model = Heros(pool, k=4, seed=1, schema=Schema.of(["a", "b"], ["no", "yes"]))
+        for value in (1e39, -1e308, 1e308, 1.0):
+            model.learn([value, 0.5], 0)
+        assert not model.diverged.any()
 
 
 def test_denormals_are_flushed_only_inside():

@@ -88,7 +88,10 @@ def test_a_model_goes_on_where_it_stopped():
     rest = evaluate(model, source)
     assert rest.n_instances == 2000
     assert np.array_equal(rest.curves.accuracy, whole.curves.accuracy[1:])
-    assert np.array_equal(rest.trained, whole.trained)
+    assert np.array_equal(rest.trained, rest.curves.trained.sum(axis=0))  # of this run, not of its life
+    assert rest.invested.sum() == pytest.approx(rest.gamma_spent)
+    np.testing.assert_allclose(rest.curves.invested[-1], rest.invested)
+    assert np.array_equal(model.trained, whole.trained)
 
 
 def test_progress_is_shown_on_the_error_output_and_leaves_nothing(capsys):

@@ -19,7 +19,7 @@ def test_all_names():
         "MLP", "BoundHoeffding", "BoundPool", "Hoeffding", "HoeffdingGrid", "MLPGrid", "Pool", "TreeStats",
     ]  # fmt: skip
     assert scores.__all__ == ["Adwin", "Cumulative", "Fading", "Score", "Window"]
-    assert metrics.__all__ == ["Confusion", "RunningAuroc", "auroc", "log_loss"]
+    assert metrics.__all__ == ["Confusion", "RunningAuroc", "auroc", "auroc_per_class", "log_loss"]
     assert records.__all__ == ["details", "document", "find", "id_of", "load", "read", "run_id", "save"]
     assert meters.__all__ == [
         "METERS", "Carbon", "CodeCarbon", "Cpu", "Energy", "Meter", "Rapl", "Reading", "named",

@@ -111,7 +111,14 @@ def test_adwin_needs_constant_memory():
     ("make", "message"),
     [
         (lambda: Adwin(0), "The 'delta' parameter of Adwin must be in (0, 1). Got 0 instead."),
-        (lambda: Window(0), "The 'size' parameter of Window must be a whole number >= 1. Got 0 instead."),
+        (
+            lambda: Window(0),
+            "The 'size' parameter of Window must be a whole number in [1, 16777216]. Got 0 instead.",
+        ),
+        (
+            lambda: Window(2**62),
+            f"The 'size' parameter of Window must be a whole number in [1, 16777216]. Got {2**62} instead.",
+        ),
         (lambda: Fading(1.0), "The 'factor' parameter of Fading must be in (0, 1). Got 1.0 instead."),
     ],
 )

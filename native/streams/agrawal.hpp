@@ -98,6 +98,8 @@ class Agrawal {
   }
   void check() const {
     require(function_ >= 1 && function_ <= 10, "function");
+    require(perturbation_ >= 0 && perturbation_ <= 1, "perturbation");
+    require(balance_ <= 1, "balance");
     require(wanted_ == 0 || wanted_ == 1, "wanted");
     random_.check();
   }

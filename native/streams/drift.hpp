@@ -30,8 +30,9 @@ class Drift {
     random_.fields(archive);
   }
   void check() const {
+    require(position_ >= 0, "position");
     require(width_ >= 1, "width");
-    require(count_ >= 0, "count");
+    require(count_ >= 0 && count_ <= INT64_MAX / 2, "count");  // room to count on
     random_.check();
   }
 

@@ -57,6 +57,7 @@ class JavaRandom {
   }
   void check() const {
     require(bits_ <= kMask, "random_bits");
+    require(std::isfinite(spare_), "random_spare");
     require(has_spare_ <= 1, "random_has_spare");
   }
 

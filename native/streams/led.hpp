@@ -42,6 +42,7 @@ class LED {
   }
   void check() const {
     require(drift_ >= 0 && drift_ <= kSegments, "drift");
+    require(noise_ >= 0 && noise_ <= 100, "noise");
     random_.check();
   }
 

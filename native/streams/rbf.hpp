@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "streams/java_random.hpp"
@@ -15,7 +16,8 @@ class RandomRBF {
   RandomRBF() : RandomRBF(1, 1, 1, 0, 0, 0, 0.0) {}
   RandomRBF(int classes, int features, int centroids, std::int64_t model_seed, std::int64_t instance_seed,
             int drifting, double speed)
-      : features_(features),
+      : classes_(classes),
+        features_(features),
         speed_(speed),
         centres_(static_cast<std::size_t>(centroids) * features),
         directions_(static_cast<std::size_t>(std::min(drifting, centroids)) * features),
@@ -23,7 +25,7 @@ class RandomRBF {
         deviations_(centroids),
         weights_(centroids),
         random_(instance_seed) {
-    place(classes, model_seed);
+    place(model_seed);
     aim(model_seed);
   }
 
@@ -47,6 +49,7 @@ class RandomRBF {
 
   template <class Archive>
   void fields(Archive& archive) {
+    archive("classes", classes_);
     archive("features", features_);
     archive("speed", speed_);
     archive("centres", centres_);
@@ -58,21 +61,32 @@ class RandomRBF {
   }
   void check() const {
     const std::size_t centroids = labels_.size();
+    require(classes_ >= 1, "classes");
     require(features_ >= 1, "features");
-    require(centroids >= 1, "labels");
-    require(centres_.size() == centroids * features_, "centres");
-    require(directions_.size() <= centres_.size() && directions_.size() % features_ == 0, "directions");
-    require(deviations_.size() == centroids, "deviations");
-    require(weights_.size() == centroids, "weights");
+    require(std::isfinite(speed_) && speed_ >= 0, "speed");
+    require(centroids >= 1 && all(labels_, [&](int label) { return label >= 0 && label < classes_; }), "labels");
+    require(centres_.size() == centroids * features_ && all(centres_, finite), "centres");
+    require(directions_.size() <= centres_.size() && directions_.size() % features_ == 0 && all(directions_, finite),
+            "directions");
+    require(deviations_.size() == centroids && all(deviations_, finite), "deviations");
+    const auto weight = [](double w) { return std::isfinite(w) && w >= 0; };
+    const double total = std::accumulate(weights_.begin(), weights_.end(), 0.0);  // choose() shares it out
+    require(weights_.size() == centroids && all(weights_, weight) && std::isfinite(total) && total > 0, "weights");
     random_.check();
   }
 
  private:
-  void place(int classes, std::int64_t seed) {
+  static bool finite(double value) { return std::isfinite(value); }
+  template <class T, class Rule>
+  static bool all(const std::vector<T>& values, Rule rule) {
+    return std::all_of(values.begin(), values.end(), rule);
+  }
+
+  void place(std::int64_t seed) {
     JavaRandom model(seed);
     for (std::size_t i = 0; i < labels_.size(); ++i) {
       for (int j = 0; j < features_; ++j) centres_[i * features_ + j] = model.next_double();
-      labels_[i] = model.next_int(classes);
+      labels_[i] = model.next_int(classes_);
       deviations_[i] = model.next_double();
       weights_[i] = model.next_double();
     }
@@ -115,6 +129,7 @@ class RandomRBF {
     return next - 1;
   }
 
+  std::int32_t classes_;
   std::int32_t features_;
   double speed_;
   std::vector<double> centres_;     // (centroids, features)

@@ -31,7 +31,10 @@ class Boundary:
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
-        self._values = np.array([len(feature.values or ()) for feature in schema.features], dtype=np.int32)
+        self._values = np.array(  # -1 for a numeric feature
+            [-1 if feature.values is None else len(feature.values) for feature in schema.features],
+            dtype=np.int32,
+        )
         self._missing = np.array([feature.missing for feature in schema.features], dtype=np.uint8)
 
     def instances(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -68,7 +71,12 @@ class Boundary:
     def _message(self, fault: int, row: int, column: int, value: float) -> str:
         feature = self.schema.features[column]
         if fault == NOT_A_CODE:
-            rule = f"the code of one of its values, in [0, {len(feature.values or ()) - 1}]"
+            known = len(feature.values or ())
+            rule = (
+                f"the code of one of its values, in [0, {known - 1}]"
+                if known
+                else "missing (no value is known)"
+            )
         elif fault == MISSING:
             rule = "a finite number (missing values need a feature with missing=True)"
         else:

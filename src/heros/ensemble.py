@@ -244,7 +244,10 @@ class Heros:
     def _instances(self, x: ArrayLike) -> tuple[Boundary, NDArray[np.float64], bool]:
         if self.schema is None:
             raise HerosError("This Heros does not know its instances yet: call bind(schema) or pass schema=.")
-        single = np.ndim(x) == 1
+        try:
+            single = np.ndim(x) == 1
+        except ValueError:  # rows of different lengths: the boundary says so
+            single = False
         X = self._boundary.instances(np.asarray(x)[np.newaxis] if single else x)
         return self._boundary, X, single
 
@@ -252,7 +255,9 @@ class Heros:
     def _alone(self) -> Iterator[None]:
         """The core works without Python's lock, so a second thread has to be kept out."""
         if not self._lock.acquire(blocking=False):
-            raise HerosError("This Heros is at work in another thread: give each thread its own copy.")
+            raise HerosError(
+                "This Heros is at work already, in another thread or in its own policy: give it a copy."
+            )
         try:
             yield
         finally:
@@ -330,7 +335,8 @@ class Heros:
         learnt = state.pop("learnt", None)
         vars(self).update(state, _lock=threading.Lock())
         if self.schema is not None and learnt is not None:
-            self._bound = self.pool.bind(self.schema, np.random.default_rng(0))
+            known = learnt["pool"]["gamma"]  # measuring them anew would take time and be thrown away
+            self._bound = self.pool.bind(self.schema, np.random.default_rng(0), known)
             self._bound.restore(learnt["pool"])
             scores = self.score.bind(self.pool.n_models)
             self._ensemble = _core.Ensemble(

@@ -155,13 +155,16 @@ class _Book:
         self.pending = self.n = 0
         self.loss = self.spent = self.reward = 0.0
         self.began, self.started = time.perf_counter(), time.thread_time()
-        self.earlier: dict[str, float] | None = None
+        self.earlier: dict[str, float] | None = None  # what the model had spent before
+        self.trained_before: NDArray[np.int64] | int = 0
+        self.invested_before: NDArray[np.float64] | float = 0.0
         self.last_cpu = np.zeros(len(PHASES))
 
     def take(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
         """Test and train on a block, cut where a window ends."""
         if self.earlier is None:
             self.earlier = self.model.cpu_seconds
+            self.trained_before, self.invested_before = self.model.trained, self.model.invested
         start = 0
         while start < len(y):
             stop = min(len(y), start + self.window - self.pending)
@@ -191,8 +194,8 @@ class _Book:
             confusion=self.confusion,
             gamma_spent=self.spent,
             reward=self.reward,
-            trained=model.trained,
-            invested=model.invested,
+            trained=model.trained - self.trained_before,
+            invested=model.invested - self.invested_before,
             diverged=int(model.diverged.sum()),
             cpu=cpu,
             energy=Energy.of(self.meter.stop(), self.meter.source, cpu, self.meter.carbon),
@@ -255,7 +258,7 @@ class _Book:
             "reward": reward,
             "trained": sum((block.chosen.sum(axis=0) for block in blocks[1:]), blocks[0].chosen.sum(axis=0)),
             "scores": self.model.scores,
-            "invested": self.model.invested,
+            "invested": self.model.invested - self.invested_before,
             "cpu": cpu - self.last_cpu,
         }
         for name, value in row.items():

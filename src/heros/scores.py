@@ -101,7 +101,7 @@ class Window(Score):
     size: int = 1000
 
     def __post_init__(self) -> None:
-        whole(self.size, "size", "Window", 1)
+        whole(self.size, "size", "Window", 1, 1 << 24)
 
     def bind(self, models: int) -> _core.Scores:
         """Scores for so many models."""

@@ -92,6 +92,14 @@ def test_equals_its_slow_twin(policy, situation):
     assert np.array_equal(policy.choose(scores, costs, k, rng()), TWINS[str(policy)](scores, costs, k))
 
 
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=70), st.sampled_from([0.0, 0.05, 0.5, 1.0]))
+def test_zeta_takes_scores_of_any_sign(scores, zeta):
+    """A score of one's own may be negative: the best model is then still within ζ of itself."""
+    costs = np.arange(len(scores), 0, -1) / sum(range(len(scores) + 1))
+    k = (len(scores) + 1) // 2
+    assert np.array_equal(Zeta(zeta).choose(scores, costs, k, rng()), reference.zeta(scores, costs, k, zeta))
+
+
 def test_every_policy_without_chance_has_a_twin():
     chance = ("Random", "Cand", "CandAsPublished", "Explore(Zeta")
     assert [str(p) for p in POLICIES if str(p) not in TWINS and not str(p).startswith(chance)] == []
@@ -170,6 +178,14 @@ def test_budget_keeps_its_promise(situation):
     mask = Budget(beta).choose(scores, costs, k, rng())
     share = 1 / k if mask.sum() == k else 0.5
     assert scores[mask].sum() >= share * best - 1e-12
+
+
+def test_a_full_budget_trains_everything():
+    """Whatever the rounding of the costs."""
+    for models in range(1, 80):
+        costs = rng(models).random(models)
+        costs /= costs.sum()
+        assert Budget(1.0).choose(rng(1).random(models), costs, models, rng()).all()
 
 
 @given(situations(most=8))

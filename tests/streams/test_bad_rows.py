@@ -1,5 +1,6 @@
 """Rows and files that break a rule: each has its message."""
 
+import copy
 import gzip
 
 import numpy as np
@@ -7,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from heros import streams
+from heros import Heros, evaluate, pools, streams
 from heros.errors import DataError
 from heros.streams import text
 from heros.streams.bad_rows import KEPT
@@ -68,7 +69,7 @@ def test_an_unknown_class_or_value_is_a_bad_row_only_where_all_were_given(tmp_pa
         ({"nominal": {"colour": ["red", "green"]}}, "colour", "'blue'", "'red', 'green'"),
     ):
         with pytest.raises(DataError) as error:
-            streams.read(path, **given).draw(2)
+            list(streams.read(path, **given).blocks())
         assert (
             str(error.value)
             == f"{path}, line 3: the '{column}' column must be one of {known}. Got {value} instead."
@@ -88,7 +89,7 @@ def test_the_line_is_right_behind_quoted_newlines_blank_lines_and_block_ends(tmp
     rows = [f'{i},"a\nb",x' for i in range(20)]
     path.write_text("n,text,label\n\n" + "\n\n".join(rows) + "\noops,c,x\n")
     with pytest.raises(DataError) as error:
-        streams.read(path).draw(100)
+        list(streams.read(path).blocks())
     assert path.read_text().splitlines().index("oops,c,x") + 1 == 62
     assert str(error.value) == f"{path}, line 62: the 'n' column {NUMBER}. Got 'oops' instead."
 
@@ -104,6 +105,88 @@ def test_rows_before_a_bad_one_are_given_and_the_stream_stays_at_it(tmp_path):
             stream.draw(1)
     assert stream.position == 2
     assert len(stream.take(0).draw(5)[1]) == 0
+
+
+GOOD = 30  # rows before the bad one
+
+
+def broken_file(path):
+    path.write_text("a,label\n" + "".join(f"{i},x\n" for i in range(GOOD)) + "oops,x\n" + "99,x\n" * 9)
+    return streams.read(path, numeric=["a"])
+
+
+def broken_pairs():
+    rows = [*range(GOOD), "oops", *[99] * 9]
+    return streams.from_iter(lambda: (({"a": a}, "x") for a in rows))
+
+
+def broken_stream(kind, tmp_path, monkeypatch):
+    if kind in ("chunks", "damaged"):
+        monkeypatch.setattr(text, "BLOCK", 25)
+    if kind == "iterator":
+        return broken_pairs()
+    stream = broken_file(tmp_path / "s.csv")
+    if kind == "taken":
+        return stream.take(GOOD + 5)
+    if kind == "drift":
+        return streams.Drift(stream, broken_file(tmp_path / "t.csv"), position=10**6)
+    if kind == "damaged":
+        monkeypatch.setattr(text, "LONGEST", 100)
+        path = tmp_path / "q.csv"
+        path.write_text("a,b,label\n" + "".join(f"{i},1,x\n" for i in range(GOOD)) + '1,"x,y\n' * 99)
+        return streams.read(path)
+    return stream
+
+
+@pytest.mark.parametrize("kind", ["one chunk", "chunks", "iterator", "taken", "drift", "damaged"])
+@pytest.mark.parametrize("size", [1, 7, 15, GOOD, 1000])
+def test_no_good_row_before_a_bad_one_is_lost(kind, size, tmp_path, monkeypatch):
+    stream = broken_stream(kind, tmp_path, monkeypatch)
+    found = []
+
+    def read_on():
+        for X, _ in stream.blocks(size):
+            found.extend(X[:, 0].tolist())
+            assert stream.position == len(found)
+
+    with pytest.raises(DataError) as first:
+        read_on()
+    assert found == list(range(GOOD))
+    for again in (stream, copy.copy(stream)):
+        for n in (1, 1000):
+            assert len(again.draw(0)[1]) == 0
+            with pytest.raises(DataError) as error:
+                again.draw(n)
+            assert str(error.value) == str(first.value)
+            assert again.position == GOOD
+    stream.restart()
+    assert (len(stream.draw(1000)[1]), stream.position) == (GOOD, GOOD)
+
+
+def test_a_drift_gives_what_stands_before_the_bad_row_of_either_side(tmp_path):
+    good = tmp_path / "good.csv"
+    good.write_text("a,label\n" + "5,x\n" * 1000)
+    for sides in (
+        (broken_file(tmp_path / "s.csv"), streams.read(good)),
+        (streams.read(good), broken_file(tmp_path / "s.csv")),
+    ):
+        counts = set()
+        for size in (1, 13, 1000):
+            stream = streams.Drift(*sides, position=50, width=100)
+            with pytest.raises(DataError, match="'oops'"):
+                for _ in stream.blocks(size):
+                    pass
+            counts.add(stream.position)
+        assert len(counts) == 1
+        assert GOOD < counts.pop() < 1000
+
+
+def test_an_evaluation_meets_every_good_row_before_the_error(tmp_path):
+    stream = broken_file(tmp_path / "s.csv")
+    model = Heros(pools.Hoeffding([{}]), k=1, seed=1, schema=stream.schema)
+    with pytest.raises(DataError, match="line 32"):
+        evaluate(model, stream, block=16)
+    assert stream.position == GOOD
 
 
 def test_skipped_rows_are_counted_as_they_are_passed_and_ten_are_kept(tmp_path, monkeypatch):
@@ -257,7 +340,7 @@ def test_a_bad_row_of_an_arff_file(tmp_path, line, message):
     path = tmp_path / "s.arff"
     path.write_text(ARFF_HEAD + line + "\n2,v,y\n")
     with pytest.raises(DataError) as error:
-        streams.read(path).draw(5)
+        list(streams.read(path).blocks())
     assert str(error.value) == f"{path}, {message}"
     stream = streams.read(path, on_bad_row="skip")
     assert stream.draw(5)[0].tolist() == [[1, 0], [2, 1]]
@@ -278,7 +361,7 @@ def test_bad_rows_of_a_parquet_file(tmp_path):
         "Got a missing value instead.",
     ]
     with pytest.raises(DataError, match="row 2"):
-        streams.read(path, numeric=["b"]).draw(5)
+        list(streams.read(path, numeric=["b"]).blocks())
 
 
 def test_a_type_that_is_neither_number_nor_name_is_refused_unless_ignored(tmp_path):

@@ -23,6 +23,20 @@ def refused(call, kind=DataError):
 # --- arrays
 
 
+@pytest.mark.parametrize("nominal", [(), (1,)])
+def test_writing_to_a_block_changes_nothing_else(nominal):
+    X, y = np.arange(12.0).reshape(6, 2), np.array([0, 1, 0, 1, 0, 1])
+    stream = streams.from_arrays(X, y, nominal=nominal)
+    expected = streams.from_arrays(X.copy(), y.copy(), nominal=nominal).draw(6)
+    for array in stream.draw(6):
+        array[...] = 7
+    assert (np.arange(12.0).reshape(6, 2) == X).all()
+    assert y.tolist() == [0, 1, 0, 1, 0, 1]
+    stream.restart()
+    for found, array in zip(stream.draw(6), expected, strict=True):
+        np.testing.assert_array_equal(found, array)
+
+
 @pytest.mark.parametrize(
     ("labels", "classes", "indices"),
     [
@@ -46,10 +60,11 @@ def test_numbers_of_any_type_come_as_float64(dtype):
     assert (found.dtype, found.flags.c_contiguous, found.tolist()) == (np.float64, True, X.tolist())
 
 
-def test_float64_rows_are_not_copied():
+def test_only_the_rows_drawn_are_copied():
     X = np.ones((1000, 3))
     stream = streams.from_arrays(X, np.zeros(1000))
-    assert np.shares_memory(copy.copy(stream).draw(10)[0], X)
+    assert copy.copy(stream)._X is X
+    assert not np.shares_memory(stream.draw(10)[0], X)
 
 
 def test_missing_and_nominal_values_in_arrays():
@@ -282,6 +297,7 @@ def test_bad_pairs_are_named_or_skipped():
     assert [str(row) for row in stream.bad_rows.first] == SAID
     assert stream.bad_rows.count == len(SAID)
     stream = streams.from_iter(PAIRS, classes=["no", "yes"], name="pairs")
+    assert stream.draw(10)[0].tolist() == [[1, 0]]
     assert refused(lambda: stream.draw(10)) == SAID[0]
 
 

@@ -196,22 +196,59 @@ def test_a_parameter_that_breaks_its_rule_is_refused(make, message):
     assert str(error.value) == message
 
 
+def whole(value):
+    return np.array([value], dtype=np.int32)
+
+
+GENERATORS = {
+    "agrawal": lambda: _core.Agrawal(1, 1, 0.0, False),
+    "led": lambda: _core.LED(1, 1, 10),
+    "rbf": lambda: _core.RandomRBF(2, 3, 4, 1, 1, 4, 0.1),  # classes, features, centroids
+    "drift": lambda: _core.Drift(10, 5, 1),
+}
+
+
 @pytest.mark.parametrize(
-    ("make", "damage"),
+    ("kind", "name", "value"),
     [
-        (lambda: _core.Agrawal(1, 1, 0.0, False), {"function": np.array([11], dtype=np.int32)}),
-        (lambda: _core.LED(1, 1, 10), {"drift": np.array([8], dtype=np.int32)}),
-        (lambda: _core.RandomRBF(2, 3, 4, 1, 1, 4, 0.1), {"centres": np.zeros(5)}),
-        (lambda: _core.RandomRBF(2, 3, 4, 1, 1, 4, 0.1), {"directions": np.zeros(24)}),
-        (lambda: _core.Drift(10, 5, 1), {"width": np.array([0])}),
-        (lambda: _core.Drift(10, 5, 1), {"random_bits": np.array([2**48], dtype=np.uint64)}),
+        ("agrawal", "function", whole(11)),
+        ("agrawal", "perturbation", np.array([np.nan])),
+        ("agrawal", "perturbation", np.array([1.5])),
+        ("agrawal", "balance", np.array([2], dtype=np.uint8)),
+        ("agrawal", "wanted", whole(2)),
+        ("led", "drift", whole(8)),
+        ("led", "noise", whole(-1)),
+        ("led", "noise", whole(101)),
+        ("rbf", "classes", whole(0)),
+        ("rbf", "features", whole(0)),
+        ("rbf", "speed", np.array([np.inf])),
+        ("rbf", "centres", np.zeros(5)),
+        ("rbf", "centres", np.full(12, np.nan)),
+        ("rbf", "directions", np.zeros(24)),
+        ("rbf", "directions", np.full(12, np.inf)),
+        ("rbf", "labels", np.array([0, 1, 2, 0], dtype=np.int32)),
+        ("rbf", "labels", np.array([0, 1, -1, 0], dtype=np.int32)),
+        ("rbf", "labels", np.zeros(0, dtype=np.int32)),
+        ("rbf", "deviations", np.zeros(3)),
+        ("rbf", "deviations", np.full(4, np.nan)),
+        ("rbf", "weights", np.ones(3)),
+        ("rbf", "weights", np.zeros(4)),
+        ("rbf", "weights", np.array([1.0, -0.5, 1.0, 1.0])),
+        ("rbf", "weights", np.array([1.0, np.nan, 1.0, 1.0])),
+        ("rbf", "weights", np.full(4, 1e308)),  # their sum is infinite
+        ("rbf", "random_spare", np.array([np.nan])),
+        ("drift", "position", np.array([-1])),
+        ("drift", "width", np.array([0])),
+        ("drift", "count", np.array([-1])),
+        ("drift", "count", np.array([2**63 - 1])),
+        ("drift", "random_bits", np.array([2**48], dtype=np.uint64)),
     ],
 )
-def test_a_state_that_does_not_fit_is_refused(make, damage):
-    generator = make()
-    state = {**generator.__getstate__(), **damage}
+def test_a_state_that_does_not_fit_is_refused(kind, name, value):
+    generator = GENERATORS[kind]()
+    state = {**generator.__getstate__(), name: value}
     fresh = type(generator).__new__(type(generator))
-    with pytest.raises(ValueError, match=f"The state does not fit: {next(iter(damage))}"):
+    with pytest.raises(ValueError, match=f"The state does not fit: {name}"):
         fresh.__setstate__(state)
 
 

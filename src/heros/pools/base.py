@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from heros import _core
 from heros.errors import ParameterError
-from heros.schema import Schema
+from heros.schema import Feature, Schema
 
-__all__ = ["BoundPool", "Pool", "feature_values", "shares"]
+__all__ = ["BoundPool", "Pool", "expect_schema", "feature_values", "shares"]
 
 
 class Pool(ABC):
@@ -30,8 +30,10 @@ class Pool(ABC):
         return len(self.configurations)
 
     @abstractmethod
-    def bind(self, schema: Schema, rng: np.random.Generator) -> BoundPool:
-        """The models, fresh, for instances of this schema."""
+    def bind(
+        self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
+    ) -> BoundPool:
+        """The models, fresh, for instances of this schema; with these costs, if they are known already."""
 
 
 class BoundPool(ABC):
@@ -59,8 +61,23 @@ class BoundPool(ABC):
 
 
 def feature_values(schema: Schema) -> NDArray[np.int32]:
-    """The number of values of each feature, 0 for a numeric one."""
-    return np.array([len(feature.values or ()) for feature in schema.features], dtype=np.int32)
+    """The number of values of each feature, 0 for a numeric one.
+
+    A nominal feature whose values are all still to come counts as one with a single value: its kind never
+    changes.
+    """
+    return np.array([_values(feature) for feature in schema.features], dtype=np.int32)
+
+
+def _values(feature: Feature) -> int:
+    return 0 if feature.values is None else max(1, len(feature.values))
+
+
+def expect_schema(state: Mapping[str, NDArray[Any]], schema: Schema, owner: str) -> None:
+    """Refuse a pool's state that was made for instances of another schema."""
+    values, classes = state.get("values", np.empty(0)), state.get("classes", np.empty(0))
+    if not np.array_equal(values, feature_values(schema)) or not np.array_equal(classes, [schema.n_classes]):
+        raise ParameterError.of("state", owner, "one of a pool for this schema", schema)
 
 
 def shares(costs: ArrayLike | Sequence[float], n_models: int, owner: str) -> NDArray[np.float64]:

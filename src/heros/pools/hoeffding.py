@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from heros import _core
 from heros.errors import ParameterError
 from heros.parameters import number, one_of, whole
-from heros.pools.base import BoundPool, Pool, feature_values, shares
+from heros.pools.base import BoundPool, Pool, expect_schema, feature_values, shares
 from heros.pools.timing import seconds_alone
 from heros.pools.tree_text import tree_text
 from heros.schema import Schema
@@ -132,9 +132,11 @@ class Hoeffding(Pool):
         """The settings of each tree, in the order of the pool."""
         return tuple(dict(zip(DEFAULTS, model, strict=True)) for model in self.models)
 
-    def bind(self, schema: Schema, rng: np.random.Generator) -> BoundHoeffding:
+    def bind(
+        self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
+    ) -> BoundHoeffding:
         """The trees, each a single leaf, for instances of this schema. Nothing is drawn from `rng`."""
-        return BoundHoeffding(self, schema)
+        return BoundHoeffding(self, schema, costs)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n_models} models, costs={self.costs!r})"
@@ -182,11 +184,12 @@ class BoundHoeffding(BoundPool):
 
     native: _core.HoeffdingPool
 
-    def __init__(self, pool: Hoeffding, schema: Schema) -> None:
+    def __init__(self, pool: Hoeffding, schema: Schema, costs: NDArray[np.float64] | None = None) -> None:
         self.pool = pool
         self.costs_change = pool.costs == "bytes"
         self.native = _native(pool)
         self._fit(schema)
+        self.costs = self._costs() if costs is None else costs
 
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
         """Fit the trees to a schema that extends the one they know. What they have learnt stays.
@@ -195,6 +198,7 @@ class BoundHoeffding(BoundPool):
         have seen least undone, to stay inside the byte limits.
         """
         self._fit(schema)
+        self.costs = self._costs()
 
     def stats(self) -> list[TreeStats]:
         """The size of every tree."""
@@ -204,7 +208,7 @@ class BoundHoeffding(BoundPool):
     def text(self, i: int) -> str:
         """Tree i as indented text: its tests, and for each leaf the majority class and its count."""
         whole(i, "i", "text", 0, self.pool.n_models - 1)
-        return tree_text(self.native.state(), i, self.schema)
+        return tree_text(self.native.tree_state(i), self.schema)
 
     def measure(self) -> NDArray[np.float64]:
         """γ as it is now: measured anew if it goes by bytes."""
@@ -218,9 +222,8 @@ class BoundHoeffding(BoundPool):
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         """Take back what `state` gave."""
-        fresh = _native(self.pool)
-        fresh.restore(state)
-        self.native = fresh
+        expect_schema(state, self.schema, "Hoeffding")
+        self.native.restore(state)
         self.costs = shares(state["gamma"], self.pool.n_models, "Hoeffding")
 
     def _fit(self, schema: Schema) -> None:
@@ -231,7 +234,6 @@ class BoundHoeffding(BoundPool):
             raise ParameterError.of("max_bytes", "Hoeffding", rule, smallest)
         self.native.grow(feature_values(schema), schema.n_classes)
         self.schema = schema
-        self.costs = self._costs()
 
     def _costs(self) -> NDArray[np.float64]:
         costs = self.pool.costs

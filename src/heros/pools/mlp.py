@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from heros import _core
 from heros.errors import ParameterError
 from heros.parameters import number, one_of, whole
-from heros.pools.base import BoundPool, Pool, feature_values, shares
+from heros.pools.base import BoundPool, Pool, expect_schema, feature_values, shares
 from heros.pools.timing import seconds_alone
 from heros.schema import Schema
 
@@ -87,9 +87,11 @@ class MLP(Pool):
         """The settings of each model, in the order of the pool."""
         return tuple(dict(zip(DEFAULTS, model, strict=True)) for model in self.models)
 
-    def bind(self, schema: Schema, rng: np.random.Generator) -> BoundMLP:
+    def bind(
+        self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
+    ) -> BoundMLP:
         """The models, freshly initialised, for instances of this schema."""
-        return BoundMLP(self, schema, rng)
+        return BoundMLP(self, schema, rng, costs)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n_models} models, costs={self.costs!r})"
@@ -130,15 +132,22 @@ class BoundMLP(BoundPool):
 
     native: _core.MlpPool
 
-    def __init__(self, pool: MLP, schema: Schema, rng: np.random.Generator) -> None:
+    def __init__(
+        self, pool: MLP, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
+    ) -> None:
         self.pool = pool
         self.native = _native(pool)
-        self.grow(schema, rng)
+        self._fit(schema, rng)
+        self.costs = self._costs(schema) if costs is None else costs
 
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
         """Fit the models to a schema that extends the one they know; new weights are drawn like the first."""
-        self.native.grow(feature_values(schema), schema.n_classes, rng.bit_generator.capsule)
+        self._fit(schema, rng)
         self.costs = self._costs(schema)
+
+    def _fit(self, schema: Schema, rng: np.random.Generator) -> None:
+        self.native.grow(feature_values(schema), schema.n_classes, rng.bit_generator.capsule)
+        self.schema = schema
 
     def weights(self, i: int) -> dict[str, NDArray[np.float32]]:
         """The weights of model i, laid out and named as in a `torch.nn.Sequential` of two linear layers."""
@@ -159,9 +168,8 @@ class BoundMLP(BoundPool):
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         """Take back what `state` gave."""
-        fresh = _native(self.pool)
-        fresh.restore(state)
-        self.native = fresh
+        expect_schema(state, self.schema, "MLP")
+        self.native.restore(state)
         self.costs = shares(state["gamma"], self.pool.n_models, "MLP")
 
     def _empty_weights(self, i: int) -> dict[str, NDArray[np.float32]]:
@@ -216,7 +224,9 @@ def _by_multiply_adds(bound: BoundMLP, schema: Schema) -> list[float]:
 
 
 def _by_time(bound: BoundMLP, schema: Schema) -> list[float]:
-    return [seconds_alone(MLP([configuration]), schema, 300) for configuration in bound.pool.configurations]
+    pool = bound.pool
+    alone = [MLP([configuration], scale=pool.scale, isa=pool.isa) for configuration in pool.configurations]
+    return [seconds_alone(single, schema, 300) for single in alone]
 
 
 COST_MODELS = {"hidden": _by_hidden, "multiply-adds": _by_multiply_adds, "measured": _by_time}

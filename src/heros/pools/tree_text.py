@@ -17,8 +17,8 @@ ABSENT, INACTIVE = -2, -2
 AT_MOST, EACH_VALUE = 0, 1
 
 
-def tree_text(state: Mapping[str, NDArray[Any]], i: int, schema: Schema) -> str:
-    """Tree i of a pool's state: a line per test and per leaf, indented by depth.
+def tree_text(state: Mapping[str, NDArray[Any]], schema: Schema) -> str:
+    """A tree's state as text: a line per test and per leaf, indented by depth.
 
     A leaf shows its majority class, how often it counted it and how many instances it counted; counts
     begin with the share of the parent's that a split hands down. A leaf that has been deactivated says so.
@@ -28,19 +28,13 @@ def tree_text(state: Mapping[str, NDArray[Any]], i: int, schema: Schema) -> str:
     >>> from heros import _core
     >>> pool = _core.HoeffdingPool([_core.TreeSettings(4096, 2, 0.5, 1.0, "gini", "adaptive", False, -1)])
     >>> pool.grow(np.array([2], dtype=np.int32), 2)
-    >>> print(tree_text(pool.state(), 0, Schema.of([("colour", "red", "green")], ["no", "yes"])))
+    >>> print(tree_text(pool.tree_state(0), Schema.of([("colour", "red", "green")], ["no", "yes"])))
     no (0 of 0)
     """
-    parts = ("node_value", "node_test", "node_link", "node_counts")
-    value, test, link, counts = (_part(state, name, i) for name in parts)
-    nodes = _Nodes(value, test, link, counts.reshape(len(test), -1), schema)
+    test = state["node_test"]
+    counts = state["node_counts"].reshape(len(test), -1)
+    nodes = _Nodes(state["node_value"], test, state["node_link"], counts, schema)
     return "\n".join(nodes.lines(0, ""))
-
-
-def _part(state: Mapping[str, NDArray[Any]], name: str, i: int) -> NDArray[Any]:
-    sizes = state[f"{name}_sizes"]
-    start = int(sizes[:i].sum())
-    return state[name][start : start + int(sizes[i])]
 
 
 class _Nodes:

@@ -28,7 +28,7 @@ def from_arrays(
 ) -> Stream:
     """A stream of the rows of X with the labels y.
 
-    The arrays are not copied: do not change them while the stream is in use.
+    The arrays are not copied: do not change them while the stream is in use. Blocks are copies.
 
     Parameters
     ----------
@@ -129,14 +129,12 @@ class ArrayStream(Stream):
 
     def _draw(self, n: int) -> Block:
         here = slice(self._position, self._position + n)
-        X = np.ascontiguousarray(self._X[here], dtype=np.float64)
-        if self._tables:
-            X = X.copy()
-            for column, values in self._tables:
-                missing = np.isnan(X[:, column])
-                X[:, column] = np.searchsorted(values, X[:, column])
-                X[missing, column] = np.nan
-        return X, self._y[here]
+        X = np.array(self._X[here], dtype=np.float64, order="C")  # a copy: who draws it may write to it
+        for column, values in self._tables:
+            missing = np.isnan(X[:, column])
+            X[:, column] = np.searchsorted(values, X[:, column])
+            X[missing, column] = np.nan
+        return X, self._y[here].copy()
 
     def _restart(self) -> None:
         pass

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from heros.errors import DataError
 from heros.parameters import whole
 from heros.schema import Schema
 from heros.streams.bad_rows import BadRows
@@ -62,6 +63,7 @@ class Stream(ABC):
         frozenset()
     )  # attributes that copies may share, being never written to
     _position: int = 0
+    _fault: str | None = None  # why it gives no more, if it broke off
 
     @property
     @abstractmethod
@@ -93,7 +95,10 @@ class Stream(ABC):
         return self._position
 
     def draw(self, n: int) -> Block:
-        """The next n instances, fewer only where the stream ends.
+        """The next n instances, fewer only where the stream ends or breaks off.
+
+        What is wrong with an instance is raised when it is the next one: those before it are given
+        first, and the stream stays there.
 
         Examples
         --------
@@ -102,7 +107,10 @@ class Stream(ABC):
         >>> X.shape, y
         ((3, 24), array([5, 9, 2]))
         """
-        X, y = self._draw(whole(n, "n", "draw", 0))
+        n = whole(n, "n", "draw", 0)
+        X, y = self._draw(n) if self._fault is None else empty_block(self.schema.n_features)
+        if self._fault is not None and len(y) == 0 and n > 0:
+            raise DataError(self._fault)
         self._position += len(y)
         return X, y
 
@@ -114,10 +122,9 @@ class Stream(ABC):
     def _blocks(self, size: int) -> Iterator[Block]:
         while True:
             X, y = self.draw(size)
-            if len(y):
-                yield X, y
-            if len(y) < size:
+            if len(y) == 0:  # a short block does not tell: after it the stream may have an error to raise
                 return
+            yield X, y
 
     def take(self, n: int) -> Taken:
         """The next n instances as a stream of their own; this one does not move.
@@ -133,11 +140,11 @@ class Stream(ABC):
     def restart(self) -> None:
         """Go back to the first instance."""
         self._restart()
-        self._position = 0
+        self._position, self._fault = 0, None
 
     @abstractmethod
     def _draw(self, n: int) -> Block:
-        """The next n instances, fewer only where the stream ends."""
+        """The next n instances, fewer only where the stream ends or where `_fault` now says what is wrong."""
 
     @abstractmethod
     def _restart(self) -> None:

@@ -100,13 +100,28 @@ class Drift(Stream):
         from_after = np.empty(n, dtype=np.bool_)
         self._coin.fill(from_after)
         n_after = int(np.count_nonzero(from_after))
-        before = self._before.draw(n - n_after)
-        after = self._after.draw(n_after)
+        before, before_fault = _drawn(self._before, n - n_after)
+        after, after_fault = _drawn(self._after, n_after)
         if self._before.schema != self._after.schema:
-            raise DataError(f"The schemas of the two sides of {self.name} have become different.")
+            self._fault = f"The schemas of the two sides of {self.name} have become different."
+            return empty_block(self.schema.n_features)
         X, y = before if n_after == 0 else after if n_after == n else _interleave(before, after, from_after)
-        self._ended = len(y) < n  # the stream ends with the first instance that cannot be had
+        if len(y) < n:  # the stream ends with the first instance that cannot be had
+            self._ended = True
+            self._fault = after_fault if from_after[len(y)] else before_fault
         return X, y
+
+
+def _drawn(side: Stream, n: int) -> tuple[Block, str | None]:
+    """The next n instances of a side and, if it broke off before, what is wrong with the next one."""
+    block = empty_block(side.schema.n_features)
+    try:
+        block = side.draw(n)
+        if len(block[1]) < n:
+            side.draw(1)  # raises, unless it has ended
+    except DataError as error:
+        return block, str(error)
+    return block, None
 
 
 def _interleave(before: Block, after: Block, after_drawn: NDArray[np.bool_]) -> Block:

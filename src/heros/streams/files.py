@@ -69,8 +69,8 @@ def read(
     classes
         All classes, in the order of their indices.
     on_bad_row
-        What to do with a row that breaks a rule: "raise" a DataError, or "skip" it. Skipped rows
-        are counted, and the first ten kept, in ``stream.bad_rows``.
+        What to do with a row that breaks a rule: "raise" a DataError once the rows before it have
+        been given, or "skip" it. Skipped rows are counted, and the first ten kept, in ``stream.bad_rows``.
     name
         The stream's name; by default the file's.
     format

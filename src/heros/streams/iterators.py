@@ -48,7 +48,8 @@ def from_iter(
     classes
         All classes, in the order of their indices.
     on_bad_row
-        What to do with an instance that breaks a rule: "raise" a DataError, or "skip" it.
+        What to do with an instance that breaks a rule: "raise" a DataError once those before it have
+        been given, or "skip" it.
     name
         The stream's name.
 
@@ -121,7 +122,11 @@ class PairStream(Stream):
             try:
                 row, label = self._vocabulary.encode(pair, started=self._position + len(rows) > 0)
             except _Refused as why:
-                self._refuse(BadRow(self.name, f"row {self._read}", why.column, why.value, why.rule))
+                bad = BadRow(self.name, f"row {self._read}", why.column, why.value, why.rule)
+                if not self._skip:
+                    self._fault = str(bad)
+                    break
+                self._bad_rows = self._bad_rows.plus(bad)
                 continue
             rows.append(row)
             labels.append(label)
@@ -129,11 +134,6 @@ class PairStream(Stream):
         for i, row in enumerate(rows):
             X[i, list(row)] = list(row.values())
         return X, np.array(labels, dtype=np.int64)
-
-    def _refuse(self, row: BadRow) -> None:
-        if not self._skip:
-            raise DataError(str(row))
-        self._bad_rows = self._bad_rows.plus(row)
 
     def _resume(self) -> Iterator[tuple[Mapping[str, Any], Any]]:
         if self._iterator is None:

@@ -190,24 +190,32 @@ class TableStream(Stream):
     def _draw(self, n: int) -> Block:
         parts: list[Block] = []
         wanted = n
-        while wanted > 0:
-            stop = min(self._at + wanted, len(self._y))
-            if stop == self._at:
-                self._pass_faults(len(self._y) + 1)
-                chunk = self._source.read()
-                if chunk is None:
-                    break
-                self._load(chunk)
-                continue
-            self._pass_faults(stop)
-            parts.append((self._X[self._at : stop], self._y[self._at : stop]))
-            wanted -= stop - self._at
-            self._at = stop
+        try:
+            while wanted > 0 and (part := self._next(wanted)) is not None:
+                parts.append(part)
+                wanted -= len(part[1])
+        except DataError as error:
+            self._fault = str(error)
         if not parts:
             return empty_block(self._schema.n_features)
         if len(parts) == 1:
             return parts[0]
         return np.concatenate([X for X, _ in parts]), np.concatenate([y for _, y in parts])
+
+    def _next(self, wanted: int) -> Block | None:
+        """At most `wanted` rows, all of one chunk; None at the end."""
+        while self._at == len(self._y):
+            self._pass_faults(self._at + 1)
+            chunk = self._source.read()
+            if chunk is None:
+                return None
+            self._load(chunk)
+        start, stop = self._at, min(self._at + wanted, len(self._y))
+        if self._faults and not self._skip:  # the good rows before the bad one
+            stop = max(start + 1, min(stop, self._faults[0][0]))
+        self._pass_faults(stop)
+        self._at = stop
+        return self._X[start:stop], self._y[start:stop]
 
     def _pass_faults(self, stop: int) -> None:
         """Deal with the bad rows that stand before good row `stop` of the chunk."""
