@@ -11,15 +11,9 @@ import pytest
 import reference
 from heros import Heros, Schema, _core, policies, pools
 from heros.errors import ParameterError
+from torch_cases import CASES
 
 GOLDEN = Path(__file__).parents[1] / "data" / "torch_trajectories.npz"
-CASES = {  # as in make_golden.py
-    "adam-dense": ("adam", 0.005, 20, [0] * 10, 5),
-    "adam-dense-wide": ("adam", 0.0005, 80, [0] * 6, 3),
-    "adam-one-hot": ("adam", 0.005, 20, [0, 0, 5, 20, 9], 2),
-    "sgd-dense": ("sgd", 0.05, 20, [0] * 10, 5),
-    "sgd-one-hot": ("sgd", 0.05, 20, [0, 0, 5, 20, 9], 2),
-}
 
 
 def schema_of(values, classes):
