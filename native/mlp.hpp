@@ -353,6 +353,8 @@ class MlpPool final : public Pool {
   void prepare_adam(int i, const Plan& plan, Sweep& s) {
     s.beta1 = static_cast<float>(Adam::kBeta1);
     s.beta2 = static_cast<float>(Adam::kBeta2);
+    s.take1 = static_cast<float>(1 - Adam::kBeta1);
+    s.take2 = static_cast<float>(1 - Adam::kBeta2);
     if (s.train) {
       s.rate = static_cast<float>(rate_[i] * adam_tables_.get().rate_factor(steps_[i]));
       s.epsilon = static_cast<float>(adam_tables_.get().epsilon(steps_[i]));

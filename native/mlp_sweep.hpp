@@ -58,6 +58,7 @@ struct Sweep {
   float rate;                // SGD: the learning rate; Adam: it, times √(1 − β2^t)/(1 − β1^t)
   float epsilon;             // Adam's ε times √(1 − β2^t)
   float beta1, beta2;
+  float take1, take2;        // 1 − β1 and 1 − β2, each rounded once
 };
 
 using SweepFunction = void (*)(const Sweep&);

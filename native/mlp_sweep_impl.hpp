@@ -25,7 +25,7 @@ struct Constants {
   Floats rate, twice_epsilon, beta1, take1, beta2, take2, tiny;
   explicit Constants(const Sweep& s)
       : rate(broadcast(s.adam ? 2 * s.rate : s.rate)), twice_epsilon(broadcast(2 * s.epsilon)), beta1(broadcast(s.beta1)),
-        take1(broadcast(1 - s.beta1)), beta2(broadcast(s.beta2)), take2(broadcast(1 - s.beta2)),
+        take1(broadcast(s.take1)), beta2(broadcast(s.beta2)), take2(broadcast(s.take2)),
         tiny(broadcast(kTiny)) {}
 };
 

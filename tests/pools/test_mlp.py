@@ -53,10 +53,10 @@ def test_equals_pytorch(case, isa):
     block = model.test_then_train(arrays["X"].astype(float), arrays["y"])
     z = arrays["logits"].astype(float)
     expected = np.exp(z - z.max(axis=1, keepdims=True))
-    np.testing.assert_allclose(block.probabilities, expected / expected.sum(axis=1, keepdims=True), atol=2e-4)
+    np.testing.assert_allclose(block.probabilities, expected / expected.sum(axis=1, keepdims=True), atol=1e-6)
     for name, weights in model._bound.weights(0).items():
-        np.testing.assert_allclose(weights, arrays[f"after/{name}"], rtol=1e-3, atol=2e-4, err_msg=name)
-        assert np.abs(weights - arrays[f"after/{name}"]).mean() < 1e-5
+        np.testing.assert_allclose(weights, arrays[f"after/{name}"], rtol=1e-5, atol=1e-6, err_msg=name)
+        assert np.abs(weights - arrays[f"after/{name}"]).mean() < 2e-7
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "sgd"])
