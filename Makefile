@@ -38,7 +38,7 @@ check: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 $(VENV)/bench-tools: $(VENV)/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0

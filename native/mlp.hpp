@@ -75,7 +75,7 @@ class MlpPool final : public Pool {
     const double top = *std::max_element(z, z + classes_);
     double total = 0;
     for (int c = 0; c < classes_; ++c) total += out[c] = std::exp(double(z[c]) - top);
-    const bool finite = std::isfinite(total) && std::all_of(z, z + classes_, [](float a) { return std::isfinite(a); });
+    const bool finite = vote(i) >= 0;
     for (int c = 0; c < classes_; ++c) out[c] = finite ? out[c] / total : 1.0 / classes_;
   }
 
@@ -212,7 +212,7 @@ class MlpPool final : public Pool {
   const float* logits(int i) const { return &logits_[std::size_t(i) * padded(classes_)]; }
   std::int64_t* touched(int i) { return &touched_[std::size_t(i) * room()]; }
 
-  // Offsets and zeroed memory for the present classes and capacity.
+  // Offsets and zeroed memory for the present classes and room.
   void lay_out() {
     offset_.assign(1, 0);
     unit_offset_.assign(1, 0);

@@ -173,7 +173,6 @@ class Scores {
 
   int models() const { return models_; }
   const std::vector<double>& values() const { return values_; }
-  std::int64_t updates() const { return updates_; }
 
   // outcomes: M values in [0, 1], e.g. 1 for a hit and 0 for a miss.
   void update(const double* outcomes) {
