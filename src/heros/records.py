@@ -41,6 +41,8 @@ FORMAT = 1
 RECORD, CURVES = "record.json", "curves.parquet"
 FIGURES = ("auroc", "accuracy", "kappa", "log_loss", "gamma_spent", "reward", "diverged")
 PACKAGES = ("heros-learn", "numpy", "pyarrow")
+PER_MODEL = ("trained", "scores", "invested")
+"""The curves with a column per model: nine tenths of a record, left out of a compact one."""
 Path_ = str | os.PathLike[str]
 
 
@@ -50,8 +52,8 @@ def run_id(run: Run) -> str:
     return _id(run.stream, *(run.settings[name] for name in names))
 
 
-def id_of(model: Heros, stream: Stream) -> str:
-    """The `run_id` that a run of this model on this stream will have.
+def id_of(model: Heros, stream: Stream | str) -> str:
+    """The `run_id` that a run of this model on this stream (or one of this name) will have.
 
     Examples
     --------
@@ -59,7 +61,8 @@ def id_of(model: Heros, stream: Stream) -> str:
     >>> records.id_of(Heros(k=30, seed=1), streams.load("agr_a"))
     'agr_a/mlp50/zeta_0.05_0.2/k30/seed1'
     """
-    return _id(stream.name, pool_id(model.pool), policy_id(model.policy), model.k, model.seed)
+    name = stream if isinstance(stream, str) else stream.name
+    return _id(name, pool_id(model.pool), policy_id(model.policy), model.k, model.seed)
 
 
 def _id(stream: str, pool: str, policy: str, k: int, seed: int | None) -> str:
@@ -67,7 +70,9 @@ def _id(stream: str, pool: str, policy: str, k: int, seed: int | None) -> str:
     return f"{name}/{pool}/{policy}/k{k}/seed{seed}"
 
 
-def save(run: Run, directory: Path_, *, id: str | None = None, force: bool = False) -> Path:
+def save(
+    run: Run, directory: Path_, *, id: str | None = None, force: bool = False, compact: bool = False
+) -> Path:
     """Write a run below `directory` and return its own directory.
 
     It is written beside its place and moved there when it is complete and on disk: whoever looks, and
@@ -83,6 +88,9 @@ def save(run: Run, directory: Path_, *, id: str | None = None, force: bool = Fal
         The record's place below it; by default `run_id`.
     force
         Whether to replace a record that is there; else that is an error.
+    compact
+        Whether to leave out the curves of the single models and to keep the others in single precision:
+        some 20 KB instead of some 400. Read back, the curves left out have no columns.
 
     Examples
     --------
@@ -108,7 +116,7 @@ def save(run: Run, directory: Path_, *, id: str | None = None, force: bool = Fal
     try:
         text = json.dumps(document(run, id), indent=1, ensure_ascii=False, allow_nan=False)
         (draft / RECORD).write_text(text + "\n", encoding="utf-8")
-        pq.write_table(_table(run.curves), draft / CURVES)
+        _write_curves(run.curves, draft / CURVES, compact)
         draft.chmod(0o755)
         for path in (draft / RECORD, draft / CURVES, draft):
             _to_disk(path)
@@ -241,7 +249,7 @@ def _run(document: dict[str, Any], curves: pa.Table) -> Run:
         invested=np.array(document["invested"], dtype=np.float64),
         cpu=document["cpu"],
         energy=Energy(**energy, carbon=Carbon(**carbon) if carbon else None),
-        curves=Curves(**{field.name: _array(curves[field.name]) for field in fields(Curves)}),
+        curves=_curves(curves),
         window=document["window"],
         settings=document["settings"],
         drifts=tuple(DriftPoint(**drift) for drift in stream["drifts"]),
@@ -264,11 +272,31 @@ def _plain(value: Any) -> Any:
 # -- as tables --------------------------------------------------------------------------------------------
 
 
-def _table(curves: Curves) -> pa.Table:
-    return pa.table({field.name: _column(getattr(curves, field.name)) for field in fields(curves)})
+def _write_curves(curves: Curves, path: Path, compact: bool) -> None:
+    names = [field.name for field in fields(curves) if not (compact and field.name in PER_MODEL)]
+    table = pa.table({name: _column(getattr(curves, name), compact) for name in names})
+    if compact:  # measurements hardly repeat: a dictionary of them is only in the way
+        pq.write_table(table, path, compression="zstd", use_dictionary=False)
+    else:
+        pq.write_table(table, path)
 
 
-def _column(values: NDArray[Any]) -> pa.Array:
+def _curves(table: pa.Table) -> Curves:
+    nothing = np.empty((table.num_rows, 0))
+    present = set(table.column_names)
+    return Curves(
+        **{
+            field.name: _array(table[field.name])
+            if field.name in present or field.name not in PER_MODEL
+            else nothing
+            for field in fields(Curves)
+        }
+    )
+
+
+def _column(values: NDArray[Any], single: bool) -> pa.Array:
+    if single and values.dtype == np.float64:
+        values = values.astype(np.float32)
     if values.ndim == 1:
         return pa.array(values)
     return pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), values.shape[1])
@@ -277,8 +305,12 @@ def _column(values: NDArray[Any]) -> pa.Array:
 def _array(column: pa.ChunkedArray) -> NDArray[Any]:
     array = column.combine_chunks()
     if not pa.types.is_fixed_size_list(array.type):
-        return np.array(array)
-    return np.array(array.flatten()).reshape(len(array), array.type.list_size)
+        return _double(np.array(array))
+    return _double(np.array(array.flatten()).reshape(len(array), array.type.list_size))
+
+
+def _double(values: NDArray[Any]) -> NDArray[Any]:
+    return values.astype(np.float64) if values.dtype == np.float32 else values
 
 
 _SCHEMA = pa.schema(

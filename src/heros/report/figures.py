@@ -66,7 +66,7 @@ def figures(groups: Sequence[Group]) -> str:
     charts = [line_chart(title, lines, marks) for title, lines in over_time]
     points = [Point(group.colour, group.label, group.joules, group.mean("auroc")) for group in groups]
     charts.append(scatter("Performance against energy", points, "energy, joules", "AUROC"))
-    charts += [_heat(group, marks) for group in groups]
+    charts += [_heat(group, marks) for group in groups if group.runs[0].curves.trained.size]
     return "".join(charts)
 
 

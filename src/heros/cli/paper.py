@@ -1,0 +1,114 @@
+"""`heros paper`: run the paper's grid; its tables, figures and theorems from records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from heros import paper
+from heros.cli.app import app, say
+from heros.cli.words import policy_of
+from heros.engines import Dask, Engine, Here, Processes
+from heros.errors import ParameterError
+from heros.paper import Cell
+from heros.policies import Policy
+from heros.settings import policy_id
+
+__all__ = ["paper_app"]
+
+RECORDS = Path("paper/records")
+RESULTS = Path("paper")
+
+paper_app = typer.Typer(no_args_is_help=True, help="Reproduce the paper: grid, tables, figures, theorems.")
+app.add_typer(paper_app, name="paper")
+
+Records = Annotated[Path, typer.Option("--records", help="Where the records are: grid, beta, drift, rivals.")]
+Out = Annotated[Path, typer.Option("--out", help="Where to write.")]
+
+
+@paper_app.command("run")
+def run_command(
+    base: Annotated[str | None, typer.Option(help="mlp or trees; both by default.")] = None,
+    streams: Annotated[
+        str | None, typer.Option(help="E.g. electricity,wisdm; the paper's eleven by default.")
+    ] = None,
+    policies: Annotated[
+        str | None, typer.Option(help="E.g. cand,zeta:0.05@0.2; thirteen by default (see heros policies).")
+    ] = None,
+    seeds: Annotated[str, typer.Option(help="E.g. 1 or 1,2,3.")] = "1,2,3",
+    n: Annotated[int | None, typer.Option("--n", min=1, help="Only the first so many instances.")] = None,
+    figures: Annotated[
+        bool, typer.Option("--figures", help="The runs that only figures need, instead of the grid.")
+    ] = False,
+    engine: Annotated[str, typer.Option(help="local, or dask for many machines.")] = "local",
+    scheduler: Annotated[
+        str | None, typer.Option(help="The address of a dask scheduler; without it one is started here.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="How many runs at a time on this machine.")] = 1,
+    records: Annotated[
+        Path | None, typer.Option("--records", help="Where the records go; paper/records by default.")
+    ] = None,
+) -> None:
+    """Run the grid, or a part of it; what is recorded already is kept, so a stopped grid goes on."""
+    where = _engine(engine, scheduler, jobs)
+    directory = records or (RECORDS if n is None else Path(f"paper/records-first-{n}"))
+    if figures:
+        parts = {"beta": paper.beta_cells(), "drift": paper.drift_cells()}
+    else:
+        parts = {"grid": _grid(base, streams, policies, seeds, n)}
+    failed = [_run(cells, directory / name, where) for name, cells in parts.items()]
+    if any(failed):
+        raise typer.Exit(1)
+
+
+def _run(cells: list[Cell], out: Path, engine: Engine) -> bool:
+    """Run a part and say what became of it; whether something failed."""
+    outcome = paper.run_grid(cells, out, engine=engine)
+    for id, failure in outcome.failed.items():
+        say(f"heros: {id} failed: {failure.reason}", style="red")
+    counts = f"{len(outcome.done)} run, {len(outcome.kept)} kept, {len(outcome.failed)} failed"
+    Console().print(Text(f"{counts}; records: {out}"), soft_wrap=True)
+    return bool(outcome.failed)
+
+
+def _grid(
+    base: str | None, streams: str | None, policies: str | None, seeds: str, n: int | None
+) -> list[Cell]:
+    names = tuple(paper.STREAMS) if streams is None else _words(streams)
+    chosen = paper.POLICIES if policies is None else tuple(_policy(text) for text in _words(policies))
+    numbers = [_seed(text) for text in _words(seeds)]
+    bases = tuple(paper.BASES) if base is None else (base,)
+    cells = [cell for name in bases for cell in paper.cells(name, names, chosen, numbers, n)]
+    return sorted(cells, key=lambda cell: -cell.work)
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _policy(text: str) -> Policy:
+    """A policy as records name it (zeta_0.05_0.2) or as commands do (zeta:0.05@0.2)."""
+    known = {policy_id(policy): policy for policy in paper.POLICIES}
+    return known[text] if text in known else policy_of(text)
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise ParameterError.of("seeds", "heros paper run", "whole numbers, e.g. 1,2,3", text)
+    return int(text)
+
+
+def _engine(name: str, scheduler: str | None, jobs: int) -> Engine:
+    if name == "dask":
+        return Dask(scheduler, jobs)
+    if name != "local":
+        raise ParameterError.of("engine", "heros paper run", "local or dask", name)
+    if scheduler is not None:
+        raise ParameterError.of(
+            "scheduler", "heros paper run", "left out unless the engine is dask", scheduler
+        )
+    return Here() if jobs == 1 else Processes(jobs)

@@ -1,0 +1,42 @@
+"""The paper, reproduced: its grid, its tables, its figures, its theorems.
+
+The paper is Köbschall et al., "Lift What You Can: Green Online Learning with Heterogeneous Ensembles".
+
+>>> from heros import paper
+>>> [cell.id for cell in paper.cells("mlp", ["electricity"], paper.PAPER[-1:], seeds=[1])]
+['electricity/mlp50/zeta_0.05_0.2/k30/seed1']
+"""
+
+from heros.paper.grid import Failure, Outcome, run_grid
+from heros.paper.settings import (
+    BASES,
+    OURS,
+    PAPER,
+    POLICIES,
+    SEEDS,
+    STREAMS,
+    Base,
+    Cell,
+    Size,
+    beta_cells,
+    cells,
+    drift_cells,
+)
+
+__all__ = [
+    "BASES",
+    "OURS",
+    "PAPER",
+    "POLICIES",
+    "SEEDS",
+    "STREAMS",
+    "Base",
+    "Cell",
+    "Failure",
+    "Outcome",
+    "Size",
+    "beta_cells",
+    "cells",
+    "drift_cells",
+    "run_grid",
+]

@@ -1,0 +1,63 @@
+"""Engines: every item is run, whatever happens to the workers."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from heros.engines import Dask, Engine, Here, Processes, WorkerDied
+from heros.errors import HerosError, ParameterError
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*leaked.*", "ignore::ResourceWarning")
+
+
+def square(x):
+    return x * x
+
+
+def die_once(path):
+    """Kills its own process the first time."""
+    if not path.exists():
+        path.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return path.name
+
+
+def always_die(path):
+    with path.open("a") as file:
+        file.write("x")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("engine", [Here(), Processes(2), Dask(jobs=2)], ids=["here", "processes", "dask"])
+def test_every_item_gives_its_result(engine):
+    assert isinstance(engine, Engine)
+    assert sorted(engine.results(square, [3, 1, 2])) == [(0, 9), (1, 1), (2, 4)]
+
+
+@pytest.mark.parametrize("engine", [Processes(2), Dask(jobs=2)], ids=["processes", "dask"])
+def test_the_items_of_a_killed_worker_are_run_again(engine, tmp_path):
+    paths = [tmp_path / name for name in "abcd"]
+    for path in paths[1:]:
+        path.touch()  # only the first kills
+    assert sorted(engine.results(die_once, paths)) == [(0, "a"), (1, "b"), (2, "c"), (3, "d")]
+
+
+@pytest.mark.parametrize("engine", [Processes(2), Dask(jobs=2)], ids=["processes", "dask"])
+def test_an_item_that_kills_every_worker_is_given_up(engine, tmp_path):
+    (result,) = (result for _, result in engine.results(always_die, [tmp_path / "log"]))
+    assert isinstance(result, WorkerDied)
+    assert Path(tmp_path / "log").read_text() == "xxx"
+
+
+def test_a_scheduler_that_does_not_answer_is_named():
+    with pytest.raises(HerosError, match=r"The address tcp://127.0.0.1:9 must be that of a dask scheduler"):
+        list(Dask("tcp://127.0.0.1:9").results(square, [1]))
+
+
+def test_jobs_are_checked():
+    with pytest.raises(ParameterError, match="The 'jobs' parameter of Dask must be"):
+        Dask(jobs=0)
+    with pytest.raises(ParameterError, match="The 'jobs' parameter of Processes must be"):
+        Processes(jobs=0)
