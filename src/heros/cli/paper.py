@@ -13,7 +13,7 @@ from heros import paper
 from heros.cli.app import app, say
 from heros.cli.words import policy_of
 from heros.engines import Dask, Engine, Here, Processes
-from heros.errors import ParameterError
+from heros.errors import HerosError, ParameterError
 from heros.paper import Cell
 from heros.policies import Policy
 from heros.settings import policy_id
@@ -63,6 +63,25 @@ def run_command(
     failed = [_run(cells, directory / name, where) for name, cells in parts.items()]
     if any(failed):
         raise typer.Exit(1)
+
+
+@paper_app.command("costs")
+def costs_command(
+    base: Annotated[str | None, typer.Option(help="mlp or trees; both by default.")] = None,
+    streams: Annotated[
+        str | None, typer.Option(help="E.g. electricity,wisdm; the paper's eleven by default.")
+    ] = None,
+    n: Annotated[int, typer.Option("--n", min=1, help="The first so many instances of each.")] = 20_000,
+    records: Records = RECORDS,
+) -> None:
+    """Measure what the policies cost, in turn on the same blocks, as a noisy machine demands."""
+    names = tuple(paper.STREAMS) if streams is None else _words(streams)
+    for name in tuple(paper.BASES) if base is None else (base,):
+        path = records / "paired" / f"{name}.csv"
+        if path.exists():
+            raise HerosError(f"The file {path} must not exist. Got one: move it away to measure anew.")
+        paper.write_paired(paper.paired_costs(name, names, n=n), path)
+        Console().print(Text(f"measured: {path}"), soft_wrap=True)
 
 
 def _run(cells: list[Cell], out: Path, engine: Engine) -> bool:

@@ -8,6 +8,7 @@ The paper is Köbschall et al., "Lift What You Can: Green Online Learning with H
 """
 
 from heros.paper.grid import Failure, Outcome, run_grid
+from heros.paper.paired import Paired, paired_costs, read_paired, write_paired
 from heros.paper.settings import (
     BASES,
     OURS,
@@ -34,9 +35,13 @@ __all__ = [
     "Cell",
     "Failure",
     "Outcome",
+    "Paired",
     "Size",
     "beta_cells",
     "cells",
     "drift_cells",
+    "paired_costs",
+    "read_paired",
     "run_grid",
+    "write_paired",
 ]

@@ -1,0 +1,58 @@
+"""Costs measured in turn: the same decisions as in a run, and times that follow the work."""
+
+import pytest
+from typer.testing import CliRunner
+
+from heros import Heros, evaluate, paper, streams
+from heros.cli import app
+from heros.errors import DataError, ParameterError
+from heros.policies import Cheapest, Everything, Random
+
+
+def test_policies_in_turn_decide_as_they_do_alone():
+    measured = paper.paired_costs("mlp", ["agr_a"], [Random(), Cheapest()], n=700, block=150, seed=3)
+    for one, policy in zip(measured, [Random(), Cheapest()], strict=True):
+        base = paper.BASES["mlp"]
+        run = evaluate(Heros(base.pool, policy, base.k, seed=3), streams.load("agr_a").take(700))
+        assert one.gamma_share == pytest.approx(run.gamma_share, rel=1e-12)
+        assert (one.stream, one.pool, one.n_instances) == ("agr_a", "mlp50", 700)
+
+
+def test_the_command_measures_once(tmp_path):
+    words = [
+        "paper",
+        "costs",
+        "--base",
+        "trees",
+        "--streams",
+        "led_a",
+        "--n",
+        "300",
+        "--records",
+        str(tmp_path),
+    ]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    measured = paper.read_paired(tmp_path / "paired" / "trees.csv")
+    assert len(measured) == len(paper.POLICIES)
+    everything = next(one for one in measured if one.policy == "everything")
+    assert everything.gamma_share == pytest.approx(1, abs=1e-6)
+    assert everything.cpu_seconds > 0
+    again = CliRunner().invoke(app, words)
+    assert again.exit_code == 2
+    assert "must not exist" in again.stderr
+
+
+def test_a_broken_file_is_named(tmp_path):
+    path = tmp_path / "paired.csv"
+    path.write_text("stream,pool\nagr_a,mlp50\n")
+    with pytest.raises(DataError, match=r"paired.csv must hold paired measurements"):
+        paper.read_paired(path)
+
+
+def test_parameters_are_checked():
+    with pytest.raises(
+        ParameterError, match="The 'base' parameter of paired_costs must be one of mlp, trees"
+    ):
+        paper.paired_costs("forest")
+    with pytest.raises(ParameterError, match="The 'block' parameter of paired_costs"):
+        paper.paired_costs("mlp", ["agr_a"], [Everything()], block=0)
