@@ -76,8 +76,11 @@ def draw_theory(
         _proportional(axes[row][1], mine, figure_of)
     for axis, other in zip(axes[:, 2], (shown[0], shown[-1]), strict=True):
         _threshold(axis, [c for c in checks if c.model == other and c.claim is ZETA_ABOVE_CAND])
-    axes[0][0].legend(loc="lower right", frameon=False)
-    figure.suptitle(f"Scores {model}, costs U(0, 1), ζ = {zeta:g} (right: as stated); bars: ± {ERRORS} s. e.")
+    axes[1][0].legend(loc="center right", frameon=False)
+    figure.suptitle(
+        f"Left and middle: scores {model}, costs U(0, 1), ζ = {zeta:g}. "
+        f"Points: simulated, ± {ERRORS} standard errors; thin lines: exact."
+    )
     files = [Path(f"{path}.{suffix}") for suffix in FORMATS]
     with mpl.rc_context({"svg.hashsalt": "heros"}):
         for file in files:
@@ -95,7 +98,7 @@ def _growing(axis: Axes, checks: Sequence[Check], figure: str) -> None:
         exact = [(m.pool.models, m.exact) for m in points if m.exact is not None]
         axis.plot([models for models, _ in exact], [mean for _, mean in exact], color=colour, linewidth=1)
         axis.axhline(check.limit, color=colour, linestyle="--", linewidth=1)
-        axis.set_title(f"k = {k} fixed, M → ∞: the limits (dashed) are reached")
+        axis.set_title(f"k = {k}, M → ∞ (dashed: the limits)", fontsize="medium")
     _label(axis, figure)
 
 
@@ -108,7 +111,7 @@ def _proportional(axis: Axes, checks: Sequence[Check], figure: str) -> None:
         if check.proportional_limit is not None:
             axis.axhline(check.proportional_limit, color=colour, linestyle=":", linewidth=1.5)
         share = points[0].pool.k / points[0].pool.models
-        axis.set_title(f"k = {share:g} M: the paper's limits (dashed) are missed")
+        axis.set_title(f"k = {share:g} M (dashed: limits for fixed k; dotted: for this k)", fontsize="medium")
     _label(axis, figure)
 
 
@@ -118,7 +121,7 @@ def _threshold(axis: Axes, checks: Sequence[Check]) -> None:
     claimed, true = model.claimed_threshold(), model.threshold()
     zetas = np.linspace(0.001, 1.5 * true, 200)
     axis.plot(zetas, [model.zeta_limit(z) - model.cand_limit for z in zetas], color="black", label="M → ∞")
-    checks = [check for check in checks if check.zeta is not None and check.zeta <= 2 * true]
+    checks = [check for check in checks if check.zeta is not None and check.zeta <= 1.55 * true]
     for colour, marker, pick in ((GREY, "s", -2), ("#CC79A7", "o", None)):
         points = [check.proportional[0] if pick is None else check.measured[pick] for check in checks]
         axis.errorbar(
@@ -130,7 +133,8 @@ def _threshold(axis: Axes, checks: Sequence[Check]) -> None:
     axis.axhline(0, color="black", linewidth=0.8)
     axis.axvline(claimed, color="#D55E00", linestyle="--", label=f"(1 − E X)/2 = {claimed:.3f}")
     axis.axvline(true, color="#0072B2", linestyle=":", label=f"true, M → ∞: {true:.3f}")
-    axis.set(xlabel="ζ", ylabel="score of ζ − score of CAND", title=f"The threshold, {model}")
+    axis.set(xlabel="ζ", ylabel="X̄ of ζ − X̄ of CAND")
+    axis.set_title(f"The threshold, scores {model}", fontsize="medium")
     axis.legend(frameon=False, fontsize="small")
 
 

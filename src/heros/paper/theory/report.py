@@ -115,25 +115,25 @@ def checks_table(checks: Sequence[Check]) -> str:
 
 def write_theory(
     directory: str | Path,
-    seed: int = 1,
+    checks: Sequence[Check] | None = None,
     *,
-    budget: int = 400_000,
+    seed: int = 1,
     draws: int = 1000,
     progress_bar: bool | None = None,
 ) -> list[Path]:
     """Simulate, judge and draw the theory of the paper; returns the files written.
 
     ``theory.md`` (both tables), ``theory.csv`` (every measurement) and ``theory.svg``, ``.pdf`` and
-    ``.png``. Needs the extra ``paper``.
+    ``.png``. Takes some minutes. Needs the extra ``paper``.
 
     Parameters
     ----------
     directory
         Where to; made if it is not there.
+    checks
+        What `check_theory` found; by default it is asked, with its own defaults.
     seed
         Of all draws.
-    budget
-        How many models to draw per pool size (see `check_theory`).
     draws
         How often to draw a pool for a threshold.
     progress_bar
@@ -141,7 +141,8 @@ def write_theory(
     """
     folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)
-    checks = check_theory(seed, budget=budget, progress_bar=progress_bar)
+    if checks is None:
+        checks = check_theory(seed, progress_bar=progress_bar)
     models = list(dict.fromkeys(check.model for check in checks))
     found = thresholds(models, draws=draws, seed=seed, progress_bar=progress_bar)
     text = folder / "theory.md"
@@ -208,6 +209,7 @@ def _cell(m: Measurement) -> str:
 
 
 def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    first, rule, *rest = ("| " + " | ".join(line) + " |" for line in lines)
-    return "\n".join([first, rule.replace(" ", ""), *rest])
+    first, *rest = (
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in (head, *rows)
+    )
+    return "\n".join([first, "|---" * len(head) + "|", *rest])
