@@ -113,6 +113,12 @@ class TestModel:
         assert model.zeta_limit(model.threshold()) == pytest.approx(model.cand_limit)
         assert model.threshold() > model.claimed_threshold() == pytest.approx((1 - model.mean) / 2)
 
+    @pytest.mark.parametrize(("alpha", "beta"), [(8, 3), (400, 100)])
+    def test_the_threshold_of_a_finite_pool_is_sufficient_and_goes_to_the_claimed_one(self, alpha, beta):
+        model = Model(alpha, beta)
+        assert 0 < model.sufficient_threshold(50, 30) < finite_threshold(model, Pool(50, 30), draws=200)
+        assert Model(2, 2).sufficient_threshold(10**12, 10) == pytest.approx(0.25, abs=1e-4)
+
     def test_exploring_lowers_the_threshold(self):
         model = Model(5, 2)
         zeta = model.claimed_threshold(0.2)

@@ -159,6 +159,21 @@ class Model:
         others = (models * self.mean - top) / (models - half)
         return (top + (k - half) * others) / k
 
+    def sufficient_threshold(self, models: int, k: int) -> float:
+        """The ζ below which ζ scores more than CAND on average, in pools of this size: Theorem IV.3 for them.
+
+        The t-th model ζ chooses scores at least (1 − ζ) times the best one left, and that at least as much
+        as the t-th best of all. So ζ scores (1 − ζ) times perform-best or more, in every draw, and more than
+        CAND on average if ζ < 1 − E[CAND]/E[perform-best]. For M → ∞ that is (1 − E X)/2 again.
+
+        Examples
+        --------
+        >>> model = Model(8, 3)
+        >>> round(model.sufficient_threshold(50, 30), 3), round(model.claimed_threshold(), 3)
+        (0.055, 0.136)
+        """
+        return 1 - self.cand(models, k) / self.best(models, k)
+
     # --- the limits for k = κM: M → ∞ with k in proportion ------------------------------------------
 
     def best_share(self, share: float) -> float:
@@ -176,7 +191,7 @@ class Model:
         While k fits into the window X ≥ 1 − ζ, its k cheapest models are taken; they cost up to
         k/(M·P(X ≥ 1 − ζ)), not 0. A larger k empties the window, dear models and all. Its last few models
         then decide how far the window slides down at each choice of its best, and so how large the next
-        batches are: that stays random however large M is, and there is no limit.
+        batches are: that stays random however large M is, as far as simulation reaches.
 
         Examples
         --------

@@ -74,23 +74,32 @@ def thresholds(
 
 
 def thresholds_table(found: Sequence[Threshold]) -> str:
-    """The thresholds as a Markdown table.
+    """The thresholds as a Markdown table: for finite pools as measured, and what is sure without measuring.
 
     Examples
     --------
     >>> print(thresholds_table([Threshold(Model(1, 1), 0.25, 0.5, {Pool(50, 30): 0.75})]))
-    | scores | E X | claimed (1 − E X)/2 | true, M → ∞ | M = 50, k = 30 | M for 30 within ζ = .01 | ζ = .05 |
+    | scores | E X | claimed (1 − E X)/2 | true, M → ∞ | M = 50, k = 30 (sure) | ...
     |---|---|---|---|---|---|---|
-    | Beta(1, 1) | 0.500 | 0.250 | 0.500 | 0.750 | 3e+03 | 6e+02 |
+    | Beta(1, 1) | 0.500 | 0.250 | 0.500 | 0.750 (0.141) | 3e+03 | 6e+02 |
     """
-    pools = list(found[0].finite)
-    head = ["scores", "E X", "claimed (1 − E X)/2", "true, M → ∞", *map(str, pools)]
+    head = [
+        "scores",
+        "E X",
+        "claimed (1 − E X)/2",
+        "true, M → ∞",
+        *(f"{pool} (sure)" for pool in found[0].finite),
+    ]
     rows = [
-        [str(t.model), *(f"{value:.3f}" for value in (t.model.mean, t.claimed, t.limit, *t.finite.values()))]
-        + [f"{t.model.pool_for(30, zeta):.0e}" for zeta in (0.01, 0.05)]
+        [
+            str(t.model),
+            *(f"{value:.3f}" for value in (t.model.mean, t.claimed, t.limit)),
+            *(f"{zeta:.3f} ({t.model.sufficient_threshold(*pool):.3f})" for pool, zeta in t.finite.items()),
+            *(f"{t.model.pool_for(30, zeta):.0e}" for zeta in (0.01, 0.05)),
+        ]
         for t in found
     ]
-    return _markdown([*head, "M for 30 within ζ = .01", "ζ = .05"], rows)
+    return _markdown([*head, "30 within ζ = .01 at M =", "ζ = .05"], rows)
 
 
 def checks_table(checks: Sequence[Check]) -> str:
@@ -169,6 +178,7 @@ def _write_csv(checks: Sequence[Check], path: Path) -> None:
             "zeta": check.zeta,
             "limit": check.limit,
             "proportional_limit": check.proportional_limit,
+            "claimed": check.claimed,
             "holds": check.holds,
             "M": m.pool.models,
             "k": m.pool.k,
