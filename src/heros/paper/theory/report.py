@@ -133,7 +133,7 @@ def write_theory(
     """Simulate, judge and draw the theory of the paper; returns the files written.
 
     ``theory.md`` (both tables), ``theory.csv`` (every measurement) and ``theory.svg``, ``.pdf`` and
-    ``.png``. Takes some minutes. Needs the extra ``paper``.
+    ``.png``. Takes about a minute of CPU time. Needs the extra ``paper``.
 
     Parameters
     ----------
