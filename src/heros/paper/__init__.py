@@ -1,0 +1,1 @@
+"""The paper, reproduced: its grid, its tables, its figures and its theorems."""
