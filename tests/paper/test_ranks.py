@@ -62,7 +62,7 @@ def test_cliques_are_the_longest_runs_without_a_difference():
     rng = np.random.default_rng(0)
     noise = rng.normal(scale=0.1, size=(12, 5))
     # a and b alike, then c far from both, d and e alike
-    comparison = compare(noise + [4, 4, 3, 1, 1], list("abcde"), higher_is_better=True)
+    comparison = compare(noise + np.array([4, 4, 3, 1, 1]), list("abcde"), higher_is_better=True)
     assert {frozenset(clique) for clique in comparison.cliques()} == {frozenset("ab"), frozenset("de")}
     for clique in comparison.cliques():
         assert not comparison.differ(clique[0], clique[-1])

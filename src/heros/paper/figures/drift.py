@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from heros.prequential import Run
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_drifts", "per_step", "smoothed"]
+__all__ = ["draw_drifts", "per_step", "smoothed", "spread"]
 
 SMOOTHING = 300
 """Over how many instances the paper smooths."""
@@ -60,7 +60,6 @@ def _draw(stream: str, runs: Mapping[str, Run], out: Path) -> list[Path]:
     for axes in (upper, lower):
         _mark_drifts(axes, first)
         axes.set_xlim(0, first.n_instances)
-        axes.set_ylim(bottom=0)
         axes.grid(axis="y", color=GRID, lw=0.6)
         tidy(axes)
     size = f"M = {len(first.trained)}, k = {first.settings['k']}"
@@ -70,35 +69,44 @@ def _draw(stream: str, runs: Mapping[str, Run], out: Path) -> list[Path]:
 
 
 def _lines(axes: Axes, runs: Mapping[str, Run], values: Callable[[Run], Vector]) -> None:
-    ends = {}
+    trends = {}
     for policy, run in runs.items():
         look, x, y = look_of(policy), run.curves.end, values(run)
         axes.plot(x, smoothed(y, SMOOTHING / run.window), color=look.colour, lw=0.5, alpha=0.25)
-        trend = smoothed(y, len(y) / TREND)
-        axes.plot(x, trend, color=look.colour, lw=1.5, ls=look.dashes)
-        ends[policy] = float(trend[-1])
-    _name_ends(axes, ends)
+        trends[policy] = smoothed(y, len(y) / TREND)
+        axes.plot(x, trends[policy], color=look.colour, lw=1.4, ls=look.dashes)
+    high = 1.15 * float(np.percentile(np.concatenate(list(trends.values())), 99.5))  # not the odd spike
+    axes.set_ylim(0, high)
+    _name_ends(axes, {policy: float(trend[-1]) for policy, trend in trends.items()}, gap=high / 15)
 
 
-def _name_ends(axes: Axes, ends: Mapping[str, float]) -> None:
-    """Each line's name at its right end, moved apart where they would collide."""
-    low, high = 0.0, axes.get_ylim()[1]
-    gap = (high - low) / 16
-    place = -np.inf
-    for policy in sorted(ends, key=lambda policy: ends[policy]):
-        place = max(ends[policy], place + gap)
-        axes.annotate(
-            label_of(policy),
-            (1, ends[policy]),
-            (1.03, place),
-            xycoords=axes.get_yaxis_transform(),
-            textcoords=axes.get_yaxis_transform(),
-            fontsize=8,
-            va="center",
-            color=look_of(policy).colour,
-            annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": look_of(policy).colour, "lw": 0.6},
-        )
+def _name_ends(axes: Axes, ends: Mapping[str, float], gap: float) -> None:
+    """Each line's name beside its right end, moved apart where names would collide."""
+    policies = sorted(ends, key=lambda policy: ends[policy])
+    places = spread([ends[policy] for policy in policies], gap)
+    for policy, place in zip(policies, places, strict=True):
+        colour, where = look_of(policy).colour, axes.get_yaxis_transform()
+        axes.plot([1.005, 1.025], [ends[policy], place], color=colour, lw=0.7, transform=where, clip_on=False)
+        axes.text(1.03, place, label_of(policy), color=colour, fontsize=8, va="center", transform=where)
+
+
+def spread(values: Sequence[float], gap: float) -> list[float]:
+    """Ascending values moved as little as possible so that neighbours are a gap apart, none below zero.
+
+    Examples
+    --------
+    >>> spread([1.0, 1.0, 5.0], gap=1.0)
+    [0.5, 1.5, 5.0]
+    """
+    groups: list[tuple[float, int]] = []  # the start and the size of what stands together
+    for value in values:
+        start, size = max(value, 0.0), 1
+        while groups and start < groups[-1][0] + groups[-1][1] * gap:
+            before, n = groups.pop()
+            start = max(0.0, (before * n + (start - n * gap) * size) / (n + size))
+            size += n
+        groups.append((start, size))
+    return [start + i * gap for start, size in groups for i in range(size)]
 
 
 def _mark_drifts(axes: Axes, run: Run) -> None:
