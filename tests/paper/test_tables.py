@@ -58,8 +58,8 @@ def test_what_is_less_than_three_seeds_or_the_whole_stream_is_said_so(write, wri
     rows, text = written("table2_mlp_auroc")
     assert rows["electricity", "ours"]["Random"] == "**.9000 ± .0000**"
     assert rows["electricity", "ours"]["Cand"] == "**.9000**<sup>a</sup>"
-    assert "| covtype<sup>b</sup> |" in text
-    assert "| AGR_a<sup>a</sup> |" in text  # the same for the whole row: said once
+    assert "| covtype<sup>b</sup> " in text
+    assert "| AGR_a<sup>a</sup> " in text  # the same for the whole row: said once
     assert "b: the first 100,000 instances of 581,010." in text.splitlines()
     assert "a: 1 seed of 3." in text.splitlines()
 

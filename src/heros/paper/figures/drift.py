@@ -120,14 +120,14 @@ def _mark_drifts(axes: Axes, run: Run) -> None:
 # -- per step -------------------------------------------------------------------------------------------
 
 
-def per_step(run: Run, totals: Vector, whole: float) -> Vector:
-    """What each window's total is per step; `whole` is the total of the run.
+def per_step(run: Run, totals: Vector) -> Vector:
+    """What each window's total is per step.
 
-    Curves may have been thinned by leaving windows out. Then they do not add up to the whole, and each
-    row still stands for one window.
+    Curves may have been thinned by leaving windows out. Then their Σγ does not add up to the run's, and
+    each row still stands for one window.
     """
     lengths = np.diff(run.curves.end, prepend=0)
-    if not np.isclose(totals.sum(), whole, rtol=1e-3):
+    if not np.isclose(run.curves.spent.sum(), run.gamma_spent, rtol=1e-6):
         lengths = np.minimum(lengths, run.window)
     return np.asarray(totals / lengths, dtype=np.float64)
 
@@ -145,13 +145,13 @@ def smoothed(values: Vector, width: float) -> Vector:
 
 
 def _gamma(run: Run) -> Vector:
-    return per_step(run, run.curves.spent, run.gamma_spent)
+    return per_step(run, run.curves.spent)
 
 
 def _energy(run: Run) -> Vector:
     """Millijoules: the run's energy, divided as its CPU time is."""
     joules_per_second = run.energy.joules / run.cpu_seconds
-    return 1e3 * joules_per_second * per_step(run, run.curves.cpu.sum(axis=1), run.cpu_seconds)
+    return 1e3 * joules_per_second * per_step(run, run.curves.cpu.sum(axis=1))
 
 
 def _emissions(run: Run) -> Vector:
