@@ -41,19 +41,18 @@ def draw_figures(records_dir: Directory, out_dir: Directory) -> list[Path]:
     []
     """
     out = Path(out_dir)
-    found = grids(records_dir)
-    out.mkdir(parents=True, exist_ok=True)
-    drawings: list[tuple[str, Callable[[], list[Path]]]] = [
-        *((f"trade-off, {grid.base.label}", partial(draw_tradeoff, grid, out)) for grid in found),
-        ("time by phase", partial(draw_phases, found, out)),
-        ("Beta", partial(draw_beta, records_dir, out)),
-        ("drift", partial(draw_drifts, records_dir, out)),
-    ]
     paths: list[Path] = []
     with progress() as bar:
-        task = bar.add_task("figures", total=len(drawings))
-        for name, draw in drawings:
-            bar.update(task, description=name)
+        task = bar.add_task("reading records", total=None)
+        found = grids(records_dir)
+        out.mkdir(parents=True, exist_ok=True)
+        drawings: list[tuple[str, Callable[[], list[Path]]]] = [
+            *((f"trade-off, {grid.base.label}", partial(draw_tradeoff, grid, out)) for grid in found),
+            ("time by phase", partial(draw_phases, found, out)),
+            ("performances", partial(draw_beta, records_dir, out)),
+            ("drifts", partial(draw_drifts, records_dir, out)),
+        ]
+        for done, (name, draw) in enumerate(drawings):
+            bar.update(task, description=name, total=len(drawings), completed=done)
             paths += draw()
-            bar.advance(task)
     return paths

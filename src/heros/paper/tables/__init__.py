@@ -16,6 +16,7 @@ from heros.paper.tables.ensembles import ensemble_table
 from heros.paper.tables.layout import Table
 from heros.paper.tables.policies import auroc_table, energy_table
 from heros.paper.tables.streams import stream_table
+from heros.progress import progress
 
 __all__ = ["Agreement", "Summary", "Table", "summary", "write_tables"]
 
@@ -44,7 +45,9 @@ def write_tables(records_dir: Directory, out_dir: Directory) -> list[Path]:
     (43, True, True)
     """
     out = Path(out_dir)
-    mlp, trees = grids(records_dir)
+    with progress() as bar:
+        bar.add_task("reading records", total=None)
+        mlp, trees = grids(records_dir)
     tables = [
         stream_table([mlp, trees]),
         auroc_table(mlp),

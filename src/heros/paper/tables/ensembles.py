@@ -38,8 +38,8 @@ def ensemble_table(directory: str | os.PathLike[str], mlp: Grid) -> Table:
         header=["stream", "", *LABELS.values()],
         groups=[*groups, rank_rows],
         notes=[
-            "Mean ± standard deviation over seeds. Bold: the best of the paper's four; Cand where it is at "
-            f"least as good. {line}",
+            "Mean ± standard deviation over seeds. Bold: the best of the paper's four that were run; Cand "
+            f"where it is at least as good. {line}",
             *notes.lines(),
         ],
         data=[_datum(stream, name, cells) for stream in STREAMS for name in COLUMNS],

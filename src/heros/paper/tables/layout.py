@@ -190,7 +190,8 @@ _SYMBOLS = {
 
 def _latex(entry: Entry) -> str:
     text = _escaped(entry.text)
-    text = rf"\textbf{{{text}}}" if entry.bold else text
+    if entry.bold:
+        text = rf"\textbf{{\boldmath {text}}}" if "$" in text else rf"\textbf{{{text}}}"
     return f"{text}$^{{{_escaped(entry.mark).strip('$')}}}$" if entry.mark else text
 
 

@@ -41,8 +41,8 @@ def auroc_table(grid: Grid) -> Table:
         header=["stream", "", *map(label_of, grid.columns)],
         groups=[*groups, rank_rows],
         notes=[
-            "Mean ± standard deviation over seeds. Bold: the best of the paper's ten; a further column where "
-            "it is at least as good. †: more than .015 (RBF_f: .03) from the paper.",
+            "Mean ± standard deviation over seeds. Bold: the best of the paper's ten that were run; a "
+            "further column where it is at least as good. †: more than .015 (RBF_f: .03) from the paper.",
             *lines,
             *notes.lines(),
         ],
@@ -64,8 +64,8 @@ def energy_table(grid: Grid) -> Table:
         notes=[
             "Means over seeds. CPU s: CPU seconds of a run. Σγ: share of the price of training all models at "
             f"every step. Energy measured by: {', '.join(sources) or 'nothing yet'} (cpu-model: CPU seconds "
-            "× watts per core). Bold: the lowest of the paper's ten; a further column where it is at least "
-            "as low.",
+            "× watts per core). Bold: the lowest of the paper's ten that were run; a further column where "
+            "it is at least as low.",
             *lines,
             *notes.lines(),
         ],
