@@ -1,0 +1,79 @@
+"""The paper's tables from records, beside the paper's own figures.
+
+Below the directory of records, ``grid`` holds the runs of the policies and ``rivals`` those of other
+ensembles; what is not there is shown as not run.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from heros.paper.cells import grids
+from heros.paper.tables.agreement import Agreement, Summary, agreement
+from heros.paper.tables.claim import claim_tables
+from heros.paper.tables.ensembles import ensemble_table
+from heros.paper.tables.layout import Table
+from heros.paper.tables.policies import auroc_table, energy_table
+from heros.paper.tables.streams import stream_table
+from heros.progress import progress
+
+__all__ = ["Agreement", "Summary", "Table", "summary", "write_tables"]
+
+Directory = str | os.PathLike[str]
+
+
+def write_tables(records_dir: Directory, out_dir: Directory) -> list[Path]:
+    """Write every table as Markdown, LaTeX and CSV, and the summary; the paths written.
+
+    Table I, Table II, Table III, the appendix, and what the ζ-policy loses and saves.
+
+    Parameters
+    ----------
+    records_dir
+        Where the records are.
+    out_dir
+        Where the tables go; made if it is not there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as records, tempfile.TemporaryDirectory() as out:
+    ...     paths = write_tables(records, out)  # of no records at all
+    ...     text = Path(out, "table2_mlp_auroc.md").read_text(encoding="utf-8")
+    >>> len(paths), "not run" in text, ".9663" in text
+    (43, True, True)
+    """
+    out = Path(out_dir)
+    with progress() as bar:
+        bar.add_task("reading records", total=None)
+        mlp, trees = grids(records_dir)
+    tables = [
+        stream_table([mlp, trees]),
+        auroc_table(mlp),
+        energy_table(mlp),
+        ensemble_table(records_dir, mlp),
+        auroc_table(trees),
+        energy_table(trees),
+        *claim_tables(mlp),
+        *claim_tables(trees),
+    ]
+    out.mkdir(parents=True, exist_ok=True)
+    paths = [path for table in tables for path in table.write(out)]
+    page = out / "summary.md"
+    page.write_text(str(Summary([agreement(mlp), agreement(trees)])), encoding="utf-8")
+    return [*paths, page]
+
+
+def summary(records_dir: Directory) -> Summary:
+    """How many of the paper's cells were run, and how many are near its figures.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as records:
+    ...     mlp, trees = summary(records).agreements
+    >>> mlp.n_cells, mlp.n_compared, round(mlp.paper_kwh)
+    (110, 0, 147)
+    """
+    return Summary([agreement(grid) for grid in grids(records_dir)])
