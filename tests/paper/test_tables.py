@@ -8,8 +8,8 @@ import pytest
 
 from heros.errors import DataError
 from heros.paper import tables
-from heros.paper.cells import grids
 from heros.paper.published import MLP, POLICIES, STREAMS, TREES
+from heros.paper.results import grids
 from heros.paper.tables.claim import pairings
 from heros.paper.tables.layout import decimal, percent, scientific, signed
 

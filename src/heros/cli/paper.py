@@ -15,6 +15,10 @@ from heros.cli.words import policy_of
 from heros.engines import Dask, Engine, Here, Processes
 from heros.errors import HerosError, ParameterError
 from heros.paper import Cell
+from heros.paper.figures import draw_figures
+from heros.paper.page import write_paper_page
+from heros.paper.tables import summary, write_tables
+from heros.paper.theory import write_theory
 from heros.policies import Policy
 from heros.settings import policy_id
 
@@ -82,6 +86,38 @@ def costs_command(
             raise HerosError(f"The file {path} must not exist. Got one: move it away to measure anew.")
         paper.write_paired(paper.paired_costs(name, names, n=n), path)
         Console().print(Text(f"measured: {path}"), soft_wrap=True)
+
+
+@paper_app.command("tables")
+def tables_command(records: Records = RECORDS, out: Out = RESULTS / "tables") -> None:
+    """Write the paper's tables as Markdown, LaTeX and CSV, each cell beside the paper's own figure."""
+    paths = write_tables(records, out)
+    Console().print(Text(f"{summary(records)}\n{len(paths)} files: {out}"), soft_wrap=True)
+
+
+@paper_app.command("figures")
+def figures_command(records: Records = RECORDS, out: Out = RESULTS / "figures") -> None:
+    """Draw the paper's figures as PDF and PNG."""
+    paths = draw_figures(records, out)
+    Console().print(Text(f"{len(paths)} files: {out}"), soft_wrap=True)
+
+
+@paper_app.command("theory")
+def theory_command(out: Out = RESULTS / "theory") -> None:
+    """Simulate the paper's stochastic model and judge its lemmas and theorems (a minute or more)."""
+    paths = write_theory(out)
+    Console().print(Text(f"{len(paths)} files: {out}"), soft_wrap=True)
+
+
+@paper_app.command("report")
+def report_command(
+    records: Records = RECORDS,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page.")] = RESULTS / "report.html",
+) -> None:
+    """Write all tables and figures on one self-contained HTML page."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_paper_page(records, out)
+    Console().print(Text(f"page: {out}"), soft_wrap=True)
 
 
 def _run(cells: list[Cell], out: Path, engine: Engine) -> bool:

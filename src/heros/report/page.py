@@ -14,7 +14,7 @@ from heros.prequential import Run
 from heros.report.figures import Group, figures, groups_of
 from heros.report.style import CSS
 
-__all__ = ["write_report"]
+__all__ = ["write_page", "write_report"]
 
 PHASES = ("encode", "evaluate", "choose", "train", "other")
 HEADINGS = (
@@ -43,19 +43,20 @@ def write_report(directory: str | os.PathLike[str], page: str | os.PathLike[str]
         _section([pair for pair in runs if (pair[0].stream, pair[0].n_instances) == name]) for name in names
     ]
     count = f"{len(runs)} {'run' if len(runs) == 1 else 'runs'}"
-    text = (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f'<link rel="icon" href="data:,"><title>HEROS: {count}</title><style>{CSS}</style></head><body>'
-        f'<h1>HEROS</h1><p class="faint">{count}: how the models did, what was trained, and what it cost.</p>'
-        f"{''.join(sections)}</body></html>\n"
-    )
-    _replace(Path(page), text)
+    intro = f'<p class="faint">{count}: how the models did, what was trained, and what it cost.</p>'
+    write_page(page, f"HEROS: {count}", f"<h1>HEROS</h1>{intro}{''.join(sections)}")
     return len(runs)
 
 
-def _replace(page: Path, text: str) -> None:
-    """A page that is open never turns into half a page."""
+def write_page(path: str | os.PathLike[str], title: str, body: str) -> None:
+    """Write a page in the style of the reports. One that is open never turns into half a page."""
+    page = Path(path)
+    text = (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f'<link rel="icon" href="data:,"><title>{escape(title)}</title><style>{CSS}</style></head><body>'
+        f"{body}</body></html>\n"
+    )
     draft = page.with_name(f".{page.name}.{os.getpid()}")
     try:
         draft.write_text(text, encoding="utf-8")

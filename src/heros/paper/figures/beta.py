@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from heros import records
 from heros.errors import MissingExtra, ParameterError
-from heros.paper.cells import BASES, records_in
 from heros.paper.figures.style import FAINT, INK, look_of, new_figure, save, tidy
 from heros.paper.published import label_of
+from heros.paper.results import BASES, records_in
 from heros.prequential import Run
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from heros import records
 from heros.meters.base import JOULES_PER_KWH
-from heros.paper.cells import records_in
 from heros.paper.figures.style import FAINT, GRID, INK, look_of, new_figure, save, tidy
 from heros.paper.published import OURS, POLICIES, label_of
+from heros.paper.results import records_in
 from heros.prequential import Run
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from heros.paper.cells import Cell, Grid
 from heros.paper.figures.style import BLUE, FAINT, GREY, INK, ORANGE, SKY, VERMILION, new_figure, save, tidy
 from heros.paper.published import label_of
+from heros.paper.results import Cell, Grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

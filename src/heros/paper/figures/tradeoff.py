@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heros.paper.cells import Grid
 from heros.paper.figures.style import FAINT, GRID, INK, label_points, look_of, new_figure, save, tidy
 from heros.paper.published import POLICIES, STREAMS, label_of
 from heros.paper.ranks import ALPHA, Comparison, compare
+from heros.paper.results import Grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,7 +1,7 @@
 """The paper's tables from records, beside the paper's own figures.
 
-Below the directory of records, ``grid`` holds the runs of the policies and ``rivals`` those of other
-ensembles; what is not there is shown as not run.
+Below the directory of records, ``grid`` holds the runs of the policies, ``rivals`` those of other ensembles
+and ``paired`` costs measured in turn; what is not there is shown as not run.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from heros.paper.cells import grids
+from heros.paper.paired import Paired, read_paired
+from heros.paper.results import Grid, grids
 from heros.paper.tables.agreement import Agreement, Summary, agreement
 from heros.paper.tables.claim import claim_tables
 from heros.paper.tables.ensembles import ensemble_table
@@ -18,7 +19,7 @@ from heros.paper.tables.policies import auroc_table, energy_table
 from heros.paper.tables.streams import stream_table
 from heros.progress import progress
 
-__all__ = ["Agreement", "Summary", "Table", "summary", "write_tables"]
+__all__ = ["Agreement", "Summary", "Table", "all_tables", "summary", "write_tables"]
 
 Directory = str | os.PathLike[str]
 
@@ -47,22 +48,35 @@ def write_tables(records_dir: Directory, out_dir: Directory) -> list[Path]:
     out = Path(out_dir)
     with progress() as bar:
         bar.add_task("reading records", total=None)
-        mlp, trees = grids(records_dir)
-    tables = [
+        found = grids(records_dir)
+    out.mkdir(parents=True, exist_ok=True)
+    paths = [path for table in _tables(records_dir, *found) for path in table.write(out)]
+    page = out / "summary.md"
+    page.write_text(str(Summary([agreement(grid) for grid in found])), encoding="utf-8")
+    return [*paths, page]
+
+
+def all_tables(records_dir: Directory) -> list[Table]:
+    """Every table, in the order of the paper, then what the ζ-policy loses and saves."""
+    return _tables(records_dir, *grids(records_dir))
+
+
+def _tables(records_dir: Directory, mlp: Grid, trees: Grid) -> list[Table]:
+    return [
         stream_table([mlp, trees]),
         auroc_table(mlp),
         energy_table(mlp),
         ensemble_table(records_dir, mlp),
         auroc_table(trees),
         energy_table(trees),
-        *claim_tables(mlp),
-        *claim_tables(trees),
+        *claim_tables(mlp, _in_turn(records_dir, mlp)),
+        *claim_tables(trees, _in_turn(records_dir, trees)),
     ]
-    out.mkdir(parents=True, exist_ok=True)
-    paths = [path for table in tables for path in table.write(out)]
-    page = out / "summary.md"
-    page.write_text(str(Summary([agreement(mlp), agreement(trees)])), encoding="utf-8")
-    return [*paths, page]
+
+
+def _in_turn(records_dir: Directory, grid: Grid) -> dict[tuple[str, str], Paired]:
+    path = Path(records_dir, "paired", f"{grid.base.name}.csv")
+    return {(one.stream, one.policy): one for one in read_paired(path)} if path.exists() else {}
 
 
 def summary(records_dir: Directory) -> Summary:

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from heros import records
-from heros.paper.cells import Cell, Grid, longest, records_in
 from heros.paper.published import ENSEMBLE_AUROC, ENSEMBLE_RANKS, ENSEMBLES, STREAMS, label_of
 from heros.paper.ranks import ranks
+from heros.paper.results import Cell, Grid, longest, records_in
 from heros.paper.tables.layout import NOT_RUN, Entry, Footnotes, Table, best, decimal, signed
 
 __all__ = ["ensemble_table"]

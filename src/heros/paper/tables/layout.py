@@ -1,4 +1,4 @@
-"""A table, and how it looks as Markdown, LaTeX and CSV."""
+"""A table, and how it looks as Markdown, LaTeX, HTML and CSV."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,16 @@ class Table:
             ]
         )
 
+    def html(self) -> str:
+        """The table as a part of a page."""
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.header)
+        body = "".join(
+            "<tbody>" + "".join(f"<tr>{''.join(map(_html, row))}</tr>" for row in group) + "</tbody>"
+            for group in self.groups
+        )
+        notes = "".join(f'<p class="faint">{escape(note)}</p>' for note in self.notes)
+        return f'<div class="wide"><table><thead><tr>{head}</tr></thead>{body}</table></div>{notes}'
+
     def csv(self) -> str:
         """The data, unrounded: a line per cell."""
         out = io.StringIO()
@@ -186,6 +197,12 @@ _SYMBOLS = {
     "&": r"\&",
     "–": "--",
 }
+
+
+def _html(entry: Entry) -> str:
+    mark = f"<sup>{escape(entry.mark)}</sup>" if entry.mark else ""
+    text = f"<b>{escape(entry.text)}</b>" if entry.bold else escape(entry.text)
+    return f"<td>{text}{mark}</td>"
 
 
 def _latex(entry: Entry) -> str:

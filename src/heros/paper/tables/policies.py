@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from heros.paper.cells import Cell, Grid
 from heros.paper.published import POLICIES, STREAMS, label_of
 from heros.paper.ranks import Comparison, compare, ranks
+from heros.paper.results import Cell, Grid
 from heros.paper.tables.agreement import tolerance
 from heros.paper.tables.layout import (
     NOT_RUN,

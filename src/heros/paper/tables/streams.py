@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros import records, streams
-from heros.paper.cells import Cell, Grid
 from heros.paper.published import STREAMS, StreamFacts, label_of
+from heros.paper.results import Cell, Grid
 from heros.paper.tables.layout import NOT_RUN, Entry, Table
 from heros.streams.real import REAL
 

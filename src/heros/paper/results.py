@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros import records
+from heros.paper import settings
 from heros.paper.published import MLP, OURS, POLICIES, STREAMS, TREES, Published
+from heros.settings import pool_id
 
 __all__ = ["BASES", "SEEDS", "Base", "Cell", "Grid", "grids", "longest", "records_in"]
 
-SEEDS = 3
+SEEDS = len(settings.SEEDS)
 """How many seeds a cell of the paper has."""
 
 Row = Mapping[str, Any]
@@ -27,19 +29,27 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Base:
-    """A base learner of the paper, with the pool and the k of its table."""
+    """A base learner of the paper, with the table about it."""
 
     name: str
     label: str
-    pool: str
-    k: int
     published: Published
     table: str  # what the paper calls it
 
+    @property
+    def pool(self) -> str:
+        """The pool's name in records."""
+        return pool_id(settings.BASES[self.name].pool)
+
+    @property
+    def k(self) -> int:
+        """How many models are trained at a step."""
+        return settings.BASES[self.name].k
+
 
 BASES = (
-    Base("mlp", "perceptrons", "mlp50", 30, MLP, "Table II"),
-    Base("trees", "Hoeffding trees", "trees50", 20, TREES, "Appendix table"),
+    Base("mlp", "perceptrons", MLP, "Table II"),
+    Base("trees", "Hoeffding trees", TREES, "Appendix table"),
 )
 
 
