@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from heros import records
@@ -21,13 +22,13 @@ from heros.prequential import Run
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_drifts", "per_step", "smoothed", "spread"]
+__all__ = ["draw_drifts", "per_step", "smoothed", "spread", "trend"]
 
 SMOOTHING = 300
 """Over how many instances the paper smooths."""
 
 TREND = 100
-"""Over which part (one in so many) of the stream the strong lines are smoothed, to be read at all."""
+"""Over which part (one in so many) of the stream the strong lines are taken, to be read at all."""
 
 Vector = NDArray[np.float64]
 
@@ -63,7 +64,7 @@ def _draw(stream: str, runs: Mapping[str, Run], out: Path) -> list[Path]:
         axes.grid(axis="y", color=GRID, lw=0.6)
         tidy(axes)
     size = f"M = {len(first.trained)}, k = {first.settings['k']}"
-    lines = f"thin: smoothed over {SMOOTHING} instances, strong: over 1 % of the stream"
+    lines = f"thin: smoothed over {SMOOTHING} instances, strong: median over 1 % of the stream"
     upper.set_title(f"{label_of(stream)}, {size}; {lines}", loc="left", fontsize=10, color=INK)
     return save(figure, out, f"drift_{stream}")
 
@@ -73,11 +74,11 @@ def _lines(axes: Axes, runs: Mapping[str, Run], values: Callable[[Run], Vector])
     for policy, run in runs.items():
         look, x, y = look_of(policy), run.curves.end, values(run)
         axes.plot(x, smoothed(y, SMOOTHING / run.window), color=look.colour, lw=0.5, alpha=0.25)
-        trends[policy] = smoothed(y, len(y) / TREND)
+        trends[policy] = trend(y, len(y) / TREND)
         axes.plot(x, trends[policy], color=look.colour, lw=1.4, ls=look.dashes)
     high = 1.15 * float(np.percentile(np.concatenate(list(trends.values())), 99.5))  # not the odd spike
     axes.set_ylim(0, high)
-    _name_ends(axes, {policy: float(trend[-1]) for policy, trend in trends.items()}, gap=high / 15)
+    _name_ends(axes, {policy: float(line[-1]) for policy, line in trends.items()}, gap=high / 15)
 
 
 def _name_ends(axes: Axes, ends: Mapping[str, float], gap: float) -> None:
@@ -142,6 +143,19 @@ def smoothed(values: Vector, width: float) -> Vector:
     """
     kernel = np.ones(min(len(values), max(1, round(width))))
     return np.convolve(values, kernel, "same") / np.convolve(np.ones_like(values), kernel, "same")
+
+
+def trend(values: Vector, width: float) -> Vector:
+    """The moving median: what other programs do to the machine now and then does not show in it.
+
+    Examples
+    --------
+    >>> trend(np.array([1.0, 1.0, 9.0, 1.0, 2.0, 2.0, 2.0]), 3).tolist()
+    [1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0]
+    """
+    half = round(width) // 2
+    padded = np.pad(values, half, mode="edge")
+    return np.asarray(np.median(sliding_window_view(padded, 2 * half + 1), axis=1))
 
 
 def _gamma(run: Run) -> Vector:
