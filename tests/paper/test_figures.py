@@ -74,7 +74,7 @@ def test_the_tradeoff_shows_mean_ranks_and_bars_where_nothing_differs(write, tmp
         "rbf_f",
         "led_a",
     ):
-        for i, policy in enumerate(("random", "cand", "everything")):
+        for i, policy in enumerate(("random", "cheapest_0.1", "my_policy")):
             # energy: a clear order; AUROC: the first two alike, the third far below
             write(
                 stream,
@@ -90,7 +90,7 @@ def test_the_tradeoff_shows_mean_ranks_and_bars_where_nothing_differs(write, tmp
     assert [y for _, y in points] == [1, 2, 3]
     assert points[2][0] == 3
     assert sum(x for x, _ in points) == pytest.approx(6)
-    assert {text.get_text() for text in plot.texts} == {"Random", "Cand", "Everything"}
+    assert {text.get_text() for text in plot.texts} == {"Random", "Cheapest", "my_policy"}
     (bar,) = above.lines
     low, high = sorted(x for x, _ in points[:2])
     assert bar.get_xdata() == pytest.approx([low - 0.06, high + 0.06])

@@ -45,8 +45,8 @@ def run_command(
     ] = None,
     seeds: Annotated[str, typer.Option(help="E.g. 1 or 1,2,3.")] = "1,2,3",
     n: Annotated[int | None, typer.Option("--n", min=1, help="Only the first so many instances.")] = None,
-    figures: Annotated[
-        bool, typer.Option("--figures", help="The runs that only figures need, instead of the grid.")
+    extras: Annotated[
+        bool, typer.Option("--extras", help="The runs beside the grid: two figures, and M = 40.")
     ] = False,
     engine: Annotated[str, typer.Option(help="local, or dask for many machines.")] = "local",
     scheduler: Annotated[
@@ -60,10 +60,7 @@ def run_command(
     """Run the grid, or a part of it; what is recorded already is kept, so a stopped grid goes on."""
     where = _engine(engine, scheduler, jobs)
     directory = records or (RECORDS if n is None else Path(f"paper/records-first-{n}"))
-    if figures:
-        parts = {"beta": paper.beta_cells(), "drift": paper.drift_cells()}
-    else:
-        parts = {"grid": _grid(base, streams, policies, seeds, n)}
+    parts = paper.extra_cells() if extras else {"grid": _grid(base, streams, policies, seeds, n)}
     failed = [_run(cells, directory / name, where) for name, cells in parts.items()]
     if any(failed):
         raise typer.Exit(1)

@@ -22,6 +22,8 @@ from heros.paper.settings import (
     beta_cells,
     cells,
     drift_cells,
+    extra_cells,
+    listed_cells,
 )
 
 __all__ = [
@@ -40,6 +42,8 @@ __all__ = [
     "beta_cells",
     "cells",
     "drift_cells",
+    "extra_cells",
+    "listed_cells",
     "paired_costs",
     "read_paired",
     "run_grid",

@@ -29,6 +29,8 @@ __all__ = [
     "beta_cells",
     "cells",
     "drift_cells",
+    "extra_cells",
+    "listed_cells",
 ]
 
 
@@ -215,6 +217,25 @@ def drift_cells() -> list[Cell]:
         for name, base in pools.items()
         for policy in PAPER
     ]
+
+
+def listed_cells() -> list[Cell]:
+    """The perceptrons as the paper lists them, four widths and so M = 40, on its two shortest streams.
+
+    The paper says M = 50; which of the two it ran, these tell.
+    """
+    pool = MLPGrid(hidden=[16, 64, 256, 1024])
+    return [
+        Cell(name, pool, policy, 30, seed, span=(STREAMS[name].instances - 100, STREAMS[name].instances))
+        for name in ("electricity", "wisdm")
+        for seed in SEEDS
+        for policy in POLICIES
+    ]
+
+
+def extra_cells() -> dict[str, list[Cell]]:
+    """The runs beside the grid, by the part of the records they belong to."""
+    return {"beta": beta_cells(), "drift": drift_cells(), "listed": listed_cells()}
 
 
 def _known(name: str) -> str:
