@@ -68,7 +68,9 @@ void bind_models(nb::module_& m) {
               Out1<std::uint8_t> active) {
              writable(self).fit(features, std::move(probabilities), std::move(votes), std::move(active));
            },
-           nb::arg("features"), nb::arg("probabilities"), nb::arg("votes"), nb::arg("active"));
+           nb::arg("features"), nb::arg("probabilities"), nb::arg("votes"), nb::arg("active"))
+      .def("expect_readable", [](const ModelsPool& self) { readable(self); })
+      .def("expect_writable", [](const ModelsPool& self) { writable(self); });
 }
 
 }  // namespace heros

@@ -96,6 +96,8 @@ class Models(Pool):
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
+        if len(set(self.names)) != len(pairs):
+            raise ParameterError.of("models", "Models", "models with distinct names", list(self.names))
 
     @property
     def configurations(self) -> tuple[Mapping[str, Any], ...]:
@@ -129,14 +131,14 @@ class BoundModels(BoundPool):
 
     def __init__(self, pool: Models, schema: Schema, costs: NDArray[np.float64] | None = None) -> None:
         self.pool = pool
-        members = [member_of(model, schema) for model in pool.models]
-        self._asked = _Asked(pool.names, members, pool.on_error)
+        self._asked = _Asked(pool.names, _members(pool, schema), pool.on_error)
         self.native = _core.ModelsPool(self._asked.evaluate, self._asked.train, self._asked.predict)
         self._fit(schema)
         self.costs = self._costs() if costs is None else costs
 
     def __getitem__(self, name: str) -> Any:
         """The model of this name as it is now."""
+        self.native.expect_readable()
         return self._asked.members[self.pool.names.index(name)].model
 
     @property
@@ -151,6 +153,7 @@ class BoundModels(BoundPool):
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything learnt, as arrays: the models as the bytes of their pickle."""
+        self.native.expect_readable()
         learnt = pickle.dumps((self._asked.members, self._asked.faults))
         return {
             "learnt": np.frombuffer(learnt, dtype=np.uint8),
@@ -162,6 +165,7 @@ class BoundModels(BoundPool):
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         """Take back what `state` gave."""
         expect_schema(state, self.schema, "Models")
+        self.native.expect_writable()
         self._asked.members, self._asked.faults = pickle.loads(state["learnt"].tobytes())
         self._fit(self.schema)
         self.costs = shares(state["gamma"], self.pool.n_models, "Models")
@@ -193,6 +197,23 @@ def _seconds_of(model: Any, schema: Schema) -> float:
     """The better of two rounds: in the first one Java compiles."""
     alone = Models([model], costs=[1], on_error="raise")
     return min(seconds_alone(alone, schema, TIMED) for _ in range(2))
+
+
+def _members(pool: Models, schema: Schema) -> list[Member]:
+    """The models for this schema; one that does not fit it is named."""
+    members = []
+    for i, (name, model) in enumerate(zip(pool.names, pool.models, strict=True)):
+        try:
+            members.append(member_of(model, schema))
+        except HerosError:
+            raise
+        except Exception as error:
+            raise HerosError(_fault(name, i, "fit the schema", error)) from error
+    return members
+
+
+def _fault(name: str, i: int, what: str, error: Exception) -> str:
+    return f"The model {name!r} ({i}) must {what}. Got {type(error).__name__}: {error}"
 
 
 class _Asked:
@@ -250,13 +271,12 @@ class _Asked:
         try:
             act()
         except Exception as error:
-            name, cause = self.names[i], f"{type(error).__name__}: {error}"
-            fault = f"The model {name!r} ({i}) must {what}. Got {cause}"
+            fault = _fault(self.names[i], i, what, error)
             if self.on_error == "raise":
                 raise HerosError(fault) from error
-            self.faults[name] = fault
+            self.faults[self.names[i]] = fault
             self._silence(i)
-            warnings.warn(f"{fault} It is set aside.", RuntimeWarning, stacklevel=2)
+            warnings.warn(f"{fault}; it is set aside.", RuntimeWarning, stacklevel=2)
 
     def _silence(self, i: int) -> None:
         self.active[i], self.votes[i] = 0, -1
