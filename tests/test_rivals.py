@@ -113,13 +113,19 @@ def test_a_rival_from_capymoa_does_as_in_capymoas_own_evaluation(name):
 
 @pytest.mark.usefixtures("_capymoa")
 def test_the_settings_of_the_capymoa_rivals():
+    from heros.pools.members import capymoa_schema  # noqa: PLC0415
+
     runs = {name: rivals.run_rival(name, rbf(20)) for name in CAPYMOA}
-    for name, tree in (("arf", "ARFHoeffdingTree"), ("srp", "trees.HoeffdingTree")):
-        options = runs[name].settings["options"]
-        assert "-s 50" in options
-        assert "-m 60" in options
-        assert tree in options
-        assert "-g 50 -c 0.01" in options
+    for name, learner, subspace in (
+        ("arf", "treeLearnerOption", "mFeaturesPerTreeSizeOption"),
+        ("srp", "baseLearnerOption", "subspaceSizeOption"),
+    ):
+        assert "HoeffdingTree" in runs[name].settings["options"]
+        assert "-g 50 -c 0.01" in runs[name].settings["options"]
+        moa = rivals.RIVALS[name].make(1, 20)(schema=capymoa_schema(rbf(20).schema)).moa_learner
+        assert moa.ensembleSizeOption.getValue() == 50
+        assert getattr(moa, subspace).getValue() == 60
+        assert str(getattr(moa, learner).getValueAsCLIString()).endswith("-g 50 -c 0.01")
     assert "l_ensemble_reg=50" in runs["shrubs"].settings["models"][0]["model"]
     assert all(records.run_id(run).startswith("rbf/capymoa50/") for run in runs.values())
     assert all(run.cpu_seconds == pytest.approx(run.energy.cpu_seconds, rel=0.1) for run in runs.values())
