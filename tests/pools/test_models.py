@@ -188,7 +188,9 @@ def test_a_capymoa_model_made_for_other_instances_is_refused():
     from heros.pools.members import capymoa_schema  # noqa: PLC0415
 
     learner = classifier.NaiveBayes(capymoa_schema(SCHEMA))
-    assert heros([learner]).learn(*easy(50)).scores[0] > 0.6
+    model = heros([learner]).learn(*easy(50))
+    assert model.scores[0] > 0.6
+    assert copy.deepcopy(model).predict_proba([1.0, 0.0]).tolist() == model.predict_proba([1.0, 0.0]).tolist()
     with pytest.raises(HerosError, match="made for another number of features or classes"):
         heros([learner], schema=Schema.of(["a"], ["no", "yes"]))
 
@@ -208,6 +210,15 @@ def test_libraries_mix_in_one_pool():
 
 
 # -- copies ------------------------------------------------------------------------------------------------
+
+
+def test_a_model_that_cannot_be_pickled_is_no_obstacle_to_learning():
+    model = heros([Majority()])
+    model.models["Majority"].secret = lambda: None
+    model.learn(*easy(20))
+    with pytest.raises((AttributeError, pickle.PicklingError)):
+        pickle.dumps(model)
+    assert model.instances == 20
 
 
 def test_the_pool_works_with_copies_and_what_was_learnt_before_is_kept():

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from heros.errors import MissingExtra, ParameterError
 from heros.schema import Schema
 
-__all__ = ["Instance", "Member", "capymoa_schema", "member_of"]
+__all__ = ["Instance", "Member", "capymoa_schema", "kind_of", "makes", "member_of"]
 
 
 class Instance:
@@ -53,7 +53,7 @@ class Instance:
     def capymoa(self, schema: Any) -> Any:
         """An instance of CapyMOA's, without a label; MOA reads NaN as missing."""
         if id(schema) not in self._capymoa:
-            self._capymoa[id(schema)] = _capymoa_core().Instance.from_array(schema, self.row)
+            self._capymoa[id(schema)] = _capymoa().core.Instance.from_array(schema, self.row)
         return self._capymoa[id(schema)]
 
 
@@ -173,19 +173,15 @@ class CapyMoaMember(Member):
 
     def learn(self, instance: Instance, y: int) -> None:
         """`train`."""
-        self.model.train(_capymoa_core().LabeledInstance.from_array(self.model.schema, instance.row, y))
+        self.model.train(_capymoa().core.LabeledInstance.from_array(self.model.schema, instance.row, y))
 
     def __getstate__(self) -> dict[str, Any]:
-        from capymoa.core.io import save_model  # noqa: PLC0415
-
         buffer = io.BytesIO()
-        save_model(self.model, buffer)  # pickle alone cannot take what lives in Java
+        _capymoa().core.io.save_model(self.model, buffer)  # pickle alone cannot take what lives in Java
         return {**vars(self), "model": buffer.getvalue()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        from capymoa.core.io import load_model  # noqa: PLC0415
-
-        vars(self).update(state, model=load_model(io.BytesIO(state["model"])))
+        vars(self).update(state, model=_capymoa().core.io.load_model(io.BytesIO(state["model"])))
 
 
 class OwnMember(Member):
@@ -224,6 +220,11 @@ def kind_of(model: Any) -> type[Member]:
     raise ParameterError.of("models", "Models", rule, model)
 
 
+def makes(model: Any) -> bool:
+    """Whether this makes a model rather than being one."""
+    return isinstance(model, type | partial)
+
+
 def member_of(model: Any, schema: Schema) -> Member:
     """A member of its own for this schema: a copy of the model, or what its class or partial makes.
 
@@ -238,7 +239,7 @@ def member_of(model: Any, schema: Schema) -> Member:
     array([0., 1.])
     """
     kind = kind_of(model)
-    if isinstance(model, type | partial):
+    if makes(model):
         member = kind(model(schema=capymoa_schema(schema)) if kind is CapyMoaMember else model())
     else:
         member = copy.deepcopy(kind(model))
@@ -249,22 +250,22 @@ def member_of(model: Any, schema: Schema) -> Member:
 @lru_cache(maxsize=8)
 def capymoa_schema(schema: Schema) -> Any:
     """The schema as CapyMOA has it: features in order, nominal ones with their values, then the class."""
-    stream = _capymoa("stream")
     target = "class"
     names = [feature.name for feature in schema.features]
     while target in names:
         target += "_"
     nominal = {f.name: list(f.values) or ["?"] for f in schema.features if f.values is not None}
-    return stream.Schema.from_custom([*names, target], target, {**nominal, target: list(schema.classes)})
+    categories = {**nominal, target: list(schema.classes)}
+    return _capymoa().stream.Schema.from_custom([*names, target], target, categories)
 
 
-def _capymoa_core() -> Any:
-    return _capymoa("core")
-
-
-@lru_cache(maxsize=8)
-def _capymoa(part: str) -> Any:
+@lru_cache(maxsize=1)
+def _capymoa() -> Any:
+    """CapyMOA, and Java with it."""
     try:
-        return __import__(f"capymoa.{part}", fromlist=[part])
+        import capymoa.core  # noqa: PLC0415
+        import capymoa.core.io  # noqa: PLC0415
+        import capymoa.stream  # noqa: PLC0415
     except ImportError:
         raise MissingExtra.of("A CapyMOA member", "capymoa") from None
+    return capymoa

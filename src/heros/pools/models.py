@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +18,7 @@ from heros import _core
 from heros.errors import HerosError, ParameterError
 from heros.parameters import one_of
 from heros.pools.base import BoundPool, Pool, expect_schema, feature_values, shares
-from heros.pools.members import Instance, Member, kind_of, member_of
+from heros.pools.members import Instance, Member, kind_of, makes, member_of
 from heros.pools.timing import seconds_alone
 from heros.progress import progress
 from heros.schema import Schema
@@ -110,6 +111,15 @@ class Models(Pool):
     ) -> BoundModels:
         """The models, copied or made, for instances of this schema. Nothing is drawn from `rng`."""
         return BoundModels(self, schema, costs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Models are pickled as members: what lives in Java needs its own way."""
+        members = tuple(model if makes(model) else kind_of(model)(model) for model in self.models)
+        return {**vars(self), "models": members}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        models = tuple(member.model if isinstance(member, Member) else member for member in state["models"])
+        vars(self).update(state, models=models)
 
     def __repr__(self) -> str:
         return f"Models({', '.join(self.names)})"
@@ -290,12 +300,13 @@ def _checked(answer: ArrayLike | None, classes: int) -> tuple[NDArray[np.float64
     p = np.asarray(answer, dtype=np.float64)
     if p.shape != (classes,):
         raise ValueError(f"{classes} probabilities were expected, not an array of shape {p.shape}")
-    total = float(p.sum())
-    if not np.isfinite(total):
+    values = p.tolist()  # a few numbers are looked at faster as a list
+    total = sum(values)
+    if not math.isfinite(total):
         return 1 / classes, -1
-    if p.min() < 0:
-        raise ValueError(f"a probability is negative: {p.min()}")
-    return (p / total, int(p.argmax())) if total > 0 else (1 / classes, 0)
+    if min(values) < 0:
+        raise ValueError(f"a probability is negative: {min(values)}")
+    return (p / total, values.index(max(values))) if total > 0 else (1 / classes, 0)
 
 
 def _distinct(names: list[str]) -> tuple[str, ...]:
