@@ -96,17 +96,18 @@ class RiverMember(Member):
     """A River classifier: instances as dicts, class indices as labels."""
 
     needs = ("learn_one", "predict_one")
-    _names_classes_only = False
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        self._has_probabilities = hasattr(model, "predict_proba_one")
 
     def predict_proba(self, instance: Instance) -> Any:
         """What `predict_proba_one` says, or the vote of a model that has none."""
-        if not self._names_classes_only:
+        if self._has_probabilities:
             try:
-                by_label = self.model.predict_proba_one(instance.named)
-            except (AttributeError, NotImplementedError):
-                self._names_classes_only = True
-            else:
-                return self._by_class(by_label)
+                return self._by_class(self.model.predict_proba_one(instance.named))
+            except NotImplementedError:  # as in River's base class
+                self._has_probabilities = False
         return self._one_hot(self.model.predict_one(instance.named))
 
     def learn(self, instance: Instance, y: int) -> None:
