@@ -8,7 +8,7 @@
 namespace heros {
 
 // An instance is a row of doubles: numbers as they are, nominal values as 0-based codes, NaN = missing.
-// The caller has checked it against the schema: pools do not check again.
+// The caller has checked it against the schema: pools do not check again. Only models written in Python throw.
 class Pool {
  public:
   virtual ~Pool() = default;
@@ -33,6 +33,9 @@ class Pool {
 
   // Trains the chosen models (chosen[i] != 0) on x, the last evaluated instance, with class y.
   virtual void train(const double* x, int y, const std::uint8_t* chosen, PhaseClock& clock) = 0;
+
+  // Whether model i can be trained now: one that has been set aside is not, even if it is chosen.
+  virtual bool trainable(int) const { return true; }
 
   // train(x) followed by evaluate(next), for pools that can do both in one pass over their memory.
   // The results must equal those of the two calls bit for bit.

@@ -54,37 +54,31 @@ class Ensemble {
   // The costs of the models may be measured anew while a stream runs.
   void set_costs(std::vector<double> costs) { costs_ = std::move(costs); }
 
-  // Test, then train, on instance after instance. If `choose` throws, the instance is counted as one on
-  // which nothing was trained, the rest of the block is not touched, and the exception goes on.
+  // Test, then train, on instance after instance. If something throws, the rest of the block is not touched
+  // and the exception goes on. An instance counts once it has been scored: if `choose` throws, as one on
+  // which nothing was trained.
   void run(const double* X, const std::int64_t* y, std::int64_t n, const Choose& choose, BlockRecord out) {
     const double cpu_before = thread_cpu_seconds();
     PhaseClock clock;
     clock.start();
-    for (std::int64_t t = 0; t < n; ++t) {
-      const double* x = X + t * features();
-      if (t == 0) pool_->evaluate(x, clock);
-      out.answered[t] = answer(out.probabilities + t * classes());
-      score(static_cast<int>(y[t]));
-      clock.lap(Phase::evaluate);
-      std::uint8_t* chosen = out.chosen + t * models();
-      if (instances_ < warmup_) {
-        std::fill(chosen, chosen + models(), std::uint8_t{1});
-      } else {
-        try {
-          choose(scores_.values().data(), chosen);
-        } catch (...) {
-          std::fill(chosen, chosen + models(), std::uint8_t{0});
-          pool_->train(x, static_cast<int>(y[t]), chosen, clock);
-          ++instances_;
-          book(clock, thread_cpu_seconds() - cpu_before);
-          throw;
-        }
+    try {
+      for (std::int64_t t = 0; t < n; ++t) {
+        const double* x = X + t * features();
+        if (t == 0) pool_->evaluate(x, clock);
+        out.answered[t] = answer(out.probabilities + t * classes());
+        score(static_cast<int>(y[t]));
+        clock.lap(Phase::evaluate);
+        std::uint8_t* chosen = out.chosen + t * models();
+        choose_or_train_nothing(choose, x, static_cast<int>(y[t]), chosen, clock);
+        clock.lap(Phase::choose);
+        account(chosen, out.spent[t], out.reward[t]);
+        ++instances_;
+        if (t + 1 < n) pool_->train_and_evaluate(x, static_cast<int>(y[t]), chosen, x + features(), clock);
+        else pool_->train(x, static_cast<int>(y[t]), chosen, clock);
       }
-      clock.lap(Phase::choose);
-      if (t + 1 < n) pool_->train_and_evaluate(x, static_cast<int>(y[t]), chosen, x + features(), clock);
-      else pool_->train(x, static_cast<int>(y[t]), chosen, clock);
-      account(chosen, out.spent[t], out.reward[t]);
-      ++instances_;
+    } catch (...) {
+      book(clock, thread_cpu_seconds() - cpu_before);
+      throw;
     }
     clock.lap(Phase::other);
     book(clock, thread_cpu_seconds() - cpu_before);
@@ -156,6 +150,24 @@ class Ensemble {
     }
     for (int c = 0; c < classes(); ++c) out[c] = total > 0 ? out[c] / total : 1.0 / classes();
     return -1;
+  }
+
+  void choose_or_train_nothing(const Choose& choose, const double* x, int y, std::uint8_t* chosen,
+                               PhaseClock& clock) {
+    if (instances_ < warmup_) {
+      std::fill(chosen, chosen + models(), std::uint8_t{1});
+    } else {
+      try {
+        choose(scores_.values().data(), chosen);
+      } catch (...) {
+        std::fill(chosen, chosen + models(), std::uint8_t{0});
+        ++instances_;
+        pool_->train(x, y, chosen, clock);
+        throw;
+      }
+    }
+    for (int i = 0; i < models(); ++i)
+      if (!pool_->trainable(i)) chosen[i] = 0;
   }
 
   void score(int y) {

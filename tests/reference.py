@@ -199,3 +199,30 @@ def auroc(positive, score):
     """All pairs of a positive and a negative instance."""
     pairs = [(p > n) + 0.5 * (p == n) for p in score[positive] for n in score[~positive]]
     return float(np.mean(pairs))
+
+
+# -- the step -------------------------------------------------------------------------------------------
+
+
+def step_loop(members, costs, choose, X, y, classes, *, answer="best", warmup=0):
+    """Test, then train, members with predict_proba(x) and learn(x, y); choose(L, costs) gives a mask.
+
+    Returns, per instance: the probabilities, who answered, the mask, Σγ and R.
+    """
+    windows, L, rows = [Adwin() for _ in members], np.zeros(len(members)), []
+    for t, (x, label) in enumerate(zip(X, y, strict=True)):
+        said = [np.asarray(member.predict_proba(x), dtype=float) for member in members]
+        p = np.array([q / q.sum() if q.sum() > 0 else np.full(classes, 1 / classes) for q in said])
+        if answer == "best":
+            who = int(np.argmax(L))
+            given = p[who]
+        else:
+            who = -1
+            weights = L if answer == "weighted" and L.any() else np.ones(len(L))
+            given = weights @ p / weights.sum()
+        L = np.array([w.update(float(q.argmax() == label)) for w, q in zip(windows, p, strict=True)])
+        chosen = np.ones(len(members), dtype=bool) if t < warmup else choose(L, costs)
+        for i in np.flatnonzero(chosen):
+            members[i].learn(x, label)
+        rows.append((given, who, chosen, costs[chosen].sum(), (L + 1 - costs)[chosen].sum()))
+    return [np.array(column) for column in zip(*rows, strict=True)]

@@ -16,11 +16,22 @@ def test_all_names():
         "PerformBest", "PerformWorst", "Policy", "Random", "Reward", "Zeta", "compiled",
     ]  # fmt: skip
     assert pools.__all__ == [
-        "MLP", "BoundHoeffding", "BoundPool", "Hoeffding", "HoeffdingGrid", "MLPGrid", "Pool", "TreeStats",
+        "MLP", "BoundHoeffding", "BoundModels", "BoundPool", "Hoeffding", "HoeffdingGrid", "MLPGrid", "Models", "Pool",
+        "TreeStats",
     ]  # fmt: skip
     assert scores.__all__ == ["Adwin", "Cumulative", "Fading", "Score", "Window"]
     assert metrics.__all__ == ["Confusion", "RunningAuroc", "auroc", "auroc_per_class", "log_loss"]
-    assert records.__all__ == ["details", "document", "find", "id_of", "load", "read", "run_id", "save"]
+    assert records.__all__ == [
+        "details",
+        "document",
+        "find",
+        "id_from",
+        "id_of",
+        "load",
+        "read",
+        "run_id",
+        "save",
+    ]
     assert meters.__all__ == [
         "METERS", "Carbon", "CodeCarbon", "Cpu", "Energy", "Meter", "Rapl", "Reading", "named",
     ]  # fmt: skip

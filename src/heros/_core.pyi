@@ -85,6 +85,23 @@ class HoeffdingPool(Pool):
     def tree_state(self, i: int, /) -> State: ...
     def restore(self, state: State) -> None: ...
 
+class ModelsPool(Pool):
+    def __init__(
+        self,
+        evaluate: Callable[[NDArray[np.float64]], None],
+        train: Callable[[int, NDArray[np.uint8]], None],
+        predict: Callable[[int, NDArray[np.float64]], None],
+    ) -> None: ...
+    def fit(
+        self,
+        features: int,
+        probabilities: NDArray[np.float64],
+        votes: NDArray[np.int32],
+        active: NDArray[np.uint8],
+    ) -> None: ...
+    def expect_readable(self) -> None: ...
+    def expect_writable(self) -> None: ...
+
 class Ensemble:
     def __init__(
         self, pool: Pool, scores: Scores, costs: NDArray[np.float64], answer: str, warmup: int

@@ -298,7 +298,7 @@ class Heros:
 
     @property
     def diverged(self) -> NDArray[np.bool_]:
-        """Which models have ever given a prediction that is not finite."""
+        """Which models have ever given a prediction that is not finite, or have been set aside."""
         return self._learnt.diverged.astype(bool)
 
     @property

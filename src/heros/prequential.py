@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -154,7 +155,7 @@ class _Book:
         self.rows: dict[str, list[object]] = {name: [] for name in Curves.__dataclass_fields__}
         self.pending = self.n = 0
         self.loss = self.spent = self.reward = 0.0
-        self.began, self.started = time.perf_counter(), time.thread_time()
+        self.began, self.started = time.perf_counter(), meter.clock()
         self.earlier: dict[str, float] | None = None  # what the model had spent before
         self.trained_before: NDArray[np.int64] | int = 0
         self.invested_before: NDArray[np.float64] | float = 0.0
@@ -217,7 +218,7 @@ class _Book:
         )
         share = self.spent / self.n
         figures = f"accuracy {self.confusion.accuracy:.4f}, AUROC {self.rows['auroc'][-1]:.4f} now"
-        return f"{rate:,.0f}/s  {figures}  γ {share:.0%}  best {best}"
+        return f"{rate:,.0f}/s  {figures}  γ {share:.0%}  best {shorten(best, 40)}"
 
     def _auroc(self) -> float:
         if self.running is not None:
@@ -228,7 +229,7 @@ class _Book:
         """CPU seconds by phase since the start; what no phase accounts for is "other"."""
         earlier = self.earlier or dict.fromkeys(PHASES, 0.0)
         cpu = np.array([seconds - earlier[phase] for phase, seconds in self.model.cpu_seconds.items()])
-        cpu[-1] = max(0.0, time.thread_time() - self.started - float(cpu[:-1].sum()))
+        cpu[-1] = max(0.0, self.meter.clock() - self.started - float(cpu[:-1].sum()))
         return cpu
 
     def _close_window(self) -> None:

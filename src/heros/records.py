@@ -11,7 +11,7 @@ import math
 import os
 import platform
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
@@ -35,7 +35,7 @@ from heros.prequential import Curves, Run
 from heros.settings import policy_id, pool_id
 from heros.streams import BadRow, BadRows, DriftPoint, Stream
 
-__all__ = ["details", "document", "find", "id_of", "load", "read", "run_id", "save"]
+__all__ = ["details", "document", "find", "id_from", "id_of", "load", "read", "run_id", "save"]
 
 FORMAT = 1
 RECORD, CURVES = "record.json", "curves.parquet"
@@ -48,8 +48,18 @@ Path_ = str | os.PathLike[str]
 
 def run_id(run: Run) -> str:
     """Stream, pool, policy, k and seed: ``agr_a/mlp50/zeta_0.05_0.2/k30/seed1``."""
-    names = ("pool", "policy", "k", "seed")
-    return _id(run.stream, *(run.settings[name] for name in names))
+    return id_from(run.stream, run.settings)
+
+
+def id_from(stream: str, settings: Mapping[str, Any]) -> str:
+    """The `run_id` of runs on a stream of this name with these settings.
+
+    Examples
+    --------
+    >>> id_from("agr_a", {"pool": "mlp50", "policy": "cand", "k": 30, "seed": 1})
+    'agr_a/mlp50/cand/k30/seed1'
+    """
+    return _id(stream, *(settings[name] for name in ("pool", "policy", "k", "seed")))
 
 
 def id_of(model: Heros, stream: Stream | str) -> str:

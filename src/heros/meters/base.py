@@ -21,7 +21,7 @@ class Reading:
 
     joules: float
     detail: str  # how the figure came about, for people
-    cpu_seconds: float  # of the thread that started the meter
+    cpu_seconds: float  # by the meter's clock: of the thread that started it, or of the process
     wall_seconds: float
 
 
@@ -42,7 +42,7 @@ class Energy:
     carbon
         The carbon intensity stated; None if none was.
     cpu_seconds, wall_seconds
-        Of the run, the first of its thread.
+        Of the run, the first by the meter's clock.
 
     Examples
     --------
@@ -83,14 +83,19 @@ class Meter(ABC):
 
     source: ClassVar[str]
 
-    def __init__(self, carbon: Carbon | None = None) -> None:
+    def __init__(self, carbon: Carbon | None = None, *, process: bool = False) -> None:
         self.carbon = carbon
+        self.process = process
         self._cpu = self._wall = 0.0
+
+    def clock(self) -> float:
+        """CPU seconds: of the thread that asks or, if `process`, of all threads of the process."""
+        return time.process_time() if self.process else time.thread_time()
 
     def start(self) -> None:
         """Begin to measure."""
         self._start()
-        self._cpu, self._wall = time.thread_time(), time.perf_counter()
+        self._cpu, self._wall = self.clock(), time.perf_counter()
 
     def sample(self) -> None:
         """Look at the counters now and then, for those that wrap around."""
@@ -98,7 +103,7 @@ class Meter(ABC):
 
     def stop(self) -> Reading:
         """Stop measuring; what was read since `start`."""
-        cpu, wall = time.thread_time() - self._cpu, time.perf_counter() - self._wall
+        cpu, wall = self.clock() - self._cpu, time.perf_counter() - self._wall
         joules, detail = self._stop(cpu)
         return Reading(joules, detail, cpu, wall)
 

@@ -63,7 +63,7 @@ def watts_per_core(model: str) -> tuple[float, str]:
 
 
 class Cpu(Meter):
-    """CPU seconds of the run's thread × watts per core.
+    """CPU seconds × watts per core.
 
     A model, not a measurement: it knows nothing of clock rates, memory or idle power, and is the same
     for the same work whatever else the machine does.
@@ -75,6 +75,9 @@ class Cpu(Meter):
         table of CPUs, else 10 W; the bill says which.
     carbon
         The carbon intensity; without one the bill has no CO2e.
+    process
+        Whether the CPU seconds are those of the whole process. By default they are those of the run's
+        thread: all that HEROS needs. Models that start threads of their own, as Java does, cost more.
 
     Examples
     --------
@@ -87,8 +90,10 @@ class Cpu(Meter):
 
     source: ClassVar[str] = "cpu-model"
 
-    def __init__(self, watts: float | None = None, carbon: Carbon | None = None) -> None:
-        super().__init__(carbon)
+    def __init__(
+        self, watts: float | None = None, carbon: Carbon | None = None, *, process: bool = False
+    ) -> None:
+        super().__init__(carbon, process=process)
         if watts is None:
             self.watts, self.origin = watts_per_core(cpu_model())
         else:
@@ -100,5 +105,6 @@ class Cpu(Meter):
         return None
 
     def _stop(self, cpu_seconds: float) -> tuple[float, str]:
-        detail = f"{cpu_seconds:.3g} CPU seconds × {self.watts:g} W per core ({self.origin})"
+        whose = "CPU seconds of the process" if self.process else "CPU seconds"
+        detail = f"{cpu_seconds:.3g} {whose} × {self.watts:g} W per core ({self.origin})"
         return cpu_seconds * self.watts, detail

@@ -3,5 +3,17 @@
 from heros.pools.base import BoundPool, Pool
 from heros.pools.hoeffding import BoundHoeffding, Hoeffding, HoeffdingGrid, TreeStats
 from heros.pools.mlp import MLP, MLPGrid
+from heros.pools.models import BoundModels, Models
 
-__all__ = ["MLP", "BoundHoeffding", "BoundPool", "Hoeffding", "HoeffdingGrid", "MLPGrid", "Pool", "TreeStats"]
+__all__ = [
+    "MLP",
+    "BoundHoeffding",
+    "BoundModels",
+    "BoundPool",
+    "Hoeffding",
+    "HoeffdingGrid",
+    "MLPGrid",
+    "Models",
+    "Pool",
+    "TreeStats",
+]

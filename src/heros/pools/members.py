@@ -1,0 +1,272 @@
+"""Models of other libraries as members of a pool: asked and taught in one way.
+
+Libraries are told apart by the methods a model has, and none is imported unless a member needs it.
+"""
+
+from __future__ import annotations
+
+import copy
+import io
+import math
+from abc import ABC, abstractmethod
+from functools import cached_property, lru_cache, partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.errors import MissingExtra, ParameterError
+from heros.schema import Schema
+
+__all__ = ["Instance", "Member", "capymoa_schema", "kind_of", "makes", "member_of"]
+
+
+class Instance:
+    """One instance, in the form each library wants it; each form is made once, when it is first asked for.
+
+    Examples
+    --------
+    >>> schema = Schema.of(["age", ("colour", "red", "green"), "height"], classes=["no", "yes"])
+    >>> Instance(schema, np.array([31.0, 1.0, np.nan])).named
+    {'age': 31.0, 'colour': 'green'}
+    """
+
+    def __init__(self, schema: Schema, row: NDArray[np.float64]) -> None:
+        self.schema, self.row = schema, row
+        self._capymoa: dict[int, Any] = {}
+
+    @cached_property
+    def table(self) -> NDArray[np.float64]:
+        """A table of one row, as scikit-learn has it."""
+        return self.row[np.newaxis]
+
+    @cached_property
+    def named(self) -> dict[str, float | str]:
+        """Values by name, as River has it: nominal ones in words, missing ones left out."""
+        pairs = zip(self.schema.features, self.row.tolist(), strict=True)
+        return {
+            feature.name: value if feature.values is None else feature.values[int(value)]
+            for feature, value in pairs
+            if not math.isnan(value)
+        }
+
+    def capymoa(self, schema: Any) -> Any:
+        """An instance of CapyMOA's, without a label; MOA reads NaN as missing."""
+        if id(schema) not in self._capymoa:
+            self._capymoa[id(schema)] = _capymoa().core.Instance.from_array(schema, self.row)
+        return self._capymoa[id(schema)]
+
+
+class Member(ABC):
+    """A model of some library.
+
+    Parameters
+    ----------
+    model
+        The model itself.
+    """
+
+    needs: ClassVar[tuple[str, ...]]  # the methods by which such a model is known
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def bind(self, schema: Schema) -> None:
+        """Be told the schema, at first and whenever it has grown; an error if the model cannot follow."""
+        self.schema = schema
+
+    @abstractmethod
+    def predict_proba(self, instance: Instance) -> Any:
+        """The probabilities of the classes, in any scale; None if the model has no opinion yet."""
+
+    @abstractmethod
+    def learn(self, instance: Instance, y: int) -> None:
+        """Learn from an instance of class y."""
+
+    def _one_hot(self, label: Any) -> NDArray[np.float64] | None:
+        """The probabilities of a model that only names a class."""
+        if label is None:
+            return None
+        votes = np.zeros(self.schema.n_classes)
+        votes[int(label)] = 1.0
+        return votes
+
+
+class RiverMember(Member):
+    """A River classifier: instances as dicts, class indices as labels."""
+
+    needs = ("learn_one", "predict_one")
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        self._has_probabilities = hasattr(model, "predict_proba_one")
+
+    def predict_proba(self, instance: Instance) -> Any:
+        """What `predict_proba_one` says, or the vote of a model that has none."""
+        if self._has_probabilities:
+            try:
+                return self._by_class(self.model.predict_proba_one(instance.named))
+            except NotImplementedError:  # as in River's base class
+                self._has_probabilities = False
+        return self._one_hot(self.model.predict_one(instance.named))
+
+    def learn(self, instance: Instance, y: int) -> None:
+        """`learn_one`."""
+        self.model.learn_one(instance.named, y)
+
+    def _by_class(self, by_label: dict[Any, float]) -> NDArray[np.float64]:
+        votes = np.zeros(self.schema.n_classes)
+        for label, p in by_label.items():
+            votes[int(label)] = p
+        return votes
+
+
+class SklearnMember(Member):
+    """A scikit-learn classifier with `partial_fit`: nominal values as their codes."""
+
+    needs = ("partial_fit", "predict")
+
+    def bind(self, schema: Schema) -> None:
+        """Once it has learnt, it knows no further features and classes."""
+        if self._has_learnt and hasattr(self, "schema"):
+            older = self.schema
+            if (older.n_features, older.n_classes) != (schema.n_features, schema.n_classes):
+                raise ValueError("features and classes cannot be added once it has learnt")
+        super().bind(schema)
+
+    def predict_proba(self, instance: Instance) -> Any:
+        """What `predict_proba` says, or the vote of a model that has none."""
+        if not self._has_learnt:
+            return None
+        if not hasattr(self.model, "predict_proba"):
+            return self._one_hot(self.model.predict(instance.table)[0])
+        votes = np.zeros(self.schema.n_classes)
+        votes[self.model.classes_.astype(np.int64)] = self.model.predict_proba(instance.table)[0]
+        return votes
+
+    def learn(self, instance: Instance, y: int) -> None:
+        """`partial_fit`, the first time with all classes."""
+        classes = {} if self._has_learnt else {"classes": np.arange(self.schema.n_classes)}
+        self.model.partial_fit(instance.table, np.array([y]), **classes)
+
+    @property
+    def _has_learnt(self) -> bool:
+        return hasattr(self.model, "classes_")
+
+
+class CapyMoaMember(Member):
+    """A CapyMOA classifier, MOA's among them. Its header is fixed: it cannot follow a schema that grows."""
+
+    needs = ("train", "predict_proba")
+
+    def bind(self, schema: Schema) -> None:
+        """Its own schema, which it was made with, stays."""
+        if hasattr(self, "schema"):
+            raise ValueError("its schema cannot grow")
+        known = self.model.schema
+        if (known.get_num_attributes(), known.get_num_classes()) != (schema.n_features, schema.n_classes):
+            raise ValueError("it was made for another number of features or classes")
+        super().bind(schema)
+
+    def predict_proba(self, instance: Instance) -> Any:
+        """What `predict_proba` says."""
+        return self.model.predict_proba(instance.capymoa(self.model.schema))
+
+    def learn(self, instance: Instance, y: int) -> None:
+        """`train`."""
+        self.model.train(_capymoa().core.LabeledInstance.from_array(self.model.schema, instance.row, y))
+
+    def __getstate__(self) -> dict[str, Any]:
+        buffer = io.BytesIO()
+        _capymoa().core.io.save_model(self.model, buffer)  # pickle alone cannot take what lives in Java
+        return {**vars(self), "model": buffer.getvalue()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, model=_capymoa().core.io.load_model(io.BytesIO(state["model"])))
+
+
+class OwnMember(Member):
+    """Any object with `predict_proba(x)` and `learn(x, y)`; `bind(schema)`, if it has it, is called first."""
+
+    needs = ("learn", "predict_proba")
+
+    def bind(self, schema: Schema) -> None:
+        """Tell the object, if it wants to know."""
+        super().bind(schema)
+        if hasattr(self.model, "bind"):
+            self.model.bind(schema)
+
+    def predict_proba(self, instance: Instance) -> Any:
+        """What `predict_proba` says of the row."""
+        return self.model.predict_proba(instance.row)
+
+    def learn(self, instance: Instance, y: int) -> None:
+        """`learn` with the row and the class index."""
+        self.model.learn(instance.row, y)
+
+
+KINDS: tuple[type[Member], ...] = (RiverMember, CapyMoaMember, SklearnMember, OwnMember)
+
+
+def kind_of(model: Any) -> type[Member]:
+    """How a model, or a class or partial that will make one, is asked and taught."""
+    subject = model.func if isinstance(model, partial) else model
+    for kind in KINDS:
+        if all(callable(getattr(subject, name, None)) for name in kind.needs):
+            return kind
+    rule = (
+        "River classifiers (learn_one), scikit-learn classifiers (partial_fit), CapyMOA classifiers (train) "
+        "or objects with predict_proba and learn"
+    )
+    raise ParameterError.of("models", "Models", rule, model)
+
+
+def makes(model: Any) -> bool:
+    """Whether this makes a model rather than being one."""
+    return isinstance(model, type | partial)
+
+
+def member_of(model: Any, schema: Schema) -> Member:
+    """A member of its own for this schema: a copy of the model, or what its class or partial makes.
+
+    Examples
+    --------
+    >>> from river.tree import HoeffdingTreeClassifier
+    >>> schema = Schema.of(["age"], classes=["no", "yes"])
+    >>> member = member_of(HoeffdingTreeClassifier, schema)
+    >>> instance = Instance(schema, np.array([31.0]))
+    >>> member.learn(instance, 1)
+    >>> member.predict_proba(instance)
+    array([0., 1.])
+    """
+    kind = kind_of(model)
+    if makes(model):
+        member = kind(model(schema=capymoa_schema(schema)) if kind is CapyMoaMember else model())
+    else:
+        member = copy.deepcopy(kind(model))
+    member.bind(schema)
+    return member
+
+
+@lru_cache(maxsize=8)
+def capymoa_schema(schema: Schema) -> Any:
+    """The schema as CapyMOA has it: features in order, nominal ones with their values, then the class."""
+    target = "class"
+    names = [feature.name for feature in schema.features]
+    while target in names:
+        target += "_"
+    nominal = {f.name: list(f.values) or ["?"] for f in schema.features if f.values is not None}
+    categories = {**nominal, target: list(schema.classes)}
+    return _capymoa().stream.Schema.from_custom([*names, target], target, categories)
+
+
+@lru_cache(maxsize=1)
+def _capymoa() -> Any:
+    """CapyMOA, and Java with it."""
+    try:
+        import capymoa.core  # noqa: PLC0415
+        import capymoa.core.io  # noqa: PLC0415
+        import capymoa.stream  # noqa: PLC0415
+    except ImportError:
+        raise MissingExtra.of("A CapyMOA member", "capymoa") from None
+    return capymoa

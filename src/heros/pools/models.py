@@ -1,0 +1,247 @@
+"""Pools of models from anywhere: River, scikit-learn, CapyMOA, your own."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from textwrap import shorten
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros import _core
+from heros.errors import HerosError, ParameterError
+from heros.parameters import one_of
+from heros.pools.asked import Asked, OnError, fault
+from heros.pools.base import BoundPool, Pool, expect_schema, feature_values, shares
+from heros.pools.members import Member, kind_of, makes, member_of
+from heros.pools.timing import seconds_alone
+from heros.progress import progress
+from heros.schema import Schema
+
+__all__ = ["BoundModels", "Models"]
+
+Costs = Literal["measured"] | Sequence[float] | Callable[[Any], float]
+
+LINE = 300  # characters of a model as text
+TIMED = 200  # instances on which the cost of a member is measured
+
+
+@dataclass(frozen=True, init=False)
+class Models(Pool):
+    """Models of other libraries, mixed as you like, with the policies, scores and records of every pool.
+
+    Parameters
+    ----------
+    models
+        Each one a River classifier, a scikit-learn classifier with `partial_fit`, a CapyMOA classifier, or
+        an object with ``predict_proba(x)`` and ``learn(x, y)``; or a class or `functools.partial` that
+        makes one (CapyMOA classes are given the stream's schema); or a pair of a name and one of these.
+        The pool works with copies: what a model has learnt before, its copy knows. Their random numbers
+        are their own: the seed of `Heros` does not reach them.
+    costs
+        γ, the cost of a training step: one number per model, a function of a model, or "measured" (CPU
+        time on made-up instances when the pool is bound: not the same from run to run). Always scaled to
+        sum to 1.
+    on_error
+        What happens if a model raises an exception: "set_aside" (a warning with its name; from then on it
+        counts as wrong, is not trained even if it is chosen, and does not answer) or "raise".
+
+    Examples
+    --------
+    >>> class Majority:
+    ...     def __init__(self, classes): self.counts = np.zeros(classes)
+    ...     def predict_proba(self, x): return self.counts
+    ...     def learn(self, x, y): self.counts[y] += 1
+    >>> from river.tree import HoeffdingTreeClassifier
+    >>> from sklearn.linear_model import SGDClassifier
+    >>> pool = Models([Majority(2), HoeffdingTreeClassifier(), ("sgd", SGDClassifier())], costs=[1, 10, 4])
+    >>> [configuration["name"] for configuration in pool.configurations]
+    ['Majority', 'HoeffdingTreeClassifier', 'sgd']
+    """
+
+    names: tuple[str, ...]
+    models: tuple[Any, ...]
+    costs: Costs
+    on_error: OnError
+
+    def __init__(
+        self,
+        models: Iterable[Any],
+        *,
+        costs: Costs = "measured",
+        on_error: OnError = "set_aside",
+    ) -> None:
+        pairs = [model if isinstance(model, tuple) else (None, model) for model in models]
+        if not pairs:
+            raise ParameterError.of("models", "Models", "at least one model", [])
+        for _, model in pairs:
+            kind_of(model)
+        if isinstance(costs, str):
+            one_of(costs, "costs", "Models", ("measured",), "'measured', a function or numbers")
+        elif callable(costs):
+            costs = tuple(shares([costs(model) for _, model in pairs], len(pairs), "Models").tolist())
+        else:
+            costs = tuple(shares(costs, len(pairs), "Models").tolist())
+        one_of(on_error, "on_error", "Models", ("set_aside", "raise"), "'set_aside' or 'raise'")
+        fields = {
+            "names": _distinct([name or _class_of(model).__name__ for name, model in pairs]),
+            "models": tuple(model for _, model in pairs),
+            "costs": costs,
+            "on_error": on_error,
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+        if len(set(self.names)) != len(pairs):
+            raise ParameterError.of("models", "Models", "models with distinct names", list(self.names))
+
+    @property
+    def configurations(self) -> tuple[Mapping[str, Any], ...]:
+        """The name of each model, and the model as text."""
+        pairs = zip(self.names, self.models, strict=True)
+        return tuple({"name": name, "model": _text(model)} for name, model in pairs)
+
+    def bind(
+        self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
+    ) -> BoundModels:
+        """The models, copied or made, for instances of this schema. Nothing is drawn from `rng`."""
+        return BoundModels(self, schema, costs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Models are pickled as members: what lives in Java needs its own way."""
+        members = tuple(model if makes(model) else kind_of(model)(model) for model in self.models)
+        return {**vars(self), "models": members}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        models = tuple(member.model if isinstance(member, Member) else member for member in state["models"])
+        vars(self).update(state, models=models)
+
+    def __repr__(self) -> str:
+        return f"Models({', '.join(self.names)})"
+
+
+class BoundModels(BoundPool):
+    """The models of a `Models` pool, for one schema.
+
+    Examples
+    --------
+    >>> from river.naive_bayes import GaussianNB
+    >>> schema = Schema.of(["age"], classes=["no", "yes"])
+    >>> bound = Models([GaussianNB()], costs=[1]).bind(schema, np.random.default_rng(1))
+    >>> bound["GaussianNB"], bound.set_aside
+    (GaussianNB (), {})
+    """
+
+    native: _core.ModelsPool
+
+    def __init__(self, pool: Models, schema: Schema, costs: NDArray[np.float64] | None = None) -> None:
+        self.pool = pool
+        self._asked = Asked(pool.names, _members(pool, schema), pool.on_error)
+        self.native = _core.ModelsPool(self._asked.evaluate, self._asked.train, self._asked.predict)
+        self._fit(schema)
+        self.costs = self._costs() if costs is None else costs
+
+    def __getitem__(self, name: str) -> Any:
+        """The model of this name as it is now."""
+        self.native.expect_readable()
+        return self._asked.members[self.pool.names.index(name)].model
+
+    @property
+    def set_aside(self) -> dict[str, str]:
+        """The models that have been set aside, and why."""
+        return dict(self._asked.faults)
+
+    def grow(self, schema: Schema, rng: np.random.Generator) -> None:
+        """Tell the models of a schema that extends the one they know. Costs stay as they are."""
+        self._asked.grow(schema)
+        self._fit(schema)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Everything learnt, as arrays: the models as the bytes of their pickle."""
+        self.native.expect_readable()
+        learnt = pickle.dumps((self._asked.members, self._asked.faults))
+        return {
+            "learnt": np.frombuffer(learnt, dtype=np.uint8),
+            "values": feature_values(self.schema),
+            "classes": np.array([self.schema.n_classes]),
+            "gamma": self.costs,
+        }
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Take back what `state` gave."""
+        expect_schema(state, self.schema, "Models")
+        self.native.expect_writable()
+        self._asked.members, self._asked.faults = pickle.loads(state["learnt"].tobytes())
+        self._fit(self.schema)
+        self.costs = shares(state["gamma"], self.pool.n_models, "Models")
+
+    def _fit(self, schema: Schema) -> None:
+        self.schema = schema
+        self.native.fit(schema.n_features, *self._asked.fit(schema))
+
+    def _costs(self) -> NDArray[np.float64]:
+        costs = self.pool.costs
+        seconds = self._seconds() if costs == "measured" else costs
+        assert not callable(seconds)
+        return shares(seconds, self.pool.n_models, "Models")
+
+    def _seconds(self) -> list[float]:
+        """CPU seconds of each model; one that cannot be timed costs as much as the most expensive one."""
+        seconds = []
+        with progress() as bar:
+            for model in bar.track(self.pool.models, description="timing"):
+                try:
+                    seconds.append(_seconds_of(model, self.schema))
+                except HerosError:
+                    seconds.append(np.nan)
+        most = np.nanmax(seconds) if np.isfinite(seconds).any() else 1.0
+        return [most if np.isnan(s) else s for s in seconds]
+
+
+def _seconds_of(model: Any, schema: Schema) -> float:
+    """The better of two rounds: in the first one Java compiles."""
+    alone = Models([model], costs=[1], on_error="raise")
+    return min(seconds_alone(alone, schema, TIMED) for _ in range(2))
+
+
+def _members(pool: Models, schema: Schema) -> list[Member]:
+    """The models for this schema; one that does not fit it is named."""
+    members = []
+    for i, (name, model) in enumerate(zip(pool.names, pool.models, strict=True)):
+        try:
+            members.append(member_of(model, schema))
+        except HerosError:
+            raise
+        except Exception as error:
+            raise HerosError(fault(name, i, "fit the schema", error)) from error
+    return members
+
+
+def _distinct(names: list[str]) -> tuple[str, ...]:
+    """The names, numbered where they come more than once."""
+    seen: dict[str, int] = {}
+    distinct = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        distinct.append(name if names.count(name) == 1 else f"{name} {seen[name]}")
+    return tuple(distinct)
+
+
+def _class_of(model: Any) -> Any:
+    subject = model.func if isinstance(model, partial) else model
+    return subject if isinstance(subject, type) else type(subject)
+
+
+def _text(model: Any) -> str:
+    """A model in a line: its repr, or its class where that says no more than where it is in memory."""
+    kind = _class_of(model)
+    plain = f"{kind.__module__}.{kind.__qualname__}"
+    if isinstance(model, partial):
+        settings = ", ".join(f"{name}={value!r}" for name, value in model.keywords.items())
+        return f"{plain}({settings})"
+    if isinstance(model, type) or repr(model) == object.__repr__(model):
+        return plain
+    return shorten(repr(model), LINE)

@@ -1,0 +1,261 @@
+"""What a user would pick instead: CapyMOA's and River's learners on our streams, into the same records.
+
+A rival is run as a pool of one model that is trained on every instance, so that nothing but the model differs
+from a run of HEROS: the same stream, the same order of test and training, the same measures.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
+from importlib.metadata import version
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from heros import records, streams
+from heros.ensemble import Heros
+from heros.errors import MissingExtra, ParameterError
+from heros.meters import Cpu
+from heros.parameters import one_of, whole
+from heros.policies import Cand, Everything, Explore, Zeta
+from heros.pools import BoundModels, MLPGrid, Models
+from heros.prequential import Run, evaluate
+from heros.scores import Cumulative
+from heros.streams import Stream
+
+__all__ = ["HEROS", "RIVALS", "Rival", "first", "rival_id", "run_rival", "run_rivals"]
+
+MEMBERS = 50  # of every ensemble of CapyMOA's
+SUBSPACE = 0.6
+LEARNING_RATES = (0.5, 0.05, 0.005, 0.0005, 0.00005)
+GRACE_PERIODS = (50, 100, 200, 400, 800)
+EXPLORATION, BURN_IN = 0.2, 100
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A learner that HEROS is held against.
+
+    Parameters
+    ----------
+    library
+        The package it comes from.
+    pool, k
+        What its records say in the place of a pool and of k: its library with the number of its models,
+        and how many of them may be trained on one instance.
+    make
+        The model for a seed and a number of instances, or a partial that makes it for a schema.
+    """
+
+    library: str
+    pool: str
+    k: int
+    make: Callable[[int, int], Any]
+
+
+def _arf(seed: int, n: int) -> Any:
+    learner = _module("capymoa", "classifier").AdaptiveRandomForestClassifier
+    return partial(learner, ensemble_size=MEMBERS, max_features=SUBSPACE, random_seed=seed)
+
+
+def _srp(seed: int, n: int) -> Any:
+    learner = _module("capymoa", "classifier").StreamingRandomPatches
+    return partial(
+        learner,
+        ensemble_size=MEMBERS,
+        max_features=SUBSPACE,
+        base_learner="trees.HoeffdingTree -g 50 -c 0.01",
+        random_seed=seed,
+    )
+
+
+def _shrubs(seed: int, n: int) -> Any:
+    learner = _module("capymoa", "classifier").ShrubsClassifier
+    tree = _module("sklearn", "tree").DecisionTreeClassifier(random_state=seed)
+    return partial(learner, ensemble_regularizer="hard-L0", l_ensemble_reg=MEMBERS, sk_dt=tree)
+
+
+def _bandit(seed: int, n: int) -> Any:
+    policy = _module("river", "bandit").EpsilonGreedy(epsilon=EXPLORATION, burn_in=BURN_IN, seed=seed)
+    accuracy = _module("river", "metrics").Accuracy()
+    return _module("river", "model_selection").BanditClassifier(_river_models(), accuracy, policy)
+
+
+def _halving(seed: int, n: int) -> Any:
+    """With this budget the last rung, after which one model is left, is at half of the stream."""
+    accuracy = _module("river", "metrics").Accuracy()
+    selection = _module("river", "model_selection")
+    return selection.SuccessiveHalvingClassifier(_river_models(), accuracy, budget=4 * n, eta=2)
+
+
+def _river_models() -> list[Any]:
+    """River has no perceptrons: linear models with the pool's optimisers, trees with its grace periods."""
+    compose, scaling = _module("river", "compose"), _module("river", "preprocessing")
+    linear, optim = _module("river", "linear_model"), _module("river", "optim")
+    models = []
+    for optimizer, rate in product((optim.Adam, optim.SGD), LEARNING_RATES):
+        scaled = compose.SelectType(numbers.Number) | scaling.StandardScaler()
+        one_hot = compose.SelectType(str) | scaling.OneHotEncoder()
+        models.append((scaled + one_hot) | linear.SoftmaxRegression(optimizer=optimizer(rate)))
+    trees = _module("river", "tree")
+    return [*models, *(trees.HoeffdingTreeClassifier(grace_period=grace) for grace in GRACE_PERIODS)]
+
+
+RIVER_MODELS = 2 * len(LEARNING_RATES) + len(GRACE_PERIODS)
+RIVALS: dict[str, Rival] = {
+    "arf": Rival("capymoa", f"capymoa{MEMBERS}", MEMBERS, _arf),
+    "srp": Rival("capymoa", f"capymoa{MEMBERS}", MEMBERS, _srp),
+    "shrubs": Rival("capymoa", f"capymoa{MEMBERS}", MEMBERS, _shrubs),
+    "bandit": Rival("river", f"river{RIVER_MODELS}", 1, _bandit),
+    "halving": Rival("river", f"river{RIVER_MODELS}", RIVER_MODELS, _halving),
+}
+"""The rivals by name. Their settings are those of the paper; see docs/rivals.md."""
+
+HEROS: dict[str, Callable[[int], Heros]] = {
+    "heros": lambda seed: Heros(MLPGrid(), Explore(Zeta(0.05), 0.2), 30, seed=seed),
+    "heros_cand": lambda seed: Heros(MLPGrid(), Cand(), 30, seed=seed),
+}
+"""HEROS as it is compared with them: the paper's pool of perceptrons, k = 30."""
+
+
+def run_rival(
+    name: str, stream: Stream, seed: int = 1, *, window: int = 1000, progress: bool | None = None
+) -> Run:
+    """Test, then train a rival on what is left of a stream.
+
+    CPU time is that of the whole process, since Java compiles and collects garbage in threads of its own:
+    `evaluate` and `train` are the thread's that asks the model, everything else is `other`. Importing
+    libraries and starting Java come before and are not counted. γ is 1: a rival is always trained.
+
+    Parameters
+    ----------
+    name
+        One of `RIVALS`.
+    stream
+        Read from its current position to its end; its length must be known.
+    seed
+        Of the rival's random numbers.
+    window, progress
+        As for `heros.evaluate`.
+
+    Examples
+    --------
+    >>> from heros import streams
+    >>> run = run_rival("bandit", streams.load("agr_a").take(300), seed=1)
+    >>> run.settings["pool"], run.settings["policy"], run.n_instances, run.gamma_share
+    ('river15', 'bandit', 300, 1.0)
+    """
+    rival = _rival(name)
+    if stream.n_instances is None:
+        raise ParameterError.of("stream", "run_rival", "a stream whose length is known", stream)
+    seed = whole(seed, "seed", "run_rival", 0)
+    learner = rival.make(seed, stream.n_instances - stream.position)
+    pool = Models([(name, learner)], costs=[1], on_error="raise")
+    model = Heros(pool, Everything(), 1, score=Cumulative(), warmup=0, seed=seed, schema=stream.schema)
+    run = evaluate(model, stream, window=window, meter=Cpu(process=True), progress=progress)
+    assert isinstance(model.models, BoundModels)
+    options = getattr(model.models[name], "CLI", None)  # how MOA was told its settings
+    settings = {
+        **run.settings,
+        **_identity(name, seed),
+        "library": f"{rival.library} {version(rival.library)}",
+        "options": None if options is None else " ".join(str(options).split()),
+        "cpu": "of the process, without importing libraries and starting Java",
+    }
+    return replace(run, settings=settings)
+
+
+def run_rivals(
+    names: Iterable[str],
+    stream_names: Iterable[str],
+    out: str | Path,
+    *,
+    n: int | None = None,
+    seeds: Iterable[int] = (1,),
+    window: int = 1000,
+) -> list[Path]:
+    """Run rivals, and HEROS beside them, on the paper's streams, one after the other, into records.
+
+    What is recorded already is left alone: a second call goes on where the first was broken off.
+
+    Parameters
+    ----------
+    names
+        Among `RIVALS` and `HEROS`.
+    stream_names
+        Names that `heros.streams.load` knows.
+    out
+        Where records are kept.
+    n
+        How many instances at the start of each stream; all by default. See `first`.
+    seeds
+        Each one makes a run.
+    window
+        As for `heros.evaluate`.
+
+    Returns
+    -------
+    The directories of all these records, new and old.
+    """
+    places = []
+    for stream_name, seed, name in product(stream_names, seeds, names):
+        stream = first(stream_name, n)
+        place = Path(out, rival_id(name, stream, seed))
+        if not place.exists():
+            if name in HEROS:
+                run = evaluate(HEROS[name](seed), stream, window=window)
+            else:
+                run = run_rival(name, stream, seed, window=window)
+            records.save(run, out)
+        places.append(place)
+    return places
+
+
+def rival_id(name: str, stream: Stream, seed: int) -> str:
+    """The id that the record of such a run has.
+
+    Examples
+    --------
+    >>> rival_id("arf", first("agr_a", 100_000), 1), rival_id("heros", first("agr_a", 100_000), 1)
+    ('agr_a_100k/capymoa50/arf/k50/seed1', 'agr_a_100k/mlp50/zeta_0.05_0.2/k30/seed1')
+    """
+    if name in HEROS:
+        return records.id_of(HEROS[name](seed), stream)
+    return records.id_from(stream.name, _identity(name, seed))
+
+
+def first(name: str, n: int | None) -> Stream:
+    """One of the paper's streams or its first n instances, which then say so in their name.
+
+    Examples
+    --------
+    >>> first("led_a", 100_000).name, first("led_a", None).name
+    ('led_a_100k', 'led_a')
+    """
+    stream = streams.load(name)
+    if n is None or (stream.n_instances is not None and n >= stream.n_instances):
+        return stream
+    part = stream.take(n)
+    part.name = f"{name}_{n // 1000}k" if n % 1000 == 0 else f"{name}_{n}"
+    return part
+
+
+def _rival(name: str) -> Rival:
+    return RIVALS[one_of(name, "name", "run_rival", RIVALS, f"one of {', '.join(RIVALS)}")]
+
+
+def _identity(name: str, seed: int) -> dict[str, Any]:
+    """What tables select by."""
+    rival = _rival(name)
+    return {"pool": rival.pool, "policy": name, "k": rival.k, "seed": seed}
+
+
+def _module(library: str, part: str) -> Any:
+    try:
+        return import_module(f"{library}.{part}")
+    except ImportError:
+        raise MissingExtra.of(f"A rival from {library}", "rivals") from None

@@ -1,0 +1,131 @@
+"""The rivals: their settings, what they answer against their own libraries, records and resumption."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from heros import metrics, records, rivals, streams
+from heros.errors import MissingExtra, ParameterError
+
+CAPYMOA = ("arf", "srp", "shrubs")
+
+
+@pytest.fixture(scope="module")
+def _capymoa():
+    pytest.importorskip("capymoa.classifier", reason="needs capymoa: pip install capymoa")
+
+
+def rbf(n):
+    stream = streams.RandomRBF(classes=3).take(n)
+    stream.name = "rbf"
+    return stream
+
+
+@pytest.mark.parametrize("name", ["bandit", "halving"])
+def test_a_rival_from_river_answers_as_in_a_plain_loop(name, tmp_path):
+    n = 600
+    run = rivals.run_rival(name, rbf(n), seed=4, window=100)
+    X, y = rbf(n).draw(n)
+    features = [feature.name for feature in rbf(n).schema.features]
+    model, answers = rivals.RIVALS[name].make(4, n), []
+    for x, label in zip(X, y.tolist(), strict=True):
+        row = dict(zip(features, x.tolist(), strict=True))
+        said = model.predict_proba_one(row)
+        p = np.array([said.get(c, 0.0) for c in range(3)])
+        answers.append(p / p.sum() if p.sum() else np.full(3, 1 / 3))
+        model.learn_one(row, label)
+    assert run.auroc == pytest.approx(metrics.auroc(y, np.array(answers)), abs=1e-12)
+    assert run.accuracy == (np.argmax(answers, axis=1) == y).mean()
+    again = records.read(records.save(run, tmp_path))
+    assert again.settings == run.settings
+    assert again.curves.end.tolist() == [100, 200, 300, 400, 500, 600]
+    assert records.load(tmp_path)["policy"].to_pylist() == [name]
+
+
+def test_the_bandits_and_the_halvings_models():
+    """River's own models, over the optimisers, learning rates and grace periods of the paper's pools."""
+    models = rivals.RIVALS["bandit"].make(1, 100).models
+    linear, trees = models[:10], models[10:]
+    optimizers = [model["SoftmaxRegression"].optimizer for model in linear]
+    assert [(type(o).__name__, o.lr.learning_rate) for o in optimizers] == [
+        (kind, rate) for kind in ("Adam", "SGD") for rate in (0.5, 0.05, 0.005, 0.0005, 0.00005)
+    ]
+    assert [tree.grace_period for tree in trees] == [50, 100, 200, 400, 800]
+    assert rivals.RIVALS["halving"].make(1, 1000).budget == 4000
+
+
+def test_halving_has_one_model_left_at_half_of_the_stream():
+    halving = rivals.RIVALS["halving"].make(1, 400)
+    for t in range(400):
+        assert (halving._s == 1) == (t >= 200)
+        halving.learn_one({"a": float(t % 7)}, t % 2)
+
+
+def test_runs_are_recorded_once_and_marked_if_they_are_short(tmp_path, monkeypatch):
+    places = rivals.run_rivals(["bandit", "heros_cand"], ["agr_a"], tmp_path, n=1000)
+    assert [str(place.relative_to(tmp_path)) for place in places] == [
+        "agr_a_1k/river15/bandit/k1/seed1",
+        "agr_a_1k/mlp50/cand/k30/seed1",
+    ]
+    assert [records.read(place).n_instances for place in places] == [1000, 1000]
+    monkeypatch.setattr(rivals, "evaluate", None)  # nothing is run a second time
+    assert rivals.run_rivals(["bandit", "heros_cand"], ["agr_a"], tmp_path, n=1000) == places
+
+
+def test_a_part_of_a_stream_says_so_and_the_whole_does_not():
+    assert [rivals.first("agr_a", n).name for n in (None, 10**6, 100_000, 1234)] == [
+        "agr_a", "agr_a", "agr_a_100k", "agr_a_1234",
+    ]  # fmt: skip
+
+
+def test_parameter_errors():
+    with pytest.raises(ParameterError, match=r"must be one of arf, srp, shrubs, bandit, halving. Got 'xgb'"):
+        rivals.run_rival("xgb", rbf(10))
+    with pytest.raises(ParameterError, match="must be a stream whose length is known"):
+        rivals.run_rival("bandit", streams.Agrawal())
+
+
+def test_a_missing_library_gives_the_command(monkeypatch):
+    monkeypatch.setitem(sys.modules, "capymoa.classifier", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'heros-learn\[rivals\]'"):
+        rivals.run_rival("arf", rbf(10))
+
+
+@pytest.mark.usefixtures("_capymoa")
+@pytest.mark.parametrize("name", CAPYMOA)
+def test_a_rival_from_capymoa_does_as_in_capymoas_own_evaluation(name):
+    from capymoa.evaluation import prequential_evaluation  # noqa: PLC0415
+    from capymoa.stream import NumpyStream  # noqa: PLC0415
+
+    n = 600
+    run = rivals.run_rival(name, rbf(n), seed=2)
+    X, y = rbf(n).draw(n)
+    theirs = NumpyStream(X, y, target_type="categorical")
+    learner = rivals.RIVALS[name].make(2, n)(schema=theirs.get_schema())
+    results = prequential_evaluation(theirs, learner, progress_bar=False)
+    assert run.confusion.counts.sum() == n
+    # Before the first label a rival has no opinion: we count that as the first class, CapyMOA as no answer.
+    assert 100 * run.accuracy == pytest.approx(results["cumulative"].accuracy(), abs=100 / n)
+
+
+@pytest.mark.usefixtures("_capymoa")
+def test_the_settings_of_the_capymoa_rivals():
+    from heros.pools.members import capymoa_schema  # noqa: PLC0415
+
+    runs = {name: rivals.run_rival(name, rbf(20)) for name in CAPYMOA}
+    for name, learner, subspace in (
+        ("arf", "treeLearnerOption", "mFeaturesPerTreeSizeOption"),
+        ("srp", "baseLearnerOption", "subspaceSizeOption"),
+    ):
+        assert "HoeffdingTree" in runs[name].settings["options"]
+        assert "-g 50 -c 0.01" in runs[name].settings["options"]
+        moa = rivals.RIVALS[name].make(1, 20)(schema=capymoa_schema(rbf(20).schema)).moa_learner
+        assert moa.ensembleSizeOption.getValue() == 50
+        assert getattr(moa, subspace).getValue() == 60
+        assert str(getattr(moa, learner).getValueAsCLIString()).endswith("-g 50 -c 0.01")
+    assert "l_ensemble_reg=50" in runs["shrubs"].settings["models"][0]["model"]
+    assert all(records.run_id(run).startswith("rbf/capymoa50/") for run in runs.values())
+    assert all(run.cpu_seconds == pytest.approx(run.energy.cpu_seconds, rel=0.1) for run in runs.values())
