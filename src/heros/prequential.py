@@ -12,6 +12,7 @@ from rich.progress import MofNCompleteColumn, TextColumn
 
 from heros.ensemble import PHASES, Block, Heros
 from heros.errors import ParameterError
+from heros.inspection import words
 from heros.meters import Cpu, Energy, Meter
 from heros.metrics import Confusion, RunningAuroc, auroc, log_loss
 from heros.parameters import whole
@@ -211,10 +212,7 @@ class _Book:
         if self.n == 0:
             return ""
         rate = self.n / (time.perf_counter() - self.began)
-        best = " ".join(
-            f"{value:g}" if isinstance(value, float) else str(value)
-            for value in self.model.best_model.values()
-        )
+        best = words(self.model.best_model)
         share = self.spent / self.n
         figures = f"accuracy {self.confusion.accuracy:.4f}, AUROC {self.rows['auroc'][-1]:.4f} now"
         return f"{rate:,.0f}/s  {figures}  γ {share:.0%}  best {best}"
