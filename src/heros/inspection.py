@@ -231,7 +231,7 @@ class PoolSummary(Sequence[SettingSummary]):
         """The summary of a pool by what has been learnt of it."""
         diverged = int(learnt.diverged.sum())
         title = (
-            f"{pool!r}: {learnt.instances:,} instances, at most {k} of {pool.n_models} models trained on each"
+            f"{pool!r}: {learnt.instances:,} instances, k = {k}"
             + (f"; {diverged} diverged" if diverged else "")
         )
         return cls(title, tuple(_by_setting(pool, learnt)))
