@@ -19,7 +19,10 @@ __all__ = ["Choice", "Explanation", "LastStep", "Leaderboard", "PoolSummary", "S
 
 @dataclass(frozen=True, slots=True)
 class LastStep:
-    """What the last step chose; `explored` is None and `draws` the generator's state if that is to be seen."""
+    """What the last step chose.
+
+    `explored` is None where Python chose: then `draws`, the state of the generator before it, tells.
+    """
 
     chosen: NDArray[np.bool_]  # (M,)
     costs: NDArray[np.float64]  # (M,) γ at that step
@@ -148,7 +151,7 @@ class Explanation(Sequence[Choice]):
         reasons: Reasons
         if at <= warmup:
             rule = f"warm-up: all {models} models are trained on the first {warmup:,} instances"
-            reasons = {i: f"warm-up, instance {at:,} of {warmup:,}" for i in range(models)}
+            reasons = dict.fromkeys(range(models), f"warm-up, instance {at:,} of {warmup:,}")
         elif (epsilon := _exploration(policy, last)) is not None:
             rule = f"exploration (ε = {epsilon:g}) chose {k} of {models} models for instance {at:,}"
             reasons = Random().explain(scores, last.costs, k, last.chosen)
@@ -230,9 +233,8 @@ class PoolSummary(Sequence[SettingSummary]):
     def of(cls, pool: Pool, k: int, learnt: _core.Ensemble) -> PoolSummary:
         """The summary of a pool by what has been learnt of it."""
         diverged = int(learnt.diverged.sum())
-        title = (
-            f"{pool!r}: {learnt.instances:,} instances, k = {k}"
-            + (f"; {diverged} diverged" if diverged else "")
+        title = f"{pool!r}: {learnt.instances:,} instances, k = {k}" + (
+            f"; {diverged} diverged" if diverged else ""
         )
         return cls(title, tuple(_by_setting(pool, learnt)))
 

@@ -21,7 +21,9 @@ from heros.streams.iterators import Refused, Vocabulary
 
 try:
     from river import base
-except ImportError:
+except ModuleNotFoundError as error:
+    if error.name != "river":  # it is there, but something it needs is not
+        raise
     raise MissingExtra.of("heros.integrations.river", "river") from None
 
 if TYPE_CHECKING:
@@ -224,7 +226,10 @@ class HerosClassifier(base.MiniBatchClassifier):
             self.heros.bind(schema)
         self._blank = [math.nan] * schema.n_features
         self._places: dict[Hashable, tuple[int, Codes]] = {
-            feature.name: (j, None if feature.values is None else {v: c for c, v in enumerate(feature.values)})
+            feature.name: (
+                j,
+                None if feature.values is None else {v: c for c, v in enumerate(feature.values)},
+            )
             for j, feature in enumerate(schema.features)
         }
 

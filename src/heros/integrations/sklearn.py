@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros.ensemble import Heros
-from heros.errors import DataError, MissingExtra
+from heros.errors import DataError, MissingExtra, ParameterError
 from heros.integrations.frames import FrameColumns, is_frame
 from heros.policies import Policy
 from heros.pools import Pool
@@ -21,7 +21,9 @@ try:
     from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
     from sklearn.utils.multiclass import check_classification_targets, unique_labels
     from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
-except ImportError:
+except ModuleNotFoundError as error:
+    if error.name != "sklearn":  # it is there, but something it needs is not
+        raise
     raise MissingExtra.of("heros.integrations.sklearn", "sklearn") from None
 
 __all__ = ["HerosClassifier"]
@@ -63,6 +65,8 @@ class HerosClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
     True
     """
 
+    _columns: FrameColumns | None  # None while only arrays were learnt from
+
     def __init__(
         self,
         pool: Pool | None = None,
@@ -98,7 +102,7 @@ class HerosClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         """
         first = not hasattr(self, "heros_")
         if first and classes is None:
-            raise ValueError("classes must be passed on the first call to partial_fit.")
+            raise ParameterError.of("classes", "partial_fit", "given on the first call", classes)
         return self._learn(X, y, classes, first=first)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -176,14 +180,14 @@ class HerosClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
             return np.asarray(unique_labels(y if classes is None else classes))
         known = np.asarray(self.classes_)
         if classes is not None and not np.array_equal(unique_labels(classes), known):
-            raise ValueError(
-                f"classes={classes!r} must be the same as on the first call to partial_fit: {known!r}."
-            )
+            rule = f"as on the first call, {known.tolist()}"
+            raise ParameterError.of("classes", "partial_fit", rule, classes)
         return known
 
     def _expect_numbers(self, columns: FrameColumns | None) -> None:
         if columns is not None and columns.nominal:
-            raise DataError(f"X must be a data frame with the nominal columns {columns.nominal}. Got an array.")
+            rule = f"a data frame, as the one it was fitted on: {columns.nominal} are nominal"
+            raise DataError(f"X must be {rule}. Got an array instead.")
 
     def _seed(self) -> int | None:
         if self.random_state is None or isinstance(self.random_state, Integral):
@@ -196,5 +200,6 @@ def _indices(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
     unknown = ~np.isin(labels, classes)
     if unknown.any():
         row = int(unknown.argmax())
-        raise DataError(f"The label of row {row} must be one of {list(classes)}. Got {labels[row]!r} instead.")
+        rule = f"one of the classes {classes.tolist()}"
+        raise DataError(f"The label of row {row} must be {rule}. Got {labels[row]!r} instead.")
     return np.searchsorted(classes, labels)
