@@ -102,7 +102,7 @@ def capymoa_one(data: Electricity) -> Step:
 
     from heros.integrations.capymoa import HEROS  # noqa: PLC0415
 
-    stream = NumpyStream(data.X, data.y.astype(str))
+    stream = NumpyStream(data.X, data.y)
     model, instances = HEROS(stream.get_schema(), **SETTINGS), list(stream)
     return lambda: [(model.predict_proba(i), model.train(i)) for i in instances]
 

@@ -194,7 +194,7 @@ class Heros:
         return self._run(X, boundary.labels(y, len(X)))
 
     def _run(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> Block:
-        n, models = len(X), self.pool.n_models
+        n, models = len(X), self._bound.native.models
         record = Block(
             np.empty((n, self._bound.native.classes)),
             np.empty(n, dtype=np.int32),
