@@ -55,8 +55,7 @@ class Leaderboard(Sequence[Standing]):
     >>> model = model.learn(*streams.Agrawal(function=2).draw(500))
     >>> model.leaderboard()
     rank  model  optimizer  learning_rate  hidden       L        γ  trained
-       1      0       adam          0.005       8  0...   0.09091      ...
-    ...
+       1  ...
     >>> model.leaderboard()[0].score == model.scores.max()
     True
     """

@@ -77,6 +77,7 @@ def is_frame(X: Any) -> bool:
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> is_frame(pa.table({"age": [18]})), is_frame([[18.0]])
     (True, False)
     """

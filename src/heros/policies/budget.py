@@ -54,9 +54,7 @@ class Budget(CompiledPolicy):
         affordable = np.flatnonzero(costs <= self.budget * (1 + 1e-12))
         if len(ranked) == 1 and not chosen[affordable[ratio[affordable].argmax()]]:
             model = next(iter(ranked))
-            return {
-                model: f"alone worth more (L {scores[model]:.4g}) than what L/γ would fit into the budget"
-            }
+            return {model: f"alone worth more (L {scores[model]:.4g}) than all that fit by L/γ"}
         spent, reasons = 0.0, {}
         for i, reason in ranked.items():
             spent += costs[i]
