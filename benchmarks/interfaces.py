@@ -51,6 +51,7 @@ class Electricity:
         return {f.name: value if f.values is None else f.values[int(value)] for f, value in cells}
 
     def blocks(self) -> Iterator[slice]:
+        """Where the blocks are."""
         return (slice(start, start + BLOCK) for start in range(0, len(self.y), BLOCK))
 
 

@@ -56,7 +56,7 @@ class Leaderboard(Sequence[Standing]):
     >>> model.leaderboard()
     rank  model  optimizer  learning_rate  hidden       L        γ  trained
        1  ...
-    >>> model.leaderboard()[0].score == model.scores.max()
+    >>> model.leaderboard()[0].configuration == model.best_model
     True
     """
 

@@ -8,8 +8,13 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.parametrize("page", ["streams.md", "cli.md"])
+PAGES = ["streams.md", "cli.md", "inspection.md", "river.md", "sklearn.md", "capymoa.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
+    if page == "capymoa.md":
+        pytest.importorskip("capymoa", reason="CapyMOA is not installed (and needs Java)")
     monkeypatch.chdir(tmp_path)
     options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     failed, tried = doctest.testfile(str(DOCS / page), module_relative=False, optionflags=options)
