@@ -205,8 +205,8 @@ class Heros:
         policy = compiled(self.policy)
         explored: bool | None = None
         with self._alone():
-            self._last = None
             for part in self._stretches(n):
+                self._last = None
                 arrays = (
                     record.probabilities[part],
                     record.answered[part],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, TypeGuard, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from heros import _core
 from heros.policies import Explore, Policy, Random
 from heros.policies.reasons import Reasons, explain
 from heros.pools import Pool
+from heros.text_table import aligned, words
 
 __all__ = ["Choice", "Explanation", "LastStep", "Leaderboard", "PoolSummary", "SettingSummary", "Standing"]
 
@@ -156,7 +157,7 @@ class Explanation(Sequence[Choice]):
             reasons = Random().explain(scores, last.costs, k, last.chosen)
         else:
             inner = policy
-            while isinstance(inner, Explore):
+            while _explores(inner):
                 inner = inner.policy
             rule = f"{inner} chose {int(last.chosen.sum())} of {models} models for instance {at:,}"
             reasons = explain(inner, scores, last.costs, k, last.chosen)
@@ -186,23 +187,28 @@ class Explanation(Sequence[Choice]):
 
 def _exploration(policy: Policy, last: LastStep) -> float | None:
     """The ε whose draw decided the last step; None if the policy did."""
-    if last.explored is False or not isinstance(policy, Explore):
+    if last.explored is False or not _explores(policy):
         return None
     if last.explored:
         return _nested_epsilon(policy)
     replay = np.random.Generator(np.random.PCG64())
     replay.bit_generator.state = last.draws or replay.bit_generator.state
-    while isinstance(policy, Explore):
+    while _explores(policy):
         if replay.random() < policy.epsilon:
             return policy.epsilon
         policy = policy.policy
     return None
 
 
+def _explores(policy: Policy) -> TypeGuard[Explore]:
+    """Whether it is our exploration; a class that overrides its choice is a policy of its own."""
+    return isinstance(policy, Explore) and type(policy).choose is Explore.choose
+
+
 def _nested_epsilon(policy: Policy) -> float:
     """How likely exploration is under one Explore or several inside each other."""
     stays = 1.0
-    while isinstance(policy, Explore):
+    while _explores(policy):
         stays *= 1 - policy.epsilon
         policy = policy.policy
     return 1 - stays
@@ -285,27 +291,3 @@ def _by_setting(pool: Pool, learnt: _core.Ensemble) -> Iterator[SettingSummary]:
                 float(costs[at].sum()),
                 float(invested[at].sum() / spent) if spent > 0 else 0.0,
             )
-
-
-def words(configuration: Mapping[str, Any]) -> str:
-    """The values of a configuration, short: `adam 0.005 64`."""
-    return " ".join(_cell(value) for value in configuration.values())
-
-
-def _cell(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def aligned(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A table as text: columns aligned to the right, the last one to the left if it holds sentences."""
-    table = [list(headings), *([_cell(value) for value in row] for row in rows)]
-    widths = [max(len(row[c]) for row in table) for c in range(len(headings))]
-    last = len(headings) - 1
-    left = any(" " in row[last] for row in table[1:])
-    return "\n".join(
-        "  ".join(
-            cell if c == last and left else cell.rjust(width)
-            for c, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in table
-    )

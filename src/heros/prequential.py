@@ -12,13 +12,13 @@ from rich.progress import MofNCompleteColumn, TextColumn
 
 from heros.ensemble import PHASES, Block, Heros
 from heros.errors import ParameterError
-from heros.inspection import words
 from heros.meters import Cpu, Energy, Meter
 from heros.metrics import Confusion, RunningAuroc, auroc, log_loss
 from heros.parameters import whole
 from heros.progress import progress as progress_bar
 from heros.settings import settings_of
 from heros.streams import BadRows, DriftPoint, Stream
+from heros.text_table import words
 
 __all__ = ["Curves", "Run", "evaluate"]
 
