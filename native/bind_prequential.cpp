@@ -49,7 +49,8 @@ BlockRecord checked(const Ensemble& e, const In2<double>& X, const In1<std::int6
   return {a.probabilities.data(), a.answered.data(), a.chosen.data(), a.spent.data(), a.reward.data()};
 }
 
-void run_compiled(Ensemble& e, const In2<double>& X, const In1<std::int64_t>& y, const Policy& policy, int k,
+// Returns whether the last choice was exploration.
+bool run_compiled(Ensemble& e, const In2<double>& X, const In1<std::int64_t>& y, const Policy& policy, int k,
                   const nb::capsule& bits, const BlockArrays& arrays) {
   const BlockRecord record = checked(e, X, y, arrays);
   expect(k >= 1 && k <= e.models(), "k must be in [1, M]");
@@ -61,6 +62,7 @@ void run_compiled(Ensemble& e, const In2<double>& X, const In1<std::int64_t>& y,
   e.run(X.data(), y.data(), static_cast<std::int64_t>(X.shape(0)),
         [&](const double* scores, std::uint8_t* chosen) { chooser.choose(policy, scores, k, random, chosen); },
         record);
+  return chooser.explored();
 }
 
 void run_callback(Ensemble& e, const In2<double>& X, const In1<std::int64_t>& y, const nb::callable& choose,
@@ -92,7 +94,7 @@ void bind_prequential(nb::module_& m) {
            [](Ensemble& self, const In2<double>& X, const In1<std::int64_t>& y, const Policy& policy, int k,
               const nb::capsule& bits, Out2<double> probabilities, Out1<std::int32_t> answered,
               Out2<std::uint8_t> chosen, Out1<double> spent, Out1<double> reward) {
-             run_compiled(self, X, y, policy, k, bits, {probabilities, answered, chosen, spent, reward});
+             return run_compiled(self, X, y, policy, k, bits, {probabilities, answered, chosen, spent, reward});
            })
       .def("run_with",
            [](Ensemble& self, const In2<double>& X, const In1<std::int64_t>& y, const nb::callable& choose,

@@ -47,10 +47,12 @@ class Chooser {
 
   int models() const { return models_; }
   const std::vector<double>& costs() const { return costs_; }
+  bool explored() const { return explored_; }  // whether the last choice was exploration
 
   // Writes 1 for the chosen models and 0 for the others.
   void choose(const Policy& policy, const double* scores, int k, Random& random, std::uint8_t* chosen) {
     std::fill(chosen, chosen + models_, std::uint8_t{0});
+    explored_ = false;
     dispatch(policy, scores, k, random, chosen);
   }
 
@@ -72,7 +74,8 @@ class Chooser {
         return draw_rest(k - k / 2, random, chosen);
       case Kind::zeta: return zeta(policy.parameter, scores, k, chosen);
       case Kind::explore:
-        if (random.uniform() < policy.parameter) return draw_rest(k, random, chosen);
+        explored_ = random.uniform() < policy.parameter;
+        if (explored_) return draw_rest(k, random, chosen);
         return dispatch(*policy.inner, scores, k, random, chosen);
       case Kind::reward: return reward(policy.parameter, scores, k, chosen);
       case Kind::budget: return budget(policy.parameter, scores, k, chosen);
@@ -170,6 +173,7 @@ class Chooser {
   }
 
   int models_ = 0;
+  bool explored_ = false;
   std::vector<double> costs_;
   std::vector<int> by_score_, by_cost_, by_cost_down_, cost_rank_, urn_;
   std::vector<double> key_;

@@ -119,7 +119,7 @@ class Ensemble:
         spent: NDArray[np.float64],
         reward: NDArray[np.float64],
         /,
-    ) -> None: ...
+    ) -> bool: ...
     def run_with(
         self,
         X: NDArray[np.float64],

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from heros import _core
 from heros.boundary import Boundary
 from heros.errors import HerosError, ParameterError
+from heros.inspection import Explanation, LastStep, Leaderboard, PoolSummary
 from heros.parameters import one_of, whole
 from heros.policies import Explore, Policy, Zeta, compiled
 from heros.pools import BoundPool, MLPGrid, Pool
@@ -93,6 +94,9 @@ class Heros:
     >>> model.trained.tolist()
     [25, 25, 25, 25, 25, 25, 25, 25]
     """
+
+    _last: LastStep | None = None  # what the last step chose
+    _draws: Mapping[str, Any] | None = None  # the generator before an exploring policy of Python's was asked
 
     def __init__(
         self,
@@ -190,7 +194,7 @@ class Heros:
         return self._run(X, boundary.labels(y, len(X)))
 
     def _run(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> Block:
-        n, models = len(X), self.pool.n_models
+        n, models = len(X), self._bound.native.models
         record = Block(
             np.empty((n, self._bound.native.classes)),
             np.empty(n, dtype=np.int32),
@@ -199,8 +203,10 @@ class Heros:
             np.zeros(n),
         )
         policy = compiled(self.policy)
+        explored: bool | None = None
         with self._alone():
             for part in self._stretches(n):
+                self._last = None
                 arrays = (
                     record.probabilities[part],
                     record.answered[part],
@@ -212,7 +218,9 @@ class Heros:
                     self._ensemble.run_with(X[part], y[part], self._ask_policy, *arrays)
                 else:
                     bits = self.rng.bit_generator.capsule
-                    self._ensemble.run(X[part], y[part], policy, self.k, bits, *arrays)
+                    explored = self._ensemble.run(X[part], y[part], policy, self.k, bits, *arrays)
+            if n > 0:
+                self._last = LastStep(record.chosen[-1].copy(), self._bound.costs, explored, self._draws)
         return record
 
     def _stretches(self, n: int) -> Iterator[slice]:
@@ -230,6 +238,7 @@ class Heros:
 
     def _ask_policy(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
         """The choice of a policy written in Python, checked."""
+        self._draws = self.rng.bit_generator.state if isinstance(self.policy, Explore) else None
         mask = np.asarray(self.policy.choose(scores, self._bound.costs.copy(), self.k, self.rng))
         if mask.shape != scores.shape or mask.dtype != np.bool_:
             rule = f"a boolean mask of {len(scores)} models"
@@ -310,6 +319,21 @@ class Heros:
     def best_model(self) -> Mapping[str, Any]:
         """The configuration of the model with the highest score."""
         return self.pool.configurations[self.best]
+
+    def leaderboard(self) -> Leaderboard:
+        """The models by their score L, with their costs γ and how often each was trained."""
+        return Leaderboard.of(self.pool, self._learnt)
+
+    def explain_choice(self) -> Explanation:
+        """Why the models of the last step were trained: warm-up, exploration, or the policy's reasons."""
+        learnt = self._learnt
+        if self._last is None:
+            raise HerosError("There is no choice to explain: nothing was learnt yet, or the policy failed.")
+        return Explanation.of(self.pool, self.policy, self.k, self.warmup, learnt, self._last)
+
+    def pool_summary(self) -> PoolSummary:
+        """What each setting of the pool is worth so far: scores, price, and what was spent on it."""
+        return PoolSummary.of(self.pool, self.k, self._learnt)
 
     @property
     def cpu_seconds(self) -> dict[str, float]:

@@ -19,6 +19,7 @@ from heros.parameters import whole
 from heros.progress import progress as progress_bar
 from heros.settings import settings_of
 from heros.streams import BadRows, DriftPoint, Stream
+from heros.text_table import words
 
 __all__ = ["Curves", "Run", "evaluate"]
 
@@ -212,10 +213,7 @@ class _Book:
         if self.n == 0:
             return ""
         rate = self.n / (time.perf_counter() - self.began)
-        best = " ".join(
-            f"{value:g}" if isinstance(value, float) else str(value)
-            for value in self.model.best_model.values()
-        )
+        best = words(self.model.best_model)
         share = self.spent / self.n
         figures = f"accuracy {self.confusion.accuracy:.4f}, AUROC {self.rows['auroc'][-1]:.4f} now"
         return f"{rate:,.0f}/s  {figures}  γ {share:.0%}  best {shorten(best, 40)}"

@@ -14,6 +14,7 @@ import reference
 from heros import policies
 from heros.errors import ParameterError
 from heros.policies import Budget, Cand, CandAsPublished, Explore, Policy, Reward, Zeta, compiled
+from heros.policies.reasons import explain
 
 EXAMPLES = {
     "Budget": [Budget(0.3), Budget(1.0)],
@@ -265,3 +266,81 @@ def test_errors(make, message):
     with pytest.raises(ParameterError) as error:
         make()
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize("policy", [p for p in POLICIES if getattr(p, "epsilon", 0) == 0], ids=str)
+@given(situations())
+def test_gives_a_reason_for_every_model_it_chose_and_for_no_other(policy, situation):
+    scores, costs, k = situation
+    mask = policy.choose(scores, costs, k, rng())
+    reasons = policy.explain(scores, costs, k, mask)
+    assert sorted(reasons) == np.flatnonzero(mask).tolist()
+    assert all(reasons.values())
+
+
+def test_the_reasons_are_the_true_ones():
+    scores = np.array([0.90, 0.89, 0.70, 0.50])
+    costs = np.array([0.4, 0.1, 0.2, 0.3])
+
+    def reasons(policy, k):
+        return explain(policy, scores, costs, k, policy.choose(scores, costs, k, rng()))
+
+    assert reasons(Zeta(0.05), 2) == {
+        1: "pick 1: L 0.89 is within ζ = 0.05 of model 0 (0.9), and γ 0.1 is less than its 0.4",
+        0: "pick 2: the best left (L 0.9), and none within ζ = 0.05 of it costs less than its γ 0.4",
+    }
+    assert reasons(policies.PerformBest(), 2) == {
+        0: "rank 1 by L, highest first (0.9)",
+        1: "rank 2 by L, highest first (0.89)",
+    }
+    assert reasons(policies.PerformWorst(), 1) == {3: "rank 1 by L, lowest first (0.5)"}
+    assert reasons(policies.Cheapest(), 1) == {1: "rank 1 by γ, lowest first (0.1)"}
+    assert reasons(policies.Expensive(), 1) == {0: "rank 1 by γ, highest first (0.4)"}
+    assert reasons(policies.Everything(), 1)[2] == "every model is trained"
+    assert reasons(policies.Random(), 4)[2] == "drawn at random, 4 of 4"
+    assert reasons(Reward(0.5), 1) == {1: "rank 1 by L + 0.5·(1 − γ), highest first (1.34)"}
+    assert reasons(Budget(0.3), 2) == {
+        1: "rank 1 by L/γ, highest first (8.9); with it 0.1 of β = 0.3 is spent",
+        2: "rank 2 by L/γ, highest first (3.5); with it 0.3 of β = 0.3 is spent",
+    }
+    half = reasons(Cand(), 2)
+    assert half.pop(0) == "rank 1 by L, highest first (0.9)"
+    assert list(half.values()) == ["drawn at random, 1 of the other 3"]
+    assert reasons(CandAsPublished(), 2)[3] == "rank 1 by L, lowest first (0.5)"
+    assert reasons(Explore(policies.Cheapest(), 0.0), 1) == {1: "rank 1 by γ, lowest first (0.1)"}
+
+
+def test_a_single_model_that_is_worth_more_than_all_that_fit_says_so():
+    scores, costs = np.array([0.1, 0.9]), np.array([0.05, 0.95])
+    mask = Budget(0.96).choose(scores, costs, 2, rng())
+    assert Budget(0.96).explain(scores, costs, 2, mask) == {
+        1: "alone worth more (L 0.9) than all that fit by L/γ"
+    }
+
+
+class Own:
+    def choose(self, scores, costs, k, rng):
+        return np.arange(len(scores)) == 2
+
+
+class OwnWords(Own):
+    def explain(self, scores, costs, k, chosen):
+        return {2: "my favourite"}
+
+
+class Other(policies.Cheapest):
+    def choose(self, scores, costs, k, rng):
+        return np.arange(len(scores)) == 0
+
+
+def test_policies_of_ones_own_speak_for_themselves_or_are_ranked():
+    scores, costs = np.array([0.9, 0.8, 0.7]), np.array([0.5, 0.3, 0.2])
+    third, first = np.array([False, False, True]), np.array([True, False, False])
+    assert explain(Own(), scores, costs, 1, third) == {
+        2: "Own chose it: rank 3 of 3 by L, rank 1 by γ (lowest first)"
+    }
+    assert explain(OwnWords(), scores, costs, 1, third) == {2: "my favourite"}
+    assert explain(Explore(OwnWords(), 0.0), scores, costs, 1, third) == {2: "my favourite"}
+    assert explain(Other(), scores, costs, 1, first) == {
+        0: "Other chose it: rank 1 of 3 by L, rank 3 by γ (lowest first)"
+    }

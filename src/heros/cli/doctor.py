@@ -23,7 +23,17 @@ from heros.streams.real import REAL, copy_of, data_directory
 
 __all__ = ["doctor_command"]
 
-PACKAGES = ("heros-learn", "numpy", "pyarrow", "rich", "typer", "codecarbon")
+PACKAGES = (
+    "heros-learn",
+    "numpy",
+    "pyarrow",
+    "rich",
+    "typer",
+    "codecarbon",
+    "river",
+    "scikit-learn",
+    "capymoa",
+)
 
 
 @app.command("doctor")

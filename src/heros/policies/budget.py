@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from heros import _core
 from heros.errors import ParameterError
 from heros.parameters import number
 from heros.policies.base import CompiledPolicy
+from heros.policies.reasons import Reasons, by_rank
 
 __all__ = ["Budget"]
 
@@ -40,6 +44,22 @@ class Budget(CompiledPolicy):
     def __post_init__(self) -> None:
         if number(self.budget, "budget", "Budget", 0, 1) == 0:
             raise ParameterError.of("budget", "Budget", "in (0, 1]", self.budget)
+
+    def explain(
+        self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int, chosen: NDArray[np.bool_]
+    ) -> Reasons:
+        """Why each of these models was chosen."""
+        ratio = scores / np.maximum(costs, 1e-300)
+        ranked = by_rank(ratio, "L/γ", chosen)
+        affordable = np.flatnonzero(costs <= self.budget * (1 + 1e-12))
+        if len(ranked) == 1 and not chosen[affordable[ratio[affordable].argmax()]]:
+            model = next(iter(ranked))
+            return {model: f"alone worth more (L {scores[model]:.4g}) than all that fit by L/γ"}
+        spent, reasons = 0.0, {}
+        for i, reason in ranked.items():
+            spent += costs[i]
+            reasons[i] = f"{reason}; with it {spent:.4g} of β = {self.budget:g} is spent"
+        return reasons
 
     def _compiled(self) -> _core.Policy:
         return _core.Policy("budget", self.budget)

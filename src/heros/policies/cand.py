@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from heros import _core
 from heros.policies.base import CompiledPolicy
+from heros.policies.reasons import Reasons, by_rank
 
 __all__ = ["Cand", "CandAsPublished"]
 
@@ -24,6 +28,12 @@ class Cand(CompiledPolicy):
     >>> Cand().choose(scores, costs, 2, np.random.default_rng(1)).astype(int)
     array([1, 0, 1, 0])
     """
+
+    def explain(
+        self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int, chosen: NDArray[np.bool_]
+    ) -> Reasons:
+        """Why each of these models was chosen."""
+        return _halves(by_rank(scores, "L", chosen), k, len(scores))
 
     def _compiled(self) -> _core.Policy:
         return _core.Policy("cand")
@@ -45,5 +55,17 @@ class CandAsPublished(CompiledPolicy):
     array([0, 1, 0, 1])
     """
 
+    def explain(
+        self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int, chosen: NDArray[np.bool_]
+    ) -> Reasons:
+        """Why each of these models was chosen."""
+        return _halves(by_rank(scores, "L", chosen, lowest_first=True), k, len(scores))
+
     def _compiled(self) -> _core.Policy:
         return _core.Policy("cand_as_published")
+
+
+def _halves(ranked: Reasons, k: int, models: int) -> Reasons:
+    """The first ⌊k/2⌋ models were chosen for their rank, the others drawn from those that were left."""
+    drawn = f"drawn at random, {k - k // 2} of the other {models - k // 2}"
+    return {i: reason if n < k // 2 else drawn for n, (i, reason) in enumerate(ranked.items())}

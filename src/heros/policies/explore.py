@@ -12,6 +12,7 @@ from heros.errors import ParameterError
 from heros.parameters import number
 from heros.policies.base import CompiledPolicy, Policy, compiled
 from heros.policies.random import Random
+from heros.policies.reasons import Reasons, explain
 
 __all__ = ["Explore"]
 
@@ -57,6 +58,12 @@ class Explore(CompiledPolicy):
         if rng.random() < self.epsilon:  # the draw the core makes
             return Random().choose(scores, costs, k, rng)
         return self.policy.choose(np.asarray(scores), np.asarray(costs), k, rng)
+
+    def explain(
+        self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int, chosen: NDArray[np.bool_]
+    ) -> Reasons:
+        """Why each of these models was chosen, if that was not exploration."""
+        return explain(self.policy, scores, costs, k, chosen)
 
     def _compiled(self) -> _core.Policy | None:
         inner = compiled(self.policy)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from heros import _core
 from heros.policies.base import CompiledPolicy
+from heros.policies.reasons import Reasons, by_rank
 
 __all__ = ["PerformBest"]
 
@@ -21,6 +25,12 @@ class PerformBest(CompiledPolicy):
     >>> PerformBest().choose(scores, costs, 2, np.random.default_rng(1)).astype(int)
     array([1, 0, 1, 0])
     """
+
+    def explain(
+        self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int, chosen: NDArray[np.bool_]
+    ) -> Reasons:
+        """Why each of these models was chosen."""
+        return by_rank(scores, "L", chosen)
 
     def _compiled(self) -> _core.Policy:
         return _core.Policy("perform_best")

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from heros import _core
 from heros.parameters import number
 from heros.policies.base import CompiledPolicy
+from heros.policies.reasons import Reasons, by_rank
 
 __all__ = ["Reward"]
 
@@ -35,6 +39,13 @@ class Reward(CompiledPolicy):
 
     def __post_init__(self) -> None:
         number(self.weight, "weight", "Reward", 0)
+
+    def explain(
+        self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int, chosen: NDArray[np.bool_]
+    ) -> Reasons:
+        """Why each of these models was chosen."""
+        value = scores + self.weight * (1 - costs)
+        return by_rank(value, f"L + {self.weight:g}·(1 − γ)", chosen)
 
     def _compiled(self) -> _core.Policy:
         return _core.Policy("reward", self.weight)

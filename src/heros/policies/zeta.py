@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from heros import _core
 from heros.parameters import number
 from heros.policies.base import CompiledPolicy
+from heros.policies.reasons import Reasons
 
 __all__ = ["Zeta"]
 
@@ -42,6 +46,29 @@ class Zeta(CompiledPolicy):
 
     def __post_init__(self) -> None:
         number(self.zeta, "zeta", "Zeta", 0, 1)
+
+    def explain(
+        self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int, chosen: NDArray[np.bool_]
+    ) -> Reasons:
+        """Why each of these models was chosen."""
+        reasons: Reasons = {}
+        for pick in range(1, k + 1):
+            left = [i for i in range(len(scores)) if i not in reasons]
+            best = max(left, key=lambda i: (scores[i], -i))
+            bar = (1 - self.zeta) * scores[best]
+            near = [i for i in left if scores[i] >= bar and costs[i] < costs[best]]
+            if near:
+                model = min(near, key=lambda i: (costs[i], i))
+                reasons[model] = (
+                    f"pick {pick}: L {scores[model]:.4g} is within ζ = {self.zeta:g} of model {best} "
+                    f"({scores[best]:.4g}), and γ {costs[model]:.4g} is less than its {costs[best]:.4g}"
+                )
+            else:
+                reasons[best] = (
+                    f"pick {pick}: the best left (L {scores[best]:.4g}), and none within ζ = {self.zeta:g} "
+                    f"of it costs less than its γ {costs[best]:.4g}"
+                )
+        return reasons
 
     def _compiled(self) -> _core.Policy:
         return _core.Policy("zeta", self.zeta)

@@ -139,7 +139,8 @@ class Hoeffding(Pool):
         return BoundHoeffding(self, schema, costs)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.n_models} models, costs={self.costs!r})"
+        costs = repr(self.costs) if isinstance(self.costs, str) else "given"
+        return f"{type(self).__name__}({self.n_models} models, costs={costs})"
 
 
 class HoeffdingGrid(Hoeffding):

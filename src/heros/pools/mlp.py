@@ -94,7 +94,8 @@ class MLP(Pool):
         return BoundMLP(self, schema, rng, costs)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.n_models} models, costs={self.costs!r})"
+        costs = repr(self.costs) if isinstance(self.costs, str) else "given"
+        return f"{type(self).__name__}({self.n_models} models, costs={costs})"
 
 
 class MLPGrid(MLP):

@@ -221,6 +221,8 @@ class Taken(Stream):
 
     def _restart(self) -> None:
         self._source = again(self._origin, self._source)
+        if self._source.position < self._start:  # it could not be copied, and went back to its very start
+            self._source.draw(self._start - self._source.position)
 
 
 def again(origin: Stream, current: Stream) -> Stream:

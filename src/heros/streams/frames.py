@@ -13,7 +13,7 @@ from heros.streams.arrow import MemorySource
 from heros.streams.base import Stream
 from heros.streams.tables import Options, TableStream
 
-__all__ = ["from_frame"]
+__all__ = ["from_frame", "table_of"]
 
 
 def from_frame(
@@ -50,14 +50,19 @@ def from_frame(
            [nan,  1.]]), array([0, 1, 0]))
     """
     options = Options("from_frame", target, nominal, numeric, ignore, classes, on_bad_row)
-    try:
-        table = _table(frame)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise DataError(f"The frame of from_frame must have columns of one type each. Got: {error}") from None
+    table = table_of(frame, "from_frame")
     return TableStream(MemorySource(table, name, tuple(ignore)), options, name)
 
 
-def _table(frame: Any) -> pa.Table:
+def table_of(frame: Any, owner: str) -> pa.Table:
+    """The frame as an Arrow table."""
+    try:
+        return _table(frame, owner)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise DataError(f"The frame of {owner} must have columns of one type each. Got: {error}") from None
+
+
+def _table(frame: Any, owner: str) -> pa.Table:
     if isinstance(frame, Mapping):
         return pa.table(dict(frame))
     if type(frame).__module__.partition(".")[0] == "pandas":
@@ -68,4 +73,4 @@ def _table(frame: Any) -> pa.Table:
         return frame.to_arrow()
     if hasattr(frame, "__dataframe__"):
         return pa.interchange.from_dataframe(frame)
-    raise DataError(f"The frame of from_frame must be a data frame. Got {type(frame).__name__} instead.")
+    raise DataError(f"The frame of {owner} must be a data frame. Got {type(frame).__name__} instead.")

@@ -15,7 +15,7 @@ from heros.streams.bad_rows import BadRow, BadRows
 from heros.streams.base import Block, Stream
 from heros.streams.columns import label_of, listed
 
-__all__ = ["from_iter"]
+__all__ = ["Refused", "Vocabulary", "from_iter"]
 
 Pairs = Iterable[tuple[Mapping[str, Any], Any]]
 
@@ -66,7 +66,7 @@ def from_iter(
     one_of(on_bad_row, "on_bad_row", "from_iter", ("raise", "skip"), "'raise' or 'skip'")
     if not callable(pairs) and not isinstance(pairs, Iterable):
         raise ParameterError.of("pairs", "from_iter", "an iterable or a function that returns one", pairs)
-    return PairStream(pairs, _Vocabulary(schema, tuple(nominal), classes), on_bad_row == "skip", name)
+    return PairStream(pairs, Vocabulary(schema, tuple(nominal), classes), on_bad_row == "skip", name)
 
 
 class PairStream(Stream):
@@ -75,7 +75,7 @@ class PairStream(Stream):
     _shared: ClassVar[frozenset[str]] = frozenset({"_pairs"})
 
     def __init__(
-        self, pairs: Pairs | Callable[[], Pairs], vocabulary: _Vocabulary, skip: bool, name: str
+        self, pairs: Pairs | Callable[[], Pairs], vocabulary: Vocabulary, skip: bool, name: str
     ) -> None:
         self.name = name
         self._pairs = pairs
@@ -121,7 +121,7 @@ class PairStream(Stream):
             self._read += 1
             try:
                 row, label = self._vocabulary.encode(pair, started=self._position + len(rows) > 0)
-            except _Refused as why:
+            except Refused as why:
                 bad = BadRow(self.name, f"row {self._read}", why.column, why.value, why.rule)
                 if not self._skip:
                     self._fault = str(bad)
@@ -151,7 +151,7 @@ class PairStream(Stream):
         return {**self.__dict__, "_iterator": None}
 
 
-class _Refused(Exception):
+class Refused(Exception):
     """Column, value and rule of what is wrong with a pair."""
 
     def __init__(self, column: str | None, value: str, rule: str) -> None:
@@ -159,13 +159,21 @@ class _Refused(Exception):
         super().__init__(rule)
 
 
-class _Vocabulary:
-    """The features, values and classes so far. An instance changes them only if all of it is good."""
+class Vocabulary:
+    """The features, values and classes so far. An instance changes them only if all of it is good.
+
+    A schema that is given is all there will ever be, unless it `grows`.
+    """
 
     def __init__(
-        self, schema: Schema | None, nominal: tuple[str, ...], classes: Sequence[object] | None
+        self,
+        schema: Schema | None,
+        nominal: tuple[str, ...] = (),
+        classes: Sequence[object] | None = None,
+        *,
+        grows: bool = False,
     ) -> None:
-        self._closed = schema is not None
+        self._closed = schema is not None and not grows
         self._nominal = frozenset(nominal)
         given = () if classes is None else tuple(str(label_of(value)) for value in classes)
         self.schema = schema or Schema((), given)
@@ -181,15 +189,15 @@ class _Vocabulary:
         self._classes = {name: index for index, name in enumerate(self.schema.classes)}
 
     def encode(self, pair: object, started: bool) -> tuple[dict[int, float], int]:
-        """Feature index -> value, and the class index."""
+        """Feature index -> value, and the class index. `started`: a new feature was missing before."""
         if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], Mapping)):
-            raise _Refused(None, repr(pair), "be a pair (features, label)")
+            raise Refused(None, repr(pair), "be a pair (features, label)")
         features, label = pair
         name = label_of(label)
         if name is None:
-            raise _Refused("label", "a missing value", "have a value: it is the target")
+            raise Refused("label", "a missing value", "have a value: it is the target")
         if name not in self._classes and self._classes_closed:
-            raise _Refused("label", repr(label), f"be one of {listed(self.schema.classes)}")
+            raise Refused("label", repr(label), f"be one of {listed(self.schema.classes)}")
         cells: dict[str, float | str] = {}
         for feature, value in features.items():
             cell = self._cell(str(feature), value)
@@ -197,30 +205,30 @@ class _Vocabulary:
                 cells[str(feature)] = cell
         for known in self.schema.features:
             if self._closed and known.name not in cells and not known.missing:
-                raise _Refused(known.name, "a missing value", "have a value")
+                raise Refused(known.name, "a missing value", "have a value")
         self._grow(cells, name, started)
         return self._coded(cells), self._classes[name]
 
     def _cell(self, feature: str, value: object) -> float | str | None:
         """A number, a name, or None if missing."""
         if feature not in self._features and self._closed:
-            raise _Refused(feature, repr(value), f"be one of the features {listed(list(self._features))}")
+            raise Refused(feature, repr(value), f"be one of the features {listed(list(self._features))}")
         if value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
             return None
         if self._is_nominal(feature, value):
             name = str(label_of(value))
             values = self._codes[self._features[feature]] if feature in self._features else None
             if self._closed and values is not None and name not in values:
-                raise _Refused(feature, repr(value), f"be one of {listed(list(values))}")
+                raise Refused(feature, repr(value), f"be one of {listed(list(values))}")
             return name
         try:
             number = float(value)  # type: ignore[arg-type]
         except (TypeError, ValueError):
-            raise _Refused(feature, repr(value), "be a number") from None
+            raise Refused(feature, repr(value), "be a number") from None
         if isinstance(value, str | bytes):
-            raise _Refused(feature, repr(value), "be a number")
+            raise Refused(feature, repr(value), "be a number")
         if not math.isfinite(number):
-            raise _Refused(feature, repr(value), "be a finite number")
+            raise Refused(feature, repr(value), "be a finite number")
         return number
 
     def _is_nominal(self, feature: str, value: object) -> bool:

@@ -1,0 +1,293 @@
+"""What a Heros knows about its models: who leads, who is trained and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeGuard, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros import _core
+from heros.policies import Explore, Policy, Random
+from heros.policies.reasons import Reasons, explain
+from heros.pools import Pool
+from heros.text_table import aligned, words
+
+__all__ = ["Choice", "Explanation", "LastStep", "Leaderboard", "PoolSummary", "SettingSummary", "Standing"]
+
+
+@dataclass(frozen=True, slots=True)
+class LastStep:
+    """What the last step chose.
+
+    `explored` is None where Python chose: then `draws`, the state of the generator before it, tells.
+    """
+
+    chosen: NDArray[np.bool_]  # (M,)
+    costs: NDArray[np.float64]  # (M,) γ at that step
+    explored: bool | None
+    draws: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One model of a leaderboard."""
+
+    rank: int  # by L, ties by index
+    model: int  # its index in the pool
+    configuration: Mapping[str, Any]
+    score: float  # L
+    cost: float  # γ
+    trained: int  # how often
+    invested: float  # r: Σγ spent on it
+    diverged: bool
+
+
+class Leaderboard(Sequence[Standing]):
+    """The models, best first. Prints as a table; ``pandas.DataFrame(list(board))`` makes it a frame.
+
+    Examples
+    --------
+    >>> from heros import Heros, pools, streams
+    >>> pool = pools.MLP([{"hidden": 8}, {"hidden": 16}, {"optimizer": "sgd", "learning_rate": 0.1}])
+    >>> model = Heros(pool, k=2, seed=1, schema=streams.Agrawal(function=2).schema)
+    >>> model = model.learn(*streams.Agrawal(function=2).draw(500))
+    >>> model.leaderboard()
+    rank  model  optimizer  learning_rate  hidden       L        γ  trained
+       1  ...
+    >>> model.leaderboard()[0].configuration == model.best_model
+    True
+    """
+
+    def __init__(self, standings: Sequence[Standing]) -> None:
+        self._standings = tuple(standings)
+
+    @classmethod
+    def of(cls, pool: Pool, learnt: _core.Ensemble) -> Leaderboard:
+        """The models of a pool by what has been learnt of them."""
+        scores, costs, configurations = learnt.scores, learnt.costs, pool.configurations
+        trained, invested, diverged = learnt.trained, learnt.invested, learnt.diverged
+        return cls(
+            [
+                Standing(
+                    rank,
+                    int(i),
+                    configurations[i],
+                    float(scores[i]),
+                    float(costs[i]),
+                    int(trained[i]),
+                    float(invested[i]),
+                    bool(diverged[i]),
+                )
+                for rank, i in enumerate(np.argsort(-scores, kind="stable"), 1)
+            ]
+        )
+
+    @overload
+    def __getitem__(self, index: int) -> Standing: ...
+    @overload
+    def __getitem__(self, index: slice) -> Leaderboard: ...
+    def __getitem__(self, index: int | slice) -> Standing | Leaderboard:
+        if isinstance(index, slice):
+            return Leaderboard(self._standings[index])
+        return self._standings[index]
+
+    def __len__(self) -> int:
+        return len(self._standings)
+
+    def __repr__(self) -> str:
+        settings = list(dict.fromkeys(name for row in self for name in row.configuration))
+        rows = [
+            [
+                row.rank,
+                row.model,
+                *(row.configuration.get(name, "") for name in settings),
+                f"{row.score:.4f}",
+                row.cost,
+                f"{row.trained:,}{' (diverged)' if row.diverged else ''}",
+            ]
+            for row in self
+        ]
+        return aligned(["rank", "model", *settings, "L", "γ", "trained"], rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Why one model was trained at the last step."""
+
+    model: int
+    configuration: Mapping[str, Any]
+    score: float  # L, the instance of that step included
+    cost: float  # γ
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanation(Sequence[Choice]):
+    """Why the models of the last step were trained. Prints as a table.
+
+    Examples
+    --------
+    >>> from heros import Heros, policies, pools, streams
+    >>> pool = pools.MLP([{"hidden": 8}, {"hidden": 16}, {"hidden": 64}])
+    >>> stream = streams.Agrawal(function=2)
+    >>> model = Heros(pool, policies.Zeta(1.0), k=1, seed=1, schema=stream.schema)
+    >>> model = model.learn(*stream.draw(500))
+    >>> print(model.explain_choice().rule)
+    Zeta(1) chose 1 of 3 models for instance 500
+    """
+
+    rule: str  # what decided: warm-up, exploration or the policy
+    choices: tuple[Choice, ...]
+
+    @classmethod
+    def of(
+        cls, pool: Pool, policy: Policy, k: int, warmup: int, learnt: _core.Ensemble, last: LastStep
+    ) -> Explanation:
+        """The explanation of a step that was made with these scores, from what is noted of it."""
+        scores, at, models = learnt.scores, learnt.instances, len(last.chosen)
+        reasons: Reasons
+        if at <= warmup:
+            rule = f"warm-up: all {models} models are trained on the first {warmup:,} instances"
+            reasons = dict.fromkeys(range(models), f"warm-up, instance {at:,} of {warmup:,}")
+        elif (epsilon := _exploration(policy, last)) is not None:
+            rule = f"exploration (ε = {epsilon:g}) chose {k} of {models} models for instance {at:,}"
+            reasons = Random().explain(scores, last.costs, k, last.chosen)
+        else:
+            inner = policy
+            while _explores(inner):
+                inner = inner.policy
+            rule = f"{inner} chose {int(last.chosen.sum())} of {models} models for instance {at:,}"
+            reasons = explain(inner, scores, last.costs, k, last.chosen)
+        configurations = pool.configurations
+        return cls(
+            rule,
+            tuple(
+                Choice(i, configurations[i], float(scores[i]), float(last.costs[i]), reason)
+                for i, reason in reasons.items()
+            ),
+        )
+
+    @overload
+    def __getitem__(self, index: int) -> Choice: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Choice, ...]: ...
+    def __getitem__(self, index: int | slice) -> Choice | tuple[Choice, ...]:
+        return self.choices[index]
+
+    def __len__(self) -> int:
+        return len(self.choices)
+
+    def __repr__(self) -> str:
+        rows = [[c.model, words(c.configuration), f"{c.score:.4f}", c.cost, c.reason] for c in self.choices]
+        return f"{self.rule}\n{aligned(['model', 'settings', 'L', 'γ', 'why'], rows)}"
+
+
+def _exploration(policy: Policy, last: LastStep) -> float | None:
+    """The ε whose draw decided the last step; None if the policy did."""
+    if last.explored is False or not _explores(policy):
+        return None
+    if last.explored:
+        return _nested_epsilon(policy)
+    replay = np.random.Generator(np.random.PCG64())
+    replay.bit_generator.state = last.draws or replay.bit_generator.state
+    while _explores(policy):
+        if replay.random() < policy.epsilon:
+            return policy.epsilon
+        policy = policy.policy
+    return None
+
+
+def _explores(policy: Policy) -> TypeGuard[Explore]:
+    """Whether it is our exploration; a class that overrides its choice is a policy of its own."""
+    return isinstance(policy, Explore) and type(policy).choose is Explore.choose
+
+
+def _nested_epsilon(policy: Policy) -> float:
+    """How likely exploration is under one Explore or several inside each other."""
+    stays = 1.0
+    while _explores(policy):
+        stays *= 1 - policy.epsilon
+        policy = policy.policy
+    return 1 - stays
+
+
+@dataclass(frozen=True, slots=True)
+class SettingSummary:
+    """The models of a pool that share a value of a setting."""
+
+    setting: str
+    value: Any
+    models: int
+    best_score: float  # the highest L among them
+    mean_score: float
+    cost: float  # their share of γ
+    invested: float  # their share of what was spent on training
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PoolSummary(Sequence[SettingSummary]):
+    """What each setting of a pool is worth so far: its scores, its price, and what was spent on it."""
+
+    title: str
+    settings: tuple[SettingSummary, ...]
+
+    @classmethod
+    def of(cls, pool: Pool, k: int, learnt: _core.Ensemble) -> PoolSummary:
+        """The summary of a pool by what has been learnt of it."""
+        diverged = int(learnt.diverged.sum())
+        title = f"{pool!r}: {learnt.instances:,} instances, k = {k}" + (
+            f"; {diverged} diverged" if diverged else ""
+        )
+        return cls(title, tuple(_by_setting(pool, learnt)))
+
+    @overload
+    def __getitem__(self, index: int) -> SettingSummary: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[SettingSummary, ...]: ...
+    def __getitem__(self, index: int | slice) -> SettingSummary | tuple[SettingSummary, ...]:
+        return self.settings[index]
+
+    def __len__(self) -> int:
+        return len(self.settings)
+
+    def __repr__(self) -> str:
+        headings = ["setting", "value", "models", "best L", "mean L", "of γ", "of training"]
+        rows = [
+            [
+                row.setting,
+                row.value,
+                row.models,
+                f"{row.best_score:.4f}",
+                f"{row.mean_score:.4f}",
+                f"{row.cost:.1%}",
+                f"{row.invested:.1%}",
+            ]
+            for row in self.settings
+        ]
+        return f"{self.title}\n{aligned(headings, rows)}" if rows else self.title
+
+
+def _by_setting(pool: Pool, learnt: _core.Ensemble) -> Iterator[SettingSummary]:
+    """Every value of every setting in which the models differ."""
+    scores, costs, invested = learnt.scores, learnt.costs, learnt.invested
+    spent = invested.sum()
+    groups: dict[str, dict[str, list[int]]] = {}  # setting -> its values, as written -> models
+    for i, configuration in enumerate(pool.configurations):
+        for name, value in configuration.items():
+            groups.setdefault(name, {}).setdefault(repr(value), []).append(i)
+    for name, values in groups.items():
+        for at in values.values():
+            if len(at) == pool.n_models:
+                continue
+            yield SettingSummary(
+                name,
+                pool.configurations[at[0]][name],
+                len(at),
+                float(scores[at].max()),
+                float(scores[at].mean()),
+                float(costs[at].sum()),
+                float(invested[at].sum() / spent) if spent > 0 else 0.0,
+            )

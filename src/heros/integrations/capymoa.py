@@ -1,0 +1,193 @@
+"""HEROS as a classifier of CapyMOA, and CapyMOA's streams as HEROS's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.ensemble import Heros
+from heros.errors import DataError, MissingExtra, ParameterError
+from heros.policies import Policy
+from heros.pools import Pool
+from heros.schema import Feature, Schema
+from heros.scores import Score
+from heros.streams import Stream
+
+try:
+    import capymoa.base
+    import capymoa.stream
+except ModuleNotFoundError as error:
+    if error.name != "capymoa":  # it is there, but something it needs is not
+        raise
+    raise MissingExtra.of("heros.integrations.capymoa", "capymoa") from None
+
+__all__ = ["HEROS", "from_capymoa", "schema_of"]
+
+
+class HEROS(capymoa.base.Classifier):  # type: ignore[misc]  # it has no types
+    """A heterogeneous online ensemble that trains k of its M models at every step, for CapyMOA.
+
+    Parameters
+    ----------
+    schema
+        CapyMOA's description of the instances.
+    pool, policy, k, score, answer, warmup
+        As for `heros.Heros`.
+    random_seed
+        Of the initial weights and the policy's draws.
+
+    Attributes
+    ----------
+    heros : Heros
+        The ensemble itself: its `leaderboard()`, `explain_choice()`, bill and everything else.
+
+    Examples
+    --------
+    >>> from capymoa.evaluation import prequential_evaluation
+    >>> from capymoa.stream.generator import SEA
+    >>> from heros import pools
+    >>> stream = SEA()
+    >>> learner = HEROS(stream.get_schema(), pools.MLPGrid(hidden=[16]), k=5)
+    >>> results = prequential_evaluation(stream, learner, max_instances=2000)
+    >>> results.accuracy() > 80
+    True
+    """
+
+    def __init__(
+        self,
+        schema: Any,
+        pool: Pool | None = None,
+        policy: Policy | None = None,
+        k: int | None = None,
+        *,
+        score: Score | None = None,
+        answer: Literal["best", "average", "weighted"] = "best",
+        warmup: int = 100,
+        random_seed: int = 1,
+    ) -> None:
+        super().__init__(schema=schema, random_seed=random_seed)
+        self.heros = Heros(
+            pool,
+            policy,
+            k,
+            score=score,
+            answer=answer,
+            warmup=warmup,
+            seed=random_seed,
+            schema=schema_of(schema),
+        )
+
+    def train(self, instance: Any) -> None:
+        """Learn from a labelled instance."""
+        self.heros.learn(instance.x, instance.y_index)
+
+    def predict_proba(self, instance: Any) -> NDArray[np.float64]:
+        """The probability of each class."""
+        return self.heros.predict_proba(instance.x)
+
+
+def schema_of(schema: Any) -> Schema:
+    """CapyMOA's schema of a classification task as one of HEROS; any value may be missing.
+
+    Examples
+    --------
+    >>> from capymoa.stream.generator import SEA
+    >>> schema_of(SEA().get_schema()).classes
+    ('groupA', 'groupB')
+    """
+    if not isinstance(schema, capymoa.stream.Schema) or not schema.is_classification():
+        raise ParameterError.of("schema", "HEROS", "CapyMOA's schema of a classification task", schema)
+    header = schema.get_moa_header()
+    attributes = [header.attribute(i) for i in range(header.numAttributes()) if i != header.classIndex()]
+    features = tuple(Feature(str(a.name()), _values(a), missing=True) for a in attributes)
+    return Schema(features, tuple(map(str, schema.get_label_values())))
+
+
+def _values(attribute: Any) -> tuple[str, ...] | None:
+    return tuple(map(str, attribute.getAttributeValues())) if attribute.isNominal() else None
+
+
+def from_capymoa(stream: Any | Callable[[], Any], *, name: str | None = None) -> Stream:
+    """A CapyMOA stream as one of HEROS: the same instances in the same order.
+
+    Parameters
+    ----------
+    stream
+        A CapyMOA stream of a classification task, which is restarted; or a function that returns one.
+        A stream that Java holds cannot be copied: only if a function is given the result can be copied
+        and pickled, and ``take`` leaves it where it is.
+    name
+        The stream's name; CapyMOA's by default.
+
+    Examples
+    --------
+    >>> from capymoa.stream.generator import SEA
+    >>> from heros import Heros, evaluate, pools
+    >>> stream = from_capymoa(SEA).take(2000)
+    >>> run = evaluate(Heros(pools.MLPGrid(hidden=[16]), k=5, seed=1), stream)
+    >>> run.n_instances, run.accuracy > 0.8
+    (2000, True)
+    """
+    if not callable(stream) and not isinstance(stream, capymoa.stream.Stream):
+        rule = "a CapyMOA stream or a function that returns one"
+        raise ParameterError.of("stream", "from_capymoa", rule, stream)
+    return CapymoaStream(stream, name)
+
+
+class CapymoaStream(Stream):
+    """The instances of a CapyMOA stream."""
+
+    _shared: ClassVar[frozenset[str]] = frozenset({"_make"})
+
+    def __init__(self, stream: Any, name: str | None) -> None:
+        self._make = stream if callable(stream) else None
+        self._stream = stream if self._make is None else self._make()
+        self._stream.restart()
+        self._schema = schema_of(self._stream.get_schema())
+        self.name = str(self._stream) if name is None else name
+
+    @property
+    def schema(self) -> Schema:
+        """What an instance looks like."""
+        return self._schema
+
+    @property
+    def n_instances(self) -> int | None:
+        """How many instances there are from start to end, if CapyMOA knows."""
+        try:
+            return len(self._source())
+        except (TypeError, NotImplementedError):
+            return None
+
+    def _source(self) -> Any:
+        """CapyMOA's stream at the present position; made anew in a copy."""
+        if self._stream is None and self._make is not None:
+            self._stream = self._make()
+            self._stream.restart()
+            for _ in islice(self._stream, self._position):
+                pass
+        return self._stream
+
+    def _draw(self, n: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        instances = list(islice(self._source(), n))
+        X = np.array([instance.x for instance in instances], dtype=np.float64)
+        y = np.array([instance.y_index for instance in instances], dtype=np.int64)
+        return X.reshape(len(instances), self._schema.n_features), y
+
+    def _restart(self) -> None:
+        self._source().restart()
+
+    def _fork(self) -> Stream:
+        return self if self._make is None else super()._fork()
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self._make is None:
+            raise DataError(
+                f"The stream {self.name!r} is held by Java, which cannot copy it: "
+                "give from_capymoa a function that returns a new one."
+            )
+        return {**self.__dict__, "_stream": None}

@@ -1,0 +1,109 @@
+"""The rows of data frames as the core takes them, call after call."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.errors import DataError
+from heros.schema import Feature
+from heros.streams.arrow import MemorySource
+from heros.streams.columns import Column, NominalColumn
+from heros.streams.frames import table_of
+
+__all__ = ["FrameColumns", "is_frame"]
+
+
+class FrameColumns:
+    """The columns of a frame: numeric, or nominal (categorical, string and boolean ones).
+
+    A categorical column has the values it declares; those of another nominal column are the ones of the
+    first frame, sorted. Later values are appended.
+
+    Examples
+    --------
+    >>> columns = FrameColumns({"age": [18, 21], "colour": ["red", "blue"]})
+    >>> columns.learn({"age": [33, None], "colour": ["green", "blue"]})
+    array([[33.,  2.],
+           [nan,  0.]])
+    >>> columns.read({"age": [40], "colour": ["violet"]})  # nothing is known of it: as good as missing
+    array([[40., nan]])
+    """
+
+    def __init__(self, frame: Any) -> None:
+        source = _source(frame)
+        first = source.read()
+        if first is None:
+            raise DataError("X must have at least one row. Got none instead.")
+        self._columns: list[Column] = []
+        for index, array in enumerate(first.columns):
+            column = source.declared(index)
+            if isinstance(column, NominalColumn) and not column.values:
+                column.learn(array)
+            assert column is not None, "Arrow knows the types of its columns"
+            self._columns.append(column)
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """The columns as features; any value may be missing."""
+        return tuple(replace(column.feature(), missing=True) for column in self._columns)
+
+    @property
+    def nominal(self) -> list[str]:
+        """The names of the nominal columns."""
+        return [column.name for column in self._columns if isinstance(column, NominalColumn)]
+
+    def learn(self, frame: Any) -> NDArray[np.float64]:
+        """The rows; values that are new are appended."""
+        return _matrix(frame, self._columns)
+
+    def read(self, frame: Any) -> NDArray[np.float64]:
+        """The rows; values that are new are missing."""
+        return _matrix(
+            frame,
+            [
+                replace(column, closed=True) if isinstance(column, NominalColumn) else column
+                for column in self._columns
+            ],
+        )
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a data frame or an Arrow table rather than an array.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> is_frame(pa.table({"age": [18]})), is_frame([[18.0]])
+    (True, False)
+    """
+    return hasattr(X, "__dataframe__") or hasattr(X, "__arrow_c_stream__")
+
+
+def _matrix(frame: Any, columns: list[Column]) -> NDArray[np.float64]:
+    source, parts = _source(frame), [np.empty((0, len(columns)))]
+    if len(source.names) != len(columns):
+        raise DataError(f"X must have {len(columns)} features. Got {len(source.names)} instead.")
+    while (chunk := source.read()) is not None:
+        part = np.empty((chunk.n_rows, len(columns)))
+        for j, (column, array) in enumerate(zip(columns, chunk.columns, strict=True)):
+            values, faults = column.convert(array)
+            if isinstance(column, NominalColumn):
+                values = np.where(values < 0, math.nan, values)
+            elif faults:
+                row, (value, rule) = next(iter(faults.items()))
+                raise DataError(f"X, {chunk.place(row)}: {column.name!r} must {rule}. Got {value} instead.")
+            part[:, j] = values
+        parts.append(part)
+    return np.concatenate(parts)
+
+
+def _source(frame: Any) -> MemorySource:
+    table = table_of(frame, "X")
+    if table.num_columns == 0:
+        raise DataError("X must have at least one column. Got none instead.")
+    return MemorySource(table, "X")

@@ -1,0 +1,259 @@
+"""HEROS as a classifier of River."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.ensemble import Heros
+from heros.errors import DataError, MissingExtra
+from heros.policies import Policy
+from heros.pools import Pool
+from heros.schema import Feature, Schema
+from heros.scores import Score
+from heros.streams.columns import label_of
+from heros.streams.iterators import Refused, Vocabulary
+
+try:
+    from river import base
+except ModuleNotFoundError as error:
+    if error.name != "river":  # it is there, but something it needs is not
+        raise
+    raise MissingExtra.of("heros.integrations.river", "river") from None
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["HerosClassifier"]
+
+Codes = dict[str, int] | None
+"""The code of each value of a nominal feature; None for a numeric one."""
+
+
+class HerosClassifier(base.MiniBatchClassifier):
+    """A heterogeneous online ensemble that trains k of its M models at every step, for River.
+
+    Instances are dictionaries. A number makes a numeric feature, a string or a boolean a nominal one, as
+    it first turns up; features, values and labels may come at any time and are appended to what the
+    models know. A feature that is absent, None or NaN is missing. A label is anything hashable.
+
+    Predicting changes nothing: a feature or value that was never learnt from is ignored there.
+
+    Parameters
+    ----------
+    pool, policy, k, score, answer, warmup
+        As for `heros.Heros`.
+    features
+        What is known of the features from the start: a name for a numeric one, (name, value, ...) for
+        a nominal one, or a `heros.Feature`. Others are appended in the order of their names.
+    classes
+        The labels that are known from the start.
+    seed
+        Of the initial weights and the policy's draws.
+
+    Attributes
+    ----------
+    heros : Heros
+        The ensemble itself: its `leaderboard()`, `explain_choice()`, bill and everything else.
+
+    Examples
+    --------
+    >>> from heros import pools
+    >>> model = HerosClassifier(pools.MLPGrid(hidden=[16]), k=5, seed=1)
+    >>> for i in range(300):
+    ...     model.learn_one({"size": float(i % 7), "colour": "red" if i % 2 else "blue"}, i % 2 == 0)
+    >>> model.predict_one({"size": 3.0, "colour": "blue"})
+    True
+    >>> sorted(model.predict_proba_one({"colour": "green", "weight": 5}))
+    [False, True]
+    """
+
+    def __init__(
+        self,
+        pool: Pool | None = None,
+        policy: Policy | None = None,
+        k: int | None = None,
+        *,
+        score: Score | None = None,
+        answer: Literal["best", "average", "weighted"] = "best",
+        warmup: int = 100,
+        features: Iterable[str | tuple[str, ...] | Feature] | None = None,
+        classes: Iterable[Hashable] | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self.pool, self.policy, self.k = pool, policy, k
+        self.score, self.answer, self.warmup, self.seed = score, answer, warmup, seed
+        self.features = None if features is None else list(features)
+        self.classes = None if classes is None else list(classes)
+        self.heros = Heros(pool, policy, k, score=score, answer=answer, warmup=warmup, seed=seed)
+        self._labels: dict[Hashable, int] = {}  # label -> class index
+        names: list[str] = []
+        for label in self.classes or ():
+            names.append(_class_name(label, names))
+            self._labels[label] = len(self._labels)
+        known = Schema.of(self.features or (), names)
+        known = Schema(tuple(Feature(f.name, f.values, missing=True) for f in known.features), known.classes)
+        self._vocabulary = Vocabulary(known, grows=True)
+        self._bind()
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        """In bytes, with what the compiled core holds, which River does not see."""
+        return super()._raw_memory_usage + len(pickle.dumps(self.heros))
+
+    # -- one at a time --------------------------------------------------------------------------------
+
+    def learn_one(self, x: Mapping[Hashable, Any], y: Hashable) -> None:
+        """Learn from one labelled instance."""
+        row, known = self._row(x)
+        label = self._labels.get(y)
+        if not known or label is None:
+            self._grow(x, y)
+            row, _ = self._row(x)
+            label = self._labels[y]
+        if self.heros.schema is not None:  # else no instance has had a feature yet: nothing to learn from
+            self.heros.learn(np.array(row, dtype=np.float64), label)
+
+    def predict_proba_one(self, x: Mapping[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
+        """The probability of each label seen so far; empty before the first."""
+        if self.heros.schema is None:
+            return {}
+        row, _ = self._row(x)
+        p = self.heros.predict_proba(np.array(row, dtype=np.float64))
+        return dict(zip(self._labels, p.tolist(), strict=True))
+
+    def _row(self, x: Mapping[Hashable, Any]) -> tuple[list[float], bool]:
+        """The instance as the core takes it, and whether all of it is known."""
+        row, known = self._blank.copy(), True
+        for name, value in x.items():
+            place = self._places.get(name) or self._places.get(str(name))
+            if place is None:
+                known = False
+                continue
+            j, codes = place
+            kind = type(value)
+            if codes is None and (kind is float or kind is int):  # nearly always: the rest is slower
+                row[j] = value
+                continue
+            cell = _cell(name, value, codes)
+            if cell is None:
+                known = False
+            else:
+                row[j] = cell
+        return row, known
+
+    # -- many at a time, with the same results ----------------------------------------------------------
+
+    def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
+        """Learn from the rows, one after the other."""
+        block, known = self._block(X)
+        labels = [self._labels.get(label) for label in y.tolist()]
+        if known and None not in labels and self.heros.schema is not None:
+            self.heros.learn(block, np.array(labels))
+            return
+        rows = X.astype(object).where(X.notna(), None).to_dict("records")
+        for x, label in zip(rows, y.tolist(), strict=True):
+            self.learn_one(x, label)
+
+    def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
+        """The probability of each label (columns) for each row."""
+        import pandas as pd  # noqa: PLC0415 - River works without it
+
+        if self.heros.schema is None:
+            return pd.DataFrame(index=X.index)
+        p = self.heros.predict_proba(self._block(X)[0])
+        return pd.DataFrame(p, index=X.index, columns=pd.Index(list(self._labels), tupleize_cols=False))
+
+    def predict_many(self, X: pd.DataFrame) -> pd.Series:
+        """The most probable label of each row; None before the first."""
+        import pandas as pd  # noqa: PLC0415 - River works without it
+
+        labels: list[Hashable] = [None] * len(X)
+        if self.heros.schema is not None:
+            known = list(self._labels)
+            labels = [known[index] for index in self.heros.predict(self._block(X)[0])]
+        values = np.empty(len(labels), dtype=object)
+        values[:] = labels
+        return pd.Series(values, index=X.index).infer_objects()
+
+    def _block(self, X: pd.DataFrame) -> tuple[NDArray[np.float64], bool]:
+        """The rows as the core takes them, and whether all in them is known."""
+        block, known = np.full((len(X), len(self._blank)), math.nan), True
+        for name in X.columns:
+            place = self._places.get(name) or self._places.get(str(name))
+            if place is None:
+                known = False
+                continue
+            j, codes = place
+            column = X[name]
+            if codes is None and column.dtype.kind in "fiu":
+                block[:, j] = column.to_numpy(dtype=np.float64, na_value=math.nan)
+                continue
+            cells = [
+                math.nan if absent else _cell(name, value, codes)
+                for value, absent in zip(column.tolist(), column.isna(), strict=True)
+            ]
+            known = known and None not in cells
+            block[:, j] = [math.nan if cell is None else cell for cell in cells]
+        return block, known
+
+    # -- what is known -----------------------------------------------------------------------------------
+
+    def _grow(self, x: Mapping[Hashable, Any], y: Hashable) -> None:
+        """Append the features, values and the label that are new; nothing, if anything is wrong."""
+        classes = self._vocabulary.schema.classes
+        known = self._labels.get(y)
+        name = _class_name(y, classes) if known is None else classes[known]
+        try:  # in the order of the names: the order in a dictionary must not matter
+            self._vocabulary.encode(({key: x[key] for key in sorted(x, key=str)}, name), started=True)
+        except Refused as why:
+            raise DataError(f"The feature {why.column!r} must {why.rule}. Got {why.value} instead.") from None
+        self._labels.setdefault(y, len(self._labels))
+        self._bind()
+
+    def _bind(self) -> None:
+        schema = self._vocabulary.schema
+        if schema.n_features > 0 and schema.n_classes > 0:
+            self.heros.bind(schema)
+        self._blank = [math.nan] * schema.n_features
+        self._places: dict[Hashable, tuple[int, Codes]] = {
+            feature.name: (
+                j,
+                None if feature.values is None else {v: c for c, v in enumerate(feature.values)},
+            )
+            for j, feature in enumerate(schema.features)
+        }
+
+
+def _cell(name: Hashable, value: Any, codes: Codes) -> float | None:
+    """A number or the code of a value; NaN if missing, None if the value is new."""
+    if value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
+        return math.nan
+    if codes is not None:
+        return codes.get(value if type(value) is str else str(label_of(value)))
+    try:
+        if not isinstance(value, str | bytes):
+            return float(value)
+    except (TypeError, ValueError):
+        pass
+    raise DataError(f"The feature {str(name)!r} must be a number. Got {value!r} instead.")
+
+
+def _class_name(label: Hashable, taken: Iterable[str]) -> str:
+    """A name for a label that no other one has: 1 and "1" are two labels."""
+    if label is None or label != label:  # noqa: PLR0124 - NaN
+        raise DataError(f"The label must have a value. Got {label!r} instead.")
+    names = set(taken)
+    for name in (str(label), repr(label)):
+        if name not in names:
+            return name
+    return f"{label!r} ({len(names)})"

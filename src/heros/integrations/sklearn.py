@@ -1,0 +1,205 @@
+"""HEROS as a classifier of scikit-learn."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from heros.ensemble import Heros
+from heros.errors import DataError, MissingExtra, ParameterError
+from heros.integrations.frames import FrameColumns, is_frame
+from heros.policies import Policy
+from heros.pools import Pool
+from heros.schema import Feature, Schema
+from heros.scores import Score
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
+    from sklearn.utils.multiclass import check_classification_targets, unique_labels
+    from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+except ModuleNotFoundError as error:
+    if error.name != "sklearn":  # it is there, but something it needs is not
+        raise
+    raise MissingExtra.of("heros.integrations.sklearn", "sklearn") from None
+
+__all__ = ["HerosClassifier"]
+
+
+class HerosClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # it has no types
+    """A heterogeneous online ensemble that trains k of its M models at every step, for scikit-learn.
+
+    The rows are a stream, in their order: `fit` goes through them once, `partial_fit` goes on where the
+    last call ended. NaN is a missing value. In a data frame (pandas, polars, Arrow) categorical, string
+    and boolean columns are nominal; a value that was never learnt from counts as missing when predicting.
+
+    Parameters
+    ----------
+    pool, policy, k, answer, warmup
+        As for `heros.Heros`.
+    running_score
+        How the running performance L is kept: the `score` of `heros.Heros`, a name that is taken here.
+    random_state
+        Of the initial weights and the policy's draws; a whole number is the `seed` of `heros.Heros`.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels.
+    heros_ : Heros
+        The ensemble itself: its `leaderboard()`, `explain_choice()`, bill and everything else.
+    n_features_in_, feature_names_in_
+        As for every estimator.
+
+    Examples
+    --------
+    >>> from heros import pools
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> order = np.random.default_rng(1).permutation(len(y))
+    >>> model = HerosClassifier(pools.MLPGrid(hidden=[16, 64]), random_state=1).fit(X[order], y[order])
+    >>> bool(model.score(X, y) > 0.9)
+    True
+    """
+
+    _columns: FrameColumns | None  # None while only arrays were learnt from
+
+    def __init__(
+        self,
+        pool: Pool | None = None,
+        policy: Policy | None = None,
+        k: int | None = None,
+        *,
+        running_score: Score | None = None,
+        answer: Literal["best", "average", "weighted"] = "best",
+        warmup: int = 100,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.pool = pool
+        self.policy = policy
+        self.k = k
+        self.running_score = running_score
+        self.answer = answer
+        self.warmup = warmup
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Learn from the rows of X, one after the other, from scratch."""
+        return self._learn(X, y, None, first=True)
+
+    def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+        """Learn from more rows.
+
+        Parameters
+        ----------
+        X, y
+            The rows and their labels.
+        classes
+            All labels there will be: needed by the first call.
+        """
+        first = not hasattr(self, "heros_")
+        if first and classes is None:
+            raise ParameterError.of("classes", "partial_fit", "given on the first call", classes)
+        return self._learn(X, y, classes, first=first)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability of each class, in the order of `classes_`, for each row."""
+        check_is_fitted(self)
+        return np.asarray(self.heros_.predict_proba(self._matrix(X)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of each row."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "heros_")
+
+    # -- from X and y to the core ---------------------------------------------------------------------
+
+    def _learn(self, X: Any, y: ArrayLike, classes: ArrayLike | None, *, first: bool) -> Self:
+        columns = None if first else self._columns
+        if is_frame(X):
+            validate_data(self, X, y, reset=first, skip_check_array=True)
+            y = column_or_1d(y, warn=True)
+            assert_all_finite(y, input_name="y")
+            check_consistent_length(X, y)
+            columns = FrameColumns(X) if columns is None else columns
+            matrix = columns.learn(X)
+        else:
+            matrix, y = validate_data(
+                self, X, y, reset=first, dtype=np.float64, ensure_all_finite="allow-nan"
+            )
+            self._expect_numbers(columns)
+        check_classification_targets(y)
+        known = self._known_classes(y, classes, first)
+        labels = _indices(np.asarray(y), known)
+        if first:
+            self.heros_ = Heros(
+                self.pool,
+                self.policy,
+                self.k,
+                score=self.running_score,
+                answer=self.answer,
+                warmup=self.warmup,
+                seed=self._seed(),
+            )
+            self.classes_ = known
+        self._columns = columns
+        self.heros_.bind(self._schema()).learn(matrix, labels)
+        return self
+
+    def _matrix(self, X: Any) -> NDArray[np.float64]:
+        """The rows to predict."""
+        if is_frame(X) and self._columns is not None:
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return self._columns.read(X)
+        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        self._expect_numbers(self._columns)
+        return np.asarray(X)
+
+    def _schema(self) -> Schema:
+        if self._columns is None:
+            names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+            features = tuple(Feature(str(name), missing=True) for name in names)
+        else:
+            features = self._columns.features
+        return Schema(features, tuple(str(label) for label in self.classes_))
+
+    def _known_classes(self, y: ArrayLike, classes: ArrayLike | None, first: bool) -> NDArray[Any]:
+        if first:
+            return np.asarray(unique_labels(y if classes is None else classes))
+        known = np.asarray(self.classes_)
+        if classes is not None and not np.array_equal(unique_labels(classes), known):
+            rule = f"as on the first call, {known.tolist()}"
+            raise ParameterError.of("classes", "partial_fit", rule, classes)
+        return known
+
+    def _expect_numbers(self, columns: FrameColumns | None) -> None:
+        if columns is not None and columns.nominal:
+            rule = f"a data frame, as the one it was fitted on: {columns.nominal} are nominal"
+            raise DataError(f"X must be {rule}. Got an array instead.")
+
+    def _seed(self) -> int | None:
+        if self.random_state is None or isinstance(self.random_state, Integral):
+            return self.random_state  # type: ignore[return-value]
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+
+def _indices(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
+    """The class index of each label."""
+    unknown = ~np.isin(labels, classes)
+    if unknown.any():
+        row = int(unknown.argmax())
+        rule = f"one of the classes {classes.tolist()}"
+        raise DataError(f"The label of row {row} must be {rule}. Got {labels[row]!r} instead.")
+    return np.searchsorted(classes, labels)

@@ -1,0 +1,58 @@
+"""Why a model was chosen, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.policies.base import Policy
+
+__all__ = ["Reasons", "by_rank", "explain"]
+
+Reasons = dict[int, str]
+"""Model -> why it was chosen, in the order of the choice."""
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+def explain(policy: Policy, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
+    """Why `policy` chose these models: in its own words if it has an `explain`, else their ranks.
+
+    A policy explains itself with a method ``explain(scores, costs, k, chosen)`` that returns a reason for
+    every chosen model. A class that overrides `choose` alone does not inherit the words of its parent.
+
+    Examples
+    --------
+    >>> from heros.policies import Cheapest
+    >>> scores, costs = np.array([0.9, 0.7, 0.8]), np.array([0.5, 0.2, 0.3])
+    >>> explain(Cheapest(), scores, costs, 1, np.array([False, True, False]))
+    {1: 'rank 1 by γ, lowest first (0.2)'}
+    """
+    for ancestor in type(policy).__mro__:
+        if "explain" in vars(ancestor):
+            own: Reasons = policy.explain(scores, costs, k, chosen)  # type: ignore[attr-defined]
+            return own
+        if "choose" in vars(ancestor):
+            break
+    by_score, by_cost = _ranks(scores), _ranks(-costs)
+    name, models = type(policy).__name__, len(scores)
+    return {
+        int(i): f"{name} chose it: rank {by_score[i]} of {models} by L, rank {by_cost[i]} by γ (lowest first)"
+        for i in np.flatnonzero(chosen)
+    }
+
+
+def by_rank(key: Floats, name: str, chosen: Mask, *, lowest_first: bool = False) -> Reasons:
+    """The rank of each chosen model by a key, ties by index."""
+    ranks = _ranks(-key if lowest_first else key)
+    order = "lowest first" if lowest_first else "highest first"
+    models = sorted(np.flatnonzero(chosen), key=lambda i: ranks[i])
+    return {int(i): f"rank {ranks[i]} by {name}, {order} ({key[i]:.4g})" for i in models}
+
+
+def _ranks(key: Floats) -> NDArray[np.int64]:
+    """1 for the highest key, ties by index."""
+    ranks = np.empty(len(key), dtype=np.int64)
+    ranks[np.argsort(-key, kind="stable")] = np.arange(1, len(key) + 1)
+    return ranks

@@ -1,0 +1,33 @@
+"""A missing library gives the command that installs it, and nothing is imported before it is asked for."""
+
+import subprocess
+import sys
+
+import pytest
+
+BLOCK = """
+import sys
+class Without:
+    def find_spec(self, name, path=None, target=None):
+        if name == "{library}":
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Without())
+import heros.integrations.{library}
+"""
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("library", ["river", "sklearn", "capymoa"])
+def test_a_missing_library_gives_the_install_command(library):
+    assert run(BLOCK.format(library=library)).stderr.splitlines()[-1] == (
+        f"heros.errors.MissingExtra: heros.integrations.{library} needs an extra that is not installed: "
+        f"pip install 'heros-learn[{library}]'"
+    )
+
+
+def test_heros_imports_none_of_them():
+    code = "import sys, heros; print({'river', 'sklearn', 'capymoa', 'pandas'} & set(sys.modules))"
+    assert run(code).stdout.strip() == "set()"

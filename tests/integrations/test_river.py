@@ -1,0 +1,213 @@
+"""HEROS in River: its checks, its habits, and the core's probabilities."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from river import checks, datasets, evaluate, metrics, preprocessing
+
+from heros import Heros, policies, pools, streams
+from heros.errors import DataError, ParameterError
+from heros.integrations.river import HerosClassifier
+
+SMALL = pools.MLPGrid(hidden=[8, 16], learning_rates=[0.05, 0.005])
+TREES = pools.Hoeffding([{"max_bytes": 16 * 1024}, {"grace_period": 50}])
+
+
+def dicts(stream, n):
+    """The next n instances as River has them: numbers, names of values, names of classes."""
+    schema = stream.schema
+    X, y = stream.take(n).draw(n)
+    for row, index in zip(X.tolist(), y, strict=True):
+        cells = zip(schema.features, row, strict=True)
+        yield {f.name: v if f.values is None else f.values[int(v)] for f, v in cells}, schema.classes[index]
+
+
+@pytest.mark.parametrize(
+    "check", list(checks.yield_checks(HerosClassifier())), ids=lambda check: check.__name__
+)
+def test_river_checks(check):
+    """None is skipped."""
+    model = HerosClassifier()
+    assert model._unit_test_skips() == set()
+    check(model)
+
+
+def test_river_checks_with_trees_and_a_seed():
+    checks.check_estimator(HerosClassifier(TREES, policies.Cheapest(), k=1, seed=1))
+
+
+@pytest.mark.parametrize("pool", [SMALL, TREES], ids=["perceptrons", "trees"])
+def test_probabilities_are_the_cores(pool):
+    """Agrawal has numbers and names; both are known from the start here."""
+    stream = streams.Agrawal(function=2)
+    core = Heros(pool, k=2, seed=7, schema=stream.schema)
+    model = HerosClassifier(pool, k=2, seed=7, features=stream.schema.features, classes=stream.schema.classes)
+    X, y = stream.take(600).draw(600)
+    for (x, label), row, index in zip(dicts(stream, 600), X, y, strict=True):
+        assert list(model.predict_proba_one(x).values()) == core.predict_proba(row).tolist()
+        model.learn_one(x, label)
+        core.learn(row, index)
+
+
+def test_what_grows_on_the_way_grows_as_in_a_core_that_is_bound_again():
+    pairs = [({k: x[k] for k in sorted(x)}, y) for x, y in dicts(streams.LED(drift=0), 300)]
+    pairs += [({k: x[k] for k in sorted(x)}, y) for x, y in dicts(streams.Agrawal(function=2), 300)]
+    stream, core, model = (
+        streams.from_iter(pairs),
+        Heros(SMALL, k=4, seed=3),
+        HerosClassifier(SMALL, k=4, seed=3),
+    )
+    for x, y in pairs:
+        X, index = stream.draw(1)
+        core.bind(stream.schema).learn(X, index)
+        model.learn_one(x, y)
+    assert list(model.predict_proba_one(x)) == list(stream.schema.classes)
+    assert list(model.predict_proba_one(x).values()) == core.predict_proba(X)[0].tolist()
+
+
+def test_many_are_one_after_the_other_whatever_the_frame_holds():
+    frame = pd.DataFrame(
+        {
+            "a": [1.0, math.nan, 3.0, 4.0] * 30,
+            "b": ["x", "y", None, "z"] * 30,
+            "c": pd.Categorical(["u", "v", "v", "u"] * 30),
+            "d": pd.array([1, 2, None, 4] * 30, dtype="Int64"),
+            "e": [True, False, True, True] * 30,
+        }
+    )
+    y = pd.Series(["p", "q", "q", "r"] * 30)
+    one, many = HerosClassifier(SMALL, k=4, seed=1), HerosClassifier(SMALL, k=4, seed=1)
+    for x, label in zip(frame.astype(object).where(frame.notna(), None).to_dict("records"), y, strict=True):
+        one.learn_one(x, label)
+    for start in (0, 50):
+        many.learn_many(frame[start : start + 50], y[start : start + 50])
+    many.learn_many(frame[100:], y[100:])
+    expected = [
+        one.predict_proba_one(x) for x in frame.astype(object).where(frame.notna(), None).to_dict("records")
+    ]
+    found = many.predict_proba_many(frame)
+    assert found.to_dict("records") == expected
+    assert many.predict_many(frame).tolist() == found.idxmax(axis="columns").tolist()
+    assert list(found.index) == list(frame.index)
+
+
+def test_before_the_first_label_there_is_nothing_to_predict():
+    model, frame = HerosClassifier(SMALL), pd.DataFrame({"a": [1.0, 2.0]})
+    assert model.predict_proba_one({"a": 1.0}) == {}
+    assert model.predict_one({"a": 1.0}) is None
+    assert model.predict_proba_many(frame).shape == (2, 0)
+    assert model.predict_many(frame).tolist() == [None, None]
+    model.learn_one({}, "yes")  # no feature yet: nothing to learn from, but the label is known
+    assert model.predict_proba_one({"a": 1.0}) == {}
+    model.learn_one({"a": 1.0}, "no")
+    assert set(model.predict_proba_one({"a": 1.0})) == {"yes", "no"}
+
+
+def test_labels_are_what_they_were():
+    labels = [True, "True", 7, "7", (1, 2), 2.5]
+    model = HerosClassifier(SMALL, k=8, seed=1)
+    for _ in range(60):
+        for i, label in enumerate(labels):
+            model.learn_one({"which": f"v{i}"}, label)
+    assert [model.predict_one({"which": f"v{i}"}) for i in range(len(labels))] == labels
+    assert list(model.predict_proba_one({})) == labels
+
+
+@pytest.mark.parametrize("label", [None, math.nan])
+def test_a_label_must_have_a_value(label):
+    with pytest.raises(DataError, match=r"^The label must have a value\. Got (None|nan) instead\.$"):
+        HerosClassifier(SMALL).learn_one({"a": 1.0}, label)
+
+
+def test_an_instance_that_breaks_a_rule_changes_nothing():
+    model = HerosClassifier(SMALL, k=4, seed=1)
+    for i in range(20):
+        model.learn_one({"a": float(i % 3), "b": "x"}, i % 3 == 0)
+    before = pickle.dumps(model)
+    text = r"^The feature 'a' must be a number\. Got 'three' instead\.$"
+    with pytest.raises(DataError, match=text):
+        model.predict_proba_one({"a": "three"})
+    with pytest.raises(DataError, match=text):
+        model.learn_one({"a": "three", "new": 1.0}, "new label")
+    with pytest.raises(DataError, match=r"^The feature 'new' must be a finite number\. Got inf instead\.$"):
+        model.learn_one({"new": math.inf}, True)
+    assert pickle.dumps(model) == before
+
+
+def test_missing_values_are_absent_ones():
+    model = HerosClassifier(SMALL, k=4, seed=1)
+    for i in range(50):
+        model.learn_one({"a": float(i % 3), "b": "x" if i % 2 else "y"}, i % 3 == 0)
+    expected = model.predict_proba_one({"a": 1.0})
+    for missing in (None, math.nan, np.float32("nan")):
+        assert model.predict_proba_one({"a": 1.0, "b": missing}) == expected
+    assert model.predict_proba_one({"a": 1.0, "b": "never seen", "c": 3}) == expected
+
+
+def test_asking_changes_nothing():
+    model, twin = HerosClassifier(SMALL, k=4, seed=1), HerosClassifier(SMALL, k=4, seed=1)
+    for x, y in dicts(streams.Agrawal(function=2), 200):
+        model.predict_one(x)
+        model.predict_proba_one({**x, "unheard": "of"})
+        model.learn_one(x, y)
+        twin.learn_one(x, y)
+    assert model.predict_proba_one(x) == twin.predict_proba_one(x)
+
+
+def test_a_copy_goes_on_alike():
+    model = HerosClassifier(SMALL, k=4, seed=1)
+    pairs = list(dicts(streams.Agrawal(function=2), 400))
+    for x, y in pairs[:200]:
+        model.learn_one(x, y)
+    copy = pickle.loads(pickle.dumps(model))
+    for x, y in pairs[200:]:
+        assert model.predict_proba_one(x) == copy.predict_proba_one(x)
+        model.learn_one(x, y)
+        copy.learn_one(x, y)
+
+
+def test_in_a_pipeline_with_progressive_validation():
+    pipeline = preprocessing.StandardScaler() | HerosClassifier(SMALL, seed=1)
+    metric = evaluate.progressive_val_score(datasets.Phishing(), pipeline, metrics.ROCAUC())
+    assert metric.get() > 0.9
+
+
+def test_delayed_labels_are_learnt_when_they_come():
+    pairs, delay = list(datasets.Phishing().take(400)), 50
+    found = evaluate.progressive_val_score(
+        pairs, HerosClassifier(SMALL, seed=1), metrics.Accuracy(), delay=delay
+    )
+    model, hits = HerosClassifier(SMALL, seed=1), []
+    for t, (x, y) in enumerate(pairs):
+        if t >= delay:
+            model.learn_one(*pairs[t - delay])
+        if (guess := model.predict_one(x)) is not None:
+            hits.append(guess == y)
+    assert found.get() == pytest.approx(np.mean(hits), abs=1e-12)
+
+
+def test_its_memory_counts_the_models():
+    small, large = (
+        HerosClassifier(pools.MLP([{"hidden": 64}])),
+        HerosClassifier(pools.MLP([{"hidden": 1024}])),
+    )
+    for model in (small, large):
+        model.learn_one({"a": 1.0}, True)
+    weights = 3 * 4 * (1024 - 64) * 3  # one input, a bias and an output weight per unit; with Adam's moments
+    assert large._raw_memory_usage - small._raw_memory_usage > weights
+
+
+def test_settings_are_checked_when_given():
+    with pytest.raises(
+        ParameterError, match=r"^The 'k' parameter of Heros must be a whole number in \[1, 8\]"
+    ):
+        HerosClassifier(SMALL, k=9)
+    clone = HerosClassifier(SMALL, k=3, features=["a", ("b", "x", "y")], classes=[True, False]).clone(
+        {"k": 5}
+    )
+    assert (clone.k, clone.pool, clone.heros.schema.classes) == (5, SMALL, ("True", "False"))

@@ -1,0 +1,189 @@
+"""HEROS in scikit-learn: its checks, its habits, and the core's probabilities."""
+
+from __future__ import annotations
+
+import joblib
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from heros import Heros, Schema, policies, pools, scores, streams
+from heros.errors import DataError, ParameterError
+from heros.integrations.sklearn import HerosClassifier
+
+SMALL = pools.MLPGrid(hidden=[8, 16], learning_rates=[0.05, 0.005])
+EXPECTED_FAILURES: dict[str, str] = {}
+
+
+@parametrize_with_checks(
+    [HerosClassifier(), HerosClassifier(SMALL, policies.Cand(), k=4, answer="weighted")],
+    expected_failed_checks=lambda _: EXPECTED_FAILURES,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def shuffled_iris():
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(1).permutation(len(y))
+    return X[order], y[order]
+
+
+def frame(n=240):
+    rng = np.random.default_rng(0)
+    size, colour = rng.normal(size=n), rng.choice(["red", "green", "blue"], n)
+    columns = {"size": size, "colour": pd.Categorical(colour), "name": colour, "big": size > 1}
+    return pd.DataFrame(columns), np.where((size > 0) ^ (colour == "red"), "yes", "no")
+
+
+@pytest.mark.parametrize("cuts", [[], [1, 2, 3, 50, 149]], ids=["fit", "partial_fit"])
+def test_probabilities_are_the_cores(cuts):
+    X, y = shuffled_iris()
+    core = Heros(SMALL, k=4, seed=5, schema=Schema.of("abcd", classes="012")).learn(X, y)
+    model = HerosClassifier(SMALL, k=4, random_state=5)
+    if cuts:
+        for part_X, part_y in zip(np.split(X, cuts), np.split(y, cuts), strict=True):
+            model.partial_fit(part_X, part_y, classes=[2, 1, 0])
+    else:
+        model.fit(X, y)
+    assert np.array_equal(model.predict_proba(X), core.predict_proba(X))
+    assert np.array_equal(model.predict(X), model.classes_[core.predict(X)])
+
+
+@pytest.mark.parametrize(
+    "convert", [lambda f: f, pl.from_pandas, pa.Table.from_pandas], ids=["pandas", "polars", "arrow"]
+)
+def test_frames_are_what_they_are_in_a_stream(convert):
+    table, y = frame()
+    table = convert(table)
+    model = HerosClassifier(SMALL, k=4, random_state=5).fit(table, y)
+    labelled = table.append_column("y", pa.array(y)) if isinstance(table, pa.Table) else None
+    if labelled is None:
+        labelled = (
+            table.assign(y=y) if isinstance(table, pd.DataFrame) else table.with_columns(y=pl.Series(y))
+        )
+    stream = streams.from_frame(labelled, target="y")
+    X, labels = stream.draw(len(y))
+    core = Heros(SMALL, k=4, seed=5, schema=stream.schema).learn(X, labels)
+    assert [feature.nominal for feature in model.heros_.schema.features] == [False, True, True, True]
+    assert model.feature_names_in_.tolist() == ["size", "colour", "name", "big"]
+    assert np.array_equal(model.predict_proba(table), core.predict_proba(X))
+    assert model.score(table, y) > 0.8
+
+
+def test_values_come_later_and_unknown_ones_are_missing():
+    model = HerosClassifier(SMALL, k=4, random_state=1)
+    model.partial_fit(pd.DataFrame({"c": ["a", "b"] * 20}), [0, 1] * 20, classes=[0, 1])
+    unknown, missing = pd.DataFrame({"c": ["z"]}), pd.DataFrame({"c": [None]}, dtype="str")
+    assert np.array_equal(model.predict_proba(unknown), model.predict_proba(missing))
+    assert model.heros_.schema.features[0].values == ("a", "b")  # asking changed nothing
+    model.partial_fit(pd.DataFrame({"c": ["a", "b", "z"] * 40}), [0, 0, 1] * 40)
+    assert model.heros_.schema.features[0].values == ("a", "b", "z")
+    assert model.predict(pd.DataFrame({"c": ["a", "z"]})).tolist() == [0, 1]
+
+
+def test_missing_numbers():
+    X, y = shuffled_iris()
+    holes = np.where(np.random.default_rng(2).random(X.shape) < 0.2, np.nan, X)
+    assert HerosClassifier(SMALL, random_state=1).fit(holes, y).score(holes, y) > 0.7
+    with pytest.raises(ValueError, match="infinity"):
+        HerosClassifier(SMALL).fit(np.where(np.isnan(holes), np.inf, X), y)
+    with pytest.raises(DataError, match=r"^X, row 2: 'a' must be a finite number\. Got inf instead\.$"):
+        HerosClassifier(SMALL).fit(pd.DataFrame({"a": [1.0, np.inf]}), [0, 1])
+
+
+def test_sparse_data_are_refused():
+    for X in (sparse.csr_array(np.eye(4)), sparse.coo_matrix(np.eye(4))):
+        with pytest.raises(TypeError, match=r"Sparse data was passed for X, but dense data is required\."):
+            HerosClassifier(SMALL).fit(X, [0, 1, 0, 1])
+
+
+def test_columns_must_be_those_of_the_first_frame():
+    table, y = frame()
+    model = HerosClassifier(SMALL, random_state=1).fit(table, y)
+    with pytest.raises(ValueError, match="Feature names must be in the same order"):
+        model.predict(table[["colour", "size", "name", "big"]])
+    with pytest.raises(ValueError, match="yet now missing"):
+        model.predict(table[["size", "colour"]])
+    unnamed = HerosClassifier(SMALL, random_state=1).fit(table.set_axis(range(4), axis="columns"), y)
+    text = r"^X must be a data frame, as the one it was fitted on: \['1', '2', '3'\] are nominal\. Got an array instead\.$"
+    with pytest.raises(DataError, match=text):
+        unnamed.predict(np.zeros((1, 4)))
+
+
+def test_classes_are_given_first_and_stay():
+    X, y = shuffled_iris()
+    model = HerosClassifier(SMALL, random_state=1)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    with pytest.raises(
+        ParameterError,
+        match=r"^The 'classes' parameter of partial_fit must be given on the first call\. Got None",
+    ):
+        model.partial_fit(X, y)
+    model.partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
+    assert model.predict_proba(X).shape == (150, 3)
+    with pytest.raises(
+        ParameterError, match=r"must be as on the first call, \[0, 1, 2\]\. Got \[0, 1\] instead"
+    ):
+        model.partial_fit(X, y, classes=[0, 1])
+    before = model.heros_.instances
+    with pytest.raises(
+        DataError, match=r"^The label of row 1 must be one of the classes \[0, 1, 2\]\. Got .*7.* instead"
+    ):
+        model.partial_fit(X[:2], [0, 7])
+    assert model.heros_.instances == before
+
+
+def test_fit_starts_again_and_partial_fit_goes_on():
+    X, y = shuffled_iris()
+    model = HerosClassifier(SMALL, random_state=1).fit(X, y)
+    once = model.predict_proba(X)
+    assert model.partial_fit(X, y).heros_.instances == 300
+    assert not np.array_equal(model.predict_proba(X), once)
+    assert np.array_equal(model.fit(X, y).predict_proba(X), once)
+
+
+def test_random_states():
+    X, y = shuffled_iris()
+
+    def fitted(state):
+        return HerosClassifier(SMALL, random_state=state).fit(X, y).predict_proba(X)
+
+    assert np.array_equal(fitted(np.random.RandomState(3)), fitted(np.random.RandomState(3)))
+    assert not np.array_equal(fitted(np.random.RandomState(3)), fitted(3))
+    assert not np.array_equal(fitted(None), fitted(None))
+
+
+def test_parameters_clone_and_search():
+    model = HerosClassifier(SMALL, policies.Zeta(0.1), k=3, running_score=scores.Cumulative(), random_state=1)
+    assert clone(model).get_params() == model.get_params()
+    assert model.set_params(policy=policies.Cheapest(), k=2).policy == policies.Cheapest()
+    search = GridSearchCV(
+        model, {"k": [1, 8], "policy": [policies.PerformBest(), policies.PerformWorst()]}, cv=3
+    )
+    best = search.fit(*shuffled_iris()).best_estimator_
+    assert best.heros_.k == search.best_params_["k"]
+
+
+def test_in_a_pipeline_and_on_disk(tmp_path):
+    X, y = shuffled_iris()
+    names = load_iris().target_names[y]
+    pipeline = make_pipeline(StandardScaler(), HerosClassifier(SMALL, random_state=1)).fit(X, names)
+    joblib.dump(pipeline, tmp_path / "model.joblib")
+    again = joblib.load(tmp_path / "model.joblib")
+    assert pipeline.score(X, names) > 0.85
+    assert np.array_equal(again.predict(X), pipeline.predict(X))
+    assert np.array_equal(
+        again[-1].partial_fit(X, names).predict(X), pipeline[-1].partial_fit(X, names).predict(X)
+    )
