@@ -210,7 +210,7 @@ def run_rivals(
                 run = evaluate(HEROS[name](seed), stream, window=window)
             else:
                 run = run_rival(name, stream, seed, window=window)
-            records.save(run, out)
+            records.save(run, out, compact=True)
         places.append(place)
     return places
 

@@ -15,6 +15,7 @@ from heros import paper, records, streams
 from heros.cli import app
 from heros.engines import Dask, Processes
 from heros.errors import DataError, HerosError, ParameterError
+from heros.paper.tables import all_tables
 from heros.policies import Cheapest, Random
 
 SYNTHETIC = ["agr_a", "agr_g", "rbf_f", "rbf_m", "led_a", "led_g"]
@@ -168,6 +169,30 @@ def test_a_failed_cell_gives_exit_code_1(tmp_path, monkeypatch):
     assert result.exit_code == 1
     assert "led_a/mlp50/random/k30/seed1 failed: DataError: no network here" in result.stderr
     assert "0 run, 0 kept, 2 failed" in result.stdout
+
+
+def test_rivals_run_beside_heros(tmp_path):
+    words = [
+        "run",
+        "--rivals",
+        "--streams",
+        "led_a",
+        "--policies",
+        "bandit,heros",
+        "--seeds",
+        "1",
+        "--n",
+        "300",
+    ]
+    result = heros(*words, "--records", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("led_a: 2 runs; records:")
+    assert {row["stream"] for row in records.load(tmp_path / "rivals").to_pylist()} == {"led_a_300"}
+    table = next(table for table in all_tables(tmp_path) if table.name == "table3_ensembles")
+    (ours,) = (
+        line for line in table.data if line["stream"] == "led_a" and line["ensemble"] == "zeta_0.05_0.2"
+    )
+    assert ours["n_instances"] == 300
 
 
 @pytest.mark.parametrize(

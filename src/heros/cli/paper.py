@@ -20,11 +20,14 @@ from heros.paper.page import write_paper_page
 from heros.paper.tables import summary, write_tables
 from heros.paper.theory import write_theory
 from heros.policies import Policy
+from heros.rivals import HEROS, RIVALS, run_rivals
 from heros.settings import policy_id
 
 __all__ = ["paper_app"]
 
 RECORDS = Path("paper/records")
+RIVALS_WHOLE = ("electricity", "wisdm", "nomao")
+RIVALS_FIRST = 100_000  # instances of the other streams, where a rival takes many minutes
 RESULTS = Path("paper")
 
 paper_app = typer.Typer(no_args_is_help=True, help="Reproduce the paper: grid, tables, figures, theorems.")
@@ -48,6 +51,10 @@ def run_command(
     extras: Annotated[
         bool, typer.Option("--extras", help="The runs beside the grid: two figures, and M = 40.")
     ] = False,
+    rivals: Annotated[
+        bool,
+        typer.Option("--rivals", help="ARF, SRP, Shrubs, River's two and HEROS beside them (Table III)."),
+    ] = False,
     engine: Annotated[str, typer.Option(help="local, or dask for many machines.")] = "local",
     scheduler: Annotated[
         str | None, typer.Option(help="The address of a dask scheduler; without it one is started here.")
@@ -60,6 +67,9 @@ def run_command(
     """Run the grid, or a part of it; what is recorded already is kept, so a stopped grid goes on."""
     where = _engine(engine, scheduler, jobs)
     directory = records or (RECORDS if n is None else Path(f"paper/records-first-{n}"))
+    if rivals:
+        _run_rivals(streams, policies, seeds, n, directory / "rivals")
+        return
     parts = paper.extra_cells() if extras else {"grid": _grid(base, streams, policies, seeds, n)}
     failed = [_run(cells, directory / name, where) for name, cells in parts.items()]
     if any(failed):
@@ -125,6 +135,18 @@ def _run(cells: list[Cell], out: Path, engine: Engine) -> bool:
     counts = f"{len(outcome.done)} run, {len(outcome.kept)} kept, {len(outcome.failed)} failed"
     Console().print(Text(f"{counts}; records: {out}"), soft_wrap=True)
     return bool(outcome.failed)
+
+
+def _run_rivals(streams: str | None, names: str | None, seeds: str, n: int | None, out: Path) -> None:
+    """The rivals one after the other: each has the process's CPU time to itself."""
+    chosen = (*RIVALS, *HEROS) if names is None else _words(names)
+    for stream in paper.STREAMS if streams is None else _words(streams):
+        length = RIVALS_FIRST if n is None and stream not in RIVALS_WHOLE else n
+        numbers = [_seed(text) for text in _words(seeds)]
+        places = run_rivals(
+            chosen, [stream], out, n=length, seeds=numbers, window=100 if length is None else 1000
+        )
+        Console().print(Text(f"{stream}: {len(places)} runs; records: {out}"), soft_wrap=True)
 
 
 def _grid(

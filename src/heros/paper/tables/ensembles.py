@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -20,6 +21,8 @@ COLUMNS = (*ENSEMBLES, "cand")
 LABELS = {**ENSEMBLES, "cand": "HEROS Cand"}
 FOUR = len(ENSEMBLES)
 DASH = Entry("–")
+FIRST = re.compile(r"_\d+k?$")
+"""How `heros.rivals.first` marks the first instances of a stream: ``airlines_100k``."""
 Cells = Mapping[tuple[str, str], Cell]
 
 
@@ -66,7 +69,7 @@ def _row(document: Mapping[str, Any]) -> dict[str, Any]:
     """What the table needs of a record; a rival has no γ, and perhaps no phases."""
     energy = document.get("energy") or {}
     return {
-        "stream": document["stream"]["name"],
+        "stream": FIRST.sub("", document["stream"]["name"]),
         "policy": document["settings"].get("policy"),
         "seed": document["settings"].get("seed"),
         "n_instances": document["n_instances"],
