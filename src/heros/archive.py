@@ -1,9 +1,9 @@
-"""One file for a document and its arrays: checksummed, versioned, and only ever data.
+r"""One file for a document and its arrays: checksummed, versioned, and only ever data.
 
 ::
 
     offset  bytes  what
-    0       8      89 48 45 52 4F 53 0D 0A  ("\\x89HEROS\\r\\n")
+    0       8      89 48 45 52 4F 53 0D 0A  ("\x89HEROS\r\n")
     8       4      the version of the format, little-endian
     12      8      H, the length of the header, little-endian
     20      H      the header, UTF-8 JSON
@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from heros.disk import reason, write_whole
 from heros.errors import DataError, HerosError
 
-__all__ = ["FORMAT", "TYPES", "Arrays", "header_of", "read", "subset", "write"]
+__all__ = ["FORMAT", "TYPES", "Arrays", "grouped", "read", "subset", "write"]
 
 FORMAT = 1
 TYPES = ("<f4", "<f8", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8")
@@ -105,9 +105,9 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
     return document, arrays
 
 
-def header_of(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The header of a file that is whole."""
-    return _header(path, _bytes(path))[0]
+def grouped(groups: Mapping[str, Arrays]) -> dict[str, NDArray[Any]]:
+    """The arrays of all groups, each named ``group/name``; `subset` gives a group back."""
+    return {f"{group}/{name}": array for group, arrays in groups.items() for name, array in arrays.items()}
 
 
 def subset(arrays: Arrays, group: str) -> dict[str, NDArray[Any]]:

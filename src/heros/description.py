@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from heros import policies, pools, scores
+from heros import policies, scores
 from heros.errors import DataError, HerosError, ParameterError
 from heros.policies import Explore, Policy
 from heros.pools import MLP, Hoeffding, HoeffdingGrid, MLPGrid, Pool
@@ -20,7 +20,7 @@ from heros.schema import Feature, Schema
 
 __all__ = ["described", "generator", "generator_state", "own_policy", "rebuilt", "schema_of", "schema_plain"]
 
-POOLS: dict[str, tuple[type[Pool], type[Pool], tuple[str, ...]]] = {
+POOLS: dict[str, tuple[type[Pool], Any, tuple[str, ...]]] = {
     "MLP": (MLP, MLP, ("costs", "scale", "isa")),
     "MLPGrid": (MLPGrid, MLP, ("costs", "scale", "isa")),
     "Hoeffding": (Hoeffding, Hoeffding, ("costs",)),
@@ -109,7 +109,7 @@ def _built(description: object) -> Any:
         if name in POOLS:
             kind, base, _ = POOLS[name]
             pool = kind.__new__(kind)
-            base.__init__(pool, settings.pop("configurations"), **settings)  # type: ignore[misc]
+            base.__init__(pool, settings.pop("configurations"), **settings)
             return pool
         if name in PARTS:
             nested = {key: _built(value) for key, value in settings.items() if isinstance(value, dict)}
@@ -150,7 +150,7 @@ def schema_of(plain: object) -> Schema:
     """
     match plain:
         case {"features": list(features), "classes": list(classes)} if _strings(classes):
-            return Schema(tuple(_feature(feature) for feature in features), tuple(classes))
+            return Schema(tuple(_feature(feature) for feature in features), tuple(map(str, classes)))
     raise DataError("A schema must have features and classes. Got something else.")
 
 
@@ -159,7 +159,7 @@ def _feature(plain: object) -> Feature:
         case [str(name), None, bool(missing)]:
             return Feature(name, None, missing)
         case [str(name), [*values], bool(missing)] if _strings(values):
-            return Feature(name, tuple(values), missing)
+            return Feature(name, tuple(map(str, values)), missing)
     raise DataError("A feature must have a name, values and whether they may be missing. Got something else.")
 
 

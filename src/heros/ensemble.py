@@ -14,7 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from heros import _core, archive
 from heros.boundary import Boundary
-from heros.description import described, generator, generator_state, own_policy, rebuilt, schema_of, schema_plain
+from heros.description import (
+    described,
+    generator,
+    generator_state,
+    own_policy,
+    rebuilt,
+    schema_of,
+    schema_plain,
+)
 from heros.errors import DataError, HerosError, ParameterError
 from heros.parameters import one_of, whole
 from heros.policies import Explore, Policy, Zeta, compiled
@@ -368,18 +376,18 @@ class Heros:
 
     def _kept(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """All of it as plain data and arrays."""
-        document = {role: described(getattr(self, role)) for role in ("pool", "policy", "score")}
+        document: dict[str, Any] = {role: described(getattr(self, role)) for role in PARTS}
         document |= {name: getattr(self, name) for name in SETTINGS}
         document["rng"] = generator_state(self.rng)
         document["schema"] = None if self.schema is None else schema_plain(self.schema)
         own = own_policy(self.policy)
         groups = {"policy": {} if own is None else own.state(), **self.__getstate__().get("learnt", {})}
-        return document, {f"{group}/{name}": a for group, state in groups.items() for name, a in state.items()}
+        return document, archive.grouped(groups)
 
     @classmethod
     def _of(cls, document: Mapping[str, Any], arrays: archive.Arrays, **given: Any) -> Self:
         """The model that `_kept` described; a DataError if there can be none."""
-        parts = {role: rebuilt(document.get(role), role, given[role]) for role in ("pool", "policy", "score")}
+        parts = {role: rebuilt(document.get(role), role, given[role]) for role in PARTS}
         try:
             model = cls(**parts, **{name: document[name] for name in SETTINGS})
             model.rng = generator(document["rng"])
@@ -423,6 +431,7 @@ class Heros:
 
 
 NATIVE = ("_bound", "_ensemble", "_lock")
+PARTS = ("pool", "policy", "score")
 SETTINGS = ("k", "answer", "warmup", "seed")
 
 
