@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native -type f)
 
-.PHONY: demo test check bench bench-trees sanitize clean
+.PHONY: demo test check bench bench-trees kill sanitize clean
 .DEFAULT_GOAL := help
 
 help:
@@ -14,6 +14,7 @@ help:
 	@echo "make check   ruff, mypy --strict, import-linter, compiler warnings"
 	@echo "make bench   CPU time per instance, ours against a PyTorch pool (installs torch, CPU build)"
 	@echo "make bench-trees   the same for trees, against CapyMOA and River (installs capymoa; needs Java)"
+	@echo "make kill    200 kills of runs with checkpoints: every resumed run must end as if nothing had happened"
 	@echo "make sanitize      the tree tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 
 $(VENV)/tools: pyproject.toml
@@ -53,6 +54,9 @@ $(VENV)/bench-trees-tools: $(VENV)/bench-tools
 
 bench-trees: $(VENV)/bench-trees-tools
 	$(BIN)/python benchmarks/tree_pool.py
+
+kill: $(VENV)/installed
+	$(BIN)/python tests/kill_resume.py --kills 200
 
 # An environment of its own, which borrows the tools of the other but not the package built there.
 SANITIZED := build/sanitized

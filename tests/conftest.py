@@ -1,3 +1,7 @@
 """What pytest needs to know about this folder."""
 
-collect_ignore = ["make_golden.py", "make_moa_golden.py"]  # scripts that need torch, and MOA
+collect_ignore = [
+    "make_golden.py",
+    "make_moa_golden.py",
+    "kill_resume.py",
+]  # scripts; two need torch, and MOA
