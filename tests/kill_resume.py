@@ -11,9 +11,12 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import hashlib
+import itertools
 import json
 import multiprocessing
+import os
 import random
+import signal
 import sys
 import tempfile
 import time
@@ -27,7 +30,7 @@ from heros.progress import progress
 
 N = 1500
 SETTINGS = {"window": 150, "block": 64}
-KEPT = {"every": 100, "keep": 3}
+STEPS = ("open", "fsync", "replace", "unlink")
 
 
 def perceptrons():
@@ -86,19 +89,38 @@ def _bits(value) -> str:
     return value.hex() if isinstance(value, float) else repr(value)
 
 
-def work(case: int, directory: str, kept: bool) -> None:
-    """One run, resumed if there is something to resume, and its outcome in a file."""
+def work(
+    case: int, directory: str, kept: dict[str, int] | None, death: tuple[str, int] | None = None
+) -> None:
+    """One run, resumed if there is something to resume, and its outcome in a file.
+
+    A `death` is a kill at the n-th call of a function of `os`.
+    """
     place = Path(directory)
+    if death is not None:
+        _die_at(*death)
     model, stream, exact = CASES[case]()
-    keeping = {"checkpoint": place, "resume": True, **KEPT} if kept else {}
+    keeping = {"checkpoint": place, "resume": True, **kept} if kept else {}
     run = evaluate(model, stream, exact=exact, progress=False, **SETTINGS, **keeping)
     write_whole(place / "outcome.json", [json.dumps(outcome(run, model)).encode()])
+
+
+def _die_at(name: str, n: int) -> None:
+    calls, real = itertools.count(1), getattr(os, name)
+
+    def counted(*args, **named):
+        if next(calls) == n:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*args, **named)
+
+    setattr(os, name, counted)
 
 
 class Killer:
     """Runs, kills, resumes, compares."""
 
-    def __init__(self, root: Path, seed: int) -> None:
+    def __init__(self, root: Path, seed: int, every: int = 100, keep: int = 3) -> None:
+        self.kept = {"every": every, "keep": keep}
         self.root, self.rng = root, random.Random(seed)
         self.context = multiprocessing.get_context("forkserver")
         self.context.set_forkserver_preload(["heros"])
@@ -138,6 +160,19 @@ class Killer:
         text = f"{CASES[case].__name__}, killed {mine} times"
         self._compare(self.expected[case], self._outcome(directory), text)
 
+    def at_every_step(self, name: str) -> int:
+        """A kill at the first call of a function while checkpoints are written, at the second, and so on."""
+        for n in itertools.count(1):
+            directory = self._fresh()
+            process = self._start(0, directory, death=(name, n))
+            process.join()
+            if process.exitcode == 0:
+                return n - 1
+            self._look(directory)
+            self._finish(self._start(0, directory))
+            self._compare(self.expected[0], self._outcome(directory), f"killed at {name} {n}")
+        raise AssertionError
+
     def _look(self, directory: Path) -> None:
         self.in_writing += any(directory.glob(".*.draft"))
         self.faults += (
@@ -153,8 +188,10 @@ class Killer:
     def _fresh(self) -> Path:
         return Path(tempfile.mkdtemp(dir=self.root))
 
-    def _start(self, case: int, directory: Path, kept: bool = True):
-        process = self.context.Process(target=work, args=(case, str(directory), kept))
+    def _start(self, case: int, directory: Path, kept: bool = True, death=None):
+        process = self.context.Process(
+            target=work, args=(case, str(directory), self.kept if kept else None, death)
+        )
         process.start()
         return process
 
@@ -168,12 +205,25 @@ class Killer:
         return json.loads(path.read_text()) if path.exists() else {"outcome": "none"}
 
 
+def steps(seed: int) -> int:
+    """Kill at every call that writes a checkpoint, and say what happened."""
+    with tempfile.TemporaryDirectory() as root:
+        killer = Killer(Path(root), seed, every=700, keep=1)
+        killed = {name: killer.at_every_step(name) for name in STEPS}
+    print(f"{sum(killed.values())} kills ({killed}): {len(killer.faults)} faults")
+    print(*killer.faults, sep="\n", end="")
+    return bool(killer.faults)
+
+
 def main() -> int:
     """Kill so often, and say what happened."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--steps", action="store_true", help="kill at every step of writing instead")
     asked = parser.parse_args()
+    if asked.steps:
+        return steps(asked.seed)
     with tempfile.TemporaryDirectory() as root, progress() as bar:
         task = bar.add_task("killing", total=asked.kills)
         killer = Killer(Path(root), asked.seed)

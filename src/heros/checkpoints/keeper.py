@@ -115,10 +115,15 @@ class Keeper:
         """What the run had spent up to the checkpoint it goes on from."""
         if self.content is None:
             return None
-        try:
-            return Reading(**self.content.document["spent"])
-        except (KeyError, TypeError) as error:
-            raise _not_whole(self.content.path, error) from None
+        match self.content.document.get("spent"):
+            case {
+                "joules": float(joules),
+                "detail": str(detail),
+                "cpu_seconds": float(cpu),
+                "wall_seconds": float(wall),
+            }:
+                return Reading(joules, detail, cpu, wall)
+        raise _not_whole(self.content.path, "no bill")
 
     # -- writing ----------------------------------------------------------------------------------------
 
@@ -167,7 +172,12 @@ class Keeper:
                 "stream": {"name": book.stream.name, "crc": list(self._crc)},
                 "instances": book.taken,
                 "meter": book.meter.source,
-                "spent": {name: getattr(spent, name) for name in Reading.__slots__},
+                "spent": {
+                    "joules": float(spent.joules),
+                    "detail": spent.detail,
+                    "cpu_seconds": spent.cpu_seconds,
+                    "wall_seconds": spent.wall_seconds,
+                },
                 "answers": self._answers.extent(),
                 "settings": self._settings,
                 "model": model_document,
@@ -201,7 +211,9 @@ class Keeper:
             parts = {role: getattr(book.model, role) for role in PARTS}
             model = Heros._of(kept, archive.subset(arrays, "model"), **parts)
             book.take_back(document["book"], archive.subset(arrays, "book"), self.content.parts)
-        except (KeyError, TypeError, IndexError, AttributeError, DataError) as error:
+        except ParameterError:
+            raise
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
             raise _not_whole(path, error) from None
         if taken != book.taken:
             raise _not_whole(path, f"{taken} instances")

@@ -34,11 +34,12 @@ def checkpoints_command(
         typer.echo(json.dumps([_plain(checkpoint) for checkpoint in there], ensure_ascii=False))
         return
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for heading in ("checkpoint", "instances", "written", "bytes", ""):
-        table.add_column(heading, justify="right" if heading in {"instances", "bytes"} else "left")
+    for heading in ("checkpoint", "instances", "written (UTC)", "bytes", ""):
+        numbers = heading in {"instances", "bytes"}
+        table.add_column(heading, justify="right" if numbers else "left", no_wrap=bool(heading))
     for one in there:
         state = Text("whole") if one.fault is None else Text(f"broken: {one.fault}", style="red")
-        row = (one.path.name, f"{one.instances:,}", one.written or "–", f"{one.size:,}")
+        row = (one.path.name, f"{one.instances:,}", (one.written or "–")[:19], f"{one.size:,}")
         table.add_row(*map(Text, row), state)
     Console().print(table)
 
