@@ -15,8 +15,9 @@ from rich.progress import MofNCompleteColumn, TextColumn
 
 from heros.checkpoints import Keeper
 from heros.checkpoints.answers import Part
+from heros.checkpoints.fit import PENDING, expect_fit
 from heros.ensemble import PHASES, Block, Heros
-from heros.errors import DataError, ParameterError
+from heros.errors import ParameterError
 from heros.meters import Cpu, Energy, Meter
 from heros.metrics import Confusion, RunningAuroc, auroc, log_loss
 from heros.parameters import whole
@@ -151,6 +152,7 @@ def evaluate(
         if checkpoint is not None:
             keeper = Keeper(checkpoint, every=every, keep=keep, resume=resume, on_error=on_checkpoint_error)
             at_the_end.callback(keeper.close)
+            block = min(block, keeper.every)
         meter.start(keeper.earlier if keeper else None)
         at_the_end.callback(meter.abandon)
         book = _Book(model, stream, window, meter, exact)
@@ -294,7 +296,8 @@ class _Book:
     ) -> None:
         """Go on from what `kept` gave, and the answers until then."""
         self.n, self.pending = int(document["n"]), int(document["pending"])
-        _expect_shapes(arrays, self.model.pool.n_models, -(-self.n // self.window), self.pending)
+        windows = -(-self.n // self.window)
+        expect_fit(arrays, self.model.pool.n_models, len(PHASES), windows, self.pending)
         self.loss, self.spent, self.reward, cpu, wall = arrays["totals"].tolist()
         self.started, self.began = time.thread_time() - cpu, time.perf_counter() - wall
         self.confusion = Confusion(arrays["confusion"])
@@ -342,35 +345,6 @@ class _Book:
         for name, value in row.items():
             self.rows[name].append(value)
         self.last_cpu, self.parts, self.pending = cpu, [], 0
-
-
-PENDING = ("labels", "probabilities", "chosen", "spent", "reward")
-
-
-def _expect_shapes(arrays: Mapping[str, NDArray[Any]], models: int, windows: int, pending: int) -> None:
-    """Refuse arrays that do not fit together."""
-    classes = len(arrays["confusion"])
-    shapes: dict[str, tuple[int, ...]] = {
-        "totals": (5,),
-        "confusion": (classes, classes),
-        "earlier": (len(PHASES),),
-        "last_cpu": (len(PHASES),),
-        "trained_before": (models,),
-        "invested_before": (models,),
-    }
-    if windows:
-        wide = {"trained": models, "scores": models, "invested": models, "cpu": len(PHASES)}
-        for name in Curves.__dataclass_fields__:
-            shapes[f"curves/{name}"] = (windows, wide[name]) if name in wide else (windows,)
-    if pending:
-        labels, known = arrays["pending/labels"], arrays["pending/probabilities"].shape[-1]
-        shapes |= {f"pending/{name}": (pending,) for name in PENDING}
-        shapes |= {"pending/probabilities": (pending, known), "pending/chosen": (pending, models)}
-        if labels.min(initial=0) < 0 or labels.max(initial=0) >= known:
-            raise DataError("Labels must be classes. Got others.")
-    wrong = [name for name, shape in shapes.items() if arrays[name].shape != shape]
-    if wrong:
-        raise DataError(f"Arrays must fit together. Got others: {', '.join(wrong)}.")
 
 
 def _column(rows: list[object]) -> NDArray[Any]:

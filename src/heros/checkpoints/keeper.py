@@ -129,7 +129,7 @@ class Keeper:
 
     def through(self, stream: Stream, block: int, book: Book) -> Iterator[Block]:
         """The blocks of a stream; when the next one is asked for, the last has been learnt from."""
-        blocks = stream.blocks(min(block, self.every))
+        blocks = stream.blocks(block)
         while True:
             try:
                 drawn = next(blocks, None)
@@ -231,7 +231,7 @@ class Keeper:
             task = bar.add_task(f"{stream.name}: reading up to the checkpoint", total=n)
             done = 0
             while done < n:
-                drawn = stream.draw(min(block, self.every, n - done))
+                drawn = stream.draw(min(block, n - done))
                 if len(drawn[1]) == 0:
                     raise ParameterError.of("stream", "evaluate", f"at least {n:,} instances long", stream)
                 self._crc = _crc(self._crc, drawn)
