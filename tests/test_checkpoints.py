@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import os
+import signal
 import subprocess
 import sys
 import warnings
@@ -502,3 +504,23 @@ def test_broken_ones_are_said_in_a_line(tmp_path):
     assert result.exit_code == 0
     assert "heros: The file" in result.stderr
     assert "The checkpoint before it is used." in result.stderr.replace("\n", " ")
+
+
+def test_ctrl_c_leaves_a_checkpoint(tmp_path, monkeypatch):
+    """An interrupt ends the stream: what was learnt is summed up, and can be gone on from."""
+    (tmp_path / "pool.toml").write_text(POOL_FILE)
+    words = ["run", "agr_a", "--n", 5000, "--pool", tmp_path / "pool.toml", "--json"]
+    keeping = [*words, "--checkpoint", tmp_path / "kept", "--resume"]
+    drawn = itertools.count(1)
+
+    def draw(self, n, real=streams.Stream.draw):
+        if next(drawn) == 6:  # each block is drawn by three streams, one from the other
+            os.kill(os.getpid(), signal.SIGINT)
+        return real(self, n)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(streams.Stream, "draw", draw)
+        stopped = json.loads(heros(*keeping).stdout)["n_instances"]
+    assert 0 < stopped < 5000
+    assert [one.instances for one in checkpoints.found(tmp_path / "kept")] == [stopped]
+    assert json.loads(heros(*keeping).stdout)["results"] == json.loads(heros(*words).stdout)["results"]

@@ -11,11 +11,13 @@ import pytest
 from heros import Feature, Heros, Schema, export, pools, streams
 from heros.errors import HerosError, MissingExtra, ParameterError
 
+onnx = pytest.importorskip("onnx", reason="the extra 'onnx' is not installed")
+onnxruntime = pytest.importorskip("onnxruntime", reason="the extra 'onnx' is not installed")
+
 POOL = pools.MLPGrid(hidden=[4, 32], learning_rates=[0.05, 0.005])
 
 
 def answers(path, X):
-    onnxruntime = pytest.importorskip("onnxruntime", reason="the extra 'onnx' is not installed")
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     return session.run(None, {"X": np.asarray(X, dtype=np.float64)})
 
@@ -111,7 +113,6 @@ def test_any_member_can_be_had(tmp_path):
 
 
 def test_the_file_says_what_its_numbers_mean(tmp_path):
-    onnx = pytest.importorskip("onnx", reason="the extra 'onnx' is not installed")
     X, y = mixed(100, 5)
     model = Heros(POOL, seed=1, schema=schema()).learn(X, y)
     before = model.predict_proba(X)

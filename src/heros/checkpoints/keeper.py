@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import warnings
 import zlib
@@ -17,9 +16,17 @@ from rich.progress import MofNCompleteColumn
 
 from heros import archive
 from heros.checkpoints.answers import Answers, Part
-from heros.checkpoints.files import KIND, CheckpointWarning, Content, drafts, name_of, newest_first, opened
+from heros.checkpoints.files import (
+    KIND,
+    CheckpointWarning,
+    Content,
+    drafts,
+    locked,
+    name_of,
+    newest_first,
+    opened,
+)
 from heros.description import described
-from heros.disk import reason
 from heros.ensemble import PARTS, SETTINGS, Heros
 from heros.errors import DataError, HerosError, ParameterError
 from heros.meters import Meter, Reading
@@ -87,7 +94,7 @@ class Keeper:
         self.keep = whole(keep, "keep", "evaluate", 1)
         rule = "'raise' or 'warn'"
         self.on_error = one_of(on_error, "on_checkpoint_error", "evaluate", ("raise", "warn"), rule)
-        self._lock = self._locked()
+        self._lock = locked(self.directory)
         try:
             self.content = self._choose(resume)
         except BaseException:
@@ -260,26 +267,6 @@ class Keeper:
             raise ParameterError.of("meter", "evaluate", rule, book.meter.source)
 
     # -- the directory --------------------------------------------------------------------------------------
-
-    def _locked(self) -> int:
-        """The directory, made and opened, so that no other run writes there; freed even by a kill."""
-        try:
-            self.directory.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self.directory, os.O_RDONLY)
-        except OSError as error:
-            raise HerosError(
-                f"The checkpoint directory {self.directory} must be writable. Got: {reason(error)}."
-            ) from None
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            raise HerosError(
-                f"The checkpoint directory {self.directory} must be free. Got one that another run uses."
-            ) from None
-        except OSError:
-            pass  # a file system without locks
-        return descriptor
 
     def _choose(self, resume: bool | Path_) -> Content | None:
         """The checkpoint to go on from; None to begin."""

@@ -39,7 +39,7 @@ def checkpoints_command(
         table.add_column(heading, justify="right" if numbers else "left", no_wrap=bool(heading))
     for one in there:
         state = Text("whole") if one.fault is None else Text(f"broken: {one.fault}", style="red")
-        row = (one.path.name, f"{one.instances:,}", (one.written or "–")[:19], f"{one.size:,}")
+        row = (one.path.name, f"{one.instances:,}", (one.written or "–")[:16].replace("T", " "), f"{one.size:,}")
         table.add_row(*map(Text, row), state)
     Console().print(table)
 
