@@ -39,7 +39,8 @@ def checkpoints_command(
         table.add_column(heading, justify="right" if numbers else "left", no_wrap=bool(heading))
     for one in there:
         state = Text("whole") if one.fault is None else Text(f"broken: {one.fault}", style="red")
-        row = (one.path.name, f"{one.instances:,}", (one.written or "–")[:16].replace("T", " "), f"{one.size:,}")
+        written = "–" if one.written is None else one.written[:16].replace("T", " ")
+        row = (one.path.name, f"{one.instances:,}", written, f"{one.size:,}")
         table.add_row(*map(Text, row), state)
     Console().print(table)
 
