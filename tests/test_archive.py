@@ -163,3 +163,10 @@ def test_only_numbers_are_written(tmp_path, array):
     with pytest.raises(HerosError, match=r"The array 'x' must hold numbers"):
         archive.write(tmp_path / "file", "example", {}, {"x": array})
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("value", [np.nan, object(), {1, 2}])
+def test_only_plain_data_is_written(tmp_path, value):
+    with pytest.raises(HerosError, match=r"^What is written to .*file must be plain data\. Got: "):
+        archive.write(tmp_path / "file", "example", {"x": value}, {})
+    assert list(tmp_path.iterdir()) == []

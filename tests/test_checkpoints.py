@@ -270,6 +270,13 @@ def test_parameters_are_checked(setting, tmp_path):
     assert not (tmp_path / "none").exists()
 
 
+def test_resume_needs_a_directory():
+    with pytest.raises(
+        ParameterError, match="The 'resume' parameter of evaluate must be used with 'checkpoint'"
+    ):
+        evaluate(make(), agrawal(), resume=True)
+
+
 def test_two_runs_do_not_share_a_directory(tmp_path):
     class Nested(Fair):
         def choose(self, *args):

@@ -60,15 +60,16 @@ def write(path: str | os.PathLike[str], kind: str, document: Mapping[str, Any], 
     ({'answer': 42}, {'x': array([0, 1, 2])})
     """
     plain = {name: _plain(name, array) for name, array in arrays.items()}
-    header = json.dumps(
-        {
-            "heros": version("heros-learn"),
-            "kind": kind,
-            "document": document,
-            "arrays": [[name, array.dtype.str, list(array.shape)] for name, array in plain.items()],
-        },
-        allow_nan=False,
-    ).encode()
+    content = {
+        "heros": version("heros-learn"),
+        "kind": kind,
+        "document": document,
+        "arrays": [[name, array.dtype.str, list(array.shape)] for name, array in plain.items()],
+    }
+    try:
+        header = json.dumps(content, allow_nan=False).encode()
+    except (TypeError, ValueError) as error:
+        raise HerosError(f"What is written to {os.fspath(path)} must be plain data. Got: {error}.") from None
     parts = [PREFIX.pack(MAGIC, FORMAT, len(header)), header]
     parts += [array.tobytes() for array in plain.values()]
     digest = hashlib.sha256()

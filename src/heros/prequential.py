@@ -147,6 +147,8 @@ def evaluate(
     meter = Cpu() if meter is None else meter
     if not isinstance(meter, Meter):
         raise ParameterError.of("meter", "evaluate", "a meter, e.g. heros.meters.Cpu()", meter)
+    if checkpoint is None and resume:
+        raise ParameterError.of("resume", "evaluate", "used with 'checkpoint'", resume)
     with ExitStack() as at_the_end:
         keeper = None
         if checkpoint is not None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 from numpy.typing import NDArray
 from rich.progress import MofNCompleteColumn
@@ -110,12 +110,6 @@ class Keeper:
     def close(self) -> None:
         """Let others have the directory."""
         os.close(self._lock)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @property
     def earlier(self) -> Reading | None:
@@ -218,6 +212,8 @@ class Keeper:
             parts = {role: getattr(book.model, role) for role in PARTS}
             model = Heros._of(kept, archive.subset(arrays, "model"), **parts)
             book.take_back(document["book"], archive.subset(arrays, "book"), self.content.parts)
+            if settings["exact"] and sum(len(y) for y, _ in book.answers) != document["book"]["n"]:
+                raise DataError("Answers must be those of all windows. Got others.")
         except ParameterError:
             raise
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
