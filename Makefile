@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native -type f)
 
-.PHONY: demo test check bench bench-trees paper sanitize clean
+.PHONY: demo test check bench bench-trees kill paper sanitize clean
 .DEFAULT_GOAL := help
 
 help:
@@ -15,6 +15,7 @@ help:
 	@echo "make bench   CPU time per instance, ours against a PyTorch pool (installs torch, CPU build)"
 	@echo "make bench-trees   the same for trees, against CapyMOA and River (installs capymoa; needs Java)"
 	@echo "make paper   the paper's tables, figures and theorems from the records in paper/records"
+	@echo "make kill    200 kills of runs with checkpoints: every resumed run must end as if nothing had happened"
 	@echo "make sanitize      the tree tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 
 $(VENV)/tools: pyproject.toml
@@ -60,6 +61,9 @@ paper: $(VENV)/installed
 	$(BIN)/heros paper tables
 	$(BIN)/heros paper figures
 	$(BIN)/heros paper report
+
+kill: $(VENV)/installed
+	$(BIN)/python tests/kill_resume.py --kills 200
 
 # An environment of its own, which borrows the tools of the other but not the package built there.
 SANITIZED := build/sanitized

@@ -8,8 +8,8 @@ from heros import errors, meters, metrics, policies, pools, records, scores
 
 def test_all_names():
     assert heros.__all__ == [
-        "Block", "Curves", "Feature", "Heros", "Run", "Schema", "errors", "evaluate", "meters", "metrics", "policies",
-        "pools", "records", "scores", "streams",
+        "Block", "Curves", "Feature", "Heros", "Run", "Schema", "checkpoints", "errors", "evaluate", "export", "meters",
+        "metrics", "policies", "pools", "records", "scores", "streams",
     ]  # fmt: skip
     assert policies.__all__ == [
         "Budget", "Cand", "CandAsPublished", "Cheapest", "CompiledPolicy", "Everything", "Expensive", "Explore",
@@ -24,6 +24,7 @@ def test_all_names():
     assert records.__all__ == [
         "details",
         "document",
+        "exists",
         "find",
         "id_from",
         "id_of",
@@ -38,7 +39,19 @@ def test_all_names():
 
 
 def test_every_public_name_is_there_and_documented():
-    for module in (heros, policies, pools, scores, meters, metrics, records, errors, heros.streams):
+    for module in (
+        heros,
+        policies,
+        pools,
+        scores,
+        meters,
+        metrics,
+        records,
+        errors,
+        heros.streams,
+        heros.checkpoints,
+        heros.export,
+    ):
         for name in module.__all__:
             assert getattr(getattr(module, name), "__doc__", None), f"{module.__name__}.{name}"
 

@@ -78,6 +78,39 @@ def test_a_record_is_not_overwritten_unless_forced(tmp_path):
     assert list(place.parent.iterdir()) == [place]
 
 
+@pytest.mark.parametrize("step", ["old set aside", "new in its place"])
+def test_a_kill_while_a_record_is_replaced_loses_nothing(step, tmp_path, monkeypatch):
+    """A kill right after either rename of `save(force=True)`, at which nothing is tidied up."""
+    first, second = small_run(n=500), small_run(n=700)
+    place = records.save(first, tmp_path)
+
+    class Killed(BaseException):
+        pass
+
+    def rename(self, target, rename=Path.rename):
+        moved = rename(self, target)
+        if (step == "old set aside") == str(target).endswith(".old"):
+            raise Killed
+        return moved
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", rename)
+        patched.setattr(records.shutil, "rmtree", lambda *_, **__: None)  # a kill runs no `finally`
+        with pytest.raises(Killed):
+            records.save(second, tmp_path, force=True)
+    kept = 500 if step == "old set aside" else 700
+    assert place.exists() == (step == "new in its place")
+    assert records.find(tmp_path) == [place]
+    assert records.exists(place)
+    assert records.read(place).n_instances == records.load(tmp_path)["n_instances"].to_pylist()[0] == kept
+    with pytest.raises(HerosError, match="must not exist"):
+        records.save(second, tmp_path)
+    assert records.read(place).n_instances == kept
+    records.save(second, tmp_path, force=True)
+    assert records.read(place).n_instances == 700
+    assert not list(place.parent.glob(".*.old"))
+
+
 def test_a_folder_of_records_is_one_table(tmp_path):
     for seed in (1, 2):
         for policy in (policies.Cheapest(), policies.Everything()):

@@ -8,7 +8,7 @@
 '...% of the price of training everything'
 """
 
-from heros import errors, meters, metrics, policies, pools, records, scores, streams
+from heros import checkpoints, errors, export, meters, metrics, policies, pools, records, scores, streams
 from heros.ensemble import Block, Heros
 from heros.prequential import Curves, Run, evaluate
 from heros.schema import Feature, Schema
@@ -20,8 +20,10 @@ __all__ = [
     "Heros",
     "Run",
     "Schema",
+    "checkpoints",
     "errors",
     "evaluate",
+    "export",
     "meters",
     "metrics",
     "policies",

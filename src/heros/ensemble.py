@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,9 +12,18 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heros import _core
+from heros import _core, archive
 from heros.boundary import Boundary
-from heros.errors import HerosError, ParameterError
+from heros.description import (
+    described,
+    generator,
+    generator_state,
+    own_policy,
+    rebuilt,
+    schema_of,
+    schema_plain,
+)
+from heros.errors import DataError, HerosError, ParameterError
 from heros.inspection import Explanation, LastStep, Leaderboard, PoolSummary
 from heros.parameters import one_of, whole
 from heros.policies import Explore, Policy, Zeta, compiled
@@ -348,6 +358,77 @@ class Heros:
 
     # -- its whole state ------------------------------------------------------------------------------------
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all of it to a file, which `load` opens: data, no code, checksummed, whole or not there.
+
+        A policy or pool of your own is written by the name of its class, and its state if it has
+        ``state()`` and ``restore(state)``. docs/reliability.md has the format.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from heros import Heros, streams
+        >>> X, y = streams.Agrawal().draw(200)
+        >>> model = Heros(k=3, seed=1, schema=streams.Agrawal().schema).learn(X, y)
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     path = os.path.join(directory, "model.heros")
+        ...     model.save(path)
+        ...     again = Heros.load(path)
+        >>> again, bool((again.predict_proba(X) == model.predict_proba(X)).all())
+        (<Heros MLPGrid(50 models, costs='hidden'), Explore(Zeta(0.05), 0.2), k=3, 200 instances>, True)
+        """
+        archive.write(path, "model", *self._kept())
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        pool: Pool | None = None,
+        policy: Policy | None = None,
+        score: Score | None = None,
+    ) -> Self:
+        """The model that `save` wrote. Parts of your own have to be brought along; no code runs otherwise.
+
+        A file that is broken is a DataError; one of a newer format a HerosError that says so.
+        """
+        document, arrays = archive.read(path, "model")
+        try:
+            return cls._of(document, arrays, pool=pool, policy=policy, score=score)
+        except DataError as error:
+            raise DataError(f"The file {os.fspath(path)} must hold a whole model. {error}") from None
+
+    def _kept(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """All of it as plain data and arrays."""
+        document: dict[str, Any] = {role: described(getattr(self, role)) for role in PARTS}
+        document |= {name: getattr(self, name) for name in SETTINGS}
+        document["rng"] = generator_state(self.rng)
+        document["schema"] = None if self.schema is None else schema_plain(self.schema)
+        own = own_policy(self.policy)
+        groups = {"policy": {} if own is None else own.state(), **self.__getstate__().get("learnt", {})}
+        return document, archive.grouped(groups)
+
+    @classmethod
+    def _of(cls, document: Mapping[str, Any], arrays: archive.Arrays, **given: Any) -> Self:
+        """The model that `_kept` described; a DataError if there can be none."""
+        parts = {role: rebuilt(document.get(role), role, given[role]) for role in PARTS}
+        try:
+            model = cls(**parts, **{name: document[name] for name in SETTINGS})
+            model.rng = generator(document["rng"])
+            if document["schema"] is not None:
+                schema = schema_of(document["schema"])
+                learnt = {group: archive.subset(arrays, group) for group in ("pool", "ensemble")}
+                model.pool.expect_room(schema, learnt["pool"])
+                model.score.expect_room(model.pool.n_models, learnt["ensemble"])
+                boundary = Boundary(schema)
+                model.__setstate__({**vars(model), "schema": schema, "_boundary": boundary, "learnt": learnt})
+        except (KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
+            raise DataError(f"Got: {error!r}.") from None
+        own = own_policy(model.policy)
+        if own is not None:
+            own.restore(archive.subset(arrays, "policy"))
+        return model
+
     def __getstate__(self) -> dict[str, Any]:
         state = {name: value for name, value in vars(self).items() if name not in NATIVE}
         if self.schema is not None:
@@ -374,6 +455,8 @@ class Heros:
 
 
 NATIVE = ("_bound", "_ensemble", "_lock")
+PARTS = ("pool", "policy", "score")
+SETTINGS = ("k", "answer", "warmup", "seed")
 
 
 def _expect(value: object, kind: type, name: str, rule: str) -> None:

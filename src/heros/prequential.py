@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from textwrap import shorten
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.progress import MofNCompleteColumn, TextColumn
 
+from heros.checkpoints import Keeper
+from heros.checkpoints.answers import Part
+from heros.checkpoints.fit import PENDING, expect_fit
 from heros.ensemble import PHASES, Block, Heros
 from heros.errors import ParameterError
 from heros.meters import Cpu, Energy, Meter
@@ -85,6 +91,11 @@ def evaluate(
     meter: Meter | None = None,
     exact: bool = True,
     progress: bool | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    every: int = 100_000,
+    keep: int = 3,
+    resume: bool | str | os.PathLike[str] = False,
+    on_checkpoint_error: Literal["raise", "warn"] = "raise",
 ) -> Run:
     """Test, then train `model` on what is left of `stream`.
 
@@ -106,6 +117,21 @@ def evaluate(
         streams need: see `heros.metrics.RunningAuroc`.
     progress
         Whether to show a progress bar; by default if the output is a terminal.
+    checkpoint
+        A directory, of this run only, to which checkpoints are written: all it takes to go on after a
+        kill, with the results of a run that was not killed, bit for bit (see docs/reliability.md).
+    every
+        After how many instances one is written (at the end of the block that reaches them; blocks are
+        never longer), besides one at the end of the stream or where it breaks off.
+    keep
+        How many of the last checkpoints stay.
+    resume
+        Whether to go on from the newest checkpoint that is whole, or from the file named; from the start
+        if there is none. Model, stream and settings have to be those of the run; the stream is read over
+        from its start, and what the model has learnt is replaced.
+    on_checkpoint_error
+        What happens if a checkpoint cannot be written: "raise" a HerosError, or "warn" with a
+        `heros.checkpoints.CheckpointWarning` and go on. The checkpoints before it stay as they are.
 
     Examples
     --------
@@ -123,20 +149,29 @@ def evaluate(
     meter = Cpu() if meter is None else meter
     if not isinstance(meter, Meter):
         raise ParameterError.of("meter", "evaluate", "a meter, e.g. heros.meters.Cpu()", meter)
-    meter.start()
-    try:
+    if checkpoint is None and resume:
+        raise ParameterError.of("resume", "evaluate", "used with 'checkpoint'", resume)
+    with ExitStack() as at_the_end:
+        keeper = None
+        if checkpoint is not None:
+            keeper = Keeper(checkpoint, every=every, keep=keep, resume=resume, on_error=on_checkpoint_error)
+            at_the_end.callback(keeper.close)
+            block = min(block, keeper.every)
+        meter.start(keeper.earlier if keeper else None)
+        at_the_end.callback(meter.abandon)
         book = _Book(model, stream, window, meter, exact)
+        if keeper:
+            keeper.restore(book, {"window": window, "block": block, "exact": bool(exact)}, progress)
+        blocks = keeper.through(stream, block, book) if keeper else stream.blocks(block)
         with progress_bar(
             MofNCompleteColumn(), TextColumn("{task.fields[standing]}"), wanted=progress
         ) as bar:
             task = bar.add_task(stream.name, total=_instances_left(stream), standing="")
-            for X, y in stream.blocks(block):
+            for X, y in blocks:
                 model.bind(stream.schema)
                 book.take(X, y)
                 bar.update(task, advance=len(y), standing="" if bar.disable else book.standing())
         return book.close()
-    finally:
-        meter.abandon()
 
 
 def _instances_left(stream: Stream) -> int | None:
@@ -150,8 +185,7 @@ class _Book:
         self.model, self.stream, self.window, self.meter = model, stream, window, meter
         self.confusion = Confusion()
         self.running = None if exact else RunningAuroc()
-        self.labels: list[NDArray[np.int64]] = []
-        self.probabilities: list[NDArray[np.float64]] = []
+        self.answers: list[Part] = []  # of all windows, if the AUROC is to be exact
         self.parts: list[tuple[NDArray[np.int64], Block]] = []  # of the window at hand
         self.rows: dict[str, list[object]] = {name: [] for name in Curves.__dataclass_fields__}
         self.pending = self.n = 0
@@ -221,7 +255,7 @@ class _Book:
     def _auroc(self) -> float:
         if self.running is not None:
             return self.running.value
-        return auroc(np.concatenate(self.labels), _stack(self.probabilities))
+        return auroc(np.concatenate([y for y, _ in self.answers]), _stack([p for _, p in self.answers]))
 
     def _cpu(self) -> NDArray[np.float64]:
         """CPU seconds by phase since the start; what no phase accounts for is "other"."""
@@ -230,13 +264,62 @@ class _Book:
         cpu[-1] = max(0.0, self.meter.clock() - self.started - float(cpu[:-1].sum()))
         return cpu
 
+    @property
+    def taken(self) -> int:
+        """How many instances it has seen."""
+        return self.n + self.pending
+
+    def kept(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """What it takes to go on from here, but for the answers."""
+        spent = self.meter.clock() - self.started, time.perf_counter() - self.began
+        arrays = {
+            "totals": np.array([self.loss, self.spent, self.reward, *spent]),
+            "confusion": self.confusion.counts,
+            "earlier": np.array(list((self.earlier or {}).values())),
+            "trained_before": np.asarray(self.trained_before),
+            "invested_before": np.asarray(self.invested_before),
+            "last_cpu": self.last_cpu,
+            **{f"curves/{name}": _column(rows) for name, rows in self.rows.items() if rows},
+        }
+        if self.running is not None:
+            arrays["running"] = self.running.counts
+        if self.parts:
+            blocks = [block for _, block in self.parts]
+            arrays["pending/labels"] = np.concatenate([labels for labels, _ in self.parts])
+            arrays["pending/probabilities"] = _stack([block.probabilities for block in blocks])
+            arrays["pending/chosen"] = np.concatenate([block.chosen for block in blocks]).view(np.uint8)
+            arrays["pending/spent"] = np.concatenate([block.spent for block in blocks])
+            arrays["pending/reward"] = np.concatenate([block.reward for block in blocks])
+        return {"n": self.n, "pending": self.pending}, arrays
+
+    def take_back(
+        self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], answers: list[Part]
+    ) -> None:
+        """Go on from what `kept` gave, and the answers until then."""
+        self.n, self.pending = int(document["n"]), int(document["pending"])
+        windows = -(-self.n // self.window)
+        expect_fit(arrays, self.model.pool.n_models, len(PHASES), windows, self.pending)
+        self.loss, self.spent, self.reward, cpu, wall = arrays["totals"].tolist()
+        self.started, self.began = self.meter.clock() - cpu, time.perf_counter() - wall
+        self.confusion = Confusion(arrays["confusion"])
+        self.earlier = dict(zip(PHASES, arrays["earlier"].tolist(), strict=True))
+        self.trained_before, self.invested_before = arrays["trained_before"], arrays["invested_before"]
+        self.last_cpu = arrays["last_cpu"]
+        self.rows = {name: list(arrays.get(f"curves/{name}", ())) for name in self.rows}
+        self.answers = answers
+        if self.running is not None:
+            self.running.counts = arrays["running"]
+        if self.pending:
+            labels, p, chosen, spent, reward = (arrays[f"pending/{name}"] for name in PENDING)
+            nobody = np.full(self.pending, -1, dtype=np.int32)  # is not asked again who answered
+            self.parts = [(labels, Block(p, nobody, chosen != 0, spent, reward))]
+
     def _close_window(self) -> None:
         y = np.concatenate([labels for labels, _ in self.parts])
         blocks = [block for _, block in self.parts]
         p = _stack([block.probabilities for block in blocks])
         if self.running is None:
-            self.labels.append(y)
-            self.probabilities.append(p)
+            self.answers.append((y, p))
         else:
             self.running.update(y, p)
         self.meter.sample()

@@ -12,7 +12,6 @@ import os
 import platform
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -26,6 +25,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from heros import _core
+from heros.disk import to_disk
 from heros.ensemble import Heros
 from heros.errors import DataError, HerosError
 from heros.meters import Carbon, Energy
@@ -35,10 +35,11 @@ from heros.prequential import Curves, Run
 from heros.settings import policy_id, pool_id
 from heros.streams import BadRow, BadRows, DriftPoint, Stream
 
-__all__ = ["details", "document", "find", "id_from", "id_of", "load", "read", "run_id", "save"]
+__all__ = ["details", "document", "exists", "find", "id_from", "id_of", "load", "read", "run_id", "save"]
 
 FORMAT = 1
 RECORD, CURVES = "record.json", "curves.parquet"
+OLD = ".old"
 FIGURES = ("auroc", "accuracy", "kappa", "log_loss", "gamma_spent", "reward", "diverged")
 PACKAGES = ("heros-learn", "numpy", "pyarrow")
 PER_MODEL = ("trained", "scores", "invested")
@@ -116,6 +117,7 @@ def save(
     """
     id = run_id(run) if id is None else id
     place = Path(directory, id)
+    _mend(place)
     if place.exists() and not force:
         raise HerosError(f"The record {place} must not exist (or say 'force' to replace it). Got one.")
     try:
@@ -129,7 +131,7 @@ def save(
         _write_curves(run.curves, draft / CURVES, compact)
         draft.chmod(0o755)
         for path in (draft / RECORD, draft / CURVES, draft):
-            _to_disk(path)
+            to_disk(path)
         _move(draft, place, force)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
@@ -138,7 +140,7 @@ def save(
 
 def read(directory: Path_) -> Run:
     """The run recorded in this directory."""
-    place = Path(directory)
+    place = _there(Path(directory))
     document = details(place)
     try:
         return _run(document, pq.read_table(place / CURVES))
@@ -162,17 +164,24 @@ def load(directory: Path_) -> pa.Table:
 # -- on disk --------------------------------------------------------------------------------------------
 
 
+def exists(directory: Path_) -> bool:
+    """Whether there is a record in this directory."""
+    return (_there(Path(directory)) / RECORD).is_file()
+
+
 def _records_below(root: Path) -> Iterator[Path]:
     if (root / RECORD).is_file():
         yield root
     for path in root.iterdir():
+        if path.name.endswith(OLD) and not (place := _place_of(path)).exists():
+            yield place
         if path.is_dir() and not path.name.startswith("."):  # drafts are hidden
             yield from _records_below(path)
 
 
 def _move(draft: Path, place: Path, force: bool) -> None:
     """Put the draft in its place. A directory is replaced only by an empty one, so the old goes aside."""
-    aside = draft.with_suffix(".old")
+    aside = draft.with_suffix(OLD)
     if force and place.exists():
         place.rename(aside)
     try:
@@ -181,22 +190,37 @@ def _move(draft: Path, place: Path, force: bool) -> None:
         if aside.exists():
             aside.rename(place)
         raise HerosError(f"The record {place} must not exist. Got one written meanwhile.") from None
-    _to_disk(place.parent)
+    to_disk(place.parent)
     shutil.rmtree(aside, ignore_errors=True)
 
 
-def _to_disk(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # some file systems do not sync directories
-            os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _set_aside(place: Path) -> list[Path]:
+    """The records that were replaced here, if a kill came before they were removed."""
+    return sorted(path for path in place.parent.glob(f".{place.name}.*{OLD}") if _place_of(path) == place)
+
+
+def _place_of(aside: Path) -> Path:
+    """Where a record that was set aside had been: ``.NAME.random.old`` was ``NAME``."""
+    return aside.with_name(aside.name.removesuffix(OLD)[1:].rpartition(".")[0])
+
+
+def _there(place: Path) -> Path:
+    """Where the record of this place is: set aside, if a kill came just before the new one was in place."""
+    return place if place.exists() else next(iter(_set_aside(place)), place)
+
+
+def _mend(place: Path) -> None:
+    """Put back, or remove, what a kill left while a record was replaced."""
+    for aside in _set_aside(place):
+        if place.exists():
+            shutil.rmtree(aside, ignore_errors=True)
+        else:
+            aside.rename(place)
 
 
 def details(directory: Path_) -> dict[str, Any]:
     """What the `record.json` in this directory says."""
-    place = Path(directory)
+    place = _there(Path(directory))
     try:
         document = json.loads((place / RECORD).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -205,7 +205,7 @@ def run_rivals(
     for stream_name, seed, name in product(stream_names, seeds, names):
         stream = first(stream_name, n)
         place = Path(out, rival_id(name, stream, seed))
-        if not place.exists():
+        if not records.exists(place):
             if name in HEROS:
                 run = evaluate(HEROS[name](seed), stream, window=window)
             else:

@@ -8,7 +8,11 @@ perfect, ½ is as good as always answering the mean.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
 
 from heros import _core
 from heros.errors import ParameterError
@@ -24,6 +28,10 @@ class Score:
     @abstractmethod
     def bind(self, models: int) -> _core.Scores:
         """Scores for so many models."""
+
+    def expect_room(self, models: int, state: Mapping[str, NDArray[Any]]) -> None:
+        """Refuse a state that is too small for so many models, before memory is taken for them."""
+        return
 
 
 @dataclass(frozen=True)
@@ -106,6 +114,11 @@ class Window(Score):
     def bind(self, models: int) -> _core.Scores:
         """Scores for so many models."""
         return _core.Scores("window", models, float(self.size))
+
+    def expect_room(self, models: int, state: Mapping[str, NDArray[Any]]) -> None:
+        """Refuse a state that is too small for so many models, before memory is taken for them."""
+        if state["ring"].size != self.size * models:
+            raise ParameterError.of("state", "Window", f"one of {self.size} instances", state["ring"].size)
 
 
 @dataclass(frozen=True)

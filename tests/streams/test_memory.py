@@ -328,3 +328,41 @@ def test_something_that_cannot_be_iterated_is_refused():
         "The 'pairs' parameter of from_iter must be an iterable or a function that returns one. "
         "Got 3 instead."
     )
+
+
+def test_what_an_iterator_raises_comes_after_the_rows_before_it():
+    def pairs():
+        yield {"a": 1.0}, "no"
+        yield {"a": 2.0}, "yes"
+        raise OSError("the line is dead")
+
+    stream = streams.from_iter(pairs)
+    X, y = stream.draw(10)
+    assert (X[:, 0].tolist(), y.tolist()) == ([1.0, 2.0], [0, 1])
+    copied = copy.copy(stream)
+    for one in (stream, copied):
+        with pytest.raises(OSError, match="the line is dead"):
+            one.draw(10)
+    assert stream.position == 2
+
+
+def test_an_iterator_that_raises_now_and_then_can_go_on():
+    class Line:
+        n = 0
+
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            self.n += 1
+            if self.n % 4 == 0:
+                raise TimeoutError
+            return {"a": float(self.n)}, self.n % 2
+
+    stream, got = streams.from_iter(Line()), []
+    for _ in range(6):
+        try:
+            got += stream.draw(5)[0][:, 0].tolist()
+        except TimeoutError:
+            got.append("late")
+    assert got == [1, 2, 3, "late", 5, 6, 7, "late", 9, 10, 11, "late"]

@@ -122,7 +122,7 @@ def _all(todo: list[_Job], jobs: int, out: Path | None, force: bool, resume: boo
     """All runs, in the order asked for; each is recorded as soon as it is done."""
     runs: dict[_Job, Run] = {}
     if out is not None:
-        there = [job for job in todo if (job.place(out) / records.RECORD).exists()]
+        there = [job for job in todo if records.exists(job.place(out))]
         if there and not (force or resume):
             place = there[0].place(out)
             raise HerosError(f"The record {place} must not exist (or pass --force or --resume). Got one.")

@@ -9,15 +9,21 @@ import typer
 
 __all__ = [
     "AsJson",
+    "CheckpointDirectory",
     "Country",
     "Epsilon",
+    "Every",
     "Force",
     "Intensity",
     "K",
+    "Keep",
     "MeterName",
     "N",
+    "OnCheckpointError",
     "Out",
     "PoolName",
+    "Resume",
+    "ResumeFrom",
     "Seed",
     "SkipBadRows",
     "StreamName",
@@ -48,3 +54,15 @@ SkipBadRows = Annotated[
     bool, typer.Option("--skip-bad-rows", help="Leave out rows that break a rule, and count them.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+CheckpointDirectory = Annotated[
+    Path | None, typer.Option("--checkpoint", help="A directory of this run's own, to write checkpoints to.")
+]
+Every = Annotated[int, typer.Option(min=1, help="After how many instances to write a checkpoint.")]
+Keep = Annotated[int, typer.Option(min=1, help="How many of the last checkpoints stay.")]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Go on from the newest checkpoint; from the start if there is none.")
+]
+ResumeFrom = Annotated[Path | None, typer.Option(help="Go on from this checkpoint (see heros checkpoints).")]
+OnCheckpointError = Annotated[
+    str, typer.Option(help="If a checkpoint cannot be written: raise ends the run, warn lets it go on.")
+]

@@ -15,6 +15,7 @@ from rich.text import Text
 from heros import demo, records
 from heros.cli import options
 from heros.cli.app import app, say
+from heros.cli.checkpoints import checkpointing, told
 from heros.cli.interrupt import interruptible
 from heros.cli.words import few_enough, meter_of, policy_of, pool_of, stream_of
 from heros.ensemble import Heros
@@ -51,11 +52,19 @@ def run_command(
     force: options.Force = False,
     skip_bad_rows: options.SkipBadRows = False,
     as_json: options.AsJson = False,
+    checkpoint: options.CheckpointDirectory = None,
+    every: options.Every = 100_000,
+    keep: options.Keep = 3,
+    resume: options.Resume = False,
+    resume_from: options.ResumeFrom = None,
+    on_checkpoint_error: options.OnCheckpointError = "raise",
 ) -> None:
     """Test, then train a self-tuning model on a stream: its performance and its bill.
 
-    Ctrl-C ends the stream and sums up what was learnt until then.
+    Ctrl-C ends the stream and sums up what was learnt until then. With --checkpoint and --resume the same
+    command goes on where an earlier one was stopped or killed.
     """
+    kept = checkpointing(checkpoint, every, keep, resume, resume_from, on_checkpoint_error)
     if policy is None:
         chosen = policy_of(DEFAULT_POLICY, DEFAULT_EPSILON if epsilon is None else epsilon)
     else:
@@ -63,11 +72,11 @@ def run_command(
     model = Heros(pool_of(pool), chosen, k, seed=seed)
     reader = meter_of(meter, watts, carbon_intensity, country)
     source = stream_of(stream, target=target, n=n, skip_bad_rows=skip_bad_rows)
-    if out is not None and not force and (there := out / records.id_of(model, source)).exists():
+    if out is not None and not force and records.exists(there := out / records.id_of(model, source)):
         raise HerosError(f"The record {there} must not exist (or pass --force to replace it). Got one.")
     exact = stream != "-" and few_enough(source)
-    with interruptible(source, waits=stream == "-") as instances:
-        run = evaluate(model, instances, window=window, block=BLOCK, meter=reader, exact=exact)
+    with interruptible(source, waits=stream == "-") as instances, told():
+        run = evaluate(model, instances, window=window, block=BLOCK, meter=reader, exact=exact, **kept)
     if instances.stopped:
         say(f"heros: stopped after {run.n_instances:,} instances", style="yellow")
     place = None if out is None else _write(run, out, force)

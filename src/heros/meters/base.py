@@ -24,6 +24,17 @@ class Reading:
     cpu_seconds: float  # by the meter's clock: of the thread that started it, or of the process
     wall_seconds: float
 
+    def after(self, earlier: Reading | None) -> Reading:
+        """The two readings as one."""
+        if earlier is None:
+            return self
+        return Reading(
+            self.joules + earlier.joules,
+            f"{self.detail}, and {earlier.joules:.3g} J before",
+            self.cpu_seconds + earlier.cpu_seconds,
+            self.wall_seconds + earlier.wall_seconds,
+        )
+
 
 @dataclass(frozen=True)
 class Energy:
@@ -87,14 +98,16 @@ class Meter(ABC):
         self.carbon = carbon
         self.process = process
         self._cpu = self._wall = 0.0
+        self._earlier: Reading | None = None
 
     def clock(self) -> float:
         """CPU seconds: of the thread that asks or, if `process`, of all threads of the process."""
         return time.process_time() if self.process else time.thread_time()
 
-    def start(self) -> None:
-        """Begin to measure."""
+    def start(self, earlier: Reading | None = None) -> None:
+        """Begin to measure, or go on after an `earlier` reading, which is added."""
         self._start()
+        self._earlier = earlier
         self._cpu, self._wall = self.clock(), time.perf_counter()
 
     def sample(self) -> None:
@@ -105,7 +118,13 @@ class Meter(ABC):
         """Stop measuring; what was read since `start`."""
         cpu, wall = self.clock() - self._cpu, time.perf_counter() - self._wall
         joules, detail = self._stop(cpu)
-        return Reading(joules, detail, cpu, wall)
+        return Reading(joules, detail, cpu, wall).after(self._earlier)
+
+    def so_far(self) -> Reading:
+        """What was read since `start`; the meter goes on."""
+        reading = self.stop()
+        self.start(reading)
+        return reading
 
     def abandon(self) -> None:
         """Stop measuring a run that failed. Calling it after `stop` does nothing."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from heros.errors import ParameterError
-from heros.meters.base import Meter
+from heros.meters.base import Meter, Reading
 from heros.meters.carbon import Carbon
 from heros.parameters import number
 
@@ -100,6 +100,10 @@ class Cpu(Meter):
             self.watts, self.origin = number(watts, "watts", "Cpu", 0), "stated"
         if self.watts == 0:
             raise ParameterError.of("watts", "Cpu", "a number > 0", watts)
+
+    def so_far(self) -> Reading:
+        """What was read since `start`; looking changes nothing."""
+        return self.stop()
 
     def _start(self) -> None:
         return None

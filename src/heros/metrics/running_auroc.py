@@ -29,18 +29,18 @@ class RunningAuroc:
     """
 
     def __init__(self) -> None:
-        self._counts = np.zeros((0, 2, BINS), dtype=np.int64)  # per class: of the rest, of the class
+        self.counts = np.zeros((0, 2, BINS), dtype=np.int64)  # per class: of the rest, of the class
 
     def update(self, y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> None:
         """Count instances: labels (n,) and the probabilities (n, classes) given before they were seen."""
         classes = probabilities.shape[1]
-        if classes > len(self._counts):
+        if classes > len(self.counts):
             self._grow(classes)
         for c in range(classes):
             bins = _bins(probabilities[:, c])
             for positive in (0, 1):
                 mine = bins[(y == c) == bool(positive)]
-                self._counts[c, positive] += np.bincount(mine, minlength=BINS)
+                self.counts[c, positive] += np.bincount(mine, minlength=BINS)
 
     @property
     def value(self) -> float:
@@ -55,16 +55,14 @@ class RunningAuroc:
         return float(np.mean(known)) if known else math.nan
 
     def _figures(self) -> list[tuple[float, float]]:
-        return [
-            _figure(*counts) for counts in (self._counts[1:2] if len(self._counts) == 2 else self._counts)
-        ]
+        return [_figure(*counts) for counts in (self.counts[1:2] if len(self.counts) == 2 else self.counts)]
 
     def _grow(self, classes: int) -> None:
         """A class not known before had probability 0 at every instance so far, and none was of it."""
-        before = int(self._counts[0].sum()) if len(self._counts) else 0
-        new = np.zeros((classes - len(self._counts), 2, BINS), dtype=np.int64)
+        before = int(self.counts[0].sum()) if len(self.counts) else 0
+        new = np.zeros((classes - len(self.counts), 2, BINS), dtype=np.int64)
         new[:, 0, 0] = before
-        self._counts = np.concatenate([self._counts, new])
+        self.counts = np.concatenate([self.counts, new])
 
 
 def _bins(probability: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -99,7 +99,7 @@ def _attempt(cell: Cell) -> Run | Failure:
 def _recorded(cell: Cell, out: str | Path) -> bool:
     """Whether there is a whole record of this very cell."""
     place = cell.place(out)
-    if not place.exists():
+    if not records.exists(place):
         return False
     try:
         run = records.read(place)

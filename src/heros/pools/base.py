@@ -15,6 +15,8 @@ from heros.schema import Feature, Schema
 
 __all__ = ["BoundPool", "Pool", "expect_schema", "feature_values", "shares"]
 
+ROUNDING = 1e-12
+
 
 class Pool(ABC):
     """A description of M models. It holds no weights: `bind` makes the models."""
@@ -34,6 +36,10 @@ class Pool(ABC):
         self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
     ) -> BoundPool:
         """The models, fresh, for instances of this schema; with these costs, if they are known already."""
+
+    def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
+        """Refuse a state that is too small to be one of these models, before memory is taken for them."""
+        return
 
 
 class BoundPool(ABC):
@@ -81,7 +87,7 @@ def expect_schema(state: Mapping[str, NDArray[Any]], schema: Schema, owner: str)
 
 
 def shares(costs: ArrayLike | Sequence[float], n_models: int, owner: str) -> NDArray[np.float64]:
-    """Costs as shares of their sum: γ, with Σγ = 1.
+    """Costs as shares of their sum: γ, with Σγ = 1. What sums to 1 but for rounding stays as it is.
 
     Examples
     --------
@@ -93,4 +99,5 @@ def shares(costs: ArrayLike | Sequence[float], n_models: int, owner: str) -> NDA
         raise ParameterError.of("costs", owner, f"one number per model ({n_models})", costs)
     if not np.all(np.isfinite(gamma)) or np.any(gamma < 0) or gamma.sum() <= 0:
         raise ParameterError.of("costs", owner, "finite and non-negative, with a positive sum", costs)
-    return np.asarray(gamma / gamma.sum())
+    total = float(gamma.sum())
+    return gamma if abs(total - 1) < ROUNDING else np.asarray(gamma / total)

@@ -93,6 +93,14 @@ class MLP(Pool):
         """The models, freshly initialised, for instances of this schema."""
         return BoundMLP(self, schema, rng, costs)
 
+    def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
+        """Refuse a state that is too small to be one of these models, before memory is taken for them."""
+        values = feature_values(schema)
+        inputs = int(np.where(values > 2, values, 1).sum(dtype=np.int64))
+        least = sum(hidden for _, _, hidden in self.models) * (inputs + schema.n_classes)
+        if state["weights"].size < least:
+            raise ParameterError.of("state", "MLP", f"at least {least} weights", state["weights"].size)
+
     def __repr__(self) -> str:
         costs = repr(self.costs) if isinstance(self.costs, str) else "given"
         return f"{type(self).__name__}({self.n_models} models, costs={costs})"

@@ -40,7 +40,7 @@ def from_iter(
     pairs
         The pairs: an iterable (a list, a River data set), or a function that returns one. An
         iterator can be read only once: such a stream cannot be restarted, copied or pickled, and
-        ``take`` moves it.
+        ``take`` moves it. If it raises, the pairs before are given first.
     schema
         What the instances look like, if it is to stay as it is: anything else is a bad row.
     nominal
@@ -85,6 +85,7 @@ class PairStream(Stream):
         self._bad_rows = BadRows()
         self._read = 0  # pairs, good and bad
         self._iterator: Iterator[tuple[Mapping[str, Any], Any]] | None = None
+        self._failed: Exception | None = None  # what the iterator raised, to be raised when its turn comes
 
     @property
     def schema(self) -> Schema:
@@ -102,7 +103,7 @@ class PairStream(Stream):
                 f"The stream {self.name!r} reads an iterator, which cannot go back: "
                 "give from_iter a function that returns a new one."
             )
-        self._iterator = None
+        self._iterator = self._failed = None
         self._read = 0
         self._bad_rows = BadRows()
 
@@ -112,11 +113,19 @@ class PairStream(Stream):
     def _draw(self, n: int) -> Block:
         rows: list[dict[int, float]] = []
         labels: list[int] = []
+        if self._failed is not None:
+            failed, self._failed = self._failed, None
+            raise failed
         iterator = self._resume()
         while len(rows) < n:
             try:
                 pair = next(iterator)
             except StopIteration:
+                break
+            except Exception as error:
+                if not rows:
+                    raise
+                self._failed = error
                 break
             self._read += 1
             try:
@@ -148,7 +157,7 @@ class PairStream(Stream):
                 f"The stream {self.name!r} reads an iterator, which cannot be copied: "
                 "give from_iter a function that returns a new one."
             )
-        return {**self.__dict__, "_iterator": None}
+        return {**self.__dict__, "_iterator": None, "_failed": None}
 
 
 class Refused(Exception):

@@ -1,0 +1,98 @@
+"""`heros checkpoints`, and what `heros run` does with them."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from heros.checkpoints import Checkpoint, CheckpointWarning, found
+from heros.cli import options
+from heros.cli.app import app, say
+from heros.errors import ParameterError
+
+__all__ = ["checkpointing", "checkpoints_command", "told"]
+
+
+@app.command("checkpoints")
+def checkpoints_command(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="What --checkpoint named.")],
+    as_json: options.AsJson = False,
+) -> None:
+    """List the checkpoints in a directory, the newest first, and whether they are whole."""
+    there = found(directory)
+    if as_json:
+        typer.echo(json.dumps([_plain(checkpoint) for checkpoint in there], ensure_ascii=False))
+        return
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for heading in ("checkpoint", "instances", "written (UTC)", "bytes", ""):
+        numbers = heading in {"instances", "bytes"}
+        table.add_column(heading, justify="right" if numbers else "left", no_wrap=bool(heading))
+    for one in there:
+        state = Text("whole") if one.fault is None else Text(f"broken: {one.fault}", style="red")
+        written = "–" if one.written is None else one.written[:16].replace("T", " ")
+        row = (one.path.name, f"{one.instances:,}", written, f"{one.size:,}")
+        table.add_row(*map(Text, row), state)
+    Console().print(table)
+
+
+def _plain(checkpoint: Checkpoint) -> dict[str, Any]:
+    return {
+        "path": str(checkpoint.path),
+        "instances": checkpoint.instances,
+        "written": checkpoint.written,
+        "bytes": checkpoint.size,
+        "whole": checkpoint.fault is None,
+        "fault": checkpoint.fault,
+    }
+
+
+def checkpointing(
+    directory: Path | None, every: int, keep: int, resume: bool, resume_from: Path | None, on_error: str
+) -> dict[str, Any]:
+    """The parameters of `evaluate` that say what is kept; none if nothing is.
+
+    Examples
+    --------
+    >>> checkpointing(None, 1000, 3, False, Path("kept", "checkpoint-000000005000.heros"), "raise")
+    {'checkpoint': PosixPath('kept'), 'every': 1000, 'keep': 3,
+     'resume': PosixPath('kept/checkpoint-000000005000.heros'), 'on_checkpoint_error': 'raise'}
+    """
+    place = resume_from.parent if directory is None and resume_from is not None else directory
+    if place is None:
+        if resume:
+            raise ParameterError.of("resume", "heros", "given with --checkpoint DIR", resume)
+        return {}
+    return {
+        "checkpoint": place,
+        "every": every,
+        "keep": keep,
+        "resume": resume if resume_from is None else resume_from,
+        "on_checkpoint_error": on_error,
+    }
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """What is wrong with checkpoints, said in a line as soon as it happens."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", CheckpointWarning)
+        usual = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *rest: Any, **named: Any) -> None:
+            if issubclass(category, CheckpointWarning):
+                say(f"heros: {message}", style="yellow")
+            else:
+                usual(message, category, *rest, **named)
+
+        warnings.showwarning = show
+        yield

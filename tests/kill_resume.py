@@ -1,0 +1,244 @@
+"""Kill a run with checkpoints again and again, resume it, and compare with a run that nobody disturbed.
+
+    python tests/kill_resume.py --kills 200
+
+Every run must end with the same results, bit for bit (CPU time and energy excepted), and after every kill
+each checkpoint there must be whole. The delays before the kills are seeded; exit code 1 if anything differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import hashlib
+import itertools
+import json
+import multiprocessing
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from heros import Heros, checkpoints, evaluate, policies, pools, streams
+from heros.disk import write_whole
+from heros.progress import progress
+
+N = 1500
+SETTINGS = {"window": 150, "block": 64}
+STEPS = ("open", "fsync", "replace", "unlink")
+
+
+def perceptrons():
+    pool = pools.MLPGrid(hidden=[4, 8], learning_rates=[0.05, 0.005])
+    return (
+        Heros(pool, policies.Explore(policies.Zeta(0.05), 0.2), 4, seed=1),
+        streams.load("agr_a").take(N),
+        True,
+    )
+
+
+def trees():
+    pool = pools.HoeffdingGrid(max_bytes=[4096, 16384], grace_periods=[50, 100], costs="bytes")
+    stream = streams.Drift(streams.LED(drift=1), streams.LED(drift=5), position=N // 2, width=300)
+    return Heros(pool, policies.Random(), 2, seed=2), stream.take(N), False
+
+
+def growing():
+    """New values, features and classes on the way, and bad rows that are skipped."""
+
+    def pairs():
+        rng = random.Random(3)
+        for i in range(N):
+            x = {
+                "a": "?" if i % 101 == 50 else rng.gauss(0, 1),
+                "b": "abcdef"[rng.randrange(2 + 4 * (i > N / 3))],
+            }
+            if i > N / 2:
+                x["c"] = rng.random()
+            yield x, ("no", "yes", "maybe")[rng.randrange(2 + (i > N * 0.6))]
+
+    stream = streams.from_iter(pairs, on_bad_row="skip")
+    return Heros(pools.MLP([{"hidden": 8}, {"optimizer": "sgd"}]), k=1, seed=3), stream, True
+
+
+CASES = (perceptrons, trees, growing)
+
+
+def outcome(run, model) -> dict[str, str]:
+    """Everything a run gave but for the time and energy it took, each as a digest of its bits."""
+    found = {}
+    for owner, values in (("run", run), ("curves", run.curves)):
+        for field in dataclasses.fields(values):
+            if field.name not in {"cpu", "energy", "curves", "confusion", "settings"}:
+                found[f"{owner}.{field.name}"] = _bits(getattr(values, field.name))
+    found["confusion"] = _bits(run.confusion.counts)
+    document, arrays = model._kept()
+    found["model"] = _bits(json.dumps(document, sort_keys=True))
+    found |= {name: _bits(array) for name, array in arrays.items() if name != "ensemble/cpu"}
+    return found
+
+
+def _bits(value) -> str:
+    if isinstance(value, np.ndarray):
+        return hashlib.sha256(f"{value.dtype}{value.shape}".encode() + value.tobytes()).hexdigest()
+    return value.hex() if isinstance(value, float) else repr(value)
+
+
+def work(
+    case: int, directory: str, kept: dict[str, int] | None, death: tuple[str, int] | None = None
+) -> None:
+    """One run, resumed if there is something to resume, and its outcome in a file.
+
+    A `death` is a kill at the n-th call of a function of `os`.
+    """
+    place = Path(directory)
+    if death is not None:
+        _die_at(*death)
+    model, stream, exact = CASES[case]()
+    keeping = {"checkpoint": place, "resume": True, **kept} if kept else {}
+    run = evaluate(model, stream, exact=exact, progress=False, **SETTINGS, **keeping)
+    write_whole(place / "outcome.json", [json.dumps(outcome(run, model)).encode()])
+
+
+def _die_at(name: str, n: int) -> None:
+    calls, real = itertools.count(1), getattr(os, name)
+
+    def counted(*args, **named):
+        if next(calls) == n:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*args, **named)
+
+    setattr(os, name, counted)
+
+
+class Killer:
+    """Runs, kills, resumes, compares."""
+
+    def __init__(self, root: Path, seed: int, every: int = 100, keep: int = 3) -> None:
+        self.kept = {"every": every, "keep": keep}
+        self.root, self.rng = root, random.Random(seed)
+        self.context = multiprocessing.get_context("forkserver")
+        self.context.set_forkserver_preload(["heros"])
+        self.kills = self.runs = self.in_writing = self.most = 0
+        self.faults: list[str] = []
+        both = [self._undisturbed(case) for case in range(len(CASES))]
+        self.expected, self.seconds = [expected for expected, _ in both], [seconds for _, seconds in both]
+
+    def _undisturbed(self, case: int) -> tuple[dict[str, str], float]:
+        """What a run gives without checkpoints, and how long it takes with them."""
+        plain, kept = self._fresh(), self._fresh()
+        self._finish(self._start(case, plain, kept=False))
+        start = time.perf_counter()
+        self._finish(self._start(case, kept))
+        seconds = time.perf_counter() - start
+        expected = self._outcome(plain)
+        self._compare(expected, self._outcome(kept), f"{CASES[case].__name__} with checkpoints")
+        return expected, seconds
+
+    def run(self, kills: int, task) -> None:
+        """A run that is killed until no kill is left or chance lets it live, and its end compared."""
+        case = self.runs % len(CASES)
+        directory, mine = self._fresh(), 0
+        while True:
+            process, start = self._start(case, directory), time.perf_counter()
+            if self.kills < kills and self.rng.random() < 0.9:
+                process.join(self.rng.uniform(0, self.seconds[case]))
+                if process.is_alive():
+                    process.kill()
+                    process.join()
+                    self.kills, mine = self.kills + 1, mine + 1
+                    self._look(directory)
+                    task()
+                    continue
+            self._finish(process)
+            break
+        if mine == 0:  # a machine that is busy or idle now takes more or less time than before
+            self.seconds[case] = time.perf_counter() - start
+        self.runs, self.most = self.runs + 1, max(self.most, mine)
+        text = f"{CASES[case].__name__}, killed {mine} times"
+        self._compare(self.expected[case], self._outcome(directory), text)
+
+    def at_every_step(self, name: str) -> int:
+        """A kill at the first call of a function while checkpoints are written, at the second, and so on."""
+        for n in itertools.count(1):
+            directory = self._fresh()
+            process = self._start(0, directory, death=(name, n))
+            process.join()
+            if process.exitcode == 0:
+                return n - 1
+            self._look(directory)
+            self._finish(self._start(0, directory))
+            self._compare(self.expected[0], self._outcome(directory), f"killed at {name} {n}")
+        raise AssertionError
+
+    def _look(self, directory: Path) -> None:
+        self.in_writing += any(directory.glob(".*.draft"))
+        self.faults += (
+            [str(one.fault) for one in checkpoints.found(directory) if one.fault]
+            if directory.exists()
+            else []
+        )
+
+    def _compare(self, expected: dict[str, str], got: dict[str, str], text: str) -> None:
+        differ = sorted(name for name in expected | got if expected.get(name) != got.get(name))
+        self.faults += [f"{text}: {', '.join(differ)} differ"] if differ else []
+
+    def _fresh(self) -> Path:
+        return Path(tempfile.mkdtemp(dir=self.root))
+
+    def _start(self, case: int, directory: Path, kept: bool = True, death=None):
+        process = self.context.Process(
+            target=work, args=(case, str(directory), self.kept if kept else None, death)
+        )
+        process.start()
+        return process
+
+    def _finish(self, process) -> None:
+        process.join()
+        self.faults += [f"a run ended with exit code {process.exitcode}"] if process.exitcode else []
+
+    @staticmethod
+    def _outcome(directory: Path) -> dict[str, str]:
+        path = directory / "outcome.json"
+        return json.loads(path.read_text()) if path.exists() else {"outcome": "none"}
+
+
+def steps(seed: int) -> int:
+    """Kill at every call that writes a checkpoint, and say what happened."""
+    with tempfile.TemporaryDirectory() as root:
+        killer = Killer(Path(root), seed, every=700, keep=1)
+        killed = {name: killer.at_every_step(name) for name in STEPS}
+    print(f"{sum(killed.values())} kills ({killed}): {len(killer.faults)} faults")
+    print(*killer.faults, sep="\n", end="")
+    return bool(killer.faults)
+
+
+def main() -> int:
+    """Kill so often, and say what happened."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--steps", action="store_true", help="kill at every step of writing instead")
+    asked = parser.parse_args()
+    if asked.steps:
+        return steps(asked.seed)
+    with tempfile.TemporaryDirectory() as root, progress() as bar:
+        task = bar.add_task("killing", total=asked.kills)
+        killer = Killer(Path(root), asked.seed)
+        while killer.kills < asked.kills:
+            killer.run(asked.kills, lambda: bar.advance(task))
+    print(
+        f"{killer.kills} kills in {killer.runs} runs (up to {killer.most} in one, {killer.in_writing} while a "
+        f"checkpoint was being written): {len(killer.faults)} faults"
+    )
+    print(*killer.faults, sep="\n", end="")
+    return bool(killer.faults)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,150 @@
+"""ONNX: raw instances in, our probabilities out."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from heros import Feature, Heros, Schema, export, pools, streams
+from heros.errors import HerosError, MissingExtra, ParameterError
+
+onnx = pytest.importorskip("onnx", reason="the extra 'onnx' is not installed")
+onnxruntime = pytest.importorskip("onnxruntime", reason="the extra 'onnx' is not installed")
+
+POOL = pools.MLPGrid(hidden=[4, 32], learning_rates=[0.05, 0.005])
+
+
+def answers(path, X):
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    return session.run(None, {"X": np.asarray(X, dtype=np.float64)})
+
+
+def assert_equal_answers(model, path, X):
+    probabilities, label = answers(path, X)
+    expected = model.predict_proba(X)
+    assert (probabilities.dtype, probabilities.shape) == (np.float64, expected.shape)
+    np.testing.assert_allclose(probabilities, expected, atol=2e-6)
+    clear = np.sort(expected, axis=1)[:, -1] - np.sort(expected, axis=1)[:, -2] > 1e-5
+    assert np.array_equal(label[clear], expected.argmax(axis=1)[clear])
+    assert clear.sum() > 0
+
+
+def mixed(n, seed, missing=True):
+    """Numbers of all sizes, a constant, binary and many-valued names, and holes everywhere."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack(
+        [
+            rng.normal(1e6, 1e5, n),
+            rng.normal(0, 1e-4, n),
+            np.full(n, 7.0),
+            rng.integers(0, 2, n),
+            rng.integers(0, 5, n),
+            rng.exponential(3, n),
+        ]
+    )
+    y = ((X[:, 0] > 1e6) + (X[:, 4] > 2) * (X[:, 3] == 1)).astype(np.int64)
+    if missing:
+        X[rng.random(X.shape) < 0.1] = np.nan
+    return X, y
+
+
+def schema(classes=("a", "b", "c")):
+    return Schema(
+        (
+            *(Feature(name, missing=True) for name in ("large", "tiny", "constant")),
+            Feature("switch", ("off", "on"), missing=True),
+            Feature("colour", tuple("rgbcy"), missing=True),
+            Feature("waiting", missing=True),
+        ),
+        classes,
+    )
+
+
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("learnt", [1, 2, 3000])
+def test_the_answers_are_ours(scale, learnt, tmp_path):
+    X, y = mixed(learnt, 1)
+    pool = pools.MLP([{"hidden": 16}, {"hidden": 5, "optimizer": "sgd"}], scale=scale)
+    if not scale:
+        X[:, 0] /= 1e6
+    model = Heros(pool, seed=1, schema=schema()).learn(X, y)
+    export.to_onnx(model, tmp_path / "model.onnx")
+    fresh, _ = mixed(500, 2)
+    assert_equal_answers(model, tmp_path / "model.onnx", fresh if scale else fresh / [1e6, 1, 1, 1, 1, 1])
+
+
+@pytest.mark.parametrize("name", ["agr_a", "led_a", "rbf_f"])
+def test_on_the_papers_streams(name, tmp_path):
+    stream = streams.load(name)
+    model = Heros(POOL, k=4, seed=1, schema=stream.schema).learn(*stream.draw(3000))
+    export.to_onnx(model, tmp_path / "model.onnx")
+    assert_equal_answers(model, str(tmp_path / "model.onnx"), stream.draw(1000)[0])
+
+
+def test_a_schema_that_has_grown(tmp_path):
+    """A switch with a third position turns one-hot; the number it was is never looked at again."""
+    X, y = mixed(1000, 3)
+    model = Heros(pools.MLP([{"hidden": 8}]), seed=1, schema=schema(("a", "b", "c"))).learn(X, y)
+    features = [*schema().features, Feature("new", missing=True)]
+    features[3] = Feature("switch", ("off", "on", "broken"), missing=True)
+    model.bind(Schema(tuple(features), ("a", "b", "c", "d")))
+    wider = np.column_stack([X, np.random.default_rng(1).normal(size=len(X))])
+    wider[::3, 3] = 2
+    model.learn(wider, np.where(wider[:, 3] == 2, 3, y))
+    export.to_onnx(model, tmp_path / "model.onnx")
+    assert_equal_answers(model, tmp_path / "model.onnx", wider[:300])
+
+
+def test_any_member_can_be_had(tmp_path):
+    X, y = mixed(800, 4)
+    model = Heros(POOL, seed=1, schema=schema()).learn(X, y)
+    for member in range(POOL.n_models):
+        export.to_onnx(model, tmp_path / "model.onnx", member=member)
+        alone = Heros(pools.MLP([POOL.configurations[member]]), seed=1, schema=schema()).learn(X, y)
+        alone.models.set_weights(0, model.models.weights(member))
+        np.testing.assert_allclose(answers(tmp_path / "model.onnx", X)[0], alone.predict_proba(X), atol=2e-6)
+    with pytest.raises(
+        ParameterError, match=r"The 'member' parameter of to_onnx must be a whole number in \[0, 7\]"
+    ):
+        export.to_onnx(model, tmp_path / "model.onnx", member=8)
+
+
+def test_the_file_says_what_its_numbers_mean(tmp_path):
+    X, y = mixed(100, 5)
+    model = Heros(POOL, seed=1, schema=schema()).learn(X, y)
+    before = model.predict_proba(X)
+    export.to_onnx(model, tmp_path / "model.onnx")
+    assert model.predict_proba(X).tobytes() == before.tobytes()
+    kept = onnx.load(tmp_path / "model.onnx")
+    said = json.loads({prop.key: prop.value for prop in kept.metadata_props}["schema"])
+    assert said["classes"] == ["a", "b", "c"]
+    assert said["features"][4] == ["colour", list("rgbcy"), True]
+    assert [value.name for value in kept.graph.output] == ["probabilities", "label"]
+    assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
+
+
+def test_what_cannot_be_exported_is_said(tmp_path, monkeypatch):
+    X, y = mixed(200, 6, missing=False)
+    path = tmp_path / "model.onnx"
+    trees = Heros(pools.Hoeffding([{}]), seed=1, schema=schema()).learn(X, y)
+    with pytest.raises(
+        ParameterError,
+        match=r"pool of perceptrons .*trees and other models cannot be exported\. Got 'Hoeffding'",
+    ):
+        export.to_onnx(trees, path)
+    with pytest.raises(HerosError, match="has learnt nothing yet"):
+        export.to_onnx(Heros(POOL), path)
+    diverged = Heros(pools.MLP([{"optimizer": "sgd", "learning_rate": 1e30}]), seed=1, schema=schema()).learn(
+        X, y
+    )
+    with pytest.raises(
+        HerosError, match=r"Model 0 must have finite weights to be exported\. Got one that has diverged\."
+    ):
+        export.to_onnx(diverged, path)
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(MissingExtra, match=r"The export to ONNX needs .*: pip install 'heros-learn\[onnx\]'"):
+        export.to_onnx(trees, path)
+    assert not path.exists()
