@@ -246,3 +246,28 @@ def test_the_file_that_was_there_stays_until_the_new_one_is_whole(tmp_path, monk
         learnt(seed=2).save(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+class Coin:
+    def predict_proba(self, x):
+        return [0.5, 0.5]
+
+    def learn(self, x, y):
+        pass
+
+
+def test_members_that_only_pickle_knows_are_neither_kept_nor_taken(tmp_path, monkeypatch):
+    """Unpickling what a file says would run its code."""
+    X, y = streams.Agrawal().draw(50)
+    pool = pools.Models([Coin(), Coin()], costs=[1, 2])
+    model = Heros(pool, k=1, seed=1, schema=streams.Agrawal().schema).learn(X, y)
+    with pytest.raises(HerosError, match="Models holds Python objects: keep it with pickle"):
+        model.save(tmp_path / "model.heros")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(HerosError, match="keep it with pickle"):
+        evaluate(Heros(pool, k=1), streams.Agrawal().take(500), checkpoint=tmp_path, every=100)
+    with monkeypatch.context() as unguarded:
+        unguarded.setattr(pools.Models, "plain", True)
+        model.save(tmp_path / "made_up.heros")
+    with pytest.raises(HerosError, match="keep it with pickle"):
+        Heros.load(tmp_path / "made_up.heros", pool=pool)

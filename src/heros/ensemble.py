@@ -400,6 +400,7 @@ class Heros:
 
     def _kept(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """All of it as plain data and arrays."""
+        _expect_plain(self.pool)
         document: dict[str, Any] = {role: described(getattr(self, role)) for role in PARTS}
         document |= {name: getattr(self, name) for name in SETTINGS}
         document["rng"] = generator_state(self.rng)
@@ -412,6 +413,7 @@ class Heros:
     def _of(cls, document: Mapping[str, Any], arrays: archive.Arrays, **given: Any) -> Self:
         """The model that `_kept` described; a DataError if there can be none."""
         parts = {role: rebuilt(document.get(role), role, given[role]) for role in PARTS}
+        _expect_plain(parts["pool"])
         try:
             model = cls(**parts, **{name: document[name] for name in SETTINGS})
             model.rng = generator(document["rng"])
@@ -457,6 +459,13 @@ class Heros:
 NATIVE = ("_bound", "_ensemble", "_lock")
 PARTS = ("pool", "policy", "score")
 SETTINGS = ("k", "answer", "warmup", "seed")
+
+
+def _expect_plain(pool: Pool) -> None:
+    """Refuse to keep in a file, or to take from one, what only unpickling could bring back."""
+    if not pool.plain:
+        kind = type(pool).__name__
+        raise HerosError(f"A file holds data, no code, and {kind} holds Python objects: keep it with pickle.")
 
 
 def _expect(value: object, kind: type, name: str, rule: str) -> None:

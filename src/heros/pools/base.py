@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,9 @@ ROUNDING = 1e-12
 
 class Pool(ABC):
     """A description of M models. It holds no weights: `bind` makes the models."""
+
+    plain: ClassVar[bool] = True
+    """Whether what its models learn is plain data, which files and checkpoints can hold."""
 
     @property
     @abstractmethod

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from textwrap import shorten
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,8 @@ class Models(Pool):
     >>> [configuration["name"] for configuration in pool.configurations]
     ['Majority', 'HoeffdingTreeClassifier', 'sgd']
     """
+
+    plain: ClassVar[bool] = False  # the members are Python objects: only pickle knows their state
 
     names: tuple[str, ...]
     models: tuple[Any, ...]
