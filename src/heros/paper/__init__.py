@@ -7,6 +7,7 @@ The paper is Köbschall et al., "Lift What You Can: Green Online Learning with H
 ['electricity/mlp50/zeta_0.05_0.2/k30/seed1']
 """
 
+from heros.paper.as_printed import ZetaAsPrinted
 from heros.paper.grid import Failure, Outcome, run_grid
 from heros.paper.paired import Paired, paired_costs, read_paired, write_paired
 from heros.paper.settings import (
@@ -24,6 +25,7 @@ from heros.paper.settings import (
     drift_cells,
     extra_cells,
     listed_cells,
+    printed_cells,
 )
 
 __all__ = [
@@ -39,12 +41,14 @@ __all__ = [
     "Outcome",
     "Paired",
     "Size",
+    "ZetaAsPrinted",
     "beta_cells",
     "cells",
     "drift_cells",
     "extra_cells",
     "listed_cells",
     "paired_costs",
+    "printed_cells",
     "read_paired",
     "run_grid",
     "write_paired",

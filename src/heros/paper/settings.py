@@ -10,6 +10,7 @@ from heros import policies as p
 from heros import records, streams
 from heros.ensemble import Heros
 from heros.errors import ParameterError
+from heros.paper.as_printed import ZetaAsPrinted
 from heros.parameters import whole
 from heros.policies import Policy
 from heros.pools import HoeffdingGrid, MLPGrid, Pool
@@ -31,6 +32,7 @@ __all__ = [
     "drift_cells",
     "extra_cells",
     "listed_cells",
+    "printed_cells",
 ]
 
 
@@ -233,9 +235,23 @@ def listed_cells() -> list[Cell]:
     ]
 
 
+def printed_cells() -> list[Cell]:
+    """Algorithm 1 as it is printed, on electricity."""
+    base, length = BASES["mlp"], STREAMS["electricity"].instances
+    policy = p.Explore(ZetaAsPrinted(0.01), 0.1)
+    return [
+        Cell("electricity", base.pool, policy, base.k, seed, span=(length - 100, length)) for seed in SEEDS
+    ]
+
+
 def extra_cells() -> dict[str, list[Cell]]:
     """The runs beside the grid, by the part of the records they belong to."""
-    return {"beta": beta_cells(), "drift": drift_cells(), "listed": listed_cells()}
+    return {
+        "beta": beta_cells(),
+        "drift": drift_cells(),
+        "listed": listed_cells(),
+        "printed": printed_cells(),
+    }
 
 
 def _known(name: str) -> str:
