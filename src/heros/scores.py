@@ -62,7 +62,7 @@ class Adwin(Score):
 
     def bind(self, models: int) -> _core.Scores:
         """Scores for so many models."""
-        return _core.Scores("adwin", models, self.delta, self.restart)
+        return _core.Scores("adwin", _models(models), float(self.delta), bool(self.restart))
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Cumulative(Score):
 
     def bind(self, models: int) -> _core.Scores:
         """Scores for so many models."""
-        return _core.Scores("cumulative", models, 0.0)
+        return _core.Scores("cumulative", _models(models), 0.0)
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Window(Score):
 
     def bind(self, models: int) -> _core.Scores:
         """Scores for so many models."""
-        return _core.Scores("window", models, float(self.size))
+        return _core.Scores("window", _models(models), float(self.size))
 
 
 @dataclass(frozen=True)
@@ -130,4 +130,8 @@ class Fading(Score):
 
     def bind(self, models: int) -> _core.Scores:
         """Scores for so many models."""
-        return _core.Scores("fading", models, self.factor)
+        return _core.Scores("fading", _models(models), float(self.factor))
+
+
+def _models(models: object) -> int:
+    return whole(models, "models", "bind", 1, 1 << 20)

@@ -12,18 +12,86 @@ T = TypeVar("T")
 
 NUMBERS = (
     *(0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 3.0, 255.0, 1e-3, 1e6, 5e-324, -5e-324, 1e-310, 1e300, -1e300, 1.8e308),
-    *(math.nan, -math.nan, math.inf, -math.inf, 2.0**31, 2.0**53, 2.0**63, -(2.0**63), 1e15, 1e-15, 1 + 1e-12),
+    *(
+        math.nan,
+        -math.nan,
+        math.inf,
+        -math.inf,
+        2.0**31,
+        2.0**53,
+        2.0**63,
+        -(2.0**63),
+        1e15,
+        1e-15,
+        1 + 1e-12,
+    ),
 )
 WHOLES = (
     *(0, 1, 2, 3, 4, 5, 7, 8, 16, 100, 255, 256, 1000, -1, -2, 2**15, 2**16, 2**24, 2**31 - 1, 2**31, 2**32),
     *(2**53, 2**62, 2**63 - 1, 2**63, 2**64, -(2**31), -(2**63), -(2**63) - 1, 10**30),
 )
 STRANGE: tuple[Any, ...] = (
-    *(None, True, False, "", "x", "1", b"1", "\udc80", (), [], {}, [1, [2]], {1: 2}, object(), 1j, range(3), 10**400),
-    *(np.float32(0.5), np.int8(-3), np.bool_(True), np.array([1]), np.array([1, 2]), np.array([]), np.nan, "nan"),
-    *(np.datetime64("2020-01-01"), np.array("a"), np.array(None), lambda: 1, Ellipsis, NotImplemented, set(), type),
+    *(
+        None,
+        True,
+        False,
+        "",
+        "x",
+        "1",
+        b"1",
+        "\udc80",
+        (),
+        [],
+        {},
+        [1, [2]],
+        {1: 2},
+        object(),
+        1j,
+        range(3),
+        10**400,
+    ),
+    *(
+        np.float32(0.5),
+        np.int8(-3),
+        np.bool_(True),
+        np.array([1]),
+        np.array([1, 2]),
+        np.array([]),
+        np.nan,
+        "nan",
+    ),
+    *(
+        np.datetime64("2020-01-01"),
+        np.array("a"),
+        np.array(None),
+        lambda: 1,
+        Ellipsis,
+        NotImplemented,
+        set(),
+        type,
+    ),
 )
-DTYPES = "f8 f4 f2 i8 i4 i1 u8 u1 ? c16 U3 S3 O M8[s] m8[s] V4 g >f8 >i4".split()
+DTYPES = [
+    "f8",
+    "f4",
+    "f2",
+    "i8",
+    "i4",
+    "i1",
+    "u8",
+    "u1",
+    "?",
+    "c16",
+    "U3",
+    "S3",
+    "O",
+    "M8[s]",
+    "m8[s]",
+    "V4",
+    "g",
+    ">f8",
+    ">i4",
+]
 
 
 class BytesIn:
@@ -47,21 +115,25 @@ class BytesIn:
 
     def maybe(self) -> bool:
         """Mostly no: a case with everything wrong at once says little."""
-        return self.byte() >= 224
+        return self.byte() >= 236
 
     def number(self) -> float:
         """A float, hostile now and then."""
         return self.one_of(NUMBERS) if self.maybe() else (self.byte() - 128) / 16
 
     def whole(self, usual: int) -> Any:
-        """A whole number below `usual`, now and then any other, now and then no number at all."""
-        if self.maybe():
-            return self.anything()
-        return self.one_of(WHOLES) if self.maybe() else self.below(max(1, usual))
+        """A whole number in 1..usual, now and then any other, now and then no number at all."""
+        if not self.maybe():
+            return 1 + self.below(max(1, usual))
+        return self.one_of(WHOLES) if self.byte() & 1 else self.anything()
 
     def real(self) -> Any:
         """A number, now and then no number at all."""
         return self.anything() if self.maybe() else self.number()
+
+    def share(self) -> Any:
+        """A number in [0, 1], now and then another or none."""
+        return self.real() if self.maybe() else self.byte() / 255
 
     def anything(self) -> Any:
         """A value of a type nobody expects."""

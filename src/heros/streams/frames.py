@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.interchange
 
-from heros.errors import DataError
+from heros.errors import DataError, HerosError
 from heros.streams.arrow import MemorySource
 from heros.streams.base import Stream
 from heros.streams.tables import Options, TableStream
@@ -52,7 +52,9 @@ def from_frame(
     options = Options("from_frame", target, nominal, numeric, ignore, classes, on_bad_row)
     try:
         table = _table(frame)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+    except HerosError:
+        raise
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise DataError(f"The frame of from_frame must have columns of one type each. Got: {error}") from None
     return TableStream(MemorySource(table, name, tuple(ignore)), options, name)
 
