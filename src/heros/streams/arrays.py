@@ -62,6 +62,11 @@ def from_arrays(
     """
     try:
         rows, labels = np.asarray(X), np.asarray(y)
+        infinite = np.argwhere(np.isinf(rows)) if rows.dtype.kind == "f" and rows.ndim == 2 else ()
+    except MemoryError:
+        raise DataError(
+            f"The 'X' of from_arrays must fit into memory. Got the shape {rows.shape} instead."
+        ) from None
     except (TypeError, ValueError) as error:
         raise DataError(f"The 'X' and 'y' of from_arrays must be arrays. Got: {error}") from None
     if np.ma.isMaskedArray(X) or np.ma.isMaskedArray(y):
@@ -79,8 +84,8 @@ def from_arrays(
         raise DataError(
             f"The 'y' of from_arrays must have {len(rows)} labels. Got shape {labels.shape} instead."
         )
-    if rows.dtype.kind == "f" and np.isinf(rows).any():
-        row, column = np.argwhere(np.isinf(rows))[0]
+    if len(infinite):
+        row, column = infinite[0]
         where = f"in row {row + 1}, column {column + 1}"
         raise DataError(
             f"The 'X' of from_arrays must be finite or NaN {where}. Got {rows[row, column]} instead."

@@ -124,15 +124,16 @@ class ArrowSource(Source):
 
 
 class ParquetSource(ArrowSource):
-    """The rows of a Parquet file."""
+    """The rows of a Parquet file.
+
+    Whether a column has missing values is seen as it is read: to ask the metadata of its chunks, where these
+    are damaged, ends the process (the exception of Arrow's C++ is not caught there).
+    """
 
     def __init__(self, path: Path, ignore: tuple[str, ...] = ()) -> None:
         self._path = path
         with readable(str(path), "be a Parquet file"), self._open() as file:
             self._group_rows = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
-            for g in range(file.num_row_groups):  # to look at broken metadata before reading ends the process
-                next(file.iter_batches(1, [g], use_threads=False), None)
-            self._nulls = _columns_with_nulls(file.metadata)
             super().__init__(str(path), file.schema_arrow, ignore)
 
     @property
@@ -156,9 +157,6 @@ class ParquetSource(ArrowSource):
                 if row < batch.num_rows:
                     yield batch.slice(row)
                 row = max(0, row - batch.num_rows)
-
-    def _has_nulls(self, index: int) -> bool:
-        return self.names[index] in self._nulls
 
 
 class IPCSource(ArrowSource):
@@ -221,18 +219,6 @@ def _sliced(batches: Iterator[pa.RecordBatch], row: int, most: int) -> Iterator[
         for start in range(row, batch.num_rows, most):
             yield batch.slice(start, most)
         row = max(0, row - batch.num_rows)
-
-
-def _columns_with_nulls(metadata: pq.FileMetaData) -> set[str]:
-    """The columns whose statistics count missing values."""
-    found = set()
-    for g in range(metadata.num_row_groups):
-        group = metadata.row_group(g)
-        for c in range(group.num_columns):
-            statistics = group.column(c).statistics
-            if statistics is not None and statistics.has_null_count and statistics.null_count:
-                found.add(group.column(c).path_in_schema)
-    return found
 
 
 def _is_number(kind: pa.DataType) -> bool:
