@@ -8,7 +8,7 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.parametrize("page", ["streams.md", "cli.md"])
+@pytest.mark.parametrize("page", ["streams.md", "cli.md", "safety.md"])
 def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
