@@ -188,7 +188,7 @@ def _structured(array: Any, source: BytesIn) -> Any:
 
 
 def _huge(array: Any, source: BytesIn) -> Any:
-    shape = source.one_of([(2**40,), (2**40, 2), (2**62, 0), (0, 2**40), (1, 2**36)])
+    shape = source.one_of([(2**40,), (2**40, 2), (2**58, 0), (0, 2**40), (1, 2**36)])
     return np.broadcast_to(np.float64(0), shape)
 
 

@@ -16,6 +16,8 @@ from heros.streams.columns import label_of, natural_order
 
 __all__ = ["from_arrays"]
 
+MOST_FEATURES = 1 << 24  # a column without rows takes no memory, but its name does
+
 
 def from_arrays(
     X: ArrayLike,
@@ -80,6 +82,9 @@ def from_arrays(
     if rows.ndim != 2 or rows.shape[1] == 0 or rows.dtype.kind not in "fiub":
         what = f"an array of {rows.dtype} with shape {rows.shape}"
         raise DataError(f"The 'X' of from_arrays must be a matrix of numbers. Got {what} instead.")
+    if rows.shape[1] > MOST_FEATURES:
+        rule = f"at most {MOST_FEATURES} columns"
+        raise DataError(f"The 'X' of from_arrays must have {rule}. Got {rows.shape[1]} instead.")
     if labels.shape != rows.shape[:1]:
         raise DataError(
             f"The 'y' of from_arrays must have {len(rows)} labels. Got shape {labels.shape} instead."
