@@ -64,7 +64,8 @@ def from_arrays(
     """
     try:
         rows, labels = np.asarray(X), np.asarray(y)
-        infinite = np.argwhere(np.isinf(rows)) if rows.dtype.kind == "f" and rows.ndim == 2 else ()
+        matrix = rows.dtype.kind == "f" and rows.ndim == 2
+        infinite = np.argwhere(np.isinf(rows)) if matrix else np.empty((0, 2), dtype=np.int64)
     except MemoryError:
         raise DataError(
             f"The 'X' of from_arrays must fit into memory. Got the shape {rows.shape} instead."
