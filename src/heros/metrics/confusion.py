@@ -14,7 +14,7 @@ from heros.parameters import whole
 
 __all__ = ["Confusion"]
 
-MOST_CLASSES = 1 << 15  # a matrix of their square has to fit into memory
+MOST_CLASSES = 1 << 13  # a matrix of their square has to fit into memory
 
 
 @dataclass

@@ -223,8 +223,9 @@ class BoundHoeffding(BoundPool):
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         """Take back what `state` gave."""
         expect_schema(state, self.schema, "Hoeffding")
+        costs = shares(state.get("gamma", ()), self.pool.n_models, "Hoeffding")
         self.native.restore(state)
-        self.costs = shares(state["gamma"], self.pool.n_models, "Hoeffding")
+        self.costs = costs
 
     def _fit(self, schema: Schema) -> None:
         smallest = min(int(model[0]) for model in self.pool.models)

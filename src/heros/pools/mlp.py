@@ -172,8 +172,9 @@ class BoundMLP(BoundPool):
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         """Take back what `state` gave."""
         expect_schema(state, self.schema, "MLP")
+        costs = shares(state.get("gamma", ()), self.pool.n_models, "MLP")
         self.native.restore(state)
-        self.costs = shares(state["gamma"], self.pool.n_models, "MLP")
+        self.costs = costs
 
     def _empty_weights(self, i: int) -> dict[str, NDArray[np.float32]]:
         whole(i, "i", "weights", 0, self.pool.n_models - 1)
