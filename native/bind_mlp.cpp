@@ -82,7 +82,13 @@ void bind_mlp(nb::module_& m) {
              writable(self).write_weights(i, w1.data(), b1.data(), w2.data(), b2.data());
            })
       .def("state", [](MlpPool& self) { return export_state(readable(self)); })
-      .def("restore", [](MlpPool& self, nb::dict state) { import_state(writable(self), std::move(state)); },
+      .def("restore", [](MlpPool& self, nb::dict state) {
+             MlpPool fresh = writable(self);
+             import_state(fresh, std::move(state));
+             require(self.classes() == 0 || (fresh.values() == self.values() && fresh.classes() == self.classes()),
+                     "models for the same instances");
+             self = std::move(fresh);
+           },
            nb::arg("state"));
 
   m.def("isas", [] {

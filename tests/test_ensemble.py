@@ -246,7 +246,7 @@ def test_two_threads_are_kept_apart():
         with pytest.raises(HerosError, match="at work already, in another thread or in its own policy"):
             attempt()
     state = model.models.state()  # looking is fine while the policy thinks
-    with pytest.raises(RuntimeError, match="they can be changed when the step is done"):
+    with pytest.raises(HerosError, match="they can be changed when the step is done"):
         model.models.restore(state)
     leave.set()
     worker.join()
@@ -263,7 +263,7 @@ def test_looking_at_models_that_are_at_work_is_refused_not_a_race():
         for look in (lambda: model.models.weights(0), model.models.state):
             try:
                 look()
-            except RuntimeError as error:
+            except HerosError as error:
                 assert "they can be looked at when the block is done" in str(error)  # noqa: PT017
     assert model.instances == 6000
 
