@@ -164,7 +164,6 @@ def test_a_pool_that_could_not_grow_stays_as_it_was():
             lambda: scores.Adwin().bind(-1),
             "The 'models' parameter of bind must be a whole number in [1, 1048576].",
         ),
-        (lambda: Heros(warmup=2**63), "The 'warmup' parameter of Heros must be a whole number in"),
         (
             lambda: streams.RandomRBF(features=10**6, centroids=10**6),
             "must be at most 10 with 1000000 features.",

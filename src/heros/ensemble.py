@@ -116,7 +116,7 @@ class Heros:
         models = self.pool.n_models
         self.k = whole(max(1, round(DEFAULT_SHARE * models)) if k is None else k, "k", "Heros", 1, models)
         self.answer = one_of(answer, "answer", "Heros", ANSWERS, "'best', 'average' or 'weighted'")
-        self.warmup = whole(warmup, "warmup", "Heros", 0, 1 << 62)
+        self.warmup = min(whole(warmup, "warmup", "Heros", 0), 1 << 62)
         self.seed = seed if seed is None else whole(seed, "seed", "Heros", 0)
         self.rng = np.random.default_rng(self.seed)
         self.schema: Schema | None = None
