@@ -77,11 +77,11 @@ NATIVE_TESTS := tests/policies tests/pools tests/test_ensemble.py tests/test_sco
   tests/streams/test_synthetic.py tests/streams/test_base.py tests/fuzz
 
 sanitize: $(SANITIZED)/installed
-	$(SANITIZER) -m pytest $(NATIVE_TESTS)
+	$(SANITIZER) -m pytest --capture=sys $(NATIVE_TESTS)
 	$(SANITIZER) -m fuzz.driver --n $(or $(N),20000) --jobs $(JOBS)
 
 sanitize-quick: $(SANITIZED)/installed
-	$(SANITIZER) -m pytest tests/fuzz tests/test_threads.py tests/pools/test_hoeffding_native.py
+	$(SANITIZER) -m pytest --capture=sys tests/fuzz tests/test_threads.py tests/pools/test_hoeffding_native.py
 
 fuzz: $(VENV)/installed
 	PYTHONPATH=tests $(BIN)/python -m fuzz.driver --n $(or $(N),100000) --jobs $(JOBS) \
