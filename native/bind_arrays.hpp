@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bind_state.hpp"
+#include "pool.hpp"
 #include "random.hpp"
 
 namespace heros {
@@ -38,18 +39,20 @@ nb::object to_array(const std::vector<T, A>& values) {
 
 // The generator behind `numpy.random.Generator.bit_generator.capsule`.
 inline Random random_from(const nb::capsule& capsule) {
-  return Random(static_cast<BitGen*>(PyCapsule_GetPointer(capsule.ptr(), "BitGenerator")));
+  void* bits = PyCapsule_GetPointer(capsule.ptr(), "BitGenerator");
+  if (bits == nullptr) throw nb::python_error();
+  return Random(static_cast<BitGen*>(bits));
 }
 
 // A pool to look at, and one to change: refused while an ensemble works with it.
 template <class Pool>
 Pool& readable(Pool& pool) {
-  if (pool.busy) throw std::runtime_error("The models are at work: they can be looked at when the block is done.");
+  if (pool.busy) throw AtWork("The models are at work: they can be looked at when the block is done.");
   return pool;
 }
 template <class Pool>
 Pool& writable(Pool& pool) {
-  if (pool.in_step) throw std::runtime_error("The models are at work: they can be changed when the step is done.");
+  if (pool.in_step) throw AtWork("The models are at work: they can be changed when the step is done.");
   return readable(pool);
 }
 
@@ -66,6 +69,7 @@ void expect_growth(const Pool& pool, const In1<std::int32_t>& values, int classe
     grows = values.data()[f] >= known[f] && (values.data()[f] == 0) == (known[f] == 0);
   for (std::size_t f = 0; grows && f < values.size(); ++f) grows = values.data()[f] >= 0;
   expect(grows, "a pool only grows");
+  expect_countable(to_vector(values), classes);
 }
 
 }  // namespace heros

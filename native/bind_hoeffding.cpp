@@ -69,6 +69,8 @@ void bind_hoeffding(nb::module_& m) {
            [](HoeffdingPool& self, nb::dict arrays) {
              PoolState state;
              import_state(state, std::move(arrays));
+             require(self.classes() == 0 || (state.values == self.values() && state.classes == self.classes()),
+                     "models for the same instances");
              writable(self).restore(state);
            },
            nb::arg("state"));

@@ -32,7 +32,10 @@ void bind_mlp(nb::module_& m) {
 
   nb::class_<Encoder>(m, "Encoder")
       .def(nb::init<bool>(), nb::arg("scale"))
-      .def("grow", [](Encoder& self, const In1<std::int32_t>& values) { self.grow(to_vector(values)); })
+      .def("grow", [](Encoder& self, const In1<std::int32_t>& values) {
+             expect_countable(to_vector(values), 0);
+             self.grow(to_vector(values));
+           })
       .def_prop_ro("inputs", &Encoder::inputs)
       .def("encode",
            [](const Encoder& self, const In1<double>& x) {
@@ -67,7 +70,7 @@ void bind_mlp(nb::module_& m) {
            },
            nb::arg("values"), nb::arg("classes"), nb::arg("bits"))
       .def_prop_ro("inputs", &MlpPool::inputs)
-      .def_prop_ro("steps", [](const MlpPool& self) { return to_array(self.steps()); })
+      .def_prop_ro("steps", [](const MlpPool& self) { return to_array(readable(self).steps()); })
       .def("read_weights",
            [](const MlpPool& self, int i, Out2<float> w1, Out1<float> b1, Out2<float> w2, Out1<float> b2) {
              expect_fit(self, i, {w1, b1, w2, b2});
@@ -79,7 +82,13 @@ void bind_mlp(nb::module_& m) {
              writable(self).write_weights(i, w1.data(), b1.data(), w2.data(), b2.data());
            })
       .def("state", [](MlpPool& self) { return export_state(readable(self)); })
-      .def("restore", [](MlpPool& self, nb::dict state) { import_state(writable(self), std::move(state)); },
+      .def("restore", [](MlpPool& self, nb::dict state) {
+             MlpPool fresh = writable(self);
+             import_state(fresh, std::move(state));
+             require(self.classes() == 0 || (fresh.values() == self.values() && fresh.classes() == self.classes()),
+                     "models for the same instances");
+             self = std::move(fresh);
+           },
            nb::arg("state"));
 
   m.def("isas", [] {

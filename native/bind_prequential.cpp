@@ -31,6 +31,16 @@ class Work {
   Pool& pool_;
 };
 
+// An ensemble to look at, and one to change.
+Ensemble& seen(Ensemble& e) {
+  readable(e.pool());
+  return e;
+}
+Ensemble& at_rest(Ensemble& e) {
+  writable(e.pool());
+  return e;
+}
+
 struct BlockArrays {
   Out2<double> probabilities;
   Out1<std::int32_t> answered;
@@ -40,6 +50,7 @@ struct BlockArrays {
 
 BlockRecord checked(const Ensemble& e, const In2<double>& X, const In1<std::int64_t>& y, const BlockArrays& a) {
   const std::size_t n = X.shape(0), classes = e.classes(), models = e.models();
+  expect(classes > 0, "models that know their instances");
   expect(X.shape(1) == static_cast<std::size_t>(e.features()) && y.size() == n, "a block of another shape");
   for (std::size_t t = 0; t < n; ++t)
     expect(y.data()[t] >= 0 && y.data()[t] < e.classes(), "a label outside the classes");
@@ -87,6 +98,7 @@ void bind_prequential(nb::module_& m) {
               const std::string& answer, std::int64_t warmup) {
              const auto models = static_cast<std::size_t>(pool->models());
              expect(costs.size() == models && scores.values().size() == models, "one cost and score per model");
+             expect(all_of(to_vector(costs), amount), "costs of zero or more");
              new (self) Ensemble(std::move(pool), scores, to_vector(costs), answer_named(answer), warmup);
            },
            nb::arg("pool"), nb::arg("scores"), nb::arg("costs"), nb::arg("answer"), nb::arg("warmup"))
@@ -104,6 +116,7 @@ void bind_prequential(nb::module_& m) {
            })
       .def("predict",
            [](Ensemble& self, const In2<double>& X, Out2<double> out) {
+             expect(self.classes() > 0, "models that know their instances");
              expect(X.shape(1) == static_cast<std::size_t>(self.features()) && out.shape(0) == X.shape(0) &&
                         out.shape(1) == static_cast<std::size_t>(self.classes()),
                     "instances of another shape");
@@ -115,17 +128,19 @@ void bind_prequential(nb::module_& m) {
       .def("set_costs",
            [](Ensemble& self, const In1<double>& costs) {
              expect(costs.size() == static_cast<std::size_t>(self.models()), "one cost per model");
-             self.set_costs(to_vector(costs));
+             expect(all_of(to_vector(costs), amount), "costs of zero or more");
+             at_rest(self).set_costs(to_vector(costs));
            })
-      .def_prop_ro("instances", &Ensemble::instances)
-      .def_prop_ro("costs", [](const Ensemble& self) { return to_array(self.costs()); })
-      .def_prop_ro("scores", [](const Ensemble& self) { return to_array(self.scores()); })
-      .def_prop_ro("trained", [](const Ensemble& self) { return to_array(self.trained()); })
-      .def_prop_ro("invested", [](const Ensemble& self) { return to_array(self.invested()); })
-      .def_prop_ro("diverged", [](const Ensemble& self) { return to_array(self.diverged()); })
-      .def_prop_ro("cpu_seconds", [](const Ensemble& self) { return to_array(self.cpu_seconds()); })
-      .def("state", &export_state<Ensemble>)
-      .def("restore", &import_state<Ensemble>, nb::arg("state"));
+      .def_prop_ro("instances", [](Ensemble& self) { return seen(self).instances(); })
+      .def_prop_ro("costs", [](Ensemble& self) { return to_array(seen(self).costs()); })
+      .def_prop_ro("scores", [](Ensemble& self) { return to_array(seen(self).scores()); })
+      .def_prop_ro("trained", [](Ensemble& self) { return to_array(seen(self).trained()); })
+      .def_prop_ro("invested", [](Ensemble& self) { return to_array(seen(self).invested()); })
+      .def_prop_ro("diverged", [](Ensemble& self) { return to_array(seen(self).diverged()); })
+      .def_prop_ro("cpu_seconds", [](Ensemble& self) { return to_array(seen(self).cpu_seconds()); })
+      .def("state", [](Ensemble& self) { return export_state(seen(self)); })
+      .def("restore", [](Ensemble& self, nb::dict state) { import_state(at_rest(self), std::move(state)); },
+           nb::arg("state"));
 
   m.def("first_fault",
         [](const In2<double>& X, const In1<std::int32_t>& values, const In1<std::uint8_t>& missing) {

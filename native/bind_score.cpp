@@ -7,6 +7,7 @@ namespace heros {
 namespace {
 
 Scores make_scores(const std::string& kind, int models, double parameter, bool restart) {
+  expect(models >= 0, "a number of models");
   if (kind == "adwin") return {ScoreKind::adwin, models, parameter, restart};
   if (kind == "cumulative") return {ScoreKind::cumulative, models, parameter, restart};
   if (kind == "window") return {ScoreKind::window, models, parameter, restart};
@@ -26,6 +27,9 @@ void bind_score(nb::module_& m) {
       .def("update",
            [](Scores& self, const In1<double>& outcomes) {
              expect(outcomes.size() == static_cast<std::size_t>(self.models()), "one outcome per model");
+             for (std::size_t i = 0; i < outcomes.size(); ++i)
+               if (!(outcomes.data()[i] >= 0 && outcomes.data()[i] <= 1))
+                 throw DataFault("An outcome must be in [0, 1]. Got " + std::to_string(outcomes.data()[i]) + " instead.");
              self.update(outcomes.data());
            },
            nb::arg("outcomes"))

@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <type_traits>
 #include <vector>
 
@@ -65,6 +66,7 @@ class StateReader {
     require(dict_.contains(name), name);
     nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu> array;
     require(nb::try_cast(dict_[name], array, false), name);
+    require(reinterpret_cast<std::uintptr_t>(array.data()) % alignof(T) == 0, name);
     return array;
   }
   nb::dict dict_;

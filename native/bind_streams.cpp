@@ -10,30 +10,57 @@ namespace heros {
 
 namespace {
 
+// A generator, and whether a thread draws from it at this moment.
 template <class Generator>
-void fill(Generator& generator, Out2<double> X, Out1<std::int64_t> y) {
+struct Drawn : Generator {
+  using Generator::Generator;
+  bool busy = false;
+};
+
+// Marks a generator while a thread draws from it. Made and unmade with Python's lock held.
+template <class Object>
+class Drawing {
+ public:
+  explicit Drawing(Object& object) : object_(at_rest(object)) { object_.busy = true; }
+  ~Drawing() { object_.busy = false; }
+  Drawing(const Drawing&) = delete;
+  Drawing& operator=(const Drawing&) = delete;
+
+  static Object& at_rest(Object& object) {
+    if (object.busy) throw AtWork("This stream is being read already, in another thread: give it a copy.");
+    return object;
+  }
+
+ private:
+  Object& object_;
+};
+
+template <class Generator>
+void fill(Drawn<Generator>& generator, Out2<double> X, Out1<std::int64_t> y) {
   expect(X.shape(1) == static_cast<std::size_t>(generator.features()) && y.shape(0) == X.shape(0),
          "The arrays to fill do not fit the stream.");
   const std::size_t n = X.shape(0);
   const std::size_t width = X.shape(1);
   double* rows = X.data();
   std::int64_t* labels = y.data();
-  nb::gil_scoped_release release;
+  const Drawing drawing(generator);
+  const nb::gil_scoped_release release;
   for (std::size_t i = 0; i < n; ++i) labels[i] = generator.draw(rows + i * width);
 }
 
-void flip(Drift& drift, Out1<bool> after) {
+void flip(Drawn<Drift>& drift, Out1<bool> after) {
   const std::size_t n = after.shape(0);
   bool* flags = after.data();
-  nb::gil_scoped_release release;
+  const Drawing drawing(drift);
+  const nb::gil_scoped_release release;
   for (std::size_t i = 0; i < n; ++i) flags[i] = drift.draw();
 }
 
 // Pickling and copying stand on the state.
-template <class Object>
+template <class Generator, class Object = Drawn<Generator>>
 nb::class_<Object> bind_stateful(nb::module_& m, const char* name) {
   return nb::class_<Object>(m, name)
-      .def("__getstate__", [](Object& object) { return export_state(object); })
+      .def("__getstate__", [](Object& object) { return export_state(Drawing<Object>::at_rest(object)); })
       .def("__setstate__", [](Object& object, nb::dict state) {
         Object fresh;  // a state that is refused leaves no object behind
         import_state(fresh, std::move(state));

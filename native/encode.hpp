@@ -95,6 +95,12 @@ class Encoder {
       require(owner_[i] >= 0 && std::size_t(owner_[i]) < f && code_[i] >= -1 &&
                   code_[i] < std::max(values_[owner_[i]], 1),
               "inputs that belong to features");
+    std::int64_t one_hot = 0;  // every value of theirs has an input of its own: no table is larger than these
+    for (const std::int32_t n : values_) one_hot += n > 2 ? n : 0;
+    require(one_hot <= static_cast<std::int64_t>(owner_.size()), "an input for every value");
+    require(all_of(count_, amount) && all_of(squares_, amount) &&
+                all_of(mean_, [](double x) { return std::isfinite(x); }),
+            "moments that are numbers");
     index_inputs();
     for (std::size_t g = 0; g < f; ++g) {
       const auto* codes = category_.data() + first_[g];

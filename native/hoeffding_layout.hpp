@@ -63,9 +63,9 @@ struct TreeLayout {
   int leaf_ints() const { return 1 + classes; }
 
   // What the byte limit of a tree counts.
-  std::int64_t block_bytes() const { return 8 * block_reals() + 4 * block_ints(); }
-  std::int64_t leaf_bytes() const { return 8 * leaf_reals() + 4 * leaf_ints(); }
-  std::int64_t node_bytes() const { return 16 + 4 + 8 * classes; }
+  std::int64_t block_bytes() const { return std::int64_t{8} * block_reals() + std::int64_t{4} * block_ints(); }
+  std::int64_t leaf_bytes() const { return std::int64_t{8} * leaf_reals() + std::int64_t{4} * leaf_ints(); }
+  std::int64_t node_bytes() const { return 16 + 4 + std::int64_t{8} * classes; }
 };
 
 // An instance as the trees read it, prepared once for the whole pool. Features with two values are often

@@ -39,10 +39,30 @@ inline void clear(const TreeLayout& layout, const ClassBlock& block) {
   std::fill_n(block.high, layout.numbers(), -std::numeric_limits<double>::infinity());
 }
 
+// Statistics are counted with 32 bits. A leaf that has observed this many instances of a class observes no
+// more of them; a divisor also counts values, of which there are at most 2^24.
+inline constexpr double kMostObserved = 1 << 30;
+inline constexpr std::int32_t kFull = (1 << 30) + (1 << 25);
+
+// Whether a block holds what observing can have given.
+inline bool is_sound(const TreeLayout& layout, const ConstClassBlock& block) {
+  for (int j = 0; j < layout.numbers(); ++j) {
+    const bool moments = std::isfinite(block.mean[j]) && std::isfinite(block.spread[j]) && block.spread[j] >= 0 &&
+                         block.precision[j] >= 1 / kNoSpread && block.precision[j] <= kNoSpread;
+    const bool range = block.seen[j] == 0 ||
+                       (std::isfinite(block.low[j]) && std::isfinite(block.high[j]) && block.low[j] <= block.high[j]);
+    if (!moments || !range) return false;
+  }
+  return true;
+}
+
 inline void observe_number(const ClassBlock& block, int j, double x) {
-  const double n = ++block.seen[j], away = x - block.mean[j];
-  block.mean[j] += away / n;
-  block.spread[j] += away * (x - block.mean[j]);
+  const double n = block.seen[j] + 1, away = x - block.mean[j], mean = block.mean[j] + away / n;
+  const double spread = block.spread[j] + away * (x - mean);
+  if (!std::isfinite(spread)) return;  // numbers near the end of the range: beyond what moments can hold
+  ++block.seen[j];
+  block.mean[j] = mean;
+  block.spread[j] = spread;
   block.low[j] = std::min(block.low[j], x);
   block.high[j] = std::max(block.high[j], x);
   const double precision = (n - 1) / (2 * block.spread[j]);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <numbers>
+#include <numeric>
 #include <vector>
 
 #include "hoeffding_observers.hpp"
@@ -82,6 +83,7 @@ class SplitSearch {
  private:
   static constexpr int kCuts = 10;
   static constexpr double kSmallestBranch = 0.01;
+  static constexpr std::int64_t kMostCells = 1 << 24;  // branches times classes: more are never told apart
 
   static double log2(double x) { return std::log(x) / std::numbers::ln2; }
 
@@ -177,7 +179,7 @@ class SplitSearch {
       best.feature = feature, best.test = binary_ ? Test::equals : Test::each_value;
       return best;
     }
-    if (!binary_ && seen > 0) {
+    if (!binary_ && seen > 0 && std::int64_t{seen} * classes_ <= kMostCells) {
       reset(seen);
       deal(leaf, j, seen);
       best = {feature, Test::each_value, 0, merit(seen), leaf.layout.values[feature]};
@@ -185,9 +187,17 @@ class SplitSearch {
       // not, because the rest together are large enough.
       if (std::isfinite(best.merit)) return best;
     }
+    reset(2);
+    std::vector<double> totals;  // of each class; counts are whole numbers, so a difference of sums is exact
+    for (const ConstClassBlock& block : leaf.blocks) {
+      const std::int32_t* count = block.count + leaf.layout.slot[j];
+      totals.push_back(std::accumulate(count, count + seen, 0.0));
+    }
     for (int v = 0; v < seen; ++v) {
-      reset(2);
-      single_out(leaf, j, v);
+      for (std::size_t i = 0; i < leaf.blocks.size(); ++i) {
+        branch(0)[leaf.classes[i]] = leaf.blocks[i].count[leaf.layout.slot[j] + v];
+        branch(1)[leaf.classes[i]] = totals[i] - branch(0)[leaf.classes[i]];
+      }
       const double m = merit(2);
       if (best.feature < 0 || m > best.merit) best = {feature, Test::equals, double(v), m, 2};
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hoeffding_tree.hpp"
+#include "pool.hpp"
 #include "state.hpp"
 
 namespace heros {
@@ -44,6 +45,7 @@ inline void HoeffdingTree::adopt(TreeArrays a, const TreeSettings& settings, con
                  std::move(a.block_free));
   check_nodes(layout);
   check_records(layout);
+  check_statistics(layout);
   account(layout);
   require(bytes_ <= max_bytes_, "a tree inside its byte limit");
 }
@@ -85,7 +87,23 @@ inline void HoeffdingTree::check_records(const TreeLayout& layout) const {
     return std::all_of(left.begin(), left.end(), [](std::uint8_t n) { return n == 0; });
   };
   require(taken(records) && taken(blocks), "no statistics without a leaf");
-  for (const std::int32_t count : blocks_.all_ints()) require(count >= 0, "counts");
+  for (const std::int32_t count : blocks_.all_ints()) require(count >= 0 && count <= kFull, "counts");
+}
+
+// What the leaves have observed. What follows from the blocks is worked out anew instead of believed.
+inline void HoeffdingTree::check_statistics(const TreeLayout& layout) {
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (!nodes_[i].observes()) continue;
+    const double* hits = leaves_.reals(nodes_[i].link);
+    require(amount(hits[kMajorityHits]) && amount(hits[kBayesHits]), "hits");
+    for (int c = 0; c < layout.classes; ++c) {
+      const int b = blocks_of(static_cast<int>(i))[c];
+      if (b < 0) continue;
+      require(is_sound(layout, ConstClassBlock(layout, blocks_.reals(b), blocks_.ints(b))), "statistics");
+      require(counts(layout, static_cast<int>(i))[c] > 0, "statistics of classes that were counted");
+      refresh_base(layout, static_cast<int>(i), c);
+    }
+  }
 }
 
 template <class Archive, class T>
@@ -129,7 +147,8 @@ struct PoolState {
     tree_fields(a, trees);
   }
   void check() const {
-    require(classes >= 0 && std::all_of(values.begin(), values.end(), [](int v) { return v >= 0; }), "a schema");
+    require(classes >= 0 && all_of(values, [](int v) { return v >= 0; }), "a schema");
+    expect_countable(values, classes);
   }
 };
 

@@ -132,7 +132,8 @@ class HoeffdingTree : public TreeMemory {
 
   void update_statistics(const TreeLayout& layout, const TreeInstance& instance, int node, int y) {
     const int b = blocks_of(node)[y];
-    observe(layout, ClassBlock(layout, blocks_.reals(b), blocks_.ints(b)), instance);
+    if (counts(layout, node)[y] <= kMostObserved)
+      observe(layout, ClassBlock(layout, blocks_.reals(b), blocks_.ints(b)), instance);
     refresh_base(layout, node, y);
   }
 
@@ -200,6 +201,7 @@ class HoeffdingTree : public TreeMemory {
 
   void check_nodes(const TreeLayout& layout) const;
   void check_records(const TreeLayout& layout) const;
+  void check_statistics(const TreeLayout& layout);
 
   TreeSettings settings_;
 };

@@ -39,10 +39,12 @@ class MlpPool final : public Pool {
   // PyTorch does for a new layer: uniform in ±1/√fan_in.
   void grow(const std::vector<std::int32_t>& values, int classes, Random random) {
     const int old_inputs = inputs(), old_classes = classes_;
-    encoder_.grow(values);
-    const int dense = encoder_.scaled_inputs(), sparse = inputs() - dense;
+    Encoder encoder = encoder_;
+    encoder.grow(values);
+    const int dense = encoder.scaled_inputs(), sparse = encoder.inputs() - dense;
     if (dense > dense_room_ || sparse > sparse_room_ || classes > classes_)
-      repack(room_for(dense, dense_room_), room_for(sparse, sparse_room_), classes, old_inputs);
+      repack(std::move(encoder), room_for(dense, dense_room_), room_for(sparse, sparse_room_), classes, old_inputs);
+    else encoder_ = std::move(encoder);
     for (int i = 0; i < models(); ++i) initialise(i, old_inputs, old_classes, random);
     forget_evaluation();
   }
@@ -152,13 +154,11 @@ class MlpPool final : public Pool {
     require(classes_ >= 0 && dense_room_ >= encoder_.scaled_inputs() &&
                 sparse_room_ >= inputs() - encoder_.scaled_inputs(),
             "room for every input");
-    require(steps_.size() == hidden_.size(), "steps of every model");
+    require(steps_.size() == hidden_.size() && all_of(steps_, countable), "steps of every model");
+    require(fits(), "weights for every model");  // before memory is taken for them
     const AlignedFloats weights = std::move(weights_), bias = std::move(output_bias_);
     const std::vector<std::int64_t> touched = std::move(touched_);
     lay_out();
-    require(weights.size() == weights_.size() && bias.size() == output_bias_.size() &&
-                touched.size() == touched_.size(),
-            "weights for every model");
     for (int i = 0; i < models(); ++i)
       for (int r = 0; r < room(); ++r) {
         const std::int64_t t = touched[std::size_t(i) * room() + r];
@@ -212,6 +212,17 @@ class MlpPool final : public Pool {
   const float* logits(int i) const { return &logits_[std::size_t(i) * padded(classes_)]; }
   std::int64_t* touched(int i) { return &touched_[std::size_t(i) * room()]; }
 
+  // Whether the arrays are as large as the classes, the room and the models' widths ask for.
+  bool fits() const {
+    const std::size_t m = hidden_.size(), c = std::size_t(classes_) + kLanes - 1;
+    if (m == 0 || touched_.size() / m != std::size_t(dense_room_) + std::size_t(sparse_room_) ||
+        touched_.size() % m != 0 || output_bias_.size() != m * 3 * (c / kLanes * kLanes))
+      return false;
+    std::size_t size = 0;
+    for (int i = 0; i < models(); ++i) size += model_size(i);
+    return weights_.size() == size;
+  }
+
   // Offsets and zeroed memory for the present classes and room.
   void lay_out() {
     offset_.assign(1, 0);
@@ -250,11 +261,18 @@ class MlpPool final : public Pool {
     return output_bias_[(std::size_t(i) * 3 + part) * padded(classes_) + c];
   }
 
-  // Moves every weight and moment into memory laid out for more inputs or classes.
-  void repack(int dense_room, int sparse_room, int classes, int old_inputs) {
+  // Moves every weight and moment into memory laid out for more inputs or classes. If there is not enough of
+  // it, the pool stays as it is.
+  void repack(Encoder encoder, int dense_room, int sparse_room, int classes, int old_inputs) {
     MlpPool old = *this;
     dense_room_ = dense_room, sparse_room_ = sparse_room, classes_ = classes;
-    lay_out();
+    try {
+      lay_out();
+    } catch (...) {
+      *this = std::move(old);
+      throw;
+    }
+    encoder_ = std::move(encoder);
     for (int i = 0; i < models(); ++i) {
       std::copy_n(old.touched_.data() + std::size_t(i) * old.room(), old_inputs, touched(i));
       for (int part = 0; part < parts(i); ++part) {

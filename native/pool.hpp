@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "phases.hpp"
+#include "state.hpp"
 
 namespace heros {
 
@@ -48,5 +50,14 @@ class Pool {
   // Model i's probabilities for any x. Nothing that is learnt changes.
   virtual void predict(int i, const double* x, double* out) = 0;
 };
+
+// Places in memory are counted with 32 bits: a schema beyond that is refused before anything is laid out.
+inline void expect_countable(const std::vector<std::int32_t>& values, int classes) {
+  constexpr std::int64_t kMost = 1 << 24;
+  std::int64_t total = 0;
+  for (const std::int32_t n : values) total += n;
+  require(classes <= kMost && total + static_cast<std::int64_t>(values.size()) <= kMost,
+          "features, values and classes, each at most 16 million in all");
+}
 
 }  // namespace heros

@@ -106,7 +106,10 @@ class Ensemble {
     const std::size_t m = models();
     require(trained_.size() == m && invested_.size() == m && diverged_.size() == m && costs_.size() == m,
             "counts of every model");
-    require(cpu_.size() == kPhases, "CPU time of every phase");
+    require(cpu_.size() == kPhases && all_of(cpu_, amount), "CPU time of every phase");
+    require(countable(instances_) && all_of(trained_, countable), "counts");
+    require(all_of(costs_, amount) && all_of(invested_, amount), "costs");
+    require(all_of(diverged_, [](std::uint8_t flag) { return flag <= 1; }), "which models diverged");
     scores_.check();
   }
 

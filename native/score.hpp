@@ -61,6 +61,10 @@ class Adwin {
     require(std::all_of(count_.begin(), count_.end(), [](auto c) { return c >= 0 && c <= kBuckets; }),
             "ADWIN buckets per row");
     for (int i = 0; i < models_; ++i) require(holds_together(i), "ADWIN windows as wide as their buckets");
+    const auto finite = [](double x) { return std::isfinite(x); };
+    require(all_of(total_, finite) && all_of(squares_, finite) && all_of(sums_, finite) &&
+                all_of(square_sums_, finite) && all_of(changed_, [](std::uint8_t flag) { return flag <= 1; }),
+            "ADWIN sums");
   }
 
  private:
@@ -72,7 +76,7 @@ class Adwin {
       width += std::int64_t{buckets} << row;
     }
     const bool top = rows_[i] == 1 || count_[i * kRows + rows_[i] - 1] > 0;
-    return top && width == width_[i] && ticks_[i] >= 0;
+    return top && width == width_[i] && countable(ticks_[i]);
   }
 
   std::int32_t& count(int i, int row) { return count_[i * kRows + row]; }
@@ -197,7 +201,9 @@ class Scores {
     require(values_.size() == m, "one score per model");
     require(kind_ == ScoreKind::adwin || sums_.size() == m, "one sum per model");
     require(kind_ != ScoreKind::window || ring_.size() == static_cast<std::size_t>(parameter_) * m, "window");
-    require(updates_ >= 0, "updates");
+    const auto finite = [](double x) { return std::isfinite(x); };
+    require(all_of(values_, finite) && all_of(sums_, finite) && all_of(ring_, finite) && amount(weight_), "scores");
+    require(countable(updates_), "updates");
     adwin_.check();
   }
 

@@ -3,16 +3,39 @@
 //   template <class Archive> void fields(Archive& a) { a("steps", steps_); a("weights", weights_); }
 //
 // and the bindings (bind_state.hpp) turn that list into a dict of NumPy arrays and back. After an
-// import the class's `check()` must throw std::invalid_argument if the arrays do not fit together.
+// import the class's `check()` must throw a DataFault if the arrays do not fit together: whatever it lets
+// pass must be safe to work with, wherever it came from.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace heros {
 
+// Data from outside that breaks a rule: a DataError in Python.
+struct DataFault : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+// Something that another thread, or a policy's own step, is at work with: a HerosError in Python.
+struct AtWork : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 inline void require(bool holds, const char* what) {
-  if (!holds) throw std::invalid_argument(std::string("The state does not fit: ") + what + ".");
+  if (!holds) throw DataFault(std::string("The state does not fit: ") + what + ".");
+}
+
+// Counts that leave room to count on, and amounts.
+inline bool countable(std::int64_t n) { return n >= 0 && n <= INT64_MAX / 2; }
+inline bool amount(double x) { return std::isfinite(x) && x >= 0; }
+
+template <class T, class Rule>
+bool all_of(const std::vector<T>& values, Rule rule) {
+  return std::all_of(values.begin(), values.end(), rule);
 }
 
 }  // namespace heros

@@ -120,3 +120,24 @@ def test_errors(call, message):
 def test_an_empty_stream_is_an_error():
     with pytest.raises(ParameterError, match="must be a stream with instances left"):
         evaluate(make(), stream(0))
+
+
+def test_curves_in_constant_memory_have_the_sums_and_means_of_the_full_ones():
+    def run(exact):
+        model = Heros(pools.MLP([{"hidden": 4}, {"hidden": 8}]), k=1, seed=1)
+        return evaluate(model, streams.LED().take(5003), window=2, exact=exact, progress=False)
+
+    full, short = run(True).curves, run(False).curves
+    assert len(full.end) == 2502
+    assert 500 <= len(short.end) <= 1000
+    assert short.end[-1] == 5003
+    lengths = np.diff(short.end, prepend=0)
+    assert set(lengths[:-1]) == {8}
+    for name in ("spent", "reward", "trained"):
+        np.testing.assert_allclose(getattr(short, name).sum(axis=0), getattr(full, name).sum(axis=0))
+    for name in ("accuracy", "log_loss"):
+        expected = np.average(getattr(full, name), weights=np.diff(full.end, prepend=0))
+        assert np.average(getattr(short, name), weights=lengths) == pytest.approx(expected)
+    for name in ("scores", "invested"):
+        at = np.searchsorted(full.end, short.end)
+        np.testing.assert_array_equal(getattr(short, name), getattr(full, name)[at])

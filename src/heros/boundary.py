@@ -39,10 +39,7 @@ class Boundary:
 
     def instances(self, X: ArrayLike) -> NDArray[np.float64]:
         """X (n, n_features) as the core takes it; a DataError names the first bad value."""
-        try:
-            block = np.ascontiguousarray(X, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise DataError(f"X must be an array of numbers (nominal values as codes): {error}.") from None
+        block = _numbers(X)
         if block.ndim != 2:
             raise DataError(
                 f"X must have one row per instance. Got an array of {block.ndim} dimensions instead."
@@ -56,7 +53,12 @@ class Boundary:
 
     def labels(self, y: ArrayLike, n: int) -> NDArray[np.int64]:
         """Y (n,) as class indices; a DataError names the first bad label."""
-        labels = np.asarray(y)
+        try:
+            labels = np.asarray(y)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"y must be an array of class indices: {error}.") from None
+        if np.ma.isMaskedArray(y) and np.ma.getmaskarray(y).any():
+            raise DataError("y must have a label for every instance. Got masked ones instead.")
         if labels.shape != (n,):
             raise DataError(f"y must have one label per instance ({n}). Got shape {labels.shape} instead.")
         if labels.dtype.kind not in "buif":
@@ -82,3 +84,20 @@ class Boundary:
         else:
             rule = "a finite number"
         return f"Column {feature.name!r} ({column}) of row {row} must be {rule}. Got {value:g} instead."
+
+
+def _numbers(X: ArrayLike) -> NDArray[np.float64]:
+    """X as numbers, in C order; masked values are missing."""
+    rule = "X must be an array of numbers (nominal values as codes)"
+    try:
+        array = np.asarray(X)
+        if np.ma.isMaskedArray(X):
+            array = np.ma.filled(np.ma.asarray(X).astype(np.float64), np.nan)
+        if array.dtype.kind in "fiubO":
+            return np.require(array, np.float64, ["C", "A"])
+    except MemoryError:
+        raise DataError(f"{rule} that fits into memory. Got the shape {np.shape(X)} instead.") from None
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(f"{rule}: {error}.") from None
+    raise DataError(f"{rule}. Got an array of {array.dtype} instead.")
+    raise DataError(f"{rule}. Got an array of {array.dtype} instead.")

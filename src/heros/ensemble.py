@@ -28,6 +28,7 @@ from heros.inspection import Explanation, LastStep, Leaderboard, PoolSummary
 from heros.parameters import one_of, whole
 from heros.policies import Explore, Policy, Zeta, compiled
 from heros.pools import BoundPool, MLPGrid, Pool
+from heros.pools.base import shares
 from heros.schema import Schema
 from heros.scores import Adwin, Score
 
@@ -129,7 +130,7 @@ class Heros:
         models = self.pool.n_models
         self.k = whole(max(1, round(DEFAULT_SHARE * models)) if k is None else k, "k", "Heros", 1, models)
         self.answer = one_of(answer, "answer", "Heros", ANSWERS, "'best', 'average' or 'weighted'")
-        self.warmup = whole(warmup, "warmup", "Heros", 0)
+        self.warmup = min(whole(warmup, "warmup", "Heros", 0), 1 << 62)
         self.seed = seed if seed is None else whole(seed, "seed", "Heros", 0)
         self.rng = np.random.default_rng(self.seed)
         self.schema: Schema | None = None
@@ -152,11 +153,13 @@ class Heros:
         >>> model.predict_proba([33, 180]).shape
         (3,)
         """
+        if not isinstance(schema, Schema):
+            raise ParameterError.of("schema", "Heros", "a heros.Schema", schema)
         if schema == self.schema:
             return self
         if schema.n_features < 1 or schema.n_classes < 1:
             raise ParameterError.of("schema", "Heros", "one with at least one feature and one class", schema)
-        with self._alone():
+        with self._alone(), _enough_memory(schema):
             if self.schema is None:
                 self._make(schema)
             elif schema.extends(self.schema):
@@ -442,7 +445,10 @@ class Heros:
         learnt = state.pop("learnt", None)
         vars(self).update(state, _lock=threading.Lock())
         if self.schema is not None and learnt is not None:
+            if "gamma" not in learnt.get("pool", {}) or "ensemble" not in learnt:
+                raise DataError("The state of a Heros must be whole. Got one without its models.")
             known = learnt["pool"]["gamma"]  # measuring them anew would take time and be thrown away
+            known = shares(known, self.pool.n_models, "Heros")
             self._bound = self.pool.bind(self.schema, np.random.default_rng(0), known)
             self._bound.restore(learnt["pool"])
             scores = self.score.bind(self.pool.n_models)
@@ -466,6 +472,18 @@ def _expect_plain(pool: Pool) -> None:
     if not pool.plain:
         kind = type(pool).__name__
         raise HerosError(f"A file holds data, no code, and {kind} holds Python objects: keep it with pickle.")
+
+
+@contextmanager
+def _enough_memory(schema: Schema) -> Iterator[None]:
+    try:
+        yield
+    except MemoryError:
+        values = sum(len(feature.values or ()) for feature in schema.features)
+        what = f"{schema.n_features} features with {values} nominal values in all, {schema.n_classes} classes"
+        raise HerosError(
+            f"The models must fit into memory. Got too many or too large ones for {what}."
+        ) from None
 
 
 def _expect(value: object, kind: type, name: str, rule: str) -> None:

@@ -22,6 +22,8 @@ from typing import Self
 
 __all__ = ["DataError", "HerosError", "MissingExtra", "ParameterError"]
 
+LONGEST = 2000  # characters of a rule or a value in a message
+
 
 class HerosError(Exception):
     """Base class of all errors HEROS raises on purpose."""
@@ -32,8 +34,14 @@ class ParameterError(HerosError, ValueError):
 
     @classmethod
     def of(cls, name: str, owner: str, rule: str, value: object) -> Self:
-        """The error in its one form."""
-        return cls(f"The {name!r} parameter of {owner} must be {rule}. Got {value!r} instead.")
+        """The error in its one form; of what is too long to read, its beginning and end."""
+        return cls(
+            f"The {name!r} parameter of {owner} must be {_short(rule)}. Got {_short(repr(value))} instead."
+        )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
 
 
 class DataError(HerosError, ValueError):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Container
+from collections.abc import Container, Iterable
+from typing import Any
+
+import numpy as np
 
 from heros.errors import ParameterError
 
-__all__ = ["number", "one_of", "seed", "whole"]
+__all__ = ["expect_list", "number", "one_of", "seed", "whole"]
 
 
 def whole(value: object, name: str, owner: str, low: int, high: int | None = None) -> int:
@@ -22,10 +25,8 @@ def whole(value: object, name: str, owner: str, low: int, high: int | None = Non
     heros.errors.ParameterError: The 'size' parameter of blocks must be a whole number >= 1. Got 0 instead.
     """
     rule = f"a whole number >= {low}" if high is None else f"a whole number in [{low}, {high}]"
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise ParameterError.of(name, owner, rule, value)
-    result = operator.index(value)
-    if result < low or (high is not None and result > high):
+    result = _index(value)
+    if result is None or result < low or (high is not None and result > high):
         raise ParameterError.of(name, owner, rule, value)
     return result
 
@@ -38,10 +39,8 @@ def seed(value: object, name: str, owner: str) -> int:
     >>> seed(-7, "seed", "Agrawal")
     -7
     """
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise ParameterError.of(name, owner, "a whole number of 64 bits", value)
-    result = operator.index(value)
-    if not -(2**63) <= result < 2**63:
+    result = _index(value)
+    if result is None or not -(2**63) <= result < 2**63:
         raise ParameterError.of(name, owner, "a whole number of 64 bits", value)
     return result
 
@@ -55,9 +54,12 @@ def number(value: object, name: str, owner: str, low: float, high: float | None 
     0.05
     """
     rule = f"a number >= {low:g}" if high is None else f"in [{low:g}, {high:g}]"
-    if isinstance(value, bool) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
-        raise ParameterError.of(name, owner, rule, value)
-    result = float(value)  # type: ignore[arg-type]
+    try:
+        if isinstance(value, bool | np.bool_ | np.ndarray | str | bytes):
+            raise ParameterError.of(name, owner, rule, value)
+        result = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterError.of(name, owner, rule, value) from None
     if not math.isfinite(result) or result < low or (high is not None and result > high):
         raise ParameterError.of(name, owner, rule, value)
     return result
@@ -71,6 +73,34 @@ def one_of(value: str, name: str, owner: str, choices: Container[str], rule: str
     >>> one_of("skip", "on_bad_row", "read", ("raise", "skip"), "'raise' or 'skip'")
     'skip'
     """
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise ParameterError.of(name, owner, rule, value)
     return value
+
+
+def expect_list(value: object, name: str, owner: str) -> list[Any]:
+    """The value as a list, if it is a sequence other than a string.
+
+    Examples
+    --------
+    >>> expect_list("abc", "nominal", "read")
+    Traceback (most recent call last):
+        ...
+    heros.errors.ParameterError: The 'nominal' parameter of read must be a list. Got 'abc' instead.
+    """
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise ParameterError.of(name, owner, "a list", value)
+    try:
+        return list(value)
+    except TypeError:  # an array without dimensions
+        raise ParameterError.of(name, owner, "a list", value) from None
+
+
+def _index(value: object) -> int | None:
+    """The value as an int; None if it is no whole number."""
+    if isinstance(value, bool | np.bool_ | np.ndarray):
+        return None
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None

@@ -22,6 +22,7 @@ from heros.errors import ParameterError
 from heros.meters import Cpu, Energy, Meter
 from heros.metrics import Confusion, RunningAuroc, auroc, log_loss
 from heros.parameters import whole
+from heros.points import MOST_POINTS, add_point
 from heros.progress import progress as progress_bar
 from heros.settings import settings_of
 from heros.streams import BadRows, DriftPoint, Stream
@@ -32,7 +33,11 @@ __all__ = ["Curves", "Run", "evaluate"]
 
 @dataclass(frozen=True)
 class Curves:
-    """What happened over time, one row per window of the stream."""
+    """What happened over time, one row per window of the stream.
+
+    In an evaluation that is not `exact` there are at most 1000 rows: neighbouring windows are merged, and
+    `end` tells how far each row goes. The figures of a merged row are means and sums over its windows.
+    """
 
     end: NDArray[np.int64]  # (W,) the instance after the window's last
     accuracy: NDArray[np.float64]  # (W,) within the window, as are the next four
@@ -114,7 +119,7 @@ def evaluate(
     exact
         Whether the AUROC over the whole stream is exact, for which all probabilities are kept (8 bytes
         per class and instance). If not, it comes from a histogram in constant memory, as endless
-        streams need: see `heros.metrics.RunningAuroc`.
+        streams need (see `heros.metrics.RunningAuroc`), and the curves have at most 1000 points.
     progress
         Whether to show a progress bar; by default if the output is a terminal.
     checkpoint
@@ -187,7 +192,7 @@ class _Book:
         self.running = None if exact else RunningAuroc()
         self.answers: list[Part] = []  # of all windows, if the AUROC is to be exact
         self.parts: list[tuple[NDArray[np.int64], Block]] = []  # of the window at hand
-        self.rows: dict[str, list[object]] = {name: [] for name in Curves.__dataclass_fields__}
+        self.rows: dict[str, list[Any]] = {name: [] for name in Curves.__dataclass_fields__}
         self.pending = self.n = 0
         self.loss = self.spent = self.reward = 0.0
         self.began, self.started = time.perf_counter(), meter.clock()
@@ -343,12 +348,11 @@ class _Book:
             "invested": self.model.invested - self.invested_before,
             "cpu": cpu - self.last_cpu,
         }
-        for name, value in row.items():
-            self.rows[name].append(value)
+        add_point(self.rows, row, None if self.running is None else MOST_POINTS)
         self.last_cpu, self.parts, self.pending = cpu, [], 0
 
 
-def _column(rows: list[object]) -> NDArray[Any]:
+def _column(rows: list[Any]) -> NDArray[Any]:
     return np.array(rows)
 
 

@@ -34,6 +34,7 @@ from heros.metrics import Confusion
 from heros.prequential import Curves, Run
 from heros.settings import policy_id, pool_id
 from heros.streams import BadRow, BadRows, DriftPoint, Stream
+from heros.streams.arrow import readable
 
 __all__ = ["details", "document", "exists", "find", "id_from", "id_of", "load", "read", "run_id", "save"]
 
@@ -142,10 +143,8 @@ def read(directory: Path_) -> Run:
     """The run recorded in this directory."""
     place = _there(Path(directory))
     document = details(place)
-    try:
+    with readable(f"The record {place}", "be whole"):
         return _run(document, pq.read_table(place / CURVES))
-    except (KeyError, TypeError, ValueError, OSError) as error:
-        raise DataError(f"The record {place} must be whole. Got: {error!r}") from None
 
 
 def find(directory: Path_) -> list[Path]:
@@ -158,7 +157,11 @@ def find(directory: Path_) -> list[Path]:
 
 def load(directory: Path_) -> pa.Table:
     """One table of all runs below this directory: a row each, with settings, figures and the bill."""
-    return pa.Table.from_pylist([_row(details(place)) for place in find(directory)], schema=_SCHEMA)
+    rows = []
+    for place in find(directory):
+        with readable(f"The record {place}", "be whole"):
+            rows.append(pa.Table.from_pylist([_row(details(place))], schema=_SCHEMA))
+    return pa.concat_tables(rows) if rows else _SCHEMA.empty_table()
 
 
 # -- on disk --------------------------------------------------------------------------------------------

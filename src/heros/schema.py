@@ -37,8 +37,12 @@ class Feature:
     missing: bool = False
 
     def __post_init__(self) -> None:
-        if self.values is not None and len(set(self.values)) != len(self.values):
-            raise ParameterError.of("values", "Feature", "distinct", self.values)
+        if not isinstance(self.name, str):
+            raise ParameterError.of("name", "Feature", "a string", self.name)
+        if not isinstance(self.missing, bool):
+            raise ParameterError.of("missing", "Feature", "True or False", self.missing)
+        if self.values is not None:
+            _expect_names(self.values, "values", "Feature")
 
     @property
     def nominal(self) -> bool:
@@ -66,11 +70,12 @@ class Schema:
     classes: tuple[str, ...]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.features, tuple) or not all(isinstance(f, Feature) for f in self.features):
+            raise ParameterError.of("features", "Schema", "a tuple of features", self.features)
+        _expect_names(self.classes, "classes", "Schema")
         names = [feature.name for feature in self.features]
         if len(set(names)) != len(names):
             raise ParameterError.of("features", "Schema", "features with distinct names", names)
-        if len(set(self.classes)) != len(self.classes):
-            raise ParameterError.of("classes", "Schema", "distinct", self.classes)
 
     @classmethod
     def of(cls, features: Iterable[str | tuple[str, ...] | Feature], classes: Iterable[str]) -> Self:
@@ -96,11 +101,21 @@ class Schema:
         )
 
 
+def _expect_names(names: object, parameter: str, owner: str) -> None:
+    if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
+        raise ParameterError.of(parameter, owner, "a tuple of strings", names)
+    if len(set(names)) != len(names):
+        raise ParameterError.of(parameter, owner, "distinct", names)
+
+
 def _feature(short: str | tuple[str, ...] | Feature) -> Feature:
     if isinstance(short, Feature):
         return short
     if isinstance(short, str):
         return Feature(short)
+    if not isinstance(short, tuple | list) or len(short) == 0:
+        rule = "made of names, (name, value, ...) tuples and features"
+        raise ParameterError.of("features", "Schema", rule, short)
     return Feature(short[0], tuple(short[1:]))
 
 

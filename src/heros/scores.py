@@ -70,7 +70,7 @@ class Adwin(Score):
 
     def bind(self, models: int) -> _core.Scores:
         """Scores for so many models."""
-        return _core.Scores("adwin", models, self.delta, self.restart)
+        return _core.Scores("adwin", _models(models), float(self.delta), bool(self.restart))
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Cumulative(Score):
 
     def bind(self, models: int) -> _core.Scores:
         """Scores for so many models."""
-        return _core.Scores("cumulative", models, 0.0)
+        return _core.Scores("cumulative", _models(models), 0.0)
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Window(Score):
 
     def bind(self, models: int) -> _core.Scores:
         """Scores for so many models."""
-        return _core.Scores("window", models, float(self.size))
+        return _core.Scores("window", _models(models), float(self.size))
 
     def expect_room(self, models: int, state: Mapping[str, NDArray[Any]]) -> None:
         """Refuse a state that is too small for so many models, before memory is taken for them."""
@@ -143,4 +143,8 @@ class Fading(Score):
 
     def bind(self, models: int) -> _core.Scores:
         """Scores for so many models."""
-        return _core.Scores("fading", models, self.factor)
+        return _core.Scores("fading", _models(models), float(self.factor))
+
+
+def _models(models: object) -> int:
+    return whole(models, "models", "bind", 1, 1 << 20)

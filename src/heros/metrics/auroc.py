@@ -7,6 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from heros.metrics.answers import expect_answers
+
 __all__ = ["auroc", "auroc_per_class"]
 
 
@@ -28,16 +30,21 @@ def auroc(y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
     >>> auroc(np.array([0, 0, 1, 1]), np.array([[0.9, 0.1], [0.6, 0.4], [0.65, 0.35], [0.2, 0.8]]))
     0.75
     """
+    y, probabilities = expect_answers(y, probabilities, "auroc")
     classes = probabilities.shape[1]
     if classes == 2:
         return _binary(y == 1, probabilities[:, 1])
-    per_class = auroc_per_class(y, probabilities)
+    per_class = _per_class(y, probabilities)
     known = per_class[~np.isnan(per_class)]
     return float(known.mean()) if len(known) else math.nan
 
 
 def auroc_per_class(y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
     """The AUROC of each class against the rest; NaN where a class has no positive or no negative instance."""
+    return _per_class(*expect_answers(y, probabilities, "auroc_per_class"))
+
+
+def _per_class(y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.array([_binary(y == c, probabilities[:, c]) for c in range(probabilities.shape[1])])
 
 

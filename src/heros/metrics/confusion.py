@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from heros.errors import DataError
+from heros.metrics.answers import expect_labels
+from heros.parameters import whole
+
 __all__ = ["Confusion"]
+
+MOST_CLASSES = 1 << 13  # a matrix of their square has to fit into memory
 
 
 @dataclass
@@ -26,7 +32,13 @@ class Confusion:
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
 
     def update(self, y: NDArray[np.int64], predicted: NDArray[np.int64], classes: int) -> None:
-        """Count labels and predictions; the number of classes may have grown."""
+        """Count labels and predictions; the number of classes may have grown, but never shrinks."""
+        classes = whole(classes, "classes", "Confusion", max(1, len(self.counts)), MOST_CLASSES)
+        y, predicted = expect_labels(y, classes, "Confusion"), expect_labels(predicted, classes, "Confusion")
+        if len(y) != len(predicted):
+            raise DataError(
+                f"Confusion must have a prediction per label ({len(y)}). Got {len(predicted)} instead."
+            )
         room = classes - len(self.counts)
         if room > 0:
             self.counts = np.pad(self.counts, (0, room))

@@ -7,6 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from heros.metrics.answers import expect_answers
+
 __all__ = ["RunningAuroc"]
 
 BINS = 1 << 15
@@ -33,6 +35,7 @@ class RunningAuroc:
 
     def update(self, y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> None:
         """Count instances: labels (n,) and the probabilities (n, classes) given before they were seen."""
+        y, probabilities = expect_answers(y, probabilities, "RunningAuroc")
         classes = probabilities.shape[1]
         if classes > len(self.counts):
             self._grow(classes)

@@ -54,13 +54,15 @@ class CompiledPolicy:
             raise ParameterError.of(
                 "costs", type(self).__name__, f"one per score ({len(scores)})", len(costs)
             )
-        if not 1 <= k <= len(scores):
+        if not isinstance(k, int | np.integer) or isinstance(k, bool) or not 1 <= k <= len(scores):
             raise ParameterError.of("k", type(self).__name__, f"in [1, {len(scores)}]", k)
+        if not isinstance(rng, np.random.Generator):
+            raise ParameterError.of("rng", type(self).__name__, "a numpy.random.Generator", rng)
         if np.any(costs < 0):
             raise ParameterError.of("costs", type(self).__name__, "non-negative", float(costs.min()))
         policy = self._compiled()
         assert policy is not None, f"{type(self).__name__} must override choose where it is not compiled"
-        return _core.choose(policy, scores, costs, k, rng.bit_generator.capsule)
+        return _core.choose(policy, scores, costs, int(k), rng.bit_generator.capsule)
 
     @abstractmethod
     def _compiled(self) -> _core.Policy | None:
@@ -97,7 +99,10 @@ def _plain(value: object) -> str:
 
 
 def _vector(values: ArrayLike, name: str, owner: object) -> NDArray[np.float64]:
-    array = np.ascontiguousarray(values, dtype=np.float64)
+    try:
+        array = np.require(values, np.float64, ["C", "A"])
+    except (TypeError, ValueError, OverflowError, MemoryError):
+        array = np.empty((0, 0))
     if array.ndim != 1 or not np.all(np.isfinite(array)):
         raise ParameterError.of(name, type(owner).__name__, "a vector of finite numbers", values)
     return array

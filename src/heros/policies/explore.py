@@ -55,6 +55,8 @@ class Explore(CompiledPolicy):
         """A mask of the models to train. See `Policy.choose`."""
         if compiled(self) is not None:
             return super().choose(scores, costs, k, rng)
+        if not isinstance(rng, np.random.Generator):
+            raise ParameterError.of("rng", "Explore", "a numpy.random.Generator", rng)
         if rng.random() < self.epsilon:  # the draw the core makes
             return Random().choose(scores, costs, k, rng)
         return self.policy.choose(np.asarray(scores), np.asarray(costs), k, rng)

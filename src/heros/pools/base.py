@@ -13,7 +13,7 @@ from heros import _core
 from heros.errors import ParameterError
 from heros.schema import Feature, Schema
 
-__all__ = ["BoundPool", "Pool", "expect_schema", "feature_values", "shares"]
+__all__ = ["BoundPool", "Pool", "expect_mappings", "expect_schema", "feature_values", "shares"]
 
 ROUNDING = 1e-12
 
@@ -82,6 +82,19 @@ def _values(feature: Feature) -> int:
     return 0 if feature.values is None else max(1, len(feature.values))
 
 
+def expect_mappings(configurations: object, owner: str) -> list[Mapping[str, Any]]:
+    """The configurations of a pool's models, if that is what they are."""
+    rule = "one mapping per model"
+    try:
+        models: list[Mapping[str, Any]] = list(configurations)  # type: ignore[call-overload]
+    except TypeError:
+        raise ParameterError.of("configurations", owner, rule, configurations) from None
+    for model in models:
+        if not isinstance(model, Mapping) or not all(isinstance(key, str) for key in model):
+            raise ParameterError.of("configurations", owner, rule, model)
+    return models
+
+
 def expect_schema(state: Mapping[str, NDArray[Any]], schema: Schema, owner: str) -> None:
     """Refuse a pool's state that was made for instances of another schema."""
     values, classes = state.get("values", np.empty(0)), state.get("classes", np.empty(0))
@@ -97,10 +110,13 @@ def shares(costs: ArrayLike | Sequence[float], n_models: int, owner: str) -> NDA
     >>> shares([1, 3], 2, "MLP")
     array([0.25, 0.75])
     """
-    gamma: NDArray[np.float64] = np.array(costs, dtype=np.float64)
+    try:
+        gamma: NDArray[np.float64] = np.array(costs, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterError.of("costs", owner, f"one number per model ({n_models})", costs) from None
     if gamma.shape != (n_models,):
         raise ParameterError.of("costs", owner, f"one number per model ({n_models})", costs)
-    if not np.all(np.isfinite(gamma)) or np.any(gamma < 0) or gamma.sum() <= 0:
+    if not np.all(np.isfinite(gamma)) or np.any(gamma < 0) or not 0 < gamma.sum() < np.inf:
         raise ParameterError.of("costs", owner, "finite and non-negative, with a positive sum", costs)
     total = float(gamma.sum())
     return gamma if abs(total - 1) < ROUNDING else np.asarray(gamma / total)

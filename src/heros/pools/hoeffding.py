@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from heros import _core
 from heros.errors import ParameterError
 from heros.parameters import number, one_of, whole
-from heros.pools.base import BoundPool, Pool, expect_schema, feature_values, shares
+from heros.pools.base import BoundPool, Pool, expect_mappings, expect_schema, feature_values, shares
 from heros.pools.timing import seconds_alone
 from heros.pools.tree_text import tree_text
 from heros.schema import Schema
@@ -117,7 +117,7 @@ class Hoeffding(Pool):
     costs: Costs
 
     def __init__(self, configurations: Iterable[Mapping[str, Any]], *, costs: Costs = "max-bytes") -> None:
-        models = tuple(_checked(configuration) for configuration in configurations)
+        models = tuple(map(_checked, expect_mappings(configurations, "Hoeffding")))
         if not models:
             raise ParameterError.of("configurations", "Hoeffding", "at least one model", [])
         if isinstance(costs, str):
@@ -224,8 +224,9 @@ class BoundHoeffding(BoundPool):
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         """Take back what `state` gave."""
         expect_schema(state, self.schema, "Hoeffding")
+        costs = shares(state.get("gamma", ()), self.pool.n_models, "Hoeffding")
         self.native.restore(state)
-        self.costs = shares(state["gamma"], self.pool.n_models, "Hoeffding")
+        self.costs = costs
 
     def _fit(self, schema: Schema) -> None:
         smallest = min(int(model[0]) for model in self.pool.models)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from heros import _core
 from heros.errors import ParameterError
 from heros.parameters import number, one_of, whole
-from heros.pools.base import BoundPool, Pool, expect_schema, feature_values, shares
+from heros.pools.base import BoundPool, Pool, expect_mappings, expect_schema, feature_values, shares
 from heros.pools.timing import seconds_alone
 from heros.schema import Schema
 
@@ -70,7 +70,7 @@ class MLP(Pool):
         scale: bool = True,
         isa: str | None = None,
     ) -> None:
-        models = tuple(_checked(configuration) for configuration in configurations)
+        models = tuple(map(_checked, expect_mappings(configurations, "MLP")))
         if not models:
             raise ParameterError.of("configurations", "MLP", "at least one model", [])
         if isinstance(costs, str):
@@ -166,10 +166,13 @@ class BoundMLP(BoundPool):
 
     def set_weights(self, i: int, weights: Mapping[str, NDArray[np.float32]]) -> None:
         """Give model i these weights, and forget its optimiser's moments."""
-        names = self._empty_weights(i)
-        self.native.write_weights(
-            i, *(np.array(weights[name], dtype=np.float32, order="C") for name in names)
-        )
+        shapes = {name: array.shape for name, array in self._empty_weights(i).items()}
+        given = {
+            name: np.array(weights[name], dtype=np.float32, order="C") for name in shapes if name in weights
+        }
+        if {name: array.shape for name, array in given.items()} != shapes:
+            raise ParameterError.of("weights", "set_weights", f"arrays of the shapes {shapes}", weights)
+        self.native.write_weights(i, *given.values())
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything learnt, as arrays."""
@@ -178,10 +181,12 @@ class BoundMLP(BoundPool):
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         """Take back what `state` gave."""
         expect_schema(state, self.schema, "MLP")
+        costs = shares(state.get("gamma", ()), self.pool.n_models, "MLP")
         self.native.restore(state)
-        self.costs = shares(state["gamma"], self.pool.n_models, "MLP")
+        self.costs = costs
 
     def _empty_weights(self, i: int) -> dict[str, NDArray[np.float32]]:
+        whole(i, "i", "weights", 0, self.pool.n_models - 1)
         hidden, inputs, classes = self.pool.models[i][2], self.native.inputs, self.native.classes
         shapes = {
             "0.weight": (hidden, inputs),

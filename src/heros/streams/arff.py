@@ -77,7 +77,7 @@ class ArffSource(TextSource):
             )
         name, kind = _unquoted(match[1]), match[2].strip()
         if kind.startswith("{"):
-            values = _split(kind[1 : kind.rindex("}")])
+            values = _split(kind[1 : kind.rindex("}")]) if "}" in kind else None
             if values is None or len(set(values)) < len(values):
                 raise DataError(f"{self.label}, line {line}: the values must be distinct names. Got {kind}.")
             return NominalColumn(name, values, closed=True)

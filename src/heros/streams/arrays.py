@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros.errors import DataError, ParameterError
+from heros.parameters import expect_list
 from heros.schema import Feature, Schema
 from heros.streams.base import Block, Stream
 from heros.streams.columns import label_of, natural_order
 
 __all__ = ["from_arrays"]
+
+MOST_FEATURES = 1 << 24  # a column without rows takes no memory, but its name does
 
 
 def from_arrays(
@@ -59,17 +62,36 @@ def from_arrays(
     (array([[1.5, 0. ],
            [2.5, 1. ]]), array([0, 1]))
     """
-    rows = np.asarray(X)
-    labels = np.asarray(y)
+    try:
+        rows, labels = np.asarray(X), np.asarray(y)
+        matrix = rows.dtype.kind == "f" and rows.ndim == 2
+        infinite = np.argwhere(np.isinf(rows)) if matrix else np.empty((0, 2), dtype=np.int64)
+    except MemoryError:
+        raise DataError(
+            f"The 'X' of from_arrays must fit into memory. Got the shape {rows.shape} instead."
+        ) from None
+    except (TypeError, ValueError) as error:
+        raise DataError(f"The 'X' and 'y' of from_arrays must be arrays. Got: {error}") from None
+    if np.ma.isMaskedArray(X) or np.ma.isMaskedArray(y):
+        raise DataError(
+            "The 'X' and 'y' of from_arrays must have no masks. Got masked arrays (NaN is missing)."
+        )
+    if schema is not None and not isinstance(schema, Schema):
+        raise ParameterError.of("schema", "from_arrays", "a heros.Schema", schema)
+    nominal = expect_list(nominal, "nominal", "from_arrays")
+    classes = None if classes is None else expect_list(classes, "classes", "from_arrays")
     if rows.ndim != 2 or rows.shape[1] == 0 or rows.dtype.kind not in "fiub":
         what = f"an array of {rows.dtype} with shape {rows.shape}"
         raise DataError(f"The 'X' of from_arrays must be a matrix of numbers. Got {what} instead.")
+    if rows.shape[1] > MOST_FEATURES:
+        rule = f"at most {MOST_FEATURES} columns"
+        raise DataError(f"The 'X' of from_arrays must have {rule}. Got {rows.shape[1]} instead.")
     if labels.shape != rows.shape[:1]:
         raise DataError(
             f"The 'y' of from_arrays must have {len(rows)} labels. Got shape {labels.shape} instead."
         )
-    if rows.dtype.kind == "f" and np.isinf(rows).any():
-        row, column = np.argwhere(np.isinf(rows))[0]
+    if len(infinite):
+        row, column = infinite[0]
         where = f"in row {row + 1}, column {column + 1}"
         raise DataError(
             f"The 'X' of from_arrays must be finite or NaN {where}. Got {rows[row, column]} instead."
@@ -141,11 +163,15 @@ class ArrayStream(Stream):
 
 
 def _chosen(names: Sequence[str] | None, nominal: Sequence[str | int], width: int) -> list[str]:
+    if names is not None:
+        names = expect_list(names, "names", "from_arrays")
     chosen = [f"x{j + 1}" for j in range(width)] if names is None else [str(name) for name in names]
     if len(chosen) != width:
         raise ParameterError.of("names", "from_arrays", f"{width} names", names)
     for feature in nominal:
-        if feature not in chosen and feature not in range(width):
+        if not isinstance(feature, str | int | np.integer) or (
+            feature not in chosen and feature not in range(width)
+        ):
             raise ParameterError.of("nominal", "from_arrays", "made of feature names or indices", feature)
     return chosen
 

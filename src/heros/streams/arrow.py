@@ -4,17 +4,51 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from heros.errors import DataError
+from heros.errors import DataError, HerosError
 from heros.streams.columns import Column, NominalColumn, NumericColumn, label_of
 from heros.streams.tables import CELLS, Chunk, Source
 
-__all__ = ["ArrowSource", "IPCSource", "MemorySource", "ParquetSource"]
+__all__ = ["ArrowSource", "IPCSource", "MemorySource", "ParquetSource", "readable"]
+
+FAULTS = (
+    pa.ArrowException,
+    OSError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    SystemError,
+    TypeError,
+    ValueError,
+)
+"""What comes up where the bytes of a file are not what they should be."""
+
+
+@contextmanager
+def readable(label: str, rule: str) -> Iterator[None]:
+    """Whatever goes wrong with a file's bytes in here is a DataError.
+
+    Examples
+    --------
+    >>> with readable("x.arrow", "be an Arrow file"):
+    ...     pa.ipc.open_stream(b"")
+    Traceback (most recent call last):
+        ...
+    heros.errors.DataError: x.arrow must be an Arrow file. Got: Tried reading schema message, was null...
+    """
+    try:
+        yield
+    except HerosError:
+        raise
+    except FAULTS as error:
+        raise DataError(f"{label} must {rule}. Got: {error}") from None
 
 
 class ArrowSource(Source):
@@ -43,13 +77,21 @@ class ArrowSource(Source):
         """The next rows; None at the end."""
         if self._batches is None:
             self._batches = self._read_from(self._row)
-        batch = next(self._batches, None)
+        batch = self._next(self._batches)
         if batch is None:
             return None
         before = self._row
         self._row += batch.num_rows
         columns = [c.cast(pa.string()) if pa.types.is_string_view(c.type) else c for c in batch.columns]
         return Chunk(columns, lambda row: f"row {before + row + 1}")
+
+    def _next(self, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
+        """The next batch, if its bytes hold what they say they do: Arrow itself trusts them."""
+        with readable(self.label, "be readable to its end"):
+            batch = next(batches, None)
+            if batch is not None:
+                batch.validate(full=True)
+            return batch
 
     def restart(self) -> None:
         """Go back to the first row."""
@@ -72,7 +114,7 @@ class ArrowSource(Source):
         if pa.types.is_boolean(self._kinds[index]):
             return ["False", "True"]
         if not self._dictionaries:
-            first = next(self._read_from(0), None)
+            first = self._next(self._read_from(0))
             columns = [] if first is None else first.columns
             self._dictionaries = {i: _names(column) for i, column in enumerate(columns)}
         return list(self._dictionaries.get(index, []))
@@ -82,13 +124,16 @@ class ArrowSource(Source):
 
 
 class ParquetSource(ArrowSource):
-    """The rows of a Parquet file."""
+    """The rows of a Parquet file.
+
+    Whether a column has missing values is seen as it is read: to ask the metadata of its chunks, where these
+    are damaged, ends the process (the exception of Arrow's C++ is not caught there).
+    """
 
     def __init__(self, path: Path, ignore: tuple[str, ...] = ()) -> None:
         self._path = path
-        with self._open() as file:
+        with readable(str(path), "be a Parquet file"), self._open() as file:
             self._group_rows = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
-            self._nulls = _columns_with_nulls(file.metadata)
             super().__init__(str(path), file.schema_arrow, ignore)
 
     @property
@@ -97,10 +142,7 @@ class ParquetSource(ArrowSource):
         return sum(self._group_rows)
 
     def _open(self) -> pq.ParquetFile:
-        try:
-            return pq.ParquetFile(self._path, memory_map=True)
-        except pa.ArrowInvalid as error:
-            raise DataError(f"{self._path} must be a Parquet file. Got: {error}") from None
+        return pq.ParquetFile(self._path, memory_map=True)
 
     def _read_from(self, row: int) -> Iterator[pa.RecordBatch]:
         group = 0
@@ -116,25 +158,19 @@ class ParquetSource(ArrowSource):
                     yield batch.slice(row)
                 row = max(0, row - batch.num_rows)
 
-    def _has_nulls(self, index: int) -> bool:
-        return self.names[index] in self._nulls
-
 
 class IPCSource(ArrowSource):
     """The rows of an Arrow or Feather file, in the file or the stream format."""
 
     def __init__(self, path: Path, ignore: tuple[str, ...] = ()) -> None:
         self._path = path
-        with pa.memory_map(str(path)) as memory:
+        with readable(str(path), "be an Arrow file"), pa.memory_map(str(path)) as memory:
             super().__init__(str(path), self._open(memory).schema, ignore)
 
     def _open(self, memory: pa.MemoryMappedFile) -> pa.RecordBatchFileReader | pa.RecordBatchStreamReader:
         magic = memory.read(6)
         memory.seek(0)
-        try:
-            return pa.ipc.open_file(memory) if magic == b"ARROW1" else pa.ipc.open_stream(memory)
-        except pa.ArrowInvalid as error:
-            raise DataError(f"{self._path} must be an Arrow file. Got: {error}") from None
+        return pa.ipc.open_file(memory) if magic == b"ARROW1" else pa.ipc.open_stream(memory)
 
     def _read_from(self, row: int) -> Iterator[pa.RecordBatch]:
         with pa.memory_map(str(self._path)) as memory:
@@ -183,18 +219,6 @@ def _sliced(batches: Iterator[pa.RecordBatch], row: int, most: int) -> Iterator[
         for start in range(row, batch.num_rows, most):
             yield batch.slice(start, most)
         row = max(0, row - batch.num_rows)
-
-
-def _columns_with_nulls(metadata: pq.FileMetaData) -> set[str]:
-    """The columns whose statistics count missing values."""
-    found = set()
-    for g in range(metadata.num_row_groups):
-        group = metadata.row_group(g)
-        for c in range(group.num_columns):
-            statistics = group.column(c).statistics
-            if statistics is not None and statistics.has_null_count and statistics.null_count:
-                found.add(group.column(c).path_in_schema)
-    return found
 
 
 def _is_number(kind: pa.DataType) -> bool:

@@ -55,8 +55,8 @@ class Drift(Stream):
             raise ParameterError.of("before", "Drift", "a stream", before)
         if not isinstance(after, Stream) or after.schema != before.schema:
             raise ParameterError.of("after", "Drift", "a stream with the schema of 'before'", after)
-        self.at = whole(position, "position", "Drift", 0)
-        self.width = whole(width, "width", "Drift", 1)
+        self.at = whole(position, "position", "Drift", 0, 1 << 62)
+        self.width = whole(width, "width", "Drift", 1, 1 << 62)
         self.seed = seed_of(seed, "seed", "Drift")
         self.name = f"{before.name} → {after.name}"
         later = (DriftPoint(self.at + point.position, point.width) for point in after._drifts_ahead())
@@ -97,7 +97,10 @@ class Drift(Stream):
     def _draw(self, n: int) -> Block:
         if self._ended:
             return empty_block(self.schema.n_features)
-        from_after = np.empty(n, dtype=np.bool_)
+        try:
+            from_after = np.empty(n, dtype=np.bool_)
+        except (MemoryError, ValueError):
+            raise ParameterError.of("n", "draw", "few enough instances to fit into memory", n) from None
         self._coin.fill(from_after)
         n_after = int(np.count_nonzero(from_after))
         before, before_fault = _drawn(self._before, n - n_after)

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.interchange
 
-from heros.errors import DataError
+from heros.errors import DataError, HerosError
 from heros.streams.arrow import MemorySource
 from heros.streams.base import Stream
 from heros.streams.tables import Options, TableStream
@@ -58,7 +58,9 @@ def table_of(frame: Any, owner: str) -> pa.Table:
     """The frame as an Arrow table."""
     try:
         return _table(frame, owner)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+    except HerosError:
+        raise
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise DataError(f"The frame of {owner} must have columns of one type each. Got: {error}") from None
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from heros.errors import DataError, ParameterError
-from heros.parameters import one_of
+from heros.parameters import expect_list, one_of
 from heros.schema import Feature, Schema
 from heros.streams.bad_rows import BadRow, BadRows
 from heros.streams.base import Block, Stream
@@ -64,6 +64,10 @@ def from_iter(
     Feature(name='colour', values=('red',), missing=True)
     """
     one_of(on_bad_row, "on_bad_row", "from_iter", ("raise", "skip"), "'raise' or 'skip'")
+    if schema is not None and not isinstance(schema, Schema):
+        raise ParameterError.of("schema", "from_iter", "a heros.Schema", schema)
+    nominal = expect_list(nominal, "nominal", "from_iter")
+    classes = None if classes is None else expect_list(classes, "classes", "from_iter")
     if not callable(pairs) and not isinstance(pairs, Iterable):
         raise ParameterError.of("pairs", "from_iter", "an iterable or a function that returns one", pairs)
     return PairStream(pairs, Vocabulary(schema, tuple(nominal), classes), on_bad_row == "skip", name)
@@ -185,17 +189,30 @@ class Vocabulary:
         self._closed = schema is not None and not grows
         self._nominal = frozenset(nominal)
         given = () if classes is None else tuple(str(label_of(value)) for value in classes)
-        self.schema = schema or Schema((), given)
+        known = schema or Schema((), given)
         self._classes_closed = self._closed or classes is not None
-        self._index()
-
-    def _index(self) -> None:
-        self._features = {feature.name: j for j, feature in enumerate(self.schema.features)}
+        self._schema: Schema | None = known  # None: it has grown since it was last asked for
+        self._features = {feature.name: j for j, feature in enumerate(known.features)}
         self._codes = [
             None if feature.values is None else {value: code for code, value in enumerate(feature.values)}
-            for feature in self.schema.features
+            for feature in known.features
         ]
-        self._classes = {name: index for index, name in enumerate(self.schema.classes)}
+        self._missing = [feature.missing for feature in known.features]
+        self._classes = {name: index for index, name in enumerate(known.classes)}
+
+    @property
+    def schema(self) -> Schema:
+        """What is known so far. Made when asked for: a column may have a million values."""
+        if self._schema is None:
+            features = zip(self._features, self._codes, self._missing, strict=True)
+            self._schema = Schema(
+                tuple(
+                    Feature(name, None if codes is None else tuple(codes), missing)
+                    for name, codes, missing in features
+                ),
+                tuple(self._classes),
+            )
+        return self._schema
 
     def encode(self, pair: object, started: bool) -> tuple[dict[int, float], int]:
         """Feature index -> value, and the class index. `started`: a new feature was missing before."""
@@ -206,15 +223,15 @@ class Vocabulary:
         if name is None:
             raise Refused("label", "a missing value", "have a value: it is the target")
         if name not in self._classes and self._classes_closed:
-            raise Refused("label", repr(label), f"be one of {listed(self.schema.classes)}")
+            raise Refused("label", repr(label), f"be one of {listed(list(self._classes))}")
         cells: dict[str, float | str] = {}
         for feature, value in features.items():
             cell = self._cell(str(feature), value)
             if cell is not None:
                 cells[str(feature)] = cell
-        for known in self.schema.features:
-            if self._closed and known.name not in cells and not known.missing:
-                raise Refused(known.name, "a missing value", "have a value")
+        for known, j in self._features.items() if self._closed else ():
+            if known not in cells and not self._missing[j]:
+                raise Refused(known, "a missing value", "have a value")
         self._grow(cells, name, started)
         return self._coded(cells), self._classes[name]
 
@@ -232,7 +249,7 @@ class Vocabulary:
             return name
         try:
             number = float(value)  # type: ignore[arg-type]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise Refused(feature, repr(value), "be a number") from None
         if isinstance(value, str | bytes):
             raise Refused(feature, repr(value), "be a number")
@@ -242,27 +259,24 @@ class Vocabulary:
 
     def _is_nominal(self, feature: str, value: object) -> bool:
         if feature in self._features:
-            return self.schema.features[self._features[feature]].nominal
+            return self._codes[self._features[feature]] is not None
         return feature in self._nominal or isinstance(value, str | bytes | bool | np.bool_)
 
     def _grow(self, cells: Mapping[str, float | str], label: str, started: bool) -> None:
         """Append what is new, and note which features may be missing."""
-        features = list(self.schema.features)
-        for j, known in enumerate(features):
-            if known.name not in cells and not known.missing:
-                features[j] = Feature(known.name, known.values, missing=True)
+        for name, j in self._features.items():
+            if name not in cells and not self._missing[j]:
+                self._missing[j], self._schema = True, None
         for name, value in cells.items():
             if name not in self._features:
-                features.append(Feature(name, (value,) if isinstance(value, str) else None, missing=started))
-                continue
-            j = self._features[name]
-            codes = self._codes[j]
+                self._features[name], self._schema = len(self._features), None
+                self._codes.append({} if isinstance(value, str) else None)
+                self._missing.append(started)
+            codes = self._codes[self._features[name]]
             if isinstance(value, str) and codes is not None and value not in codes:
-                features[j] = Feature(name, (*codes, value), features[j].missing)
-        classes = self.schema.classes if label in self._classes else (*self.schema.classes, label)
-        if features != list(self.schema.features) or classes is not self.schema.classes:
-            self.schema = Schema(tuple(features), classes)
-            self._index()
+                codes[value], self._schema = len(codes), None
+        if label not in self._classes:
+            self._classes[label], self._schema = len(self._classes), None
 
     def _coded(self, cells: Mapping[str, float | str]) -> dict[int, float]:
         row = {}

@@ -41,10 +41,15 @@ class Synthetic(Stream):
         """The generator at its start."""
 
     def _draw(self, n: int) -> Block:
-        X = np.empty((n, self._schema.n_features))
-        y = np.empty(n, dtype=np.int64)
+        X, y = self._room(n)
         self._generator.fill(X, y)
         return X, y
+
+    def _room(self, n: int) -> Block:
+        try:
+            return np.empty((n, self._schema.n_features)), np.empty(n, dtype=np.int64)
+        except (MemoryError, ValueError):
+            raise ParameterError.of("n", "draw", "few enough instances to fit into memory", n) from None
 
     def _restart(self) -> None:
         self._generator = self._build()
@@ -152,6 +157,9 @@ class RandomRBF(Synthetic):
         self.classes = whole(classes, "classes", "RandomRBF", 2, _MOST)
         self.features = whole(features, "features", "RandomRBF", 1, _MOST)
         self.centroids = whole(centroids, "centroids", "RandomRBF", 1, _MOST)
+        if self.features * self.centroids > _MOST_COORDINATES:
+            rule = f"at most {_MOST_COORDINATES // self.features} with {self.features} features"
+            raise ParameterError.of("centroids", "RandomRBF", rule, centroids)
         self.model_seed = _seed(model_seed, "model_seed", "RandomRBF")
         self.instance_seed = _seed(instance_seed, "instance_seed", "RandomRBF")
         self.drifting = whole(drifting, "drifting", "RandomRBF", 0, _MOST)
@@ -216,4 +224,5 @@ class LED(Synthetic):
 
 
 _seed = seed  # the classes have a parameter of the same name
+_MOST_COORDINATES = 10_000_000  # of all centroids, in memory and moved with every instance
 _MOST = 1_000_000  # more centroids, features or classes than that is a slip of the pen

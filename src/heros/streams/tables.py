@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from heros.errors import DataError, ParameterError
-from heros.parameters import one_of
+from heros.parameters import expect_list, one_of
 from heros.schema import Schema
 from heros.streams.bad_rows import BadRow, BadRows
 from heros.streams.base import Block, Stream, empty_block
@@ -94,17 +94,28 @@ class Options:
     def __post_init__(self) -> None:
         one_of(self.on_bad_row, "on_bad_row", self.owner, ("raise", "skip"), "'raise' or 'skip'")
         for name in ("nominal", "numeric", "ignore"):
-            if isinstance(getattr(self, name), str):
-                raise ParameterError.of(name, self.owner, "a list of column names", getattr(self, name))
+            given = getattr(self, name)
+            listed = isinstance(given, Sequence | Mapping | Set) and not isinstance(given, str)
+            if not listed or not all(isinstance(column, str) for column in given):
+                raise ParameterError.of(name, self.owner, "a list of column names", given)
+        if self.classes is not None:
+            expect_list(self.classes, "classes", self.owner)
+        for column, values in self.nominal.items() if isinstance(self.nominal, Mapping) else ():
+            if values is not None:
+                expect_list(values, f"nominal[{column!r}]", self.owner)
 
     def target_among(self, names: Sequence[str]) -> str:
         """The name of the target column: the last one if none was named."""
+        if not names:
+            raise DataError(
+                f"The table of {self.owner} must have a target and a feature. Got no columns instead."
+            )
         if self.target is None:
             return names[-1]
         if isinstance(self.target, str):
             if self.target in names:
                 return self.target
-        elif -len(names) <= self.target < len(names):
+        elif isinstance(self.target, int) and -len(names) <= self.target < len(names):
             return names[self.target]
         raise ParameterError.of("target", self.owner, f"one of the columns {list(names)}", self.target)
 

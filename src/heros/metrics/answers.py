@@ -1,0 +1,62 @@
+"""Labels and probabilities from outside, checked before anything is measured with them."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.errors import DataError
+
+__all__ = ["expect_answers", "expect_labels"]
+
+T = TypeVar("T", np.int64, np.float64)
+
+
+def expect_answers(
+    y: object, probabilities: object, owner: str
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Labels (n,) and probabilities (n, classes), if that is what they are.
+
+    Examples
+    --------
+    >>> expect_answers([0, 2], [[0.5, 0.5], [0.1, 0.9]], "auroc")
+    Traceback (most recent call last):
+        ...
+    heros.errors.DataError: The labels of auroc must be class indices in [0, 1]. Got 2 instead.
+    """
+    rule = f"The probabilities of {owner} must be numbers in [0, 1]"
+    p = _array(probabilities, "fiub", rule, np.float64)
+    if p.ndim != 2 or p.shape[1] == 0:
+        raise DataError(f"{rule}, a row per instance. Got shape {p.shape} instead.")
+    if p.size and not (p.min() >= 0 and p.max() <= 1 + SLACK):  # false where something is NaN
+        raise DataError(f"{rule}. Got {p[~((p >= 0) & (p <= 1 + SLACK))][0]} instead.")
+    labels = expect_labels(y, p.shape[1], owner)
+    if len(labels) != len(p):
+        raise DataError(f"{owner} must have a label per instance ({len(p)}). Got {len(labels)} instead.")
+    return labels, np.minimum(p, 1.0)
+
+
+def expect_labels(y: object, classes: int, owner: str) -> NDArray[np.int64]:
+    """Class indices (n,), if that is what they are."""
+    rule = f"The labels of {owner} must be class indices in [0, {classes - 1}]"
+    labels = _array(y, "iub", rule, np.int64)
+    if labels.ndim != 1:
+        raise DataError(f"{rule}, in a vector. Got shape {labels.shape} instead.")
+    if len(labels) and not (labels.min() >= 0 and labels.max() < classes):
+        raise DataError(f"{rule}. Got {labels[(labels < 0) | (labels >= classes)][0]} instead.")
+    return labels
+
+
+SLACK = 1e-9  # probabilities that were added up may be above 1 by rounding
+
+
+def _array(values: object, kinds: str, rule: str, dtype: type[T]) -> NDArray[T]:
+    try:
+        array = np.asarray(values)
+        if (array.dtype.kind in kinds or array.size == 0) and not np.ma.isMaskedArray(values):
+            return array.astype(dtype, copy=False)
+    except (TypeError, ValueError, OverflowError, MemoryError) as error:
+        raise DataError(f"{rule}. Got: {error}") from None
+    raise DataError(f"{rule}. Got an array of {array.dtype} instead.")

@@ -1,0 +1,171 @@
+"""Threads and forked processes: equal results, or an error that says what is wrong."""
+
+import copy
+import os
+import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from heros import Heros, policies, pools, streams
+from heros.errors import HerosError
+
+POOLS = {
+    "mlp": pools.MLPGrid(learning_rates=[0.05], hidden=[8, 16]),
+    "trees": pools.HoeffdingGrid(max_bytes=[4096, 65536], grace_periods=[50]),
+}
+
+
+def learner(pool="mlp", seed=1):
+    stream = streams.RandomRBF(classes=3, instance_seed=seed, speed=0.001)
+    return Heros(POOLS[pool], k=2, seed=seed, schema=stream.schema), stream
+
+
+def after(pool, seed, n=2000):
+    model, stream = learner(pool, seed)
+    X, y = stream.draw(n)
+    return model.test_then_train(X, y).probabilities
+
+
+@pytest.mark.parametrize("pool", POOLS)
+def test_models_in_parallel_threads_give_what_they_give_alone(pool):
+    alone = [after(pool, seed) for seed in range(4)]
+    with ThreadPoolExecutor(4) as threads:
+        together = list(threads.map(lambda seed: after(pool, seed), range(4)))
+    for a, b in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+class Waiting:
+    """A policy that holds its step until it is told to go on."""
+
+    def __init__(self):
+        self.inside, self.go_on = threading.Event(), threading.Event()
+
+    def choose(self, scores, costs, k, rng):
+        self.inside.set()
+        assert self.go_on.wait(60)
+        return np.zeros(len(scores), dtype=bool)
+
+
+CHANGING = {
+    "predict_proba": lambda model, X, y: model.predict_proba(X),
+    "predict": lambda model, X, y: model.predict(X),
+    "learn": lambda model, X, y: model.learn(X, y),
+    "test_then_train": lambda model, X, y: model.test_then_train(X, y),
+    "pickle": lambda model, X, y: pickle.dumps(model),
+    "deepcopy": lambda model, X, y: copy.deepcopy(model),
+    "bind": lambda model, X, y: model.bind(streams.RandomRBF(classes=4).schema),
+    "set_weights": lambda model, X, y: model.models.set_weights(0, model.models.weights(0)),
+    "restore": lambda model, X, y: model.models.restore(model.models.state()),
+    "ensemble restore": lambda model, X, y: model._ensemble.restore(model._ensemble.state()),
+    "set_costs": lambda model, X, y: model._ensemble.set_costs(model.costs),
+}
+
+
+@pytest.mark.parametrize("what", CHANGING)
+def test_a_model_at_work_in_another_thread_says_so_and_goes_on(what):
+    policy = Waiting()
+    stream = streams.RandomRBF(classes=3)
+    model = Heros(POOLS["mlp"], policy, k=2, warmup=0, seed=1, schema=stream.schema)
+    X, y = stream.draw(3)
+    thread = threading.Thread(target=model.learn, args=(X, y))
+    thread.start()
+    try:
+        assert policy.inside.wait(60)
+        with pytest.raises(HerosError, match="at work"):
+            CHANGING[what](model, X, y)
+    finally:
+        policy.go_on.set()
+        thread.join()
+    assert model.instances == 3
+
+
+def test_looking_at_a_model_that_learns_in_another_thread_is_an_error_or_consistent():
+    model, stream = learner()
+    X, y = stream.draw(60_000)
+    thread = threading.Thread(target=model.learn, args=(X, y))
+    looks = {"given": 0, "refused": 0}
+    texts = set()
+    thread.start()
+    while thread.is_alive():
+        for look in (lambda: model.scores, model.models.state, lambda: model.cpu_seconds):
+            try:
+                look()
+                looks["given"] += 1
+            except HerosError as error:
+                texts.add(str(error))
+                looks["refused"] += 1
+    thread.join()
+    assert model.instances == 60_000
+    assert sum(looks.values()) > 0
+    assert all("at work" in text for text in texts)
+    assert np.isfinite(model.scores).all()
+
+
+def test_a_stream_read_in_two_threads_is_an_error_not_nonsense():
+    stream = streams.RandomRBF(classes=3, centroids=2000, drifting=2000, speed=0.001)
+    alone = copy.deepcopy(stream).draw(3000)
+    drawn = []
+    thread = threading.Thread(target=lambda: drawn.append(stream.draw(3000)))
+    thread.start()
+    texts = set()
+    while thread.is_alive():
+        try:
+            stream._generator.__getstate__()
+        except HerosError as error:
+            texts.add(str(error))
+    thread.join()
+    assert texts == {"This stream is being read already, in another thread: give it a copy."}
+    np.testing.assert_array_equal(drawn[0][0], alone[0])
+
+
+def go_on(model, X, y):
+    return model.test_then_train(X, y).probabilities
+
+
+@pytest.mark.parametrize("pool", POOLS)
+def test_a_forked_child_goes_on_as_its_parent_does(pool):
+    model, stream = learner(pool)
+    model.learn(*stream.draw(1000))
+    X, y = stream.draw(500)
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:  # nothing of pytest's may run in here
+        try:
+            os.write(theirs, pickle.dumps(go_on(model, X, y)))
+        finally:
+            os._exit(0)
+    os.close(theirs)
+    with os.fdopen(ours, "rb") as answer:
+        from_child = pickle.loads(answer.read())
+    os.waitpid(child, 0)
+    np.testing.assert_array_equal(from_child, go_on(model, X, y))
+
+
+@pytest.mark.parametrize("backend", ["loky", "multiprocessing", "threading"])
+def test_joblib_gives_what_one_process_gives(backend):
+    joblib = pytest.importorskip("joblib")
+    model, stream = learner()
+    model.learn(*stream.draw(500))
+    X, y = stream.draw(300)
+    expected = go_on(copy.deepcopy(model), X, y)
+    work = joblib.Parallel(n_jobs=2, backend=backend)(
+        joblib.delayed(go_on)(copy.deepcopy(model), X, y) for _ in range(2)
+    )
+    for found in work:
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_policy_of_ones_own_may_look_at_the_model_it_chooses_for():
+    class Curious:
+        def choose(self, scores, costs, k, rng):
+            np.testing.assert_array_equal(scores, model.scores)
+            return policies.PerformBest().choose(scores, costs, k, rng)
+
+    model, stream = learner()
+    model.policy = Curious()
+    model.learn(*stream.draw(150))
+    assert model.trained.sum() > 0
