@@ -4,6 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import fuzz.loaders  # noqa: F401  (it adds targets)
 from fuzz.mutate import case
 from fuzz.targets import CORPUS, TARGETS, run, seeds_of
 
