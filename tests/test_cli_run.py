@@ -259,7 +259,11 @@ def test_an_interrupt_ends_any_stream_after_the_block_at_hand_and_a_second_one_a
 
 def test_an_interrupt_of_anything_else_is_one_line_and_130(monkeypatch):
     monkeypatch.setattr("heros.demo.main", lambda n: signal.raise_signal(signal.SIGINT))
-    result = runner.invoke(app, ["demo"])
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it in the background
+    try:
+        result = runner.invoke(app, ["demo"])
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert (result.exit_code, result.stderr) == (130, "heros: stopped\n")
 
 

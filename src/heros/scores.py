@@ -67,6 +67,8 @@ class Adwin(Score):
     def __post_init__(self) -> None:
         if not 0 < number(self.delta, "delta", "Adwin", 0, 1) < 1:
             raise ParameterError.of("delta", "Adwin", "in (0, 1)", self.delta)
+        if not isinstance(self.restart, bool):
+            raise ParameterError.of("restart", "Adwin", "True or False", self.restart)
 
     def bind(self, models: int) -> _core.Scores:
         """Scores for so many models."""

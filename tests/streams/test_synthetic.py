@@ -178,11 +178,11 @@ def test_blocks_are_ready_for_the_core():
         ),
         (
             lambda: streams.Drift(streams.LED(), streams.LED(), position=-1),
-            "The 'position' parameter of Drift must be a whole number >= 0. Got -1 instead.",
+            "The 'position' parameter of Drift must be a whole number in [0, 4611686018427387904]. Got -1 instead.",
         ),
         (
             lambda: streams.Drift(streams.LED(), streams.LED(), position=1, width=0),
-            "The 'width' parameter of Drift must be a whole number >= 1. Got 0 instead.",
+            "The 'width' parameter of Drift must be a whole number in [1, 4611686018427387904]. Got 0 instead.",
         ),
         (
             lambda: streams.Drift([1, 2], streams.LED(), position=1),

@@ -60,13 +60,19 @@ def _draw(stream: str, runs: Mapping[str, Run], out: Path) -> list[Path]:
     lower.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     for axes in (upper, lower):
         _mark_drifts(axes, first)
-        axes.set_xlim(0, first.n_instances)
+        axes.set_xlim(*_span(first))
         axes.grid(axis="y", color=GRID, lw=0.6)
         tidy(axes)
     size = f"M = {len(first.trained)}, k = {first.settings['k']}"
     lines = f"thin: smoothed over {SMOOTHING} instances, strong: median over 1 % of the stream"
     upper.set_title(f"{label_of(stream)}, {size}; {lines}", loc="left", fontsize=10, color=INK)
     return save(figure, out, f"drift_{stream}")
+
+
+def _span(run: Run) -> tuple[int, int]:
+    """The stretch of the stream that the curves are about, which may begin late."""
+    width = int(run.curves.end[1] - run.curves.end[0]) if len(run.curves.end) > 1 else run.window
+    return max(0, int(run.curves.end[0]) - width), int(run.curves.end[-1])
 
 
 def _lines(axes: Axes, runs: Mapping[str, Run], values: Callable[[Run], Vector]) -> None:
