@@ -68,7 +68,7 @@ class Boundary:
             row = int(bad.argmax())
             rule = f"a class index in [0, {self.schema.n_classes - 1}]"
             raise DataError(f"The label of row {row} must be {rule}. Got {labels[row]} instead.")
-        return np.ascontiguousarray(labels, dtype=np.int64)
+        return np.require(labels, np.int64, ["C", "A"])
 
     def _message(self, fault: int, row: int, column: int, value: float) -> str:
         feature = self.schema.features[column]
@@ -99,5 +99,4 @@ def _numbers(X: ArrayLike) -> NDArray[np.float64]:
         raise DataError(f"{rule} that fits into memory. Got the shape {np.shape(X)} instead.") from None
     except (TypeError, ValueError, OverflowError) as error:
         raise DataError(f"{rule}: {error}.") from None
-    raise DataError(f"{rule}. Got an array of {array.dtype} instead.")
     raise DataError(f"{rule}. Got an array of {array.dtype} instead.")

@@ -27,6 +27,7 @@ from heros.errors import DataError, HerosError, ParameterError
 from heros.inspection import Explanation, LastStep, Leaderboard, PoolSummary
 from heros.parameters import one_of, whole
 from heros.policies import Explore, Policy, Zeta, compiled
+from heros.policies.base import expect_policy
 from heros.pools import BoundPool, MLPGrid, Pool
 from heros.pools.base import shares
 from heros.schema import Schema
@@ -125,7 +126,7 @@ class Heros:
         self.policy = Explore(Zeta(0.05), 0.2) if policy is None else policy
         self.score = Adwin() if score is None else score
         _expect(self.pool, Pool, "pool", "a pool, e.g. heros.pools.MLPGrid()")
-        _expect(self.policy, Policy, "policy", "a policy (an object with a 'choose' method)")
+        expect_policy(self.policy, "Heros")
         _expect(self.score, Score, "score", "a score, e.g. heros.scores.Adwin()")
         models = self.pool.n_models
         self.k = whole(max(1, round(DEFAULT_SHARE * models)) if k is None else k, "k", "Heros", 1, models)

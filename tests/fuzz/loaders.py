@@ -17,6 +17,7 @@ from heros import Heros, archive, checkpoints, evaluate, pools, streams
 
 DIGEST = hashlib.sha256().digest_size
 EVERY = 40  # instances
+LARGEST = 1 << 20
 PLAIN = [np.dtype(text) for text in archive.TYPES]
 POOL = pools.MLP([{"hidden": 4}, {"hidden": 5}])
 
@@ -64,7 +65,11 @@ def model_values(data: bytes) -> None:
 
 def _plain(arrays: dict[str, Any]) -> dict[str, Any]:
     """What can be in a file at all."""
-    return {name: array for name, array in arrays.items() if getattr(array, "dtype", None) in PLAIN}
+    return {
+        name: array
+        for name, array in arrays.items()
+        if getattr(array, "dtype", None) in PLAIN and array.size < LARGEST
+    }
 
 
 def _replaced(node: Any, source: BytesIn) -> Any:

@@ -358,7 +358,7 @@ def heros_arrays(data: bytes) -> None:
             elif what == 1:
                 model.predict(X)
             else:
-                n = len(X) if hasattr(X, "__len__") else 1
+                n = len(X) if np.ndim(X) else 1
                 (model.learn if what == 2 else model.test_then_train)(X, source.labels(n if n < 10 else 2, 3))
         except HerosError:
             assert model.instances == before, "an error after something was learnt"
@@ -375,7 +375,7 @@ def growth(data: bytes) -> None:
         for _ in range(source.below(4)):
             j = source.below(len(features))
             change = source.below(7)
-            values = features[j].values
+            values = getattr(features[j], "values", None)
             if change == 0:
                 features.append(Feature(f"n{len(features)}", None, bool(source.byte() & 1)))
             elif change == 1:

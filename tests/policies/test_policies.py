@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
-from heros import policies
+from heros import Heros, policies
 from heros.errors import ParameterError
 from heros.policies import Budget, Cand, CandAsPublished, Explore, Policy, Reward, Zeta, compiled
 from heros.policies.reasons import explain
@@ -344,3 +344,9 @@ def test_policies_of_ones_own_speak_for_themselves_or_are_ranked():
     assert explain(Other(), scores, costs, 1, first) == {
         0: "Other chose it: rank 1 of 3 by L, rank 3 by γ (lowest first)"
     }
+
+
+def test_an_array_is_no_policy_though_it_has_a_method_of_that_name():
+    for make in (lambda policy: Explore(policy, 0.1), lambda policy: Heros(policy=policy)):
+        with pytest.raises(ParameterError, match=r"must be a policy \(an object with a 'choose' method\)"):
+            make(np.array([1.0, 2.0]))

@@ -30,11 +30,11 @@ def expect_answers(
     p = _array(probabilities, "fiub", rule, np.float64)
     if p.ndim != 2 or p.shape[1] == 0:
         raise DataError(f"{rule}, a row per instance. Got shape {p.shape} instead.")
+    labels = expect_labels(y, p.shape[1], owner)
+    if len(labels) != len(p):  # before the values: a broadcast array may have more than anyone can read
+        raise DataError(f"{owner} must have a label per instance ({len(p)}). Got {len(labels)} instead.")
     if p.size and not (p.min() >= 0 and p.max() <= 1 + SLACK):  # false where something is NaN
         raise DataError(f"{rule}. Got {p[~((p >= 0) & (p <= 1 + SLACK))][0]} instead.")
-    labels = expect_labels(y, p.shape[1], owner)
-    if len(labels) != len(p):
-        raise DataError(f"{owner} must have a label per instance ({len(p)}). Got {len(labels)} instead.")
     return labels, np.minimum(p, 1.0)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from heros import _core
 from heros.errors import ParameterError
 
-__all__ = ["CompiledPolicy", "Policy", "compiled"]
+__all__ = ["CompiledPolicy", "Policy", "compiled", "expect_policy"]
 
 
 @runtime_checkable
@@ -72,6 +72,12 @@ class CompiledPolicy:
         """The policy as people write it: `Explore(Zeta(0.05), 0.2)`."""
         values = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
         return f"{type(self).__name__}({', '.join(map(_plain, values))})"
+
+
+def expect_policy(policy: object, owner: str) -> None:
+    """Refuse what is not a policy. An array is none, though it has a method of that name."""
+    if not isinstance(policy, Policy) or isinstance(policy, np.ndarray | np.generic):
+        raise ParameterError.of("policy", owner, "a policy (an object with a 'choose' method)", policy)
 
 
 def compiled(policy: Policy) -> _core.Policy | None:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from heros import _core
 from heros.errors import ParameterError
 from heros.parameters import number
-from heros.policies.base import CompiledPolicy, Policy, compiled
+from heros.policies.base import CompiledPolicy, Policy, compiled, expect_policy
 from heros.policies.random import Random
 from heros.policies.reasons import Reasons, explain
 
@@ -44,10 +44,7 @@ class Explore(CompiledPolicy):
 
     def __post_init__(self) -> None:
         number(self.epsilon, "epsilon", "Explore", 0, 1)
-        if not isinstance(self.policy, Policy):
-            raise ParameterError.of(
-                "policy", "Explore", "a policy (an object with a 'choose' method)", self.policy
-            )
+        expect_policy(self.policy, "Explore")
 
     def choose(
         self, scores: ArrayLike, costs: ArrayLike, k: int, rng: np.random.Generator
