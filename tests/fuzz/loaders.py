@@ -68,7 +68,7 @@ def _plain(arrays: dict[str, Any]) -> dict[str, Any]:
     return {
         name: array
         for name, array in arrays.items()
-        if getattr(array, "dtype", None) in PLAIN and array.size < LARGEST
+        if isinstance(array, np.ndarray) and array.dtype in PLAIN and array.size < LARGEST
     }
 
 

@@ -28,7 +28,7 @@ def expect_answers(
     """
     rule = f"The probabilities of {owner} must be numbers in [0, 1]"
     p = _array(probabilities, "fiub", rule, np.float64)
-    if p.ndim != 2 or p.shape[1] == 0:
+    if p.ndim != 2 or p.shape[1] == 0 or p.size > MOST:
         raise DataError(f"{rule}, a row per instance. Got shape {p.shape} instead.")
     labels = expect_labels(y, p.shape[1], owner)
     if len(labels) != len(p):  # before the values: a broadcast array may have more than anyone can read
@@ -49,6 +49,7 @@ def expect_labels(y: object, classes: int, owner: str) -> NDArray[np.int64]:
     return labels
 
 
+MOST = 1 << 32  # numbers, 32 GB: more come only from arrays that are broadcast, and would take for ever
 SLACK = 1e-9  # probabilities that were added up may be above 1 by rounding
 
 
