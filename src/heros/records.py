@@ -64,8 +64,8 @@ def id_from(stream: str, settings: Mapping[str, Any]) -> str:
     return _id(stream, *(settings[name] for name in ("pool", "policy", "k", "seed")))
 
 
-def id_of(model: Heros, stream: Stream | str) -> str:
-    """The `run_id` that a run of this model on this stream (or one of this name) will have.
+def id_of(model: Heros, stream: Stream) -> str:
+    """The `run_id` that a run of this model on this stream will have.
 
     Examples
     --------
@@ -73,8 +73,7 @@ def id_of(model: Heros, stream: Stream | str) -> str:
     >>> records.id_of(Heros(k=30, seed=1), streams.load("agr_a"))
     'agr_a/mlp50/zeta_0.05_0.2/k30/seed1'
     """
-    name = stream if isinstance(stream, str) else stream.name
-    return _id(name, pool_id(model.pool), policy_id(model.policy), model.k, model.seed)
+    return _id(stream.name, pool_id(model.pool), policy_id(model.policy), model.k, model.seed)
 
 
 def _id(stream: str, pool: str, policy: str, k: int, seed: int | None) -> str:

@@ -17,7 +17,7 @@ from heros.errors import HerosError, ParameterError
 from heros.paper import Cell
 from heros.paper.figures import draw_figures
 from heros.paper.page import write_paper_page
-from heros.paper.tables import summary, write_tables
+from heros.paper.tables import write_tables
 from heros.paper.theory import write_theory
 from heros.policies import Policy
 from heros.rivals import HEROS, RIVALS, run_rivals
@@ -99,7 +99,8 @@ def costs_command(
 def tables_command(records: Records = RECORDS, out: Out = RESULTS / "tables") -> None:
     """Write the paper's tables as Markdown, LaTeX and CSV, each cell beside the paper's own figure."""
     paths = write_tables(records, out)
-    Console().print(Text(f"{summary(records)}\n{len(paths)} files: {out}"), soft_wrap=True)
+    standing = (out / "summary.md").read_text(encoding="utf-8")
+    Console().print(Text(f"{standing}\n{len(paths)} files: {out}"), soft_wrap=True)
 
 
 @paper_app.command("figures")

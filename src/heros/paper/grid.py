@@ -68,9 +68,10 @@ def run_grid(
     >>> len(first.done), len(second.done), second.kept[0]
     (2, 0, 'led_a/trees50/cheapest/k20/seed1')
     """
-    cells = list(cells)
-    kept = [cell for cell in cells if _recorded(cell, out)]
-    left = [cell for cell in cells if cell not in kept]
+    kept: list[Cell] = []
+    left: list[Cell] = []
+    for cell in cells:
+        (kept if _recorded(cell, out) else left).append(cell)
     done: list[str] = []
     failed: dict[str, Failure] = {}
     with progress_bar(TextColumn("{task.fields[standing]}"), wanted=progress) as bar:

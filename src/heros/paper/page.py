@@ -9,8 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from heros.paper.figures import draw_figures
-from heros.paper.tables import all_tables, summary
-from heros.paper.tables.agreement import Agreement
+from heros.paper.results import grids
+from heros.paper.tables import tables_of
+from heros.paper.tables.agreement import Agreement, agreement
 from heros.report.page import write_page
 
 __all__ = ["write_paper_page"]
@@ -51,8 +52,11 @@ def write_paper_page(records_dir: Directory, page: Directory) -> None:
     with TemporaryDirectory() as directory:
         pictures = [path for path in draw_figures(records_dir, directory) if path.suffix == ".png"]
         figures = "".join(_figure(path) for path in pictures)
-    tables = "".join(f"<h3>{escape(table.title)}</h3>{table.html()}" for table in all_tables(records_dir))
-    standing = "".join(_standing(agreement) for agreement in summary(records_dir).agreements)
+    found = grids(records_dir)
+    tables = "".join(
+        f"<h3>{escape(table.title)}</h3>{table.html()}" for table in tables_of(records_dir, *found)
+    )
+    standing = "".join(_standing(agreement(grid)) for grid in found)
     body = (
         f'<h1>The paper, reproduced</h1><p class="faint">{INTRO}</p>{standing}'
         f"<h2>Tables</h2>{tables}<h2>Figures</h2>{figures or '<p>None: no records.</p>'}"
@@ -60,8 +64,8 @@ def write_paper_page(records_dir: Directory, page: Directory) -> None:
     write_page(page, "HEROS: the paper, reproduced", body)
 
 
-def _standing(agreement: Agreement) -> str:
-    head = str(agreement).partition("\n\n")[0].replace("**", "")  # its table of cells outside stands below
+def _standing(standing: Agreement) -> str:
+    head = str(standing).partition("\n\n")[0].replace("**", "")  # its table of cells outside stands below
     return "".join(f"<p>{escape(line)}</p>" for line in head.splitlines())
 
 

@@ -126,7 +126,8 @@ class Cell:
     @property
     def id(self) -> str:
         """Where its record is, below the directory of records."""
-        return records.id_of(self.model(), self.stream)
+        names = {"pool": pool_id(self.pool), "policy": policy_id(self.policy), "k": self.k, "seed": self.seed}
+        return records.id_from(self.stream, names)
 
     @property
     def instances(self) -> int:
@@ -228,7 +229,7 @@ def listed_cells() -> list[Cell]:
     """
     pool = MLPGrid(hidden=[16, 64, 256, 1024])
     return [
-        Cell(name, pool, policy, 30, seed, span=(STREAMS[name].instances - 100, STREAMS[name].instances))
+        Cell(name, pool, policy, 30, seed, span=_end(name))
         for name in ("electricity", "wisdm")
         for seed in SEEDS
         for policy in POLICIES
@@ -237,11 +238,9 @@ def listed_cells() -> list[Cell]:
 
 def printed_cells() -> list[Cell]:
     """Algorithm 1 as it is printed, on electricity."""
-    base, length = BASES["mlp"], STREAMS["electricity"].instances
+    name, base = "electricity", BASES["mlp"]
     policy = p.Explore(ZetaAsPrinted(0.01), 0.1)
-    return [
-        Cell("electricity", base.pool, policy, base.k, seed, span=(length - 100, length)) for seed in SEEDS
-    ]
+    return [Cell(name, base.pool, policy, base.k, seed, span=_end(name)) for seed in SEEDS]
 
 
 def extra_cells() -> dict[str, list[Cell]]:
@@ -252,6 +251,12 @@ def extra_cells() -> dict[str, list[Cell]]:
         "listed": listed_cells(),
         "printed": printed_cells(),
     }
+
+
+def _end(name: str) -> tuple[int, int]:
+    """The last window of a stream: the span to keep of curves that nobody draws."""
+    length = STREAMS[name].instances
+    return length - ROUND, length
 
 
 def _known(name: str) -> str:

@@ -19,7 +19,7 @@ from heros.paper.tables.policies import auroc_table, energy_table
 from heros.paper.tables.streams import stream_table
 from heros.progress import progress
 
-__all__ = ["Agreement", "Summary", "Table", "all_tables", "summary", "write_tables"]
+__all__ = ["Agreement", "Summary", "Table", "all_tables", "summary", "tables_of", "write_tables"]
 
 Directory = str | os.PathLike[str]
 
@@ -50,7 +50,7 @@ def write_tables(records_dir: Directory, out_dir: Directory) -> list[Path]:
         bar.add_task("reading records", total=None)
         found = grids(records_dir)
     out.mkdir(parents=True, exist_ok=True)
-    paths = [path for table in _tables(records_dir, *found) for path in table.write(out)]
+    paths = [path for table in tables_of(records_dir, *found) for path in table.write(out)]
     page = out / "summary.md"
     page.write_text(str(Summary([agreement(grid) for grid in found])), encoding="utf-8")
     return [*paths, page]
@@ -58,10 +58,11 @@ def write_tables(records_dir: Directory, out_dir: Directory) -> list[Path]:
 
 def all_tables(records_dir: Directory) -> list[Table]:
     """Every table, in the order of the paper, then what the ζ-policy loses and saves."""
-    return _tables(records_dir, *grids(records_dir))
+    return tables_of(records_dir, *grids(records_dir))
 
 
-def _tables(records_dir: Directory, mlp: Grid, trees: Grid) -> list[Table]:
+def tables_of(records_dir: Directory, mlp: Grid, trees: Grid) -> list[Table]:
+    """Every table of these results; rivals and costs measured in turn come from the directory."""
     return [
         stream_table([mlp, trees]),
         auroc_table(mlp),
