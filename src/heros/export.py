@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from heros.description import schema_plain
 from heros.disk import write_whole
 from heros.ensemble import Heros
-from heros.errors import HerosError, MissingExtra, ParameterError
+from heros.errors import HerosError, ParameterError
+from heros.extras import needed
 from heros.parameters import whole
 from heros.pools.mlp import BoundMLP
 
@@ -57,7 +58,7 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
     >>> bool(np.abs(probabilities - model.predict_proba(X)).max() < 1e-6)
     True
     """
-    onnx = _module()
+    onnx = needed("onnx", "The export to ONNX", "onnx")
     bound = model.models
     i = model.best if member is None else whole(member, "member", "to_onnx", 0, model.pool.n_models - 1)
     if not isinstance(bound, BoundMLP):
@@ -70,14 +71,6 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
     graph = _Graph(onnx)
     _perceptron(graph, _encoded(graph, bound), weights)
     write_whole(Path(path), [_finished(onnx, graph, model).SerializeToString()])
-
-
-def _module() -> Any:
-    try:
-        import onnx  # noqa: PLC0415
-    except ImportError:
-        raise MissingExtra.of("The export to ONNX", "onnx") from None
-    return onnx
 
 
 class _Graph:

@@ -10,7 +10,6 @@ import numbers
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib import import_module
 from importlib.metadata import version
 from itertools import product
 from pathlib import Path
@@ -18,7 +17,8 @@ from typing import Any
 
 from heros import records, streams
 from heros.ensemble import Heros
-from heros.errors import MissingExtra, ParameterError
+from heros.errors import ParameterError
+from heros.extras import needed
 from heros.meters import Cpu
 from heros.parameters import one_of, whole
 from heros.policies import Cand, Everything, Explore, Zeta
@@ -255,7 +255,4 @@ def _identity(name: str, seed: int) -> dict[str, Any]:
 
 
 def _module(library: str, part: str) -> Any:
-    try:
-        return import_module(f"{library}.{part}")
-    except ImportError:
-        raise MissingExtra.of(f"A rival from {library}", "rivals") from None
+    return needed(f"{library}.{part}", f"A rival from {library}", "rivals")

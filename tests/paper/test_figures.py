@@ -200,6 +200,6 @@ def test_labels_hide_neither_points_nor_each_other():
 
 
 def test_without_matplotlib_the_command_that_mends_it_is_given(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"^A figure needs an extra .* pip install 'heros-learn\[paper\]'"):
         new_figure(1, 1)

@@ -136,7 +136,7 @@ class TestModel:
             Model(2, 2).best(5, 6)
 
     def test_without_scipy_the_extra_is_named(self, monkeypatch):
-        monkeypatch.setitem(sys.modules, "scipy.integrate", None)
+        monkeypatch.setitem(sys.modules, "scipy", None)
         with pytest.raises(MissingExtra, match=r"pip install 'heros-learn\[paper\]'"):
             Model(2, 2).survival(0.5)
 

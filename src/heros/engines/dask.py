@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from heros.engines.base import ATTEMPTS, WorkerDied
-from heros.errors import HerosError, MissingExtra
+from heros.errors import HerosError
+from heros.extras import needed
 from heros.parameters import whole
 
 __all__ = ["Dask"]
@@ -79,10 +80,6 @@ def _result(future: Any) -> Any:
 
 
 def _distributed() -> Any:
-    try:
-        import dask  # noqa: PLC0415
-        import distributed  # noqa: PLC0415
-    except ImportError:
-        raise MissingExtra.of("Running a grid on dask", "dask") from None
+    dask, distributed = (needed(name, "Running a grid on dask", "dask") for name in ("dask", "distributed"))
     dask.config.set({"distributed.scheduler.allowed-failures": ATTEMPTS - 1})
     return distributed

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from heros.engines.base import ATTEMPTS, WorkerDied
-from heros.errors import MissingExtra
+from heros.extras import needed
 from heros.parameters import whole
 
 __all__ = ["Processes"]
@@ -36,7 +36,7 @@ class Processes:
         self, work: Callable[[Item], Result], items: Sequence[Item]
     ) -> Iterator[tuple[int, Result | WorkerDied]]:
         """``(number of the item, work(item))``, as they finish."""
-        joblib = _joblib()
+        joblib = needed("joblib", "Running a grid in several processes", "paper")
         left = dict(enumerate(items))
         for _ in range(ATTEMPTS):
             parallel = joblib.Parallel(self.jobs, return_as="generator_unordered", pre_dispatch=self.jobs)
@@ -50,14 +50,6 @@ class Processes:
             return
         for i in left:
             yield i, WorkerDied(f"a worker process died in each of {ATTEMPTS} attempts")
-
-
-def _joblib() -> Any:
-    try:
-        import joblib  # noqa: PLC0415
-    except ImportError:
-        raise MissingExtra.of("Running a grid in several processes", "paper") from None
-    return joblib
 
 
 def _numbered(work: Callable[[Item], Result], i: int, item: Item) -> tuple[int, Result]:

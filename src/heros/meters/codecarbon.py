@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from typing import Any, ClassVar
 
-from heros.errors import HerosError, MissingExtra
+from heros.errors import HerosError
+from heros.extras import needed
 from heros.meters.base import JOULES_PER_KWH, Meter
 from heros.meters.carbon import Carbon
 
@@ -60,8 +61,4 @@ class CodeCarbon(Meter):
 
     @staticmethod
     def _module() -> Any:
-        try:
-            import codecarbon  # noqa: PLC0415
-        except ImportError:
-            raise MissingExtra.of("The CodeCarbon meter", "energy") from None
-        return codecarbon
+        return needed("codecarbon", "The CodeCarbon meter", "energy")

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heros.errors import MissingExtra, ParameterError
+from heros.errors import ParameterError
+from heros.extras import needed
 
 __all__ = ["ALPHA", "Comparison", "compare", "holm", "ranks", "wilcoxon"]
 
@@ -161,8 +162,4 @@ def _table(values: ArrayLike, owner: str) -> Matrix:
 
 
 def _stats() -> Any:
-    try:
-        from scipy import stats  # noqa: PLC0415
-    except ImportError:
-        raise MissingExtra.of("The comparison of policies", "paper") from None
-    return stats
+    return needed("scipy.stats", "The comparison of policies", "paper")

@@ -15,7 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.errors import MissingExtra, ParameterError
+from heros.errors import ParameterError
+from heros.extras import needed
 from heros.schema import Schema
 
 __all__ = ["Instance", "Member", "capymoa_schema", "kind_of", "makes", "member_of"]
@@ -53,7 +54,7 @@ class Instance:
     def capymoa(self, schema: Any) -> Any:
         """An instance of CapyMOA's, without a label; MOA reads NaN as missing."""
         if id(schema) not in self._capymoa:
-            self._capymoa[id(schema)] = _capymoa().core.Instance.from_array(schema, self.row)
+            self._capymoa[id(schema)] = _capymoa("core").Instance.from_array(schema, self.row)
         return self._capymoa[id(schema)]
 
 
@@ -174,15 +175,15 @@ class CapyMoaMember(Member):
 
     def learn(self, instance: Instance, y: int) -> None:
         """`train`."""
-        self.model.train(_capymoa().core.LabeledInstance.from_array(self.model.schema, instance.row, y))
+        self.model.train(_capymoa("core").LabeledInstance.from_array(self.model.schema, instance.row, y))
 
     def __getstate__(self) -> dict[str, Any]:
         buffer = io.BytesIO()
-        _capymoa().core.io.save_model(self.model, buffer)  # pickle alone cannot take what lives in Java
+        _capymoa("core.io").save_model(self.model, buffer)  # pickle alone cannot take what lives in Java
         return {**vars(self), "model": buffer.getvalue()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, model=_capymoa().core.io.load_model(io.BytesIO(state["model"])))
+        vars(self).update(state, model=_capymoa("core.io").load_model(io.BytesIO(state["model"])))
 
 
 class OwnMember(Member):
@@ -257,16 +258,10 @@ def capymoa_schema(schema: Schema) -> Any:
         target += "_"
     nominal = {f.name: list(f.values) or ["?"] for f in schema.features if f.values is not None}
     categories = {**nominal, target: list(schema.classes)}
-    return _capymoa().stream.Schema.from_custom([*names, target], target, categories)
+    return _capymoa("stream").Schema.from_custom([*names, target], target, categories)
 
 
-@lru_cache(maxsize=1)
-def _capymoa() -> Any:
-    """CapyMOA, and Java with it."""
-    try:
-        import capymoa.core  # noqa: PLC0415
-        import capymoa.core.io  # noqa: PLC0415
-        import capymoa.stream  # noqa: PLC0415
-    except ImportError:
-        raise MissingExtra.of("A CapyMOA member", "capymoa") from None
-    return capymoa
+@lru_cache(maxsize=4)  # asked for at every instance
+def _capymoa(part: str) -> Any:
+    """A part of CapyMOA, and Java with it."""
+    return needed(f"capymoa.{part}", "A CapyMOA member", "capymoa")

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros import records
-from heros.errors import MissingExtra, ParameterError
+from heros.errors import ParameterError
+from heros.extras import needed
 from heros.paper.figures.style import FAINT, INK, look_of, new_figure, save, tidy
 from heros.paper.published import label_of
 from heros.paper.results import BASES, records_in
@@ -131,8 +132,4 @@ def _panel(axes: Axes, policy: str, values: NDArray[np.float64], together: Beta)
 
 
 def _stats() -> Any:
-    try:
-        from scipy import stats  # noqa: PLC0415
-    except ImportError:
-        raise MissingExtra.of("A Beta fit", "paper") from None
-    return stats
+    return needed("scipy.stats", "A Beta fit", "paper")

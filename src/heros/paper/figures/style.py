@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heros.errors import MissingExtra
+from heros.extras import needed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,11 +65,10 @@ def look_of(policy: str) -> Look:
 
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure, in inches; no window, no global state."""
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415
-    except ImportError:
-        raise MissingExtra.of("A figure", "paper") from None
-    return Figure(figsize=(width, height), layout="constrained")
+    figure: Figure = needed("matplotlib.figure", "A figure", "paper").Figure(
+        figsize=(width, height), layout="constrained"
+    )
+    return figure
 
 
 def tidy(axes: Axes) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from heros.errors import MissingExtra
+from heros.extras import needed
+from heros.paper.figures.style import new_figure
 from heros.paper.theory.checks import Check, Measurement
 from heros.paper.theory.claims import (
     BEST_COST,
@@ -59,16 +60,11 @@ def draw_theory(
     zeta
         The ζ shown there; by default the middle one of the checks.
     """
-    try:
-        import matplotlib as mpl  # noqa: PLC0415
-        from matplotlib.figure import Figure  # noqa: PLC0415
-    except ImportError:
-        raise MissingExtra.of("The figure of the theory", "paper") from None
     shown = list(dict.fromkeys(check.model for check in checks))
     zetas = sorted({check.zeta for check in checks if check.zeta is not None})
     model = shown[0] if model is None else model
     zeta = zetas[(len(zetas) - 1) // 2] if zeta is None else zeta
-    figure = Figure(figsize=(13.5, 7.6), layout="constrained")
+    figure = new_figure(13.5, 7.6)
     axes = figure.subplots(2, 3)
     mine = [check for check in checks if check.model == model and check.zeta in (None, zeta)]
     for row, figure_of in enumerate(("performance", "cost")):
@@ -82,6 +78,7 @@ def draw_theory(
         f"Points: simulated, ± {ERRORS} standard errors; thin lines: exact."
     )
     files = [Path(f"{path}.{suffix}") for suffix in FORMATS]
+    mpl = needed("matplotlib", "A figure", "paper")
     with mpl.rc_context({"svg.hashsalt": "heros"}):
         for file in files:
             undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(file.suffix[1:])
