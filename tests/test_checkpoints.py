@@ -243,6 +243,7 @@ def test_a_model_that_had_learnt_before_is_billed_for_this_run_only(tmp_path):
         ({"stream": lambda: agrawal(900)}, "must be at least 1,000 instances long"),
         ({"window": 100}, r"The 'window' parameter of evaluate must be 150, as in checkpoint-"),
         ({"block": 64}, "The 'block' parameter of evaluate must be 70"),
+        ({"every": 50}, r"must be 70, as in checkpoint-\d+\.heros \(the smaller of 'block' and 'every'\)\. Got 50"),
         ({"exact": False}, "The 'exact' parameter of evaluate must be True"),
         ({"resume": "elsewhere.heros"}, "The 'resume' parameter of evaluate must be True, False or a checkpoint in"),
     ],

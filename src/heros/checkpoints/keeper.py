@@ -247,7 +247,8 @@ class Keeper:
         document, name = self.content.document, self.content.path.name
         for setting, value in settings.items():
             if document["settings"][setting] != value:
-                rule = f"{document['settings'][setting]!r}, as in {name}"
+                both = " (the smaller of 'block' and 'every')" if setting == "block" else ""
+                rule = f"{document['settings'][setting]!r}, as in {name}{both}"
                 raise ParameterError.of(setting, "evaluate", rule, value)
         mine = {role: described(getattr(book.model, role)) for role in PARTS}
         mine |= {setting: getattr(book.model, setting) for setting in SETTINGS}
