@@ -93,6 +93,19 @@ def test_cells_far_from_the_paper_are_marked_and_counted(write, written, tmp_pat
     assert "in 1 of them (33.3%)" in (tmp_path / "out" / "summary.md").read_text(encoding="utf-8")
 
 
+def test_the_energy_compared_is_one_run_of_each_cell_that_the_paper_has(write, tmp_path):
+    for seed, kwh in ((1, 1e-4), (2, 3e-4)):
+        write("electricity", "random", seed=seed, kwh=kwh)
+    write("electricity", "cand", kwh=7e-4)  # not in the paper
+    write("covtype", "random", kwh=5e-4, n=1000)  # too short to compare
+    mlp, trees = tables.summary(tmp_path).agreements
+    assert mlp.compared_kwh == pytest.approx(2e-4)
+    assert mlp.paper_kwh == dict(zip(POLICIES, MLP.kwh["electricity"], strict=True))["random"]
+    assert mlp.kwh == pytest.approx(16e-4)
+    assert "the paper prints 0.1 for them" in str(mlp)
+    assert "prints" not in str(trees)
+
+
 def test_ranks_of_the_papers_own_figures_are_the_papers(write, written, tmp_path):
     for stream in STREAMS:
         for policy, auroc, kwh in zip(POLICIES, TREES.auroc[stream], TREES.kwh[stream], strict=True):

@@ -88,7 +88,7 @@ def summary(records_dir: Directory) -> Summary:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as records:
     ...     mlp, trees = summary(records).agreements
-    >>> mlp.n_cells, mlp.n_compared, round(mlp.paper_kwh)
-    (110, 0, 147)
+    >>> mlp.n_cells, mlp.n_compared, mlp.n_runs
+    (110, 0, 0)
     """
     return Summary([agreement(grid) for grid in grids(records_dir)])
