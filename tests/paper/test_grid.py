@@ -17,6 +17,7 @@ from heros.engines import Dask, Processes
 from heros.errors import DataError, HerosError, ParameterError
 from heros.paper.tables import all_tables
 from heros.policies import Cheapest, Random
+from heros.streams.real import data_directory
 
 SYNTHETIC = ["agr_a", "agr_g", "rbf_f", "rbf_m", "led_a", "led_g"]
 
@@ -37,9 +38,11 @@ def test_the_grid_is_the_papers():
 
 
 @pytest.mark.data
-def test_the_streams_are_as_long_as_the_grid_says():
-    for name, size in paper.STREAMS.items():
-        assert streams.load(name).n_instances == size.instances, name
+@pytest.mark.parametrize("name", paper.STREAMS)
+def test_a_stream_is_as_long_as_the_grid_says(name):
+    if name not in SYNTHETIC and not (data_directory() / f"{name}.parquet").exists():
+        pytest.skip(f"HEROS_DATA has no {name}.parquet")
+    assert streams.load(name).n_instances == paper.STREAMS[name].instances
 
 
 def test_the_whole_grid_runs_in_small(tmp_path):
