@@ -1,5 +1,9 @@
 """What pytest needs to know about this folder."""
 
+import os
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
 
 collect_ignore = [  # scripts; some need torch or MOA
@@ -10,3 +14,12 @@ collect_ignore = [  # scripts; some need torch or MOA
 ]
 settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
 settings.load_profile("untimed")
+
+
+@pytest.fixture(scope="session")
+def real_data():
+    """The directory with the five real streams."""
+    directory = os.environ.get("HEROS_DATA")
+    if not directory or not Path(directory, "covtype.parquet").exists():
+        pytest.skip("the real streams are not here: set HEROS_DATA to their directory")
+    return Path(directory)

@@ -17,7 +17,6 @@ from heros.engines import Dask, Processes
 from heros.errors import DataError, HerosError, ParameterError
 from heros.paper.tables import all_tables
 from heros.policies import Cheapest, Random
-from heros.streams.real import data_directory
 
 SYNTHETIC = ["agr_a", "agr_g", "rbf_f", "rbf_m", "led_a", "led_g"]
 
@@ -39,9 +38,9 @@ def test_the_grid_is_the_papers():
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", paper.STREAMS)
-def test_a_stream_is_as_long_as_the_grid_says(name):
-    if name not in SYNTHETIC and not (data_directory() / f"{name}.parquet").exists():
-        pytest.skip(f"HEROS_DATA has no {name}.parquet")
+def test_a_stream_is_as_long_as_the_grid_says(name, request):
+    if name not in SYNTHETIC:
+        request.getfixturevalue("real_data")  # skips without it
     assert streams.load(name).n_instances == paper.STREAMS[name].instances
 
 

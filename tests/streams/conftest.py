@@ -6,15 +6,6 @@ import pytest
 
 
 @pytest.fixture(scope="session")
-def real_data():
-    """The directory with the five real streams."""
-    directory = os.environ.get("HEROS_DATA")
-    if not directory or not Path(directory, "covtype.parquet").exists():
-        pytest.skip("the real streams are not here: set HEROS_DATA to their directory")
-    return Path(directory)
-
-
-@pytest.fixture(scope="session")
 def reference_streams(real_data):
     """The directory with rows of the synthetic streams as MOA writes them."""
     directory = Path(os.environ.get("HEROS_REFERENCE_STREAMS", real_data.parent / "streams"))
