@@ -15,6 +15,9 @@ enum class ScoreKind : int { adwin, cumulative, window, fading };
 // ADWIN (Bifet and Gavaldà 2007): the mean over a window that drops its oldest part when the means of its
 // two parts differ. The window is kept as rows of at most 5 buckets; a bucket of row r sums 2^r outcomes.
 // Sums of outcomes and of their squares suffice: the variance of the whole window follows from them.
+//
+// The buckets are needed only when a change is looked for. Until then outcomes wait, so that a step touches a few
+// lines of memory for all models, not several for each.
 class Adwin {
  public:
   static constexpr int kBuckets = 5;
@@ -27,27 +30,30 @@ class Adwin {
   Adwin(int models, double delta, bool restart)
       : models_(models), restart_(restart), delta_(delta), ticks_(models), width_(models), rows_(models, 1),
         changed_(models), count_(models * kRows), total_(models), squares_(models),
-        sums_(std::size_t(models) * kRows * (kBuckets + 1)), square_sums_(sums_.size()) {}
+        sums_(std::size_t(models) * kRows * (kBuckets + 1)), square_sums_(sums_.size()), waiting_(models),
+        outcomes_(std::size_t(models) * kClock) {}
 
-  // Returns the mean after the outcome.
-  double update(int i, double outcome) {
-    if (changed_[i] && restart_) forget(i);
-    changed_[i] = 0;
-    push(i, 0, outcome, outcome * outcome);
-    width_[i] += 1;
-    total_[i] += outcome;
-    squares_[i] += outcome * outcome;
-    compress(i);
-    if (++ticks_[i] % kClock == 0 && width_[i] > kGrace)
-      while (cut_exists(i)) {
-        drop_oldest(i);
-        changed_[i] = 1;
+  // Takes an outcome of every model and gives their means.
+  void update(const double* outcomes, double* means) {
+    double* kept = &outcomes_[std::size_t(next_) * models_];
+    next_ = (next_ + 1) % kClock;
+    for (int i = 0; i < models_; ++i) {
+      if (changed_[i]) {
+        changed_[i] = 0;
+        if (restart_) forget(i);
       }
-    return total_[i] / static_cast<double>(width_[i]);
+      kept[i] = outcomes[i];
+      ++waiting_[i];
+      width_[i] += 1;
+      total_[i] += outcomes[i];
+      if (++ticks_[i] % kClock == 0) look_for_change(i);
+      means[i] = total_[i] / static_cast<double>(width_[i]);
+    }
   }
 
   template <class Archive>
   void fields(Archive& a) {
+    for (int i = 0; i < models_; ++i) settle(i);
     a("ticks", ticks_), a("width", width_), a("rows", rows_), a("changed", changed_), a("count", count_);
     a("total", total_), a("squares", squares_), a("sums", sums_), a("square_sums", square_sums_);
   }
@@ -77,6 +83,25 @@ class Adwin {
     }
     const bool top = rows_[i] == 1 || count_[i * kRows + rows_[i] - 1] > 0;
     return top && width == width_[i] && countable(ticks_[i]);
+  }
+
+  void look_for_change(int i) {
+    settle(i);
+    if (width_[i] <= kGrace) return;
+    while (cut_exists(i)) {
+      drop_oldest(i);
+      changed_[i] = 1;
+    }
+  }
+
+  // Puts the outcomes that wait into buckets, in their order.
+  void settle(int i) {
+    for (; waiting_[i] > 0; --waiting_[i]) {
+      const double outcome = outcomes_[std::size_t((next_ + kClock - waiting_[i]) % kClock) * models_ + i];
+      push(i, 0, outcome, outcome * outcome);
+      squares_[i] += outcome * outcome;
+      compress(i);
+    }
   }
 
   std::int32_t& count(int i, int row) { return count_[i * kRows + row]; }
@@ -163,6 +188,9 @@ class Adwin {
   std::vector<std::int32_t> count_;              // (M, rows)
   std::vector<double> total_, squares_;
   std::vector<double> sums_, square_sums_;       // (M, rows, buckets + 1), the oldest bucket first
+  std::vector<std::int32_t> waiting_;            // outcomes not yet in buckets
+  std::vector<double> outcomes_;                 // (clock, M): the last of every model, as a ring
+  int next_ = 0;                                 // where the ring goes on
 };
 
 class Scores {
@@ -183,8 +211,7 @@ class Scores {
     ++updates_;
     switch (kind_) {
       case ScoreKind::adwin:
-        for (int i = 0; i < models_; ++i) values_[i] = adwin_.update(i, outcomes[i]);
-        return;
+        return adwin_.update(outcomes, values_.data());
       case ScoreKind::cumulative: weight_ += 1; return average(outcomes, 1);
       case ScoreKind::fading: weight_ = parameter_ * weight_ + 1; return average(outcomes, parameter_);
       case ScoreKind::window: return slide(outcomes);

@@ -75,7 +75,9 @@ def test_the_others_equal_their_definitions():
     )
 
 
-@pytest.mark.parametrize("score", [Adwin(), Cumulative(), Window(64), Fading()], ids=repr)
+@pytest.mark.parametrize(
+    "score", [Adwin(), Adwin(restart=True), Cumulative(), Window(64), Fading()], ids=repr
+)
 def test_models_do_not_mix_and_state_continues_exactly(score):
     columns = np.stack([drifting_hits(seed, 3000) for seed in range(4)], axis=1)
     together = score.bind(4)
