@@ -37,6 +37,10 @@ class StateWriter {
   void operator()(const char* name, const T& value) {
     dict_[name] = to_array(&value, 1);
   }
+  template <class T, class A>
+  void added(const char* name, const std::vector<T, A>& values) {
+    (*this)(name, values);
+  }
   nb::dict take() { return std::move(dict_); }
 
  private:
@@ -58,6 +62,11 @@ class StateReader {
     const auto array = fetch<T>(name);
     require(array.size() == 1, name);
     value = *array.data();
+  }
+  template <class T, class A>
+  void added(const char* name, std::vector<T, A>& values) {
+    if (dict_.contains(name)) (*this)(name, values);
+    else values.clear();
   }
 
  private:

@@ -63,6 +63,7 @@ class MlpPool final : public Pool {
 
   int vote(int i) const override {
     const float* z = logits(i);
+    if (paired()) return std::isfinite(z[0]) ? z[0] > 0 : -1;
     int best = 0;
     bool finite = std::isfinite(z[0]);
     for (int c = 1; c < classes_; ++c) {
@@ -73,12 +74,20 @@ class MlpPool final : public Pool {
   }
 
   void probabilities(int i, double* out) const override {
+    if (vote(i) < 0) {
+      std::fill_n(out, classes_, 1.0 / classes_);
+      return;
+    }
     const float* z = logits(i);
+    if (paired()) {
+      out[0] = 1 / (1 + std::exp(double(z[0])));
+      out[1] = 1 / (1 + std::exp(-double(z[0])));
+      return;
+    }
     const double top = *std::max_element(z, z + classes_);
     double total = 0;
     for (int c = 0; c < classes_; ++c) total += out[c] = std::exp(double(z[c]) - top);
-    const bool finite = vote(i) >= 0;
-    for (int c = 0; c < classes_; ++c) out[c] = finite ? out[c] / total : 1.0 / classes_;
+    for (int c = 0; c < classes_; ++c) out[c] /= total;
   }
 
   void train(const double* x, int y, const std::uint8_t* chosen, PhaseClock& clock) override {
@@ -135,11 +144,18 @@ class MlpPool final : public Pool {
   void read_weights(int i, float* w1, float* b1, float* w2, float* b2) const {
     MlpPool copy = *this;
     copy.catch_up_all(i);
-    copy.each_weight(i, w1, b1, w2, b2, [](float& ours, float& theirs) { theirs = ours; });
+    copy.each_hidden_weight(i, w1, b1, [](float& ours, float& theirs) { theirs = ours; });
+    for (int c = 0; c < classes_; ++c) {
+      for (int u = 0; u < hidden_[i]; ++u) w2[std::size_t(c) * hidden_[i] + u] = copy.output(i, c, u, 0);
+      b2[c] = copy.output(i, c, hidden_[i], 0);
+    }
   }
   void write_weights(int i, float* w1, float* b1, float* w2, float* b2) {
     zero(i);
-    each_weight(i, w1, b1, w2, b2, [](float& ours, float& theirs) { ours = theirs; });
+    each_hidden_weight(i, w1, b1, [](float& ours, float& theirs) { ours = theirs; });
+    for (int u = 0; u < hidden_[i]; ++u)
+      set_outputs(i, u, 0, [&](int c) { return w2[std::size_t(c) * hidden_[i] + u]; });
+    set_outputs(i, hidden_[i], 0, [&](int c) { return b2[c]; });
     forget_evaluation();
   }
 
@@ -147,6 +163,7 @@ class MlpPool final : public Pool {
   void fields(Archive& a) {
     a("classes", classes_), a("dense_room", dense_room_), a("sparse_room", sparse_room_), a("steps", steps_);
     a("weights", weights_), a("output_bias", output_bias_), a("touched", touched_);
+    a.added("output_start", output_start_);
     encoder_.fields(a);
   }
   void check() {
@@ -155,8 +172,10 @@ class MlpPool final : public Pool {
                 sparse_room_ >= inputs() - encoder_.scaled_inputs(),
             "room for every input");
     require(steps_.size() == hidden_.size() && all_of(steps_, countable), "steps of every model");
-    require(fits(), "weights for every model");  // before memory is taken for them
+    separate_ = classes_ == 2 && output_start_.empty();  // a state of an earlier version
+    require(fits(), "weights for every model");          // before memory is taken for them
     const AlignedFloats weights = std::move(weights_), bias = std::move(output_bias_);
+    const std::vector<float> start = std::move(output_start_);
     const std::vector<std::int64_t> touched = std::move(touched_);
     lay_out();
     for (int i = 0; i < models(); ++i)
@@ -164,7 +183,13 @@ class MlpPool final : public Pool {
         const std::int64_t t = touched[std::size_t(i) * room() + r];
         require(t >= 0 && t <= steps_[i], "rows touched at a step that was made");
       }
-    weights_ = weights, output_bias_ = bias, touched_ = touched;
+    weights_ = weights, output_bias_ = bias, touched_ = touched, output_start_ = start;
+    if (separate_) {
+      MlpPool old = *this;
+      separate_ = false;
+      lay_out();
+      take_over(old, inputs());
+    }
     forget_evaluation();
   }
 
@@ -195,10 +220,14 @@ class MlpPool final : public Pool {
   static int padded(int n) { return (n + kLanes - 1) / kLanes * kLanes; }
   int parts(int i) const { return adam_[i] ? 3 : 1; }  // w, or w, m and v
   int room() const { return dense_room_ + sparse_room_; }
+  // Two classes need one row of output weights, w1 − w0: their gradients are each other's negative, so w0 and w1 go
+  // the same way in opposite directions and only their difference counts.
+  bool paired() const { return classes_ == 2 && !separate_; }
+  int outputs() const { return paired() ? 1 : classes_; }
   // A model's memory: the blocks of dense rows, then the sparse rows. These are set apart by a cache line,
   // so that rows of a power of two do not all fall into the same sets of the cache.
   std::size_t dense_size(int i) const {
-    return std::size_t(padded(hidden_[i])) * parts(i) * (classes_ + 1 + dense_room_);
+    return std::size_t(padded(hidden_[i])) * parts(i) * (outputs() + 1 + dense_room_);
   }
   std::size_t sparse_stride(int i) const { return std::size_t(padded(hidden_[i])) * parts(i) + kLanes; }
   std::size_t model_size(int i) const { return dense_size(i) + sparse_stride(i) * sparse_room_; }
@@ -218,19 +247,25 @@ class MlpPool final : public Pool {
     if (m == 0 || touched_.size() / m != std::size_t(dense_room_) + std::size_t(sparse_room_) ||
         touched_.size() % m != 0 || output_bias_.size() != m * 3 * (c / kLanes * kLanes))
       return false;
-    std::size_t size = 0;
-    for (int i = 0; i < models(); ++i) size += model_size(i);
-    return weights_.size() == size;
+    std::size_t size = 0, start = 0;
+    for (int i = 0; i < models(); ++i) {
+      size += model_size(i);
+      start += paired() ? 2 * (std::size_t(hidden_[i]) + 1) : 0;
+    }
+    return weights_.size() == size && output_start_.size() == start;
   }
 
   // Offsets and zeroed memory for the present classes and room.
   void lay_out() {
     offset_.assign(1, 0);
     unit_offset_.assign(1, 0);
+    start_offset_.assign(1, 0);
     for (int i = 0; i < models(); ++i) {
       offset_.push_back(offset_.back() + model_size(i));
       unit_offset_.push_back(unit_offset_.back() + padded(hidden_[i]));
+      start_offset_.push_back(start_offset_.back() + 2 * (std::size_t(hidden_[i]) + 1));
     }
+    output_start_.assign(paired() ? start_offset_.back() : 0, 0);
     weights_.assign(offset_.back(), 0);
     activations_.assign(unit_offset_.back(), 0);
     output_bias_.assign(std::size_t(models()) * 3 * padded(classes_), 0);
@@ -242,14 +277,14 @@ class MlpPool final : public Pool {
   // The float of hidden unit `unit`, part 0 (w), 1 (m) or 2 (v), of model i, in a dense row (the classes,
   // the bias, the scaled inputs) or in the row of an input: the layout of mlp_sweep.hpp.
   float& dense_at(int i, int row, int unit, int part = 0) {
-    const int rows = classes_ + 1 + dense_room_;
+    const int rows = outputs() + 1 + dense_room_;
     const std::size_t base = offset_[i] + std::size_t(block_start(unit)) * parts(i) * rows;
     const std::size_t line = part == 0 ? row : rows + 2 * std::size_t(row) + (part - 1);
     return weights_[base + line * block_width(i, unit) + unit % kUnits];
   }
   float& input_at(int i, int input, int unit, int part = 0) {
     const int slot = encoder_.slot(input);
-    if (!encoder_.is_category(input)) return dense_at(i, classes_ + 1 + slot, unit, part);
+    if (!encoder_.is_category(input)) return dense_at(i, outputs() + 1 + slot, unit, part);
     const std::size_t run = offset_[i] + dense_size(i) + slot * sparse_stride(i);
     if (part == 0) return weights_[run + unit];
     const std::size_t moments = run + padded(hidden_[i]) + 2 * std::size_t(block_start(unit));
@@ -259,6 +294,33 @@ class MlpPool final : public Pool {
   int block_width(int i, int unit) const { return std::min(kUnits, padded(hidden_[i]) - block_start(unit)); }
   float& bias_at(int i, int c, int part = 0) {
     return output_bias_[(std::size_t(i) * 3 + part) * padded(classes_) + c];
+  }
+  float& hidden_bias_at(int i, int unit, int part = 0) { return dense_at(i, outputs(), unit, part); }
+
+  // An output weight (unit hidden_[i]: the bias) of class c, whether it is kept as such or as part of a pair. A pair
+  // remembers what its two weights were when they were set: what they are now follows from the difference.
+  float& kept(int i, int row, int unit, int part) {
+    return unit < hidden_[i] ? dense_at(i, row, unit, part) : bias_at(i, row, part);
+  }
+  float* start(int i, int unit) { return &output_start_[start_offset_[i] + 2 * std::size_t(unit)]; }
+  float output(int i, int c, int unit, int part) {
+    if (!paired()) return kept(i, c, unit, part);
+    const float pair = kept(i, 0, unit, part), *w = start(i, unit);
+    const float sign = c == 1 ? 1.0F : -1.0F;
+    if (part == 0) return w[c] + sign * ((pair - (w[1] - w[0])) / 2);
+    return part == 1 ? sign * pair : pair;
+  }
+  template <class Value>
+  void set_outputs(int i, int unit, int part, Value value) {
+    if (!paired()) {
+      for (int c = 0; c < classes_; ++c) kept(i, c, unit, part) = value(c);
+    } else if (part == 0) {
+      float* w = start(i, unit);
+      w[0] = value(0), w[1] = value(1);
+      kept(i, 0, unit, 0) = w[1] - w[0];
+    } else {
+      kept(i, 0, unit, part) = value(1);
+    }
   }
 
   // Moves every weight and moment into memory laid out for more inputs or classes. If there is not enough of
@@ -273,13 +335,22 @@ class MlpPool final : public Pool {
       throw;
     }
     encoder_ = std::move(encoder);
+    take_over(old, old_inputs);
+  }
+  void take_over(MlpPool& old, int old_inputs) {
+    const bool same_outputs = classes_ == old.classes_ && paired() == old.paired();
+    if (same_outputs) output_start_ = old.output_start_;
     for (int i = 0; i < models(); ++i) {
       std::copy_n(old.touched_.data() + std::size_t(i) * old.room(), old_inputs, touched(i));
-      for (int part = 0; part < parts(i); ++part) {
-        for (int c = 0; c < old.classes_; ++c) bias_at(i, c, part) = old.bias_at(i, c, part);
-        for (int u = 0; u < hidden_[i] && old.classes_ > 0; ++u) {
-          for (int c = 0; c < old.classes_; ++c) dense_at(i, c, u, part) = old.dense_at(i, c, u, part);
-          dense_at(i, classes_, u, part) = old.dense_at(i, old.classes_, u, part);
+      for (int part = 0; part < parts(i) && old.classes_ > 0; ++part) {
+        for (int u = 0; u <= hidden_[i]; ++u) {
+          if (same_outputs)
+            for (int row = 0; row < outputs(); ++row) kept(i, row, u, part) = old.kept(i, row, u, part);
+          else
+            set_outputs(i, u, part, [&](int c) { return c < old.classes_ ? old.output(i, c, u, part) : 0.0F; });
+        }
+        for (int u = 0; u < hidden_[i]; ++u) {
+          hidden_bias_at(i, u, part) = old.hidden_bias_at(i, u, part);
           for (int input = 0; input < old_inputs; ++input)
             input_at(i, input, u, part) = old.input_at(i, input, u, part);
         }
@@ -294,11 +365,14 @@ class MlpPool final : public Pool {
       touched(i)[input] = steps_[i];
       for (int u = 0; u < hidden_[i]; ++u) input_at(i, input, u) = draw(hidden_bound);
     }
-    for (int u = 0; u < hidden_[i] && old_classes == 0; ++u) dense_at(i, classes_, u) = draw(hidden_bound);
-    for (int c = old_classes; c < classes_; ++c) {
-      for (int u = 0; u < hidden_[i]; ++u) dense_at(i, c, u) = draw(output_bound);
-      bias_at(i, c) = draw(output_bound);
-    }
+    for (int u = 0; u < hidden_[i] && old_classes == 0; ++u) hidden_bias_at(i, u) = draw(hidden_bound);
+    const std::size_t units = std::size_t(hidden_[i]) + 1;
+    std::vector<float> fresh;  // (new classes, units and the bias)
+    for (std::size_t n = units * (classes_ - old_classes); n > 0; --n) fresh.push_back(draw(output_bound));
+    for (int u = 0; u <= hidden_[i] && !fresh.empty(); ++u)
+      set_outputs(i, u, 0, [&](int c) {
+        return c < old_classes ? output(i, c, u, 0) : fresh[units * (c - old_classes) + u];
+      });
   }
 
   // Encodes x unless it is what was looked at last (a prediction followed by learning from it).
@@ -357,7 +431,8 @@ class MlpPool final : public Pool {
     s.rows = plan.rows.data();
     s.n_rows = static_cast<int>(plan.rows.size());
     s.units = padded(hidden_[i]);
-    s.classes = classes_;
+    s.outputs = outputs();
+    s.pair = paired();
     s.dense_rows = dense_room_;
     s.rate = static_cast<float>(rate_[i]);
     if (s.train) {
@@ -412,6 +487,10 @@ class MlpPool final : public Pool {
   // ∂loss/∂logits = softmax − one-hot(y), for the last evaluated instance.
   void softmax_errors(int i, int y) {
     const float* z = logits(i);
+    if (paired()) {
+      errors_[0] = y == 1 ? -1 / (1 + std::exp(z[0])) : 1 / (1 + std::exp(-z[0]));
+      return;
+    }
     const float top = *std::max_element(z, z + classes_);
     float total = 0;
     for (int c = 0; c < classes_; ++c) total += errors_[c] = std::exp(z[c] - top);
@@ -420,14 +499,12 @@ class MlpPool final : public Pool {
   }
 
   template <class Copy>
-  void each_weight(int i, float* w1, float* b1, float* w2, float* b2, Copy copy) {
+  void each_hidden_weight(int i, float* w1, float* b1, Copy copy) {
     for (int u = 0; u < hidden_[i]; ++u) {
       for (int input = 0; input < inputs(); ++input)
         copy(input_at(i, input, u), w1[std::size_t(u) * inputs() + input]);
-      copy(dense_at(i, classes_, u), b1[u]);
-      for (int c = 0; c < classes_; ++c) copy(dense_at(i, c, u), w2[std::size_t(c) * hidden_[i] + u]);
+      copy(hidden_bias_at(i, u), b1[u]);
     }
-    for (int c = 0; c < classes_; ++c) copy(bias_at(i, c), b2[c]);
   }
 
   void zero(int i) {
@@ -447,8 +524,10 @@ class MlpPool final : public Pool {
   std::int32_t classes_ = 0, dense_room_ = 0, sparse_room_ = 0;
   std::vector<std::int64_t> steps_;                // training steps of each model
   AlignedFloats weights_, output_bias_;
+  std::vector<float> output_start_;                // two classes: the weights that a pair began with
+  bool separate_ = false;                          // keep both rows of two classes, as earlier versions did
   std::vector<std::int64_t> touched_;              // (M, room): the step up to which a row is caught up
-  std::vector<std::size_t> offset_, unit_offset_;  // where a model's weights and activations begin
+  std::vector<std::size_t> offset_, unit_offset_, start_offset_;  // where a model's part of the arrays begins
 
   // Of the last look: the instance, its inputs, and for which models activations and logits are valid.
   std::vector<double> seen_x_;

@@ -4,7 +4,7 @@
 // swept in blocks of up to 64 units. Rows are of two kinds:
 //
 // Dense rows are used at every step: one row of output weights per class, the bias row, one row per scaled
-// input. A block holds their weights, row after row, and behind them for Adam their moments, row by row,
+// input. Two classes share one row: see `pair`. A block holds their weights, row after row, and behind them for Adam their moments, row by row,
 // m then v. So the backward pass for an instance and the forward pass for the next run through a block
 // once, while it is in the first-level cache, and a model that is only evaluated does not touch moments.
 //
@@ -39,20 +39,21 @@ struct CatchUp {
 };
 
 struct Sweep {
-  float* dense;              // blocks of (classes + 1 + dense_rows) rows
+  float* dense;              // blocks of (outputs + 1 + dense_rows) rows
   float* sparse;             // rows, sparse_stride floats apart
   float* activations;        // (units), after the ReLU: read for `now`, written for `next`
-  float* output_bias;        // (padded classes), for Adam m and v behind it
-  float* logits;             // (padded classes), written for `next`
-  const float* errors;       // (padded classes), ∂loss/∂logit of `now`
+  float* output_bias;        // (padded outputs), for Adam m and v behind it
+  float* logits;             // (padded outputs), written for `next`
+  const float* errors;       // (padded outputs), ∂loss/∂logit of `now`
   const SweepRow* rows;
   const CatchUp* catch_up;   // per row, Adam only
   std::size_t sparse_stride;
   int n_rows;
   int units;                 // padded hidden
-  int classes;
+  int outputs;               // rows of output weights
   int dense_rows;            // scaled inputs a block has room for
   bool adam;
+  bool pair;                 // the one output row is that of class 1 minus that of class 0: it moves twice as far
   bool train, evaluate;      // what to do
   bool keep;                 // write caught-up rows back (false: a look that changes nothing)
   float rate;                // SGD: the learning rate; Adam: it, times √(1 − β2^t)/(1 − β1^t)

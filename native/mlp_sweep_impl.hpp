@@ -22,9 +22,9 @@ inline Unit<V> load_row(const float* p) {
 }
 
 struct Constants {
-  Floats rate, twice_epsilon, beta1, take1, beta2, take2, tiny;
+  Floats rate, output_rate, twice_epsilon, beta1, take1, beta2, take2, tiny;
   explicit Constants(const Sweep& s)
-      : rate(broadcast(s.adam ? 2 * s.rate : s.rate)), twice_epsilon(broadcast(2 * s.epsilon)), beta1(broadcast(s.beta1)),
+      : rate(broadcast(s.adam ? 2 * s.rate : s.rate)), output_rate(s.pair ? rate + rate : rate), twice_epsilon(broadcast(2 * s.epsilon)), beta1(broadcast(s.beta1)),
         take1(broadcast(s.take1)), beta2(broadcast(s.beta2)), take2(broadcast(s.take2)),
         tiny(broadcast(kTiny)) {}
 };
@@ -35,7 +35,7 @@ template <bool Adam>
 struct Slope {
   Floats first, second;
   Slope() = default;
-  Slope(Floats u, const Constants& c) : first((Adam ? c.take1 : c.rate) * u), second(c.take2 * u * u) {}
+  Slope(Floats u, Floats rate, const Constants& c) : first((Adam ? c.take1 : rate) * u), second(c.take2 * u * u) {}
 };
 
 // Where the row of one block begins: its weights, and for Adam m, with v `size` floats further.
@@ -47,12 +47,13 @@ struct Row {
 // One vector of weights takes a gradient step; returns the new weights. x and xx: the factor x of the
 // gradient and its square. kTiny keeps v away from 0, where 1/√v is not finite.
 template <bool Adam>
-inline Floats step(Row row, int at, int size, const Slope<Adam>& slope, Floats x, Floats xx, const Constants& c) {
+inline Floats step(Row row, int at, int size, const Slope<Adam>& slope, Floats x, Floats xx, Floats rate,
+                   const Constants& c) {
   Floats w = load(row.weights + at);
   if constexpr (Adam) {
     const Floats m = fma(slope.first, x, c.beta1 * load(row.moments + at));
     const Floats v = fma(c.beta2, load(row.moments + size + at), fma(slope.second, xx, c.tiny));
-    w = fnma(c.rate, half_over_root(m, v, c.twice_epsilon), w);
+    w = fnma(rate, half_over_root(m, v, c.twice_epsilon), w);
     store(row.moments + at, m);
     store(row.moments + size + at, v);
   } else {
@@ -85,12 +86,12 @@ struct Block {
   float* base;
   int unit;  // the first of the block
 
-  int dense_rows() const { return s.classes + 1 + s.dense_rows; }
+  int dense_rows() const { return s.outputs + 1 + s.dense_rows; }
   Row dense(int row) const { return {base + row * kSize, base + (dense_rows() + 2 * row) * kSize}; }
   Row output(int c) const { return dense(c); }
-  Row bias() const { return dense(s.classes); }
+  Row bias() const { return dense(s.outputs); }
   Row input(const SweepRow& row) const {
-    if (!row.sparse) return dense(s.classes + 1 + row.slot);
+    if (!row.sparse) return dense(s.outputs + 1 + row.slot);
     float* run = s.sparse + row.slot * s.sparse_stride;
     return {run + unit, run + s.units + 2 * unit};
   }
@@ -101,18 +102,18 @@ struct Block {
     Unit<V> back;
     for (int i = 0; i < V; ++i) {
       back.part[i] = broadcast(0);
-      slope[i] = Slope<Adam>(active.part[i], constants);
+      slope[i] = Slope<Adam>(active.part[i], constants.output_rate, constants);
     }
-    for (int c = 0; c < s.classes; ++c) {
+    for (int c = 0; c < s.outputs; ++c) {
       const Floats error = broadcast(s.errors[c]), squared = error * error;
       const Row row = output(c);
       for (int i = 0; i < V; ++i) {
         back.part[i] = fma(error, load(row.weights + i * Floats::lanes), back.part[i]);
-        step<Adam>(row, i * Floats::lanes, kSize, slope[i], error, squared, constants);
+        step<Adam>(row, i * Floats::lanes, kSize, slope[i], error, squared, constants.output_rate, constants);
       }
     }
     for (int i = 0; i < V; ++i)
-      slope[i] = Slope<Adam>(where_positive(active.part[i], back.part[i]), constants);
+      slope[i] = Slope<Adam>(where_positive(active.part[i], back.part[i]), constants.rate, constants);
   }
 
   // Trains the bias and the rows of `now` and sums up the hidden units of `next` on the way. The order of
@@ -121,7 +122,7 @@ struct Block {
   void inputs(const Slope<Adam> (&slope)[V], Unit<V>& next) const {
     const Floats one = broadcast(1);
     for (int i = 0; i < V; ++i)
-      next.part[i] = Train ? step<Adam>(bias(), i * Floats::lanes, kSize, slope[i], one, one, constants)
+      next.part[i] = Train ? step<Adam>(bias(), i * Floats::lanes, kSize, slope[i], one, one, constants.rate, constants)
                            : load(bias().weights + i * Floats::lanes);
     for (int r = 0; r < s.n_rows; ++r) {
       const SweepRow& row = s.rows[r];
@@ -130,7 +131,7 @@ struct Block {
       if (Train && row.in_now) {
         const Floats x = broadcast(row.now), xx = x * x;
         for (int i = 0; i < V; ++i)
-          w.part[i] = step<Adam>(memory, i * Floats::lanes, kSize, slope[i], x, xx, constants);
+          w.part[i] = step<Adam>(memory, i * Floats::lanes, kSize, slope[i], x, xx, constants.rate, constants);
       } else if (Adam && Evaluate && s.catch_up[r].due) {
         for (int i = 0; i < V; ++i)
           w.part[i] = caught_up(memory, i * Floats::lanes, kSize, s.catch_up[r], s.keep);
@@ -148,7 +149,7 @@ struct Block {
       active.part[i] = relu(next.part[i]);
       store(s.activations + unit + i * Floats::lanes, active.part[i]);
     }
-    for (int c = 0; c < s.classes; ++c) {
+    for (int c = 0; c < s.outputs; ++c) {
       const float* weights = output(c).weights;
       Floats sum = sums[c];
       for (int i = 0; i < V; ++i) sum = fma(active.part[i], load(weights + i * Floats::lanes), sum);
@@ -181,10 +182,11 @@ float* run_block(const Sweep& s, const Constants& constants, float* base, int un
 template <bool Adam>
 void sweep_model(const Sweep& s, Floats* sums) {
   const Constants constants(s);
-  const int padded = (s.classes + kLanes - 1) / kLanes * kLanes;
+  const int padded = (s.outputs + kLanes - 1) / kLanes * kLanes;
   const Row bias{s.output_bias, s.output_bias + padded};
   for (int c = 0; c < padded && s.train; c += Floats::lanes)
-    step<Adam>(bias, c, padded, Slope<Adam>(load(s.errors + c), constants), broadcast(1), broadcast(1), constants);
+    step<Adam>(bias, c, padded, Slope<Adam>(load(s.errors + c), constants.output_rate, constants), broadcast(1),
+               broadcast(1), constants.output_rate, constants);
   float* base = s.dense;
   int unit = 0;
   for (; unit + kUnits <= s.units; unit += kUnits) base = run_block<4, Adam>(s, constants, base, unit, sums);
@@ -201,12 +203,12 @@ void sweep_model(const Sweep& s, Floats* sums) {
 void sweep(const Sweep& s) {
   constexpr int kOnStack = 64;
   Floats on_stack[kOnStack];
-  Floats* sums = s.classes <= kOnStack ? on_stack : new Floats[s.classes];
-  for (int c = 0; c < s.classes; ++c) sums[c] = broadcast(0);
+  Floats* sums = s.outputs <= kOnStack ? on_stack : new Floats[s.outputs];
+  for (int c = 0; c < s.outputs; ++c) sums[c] = broadcast(0);
   if (s.adam) sweep_model<true>(s, sums);
   else sweep_model<false>(s, sums);
   if (s.evaluate)
-    for (int c = 0; c < s.classes; ++c) s.logits[c] = s.output_bias[c] + sum(sums[c]);
+    for (int c = 0; c < s.outputs; ++c) s.logits[c] = s.output_bias[c] + sum(sums[c]);
   if (sums != on_stack) delete[] sums;
 }
 

@@ -164,6 +164,14 @@ class Perceptron:
         self.v = {name: np.zeros_like(value) for name, value in self.w.items()}
         self.optimizer, self.rate, self.t = optimizer, rate, 0
 
+    def add_class(self, weights):
+        """One more output, with these weights; nothing is known of its moments."""
+        for name in ("2.weight", "2.bias"):
+            known = len(self.w[name])
+            self.w[name] = np.concatenate([self.w[name], weights[name][known:].astype(np.float64)])
+            for moments in (self.m, self.v):
+                moments[name] = np.concatenate([moments[name], np.zeros_like(self.w[name][known:])])
+
     def forward(self, x):
         self.x = x
         self.h = np.maximum(self.w["0.weight"] @ x + self.w["0.bias"], 0)

@@ -59,22 +59,65 @@ def test_equals_pytorch(case, isa):
         assert np.abs(weights - arrays[f"after/{name}"]).mean() < 2e-7
 
 
-@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
-@pytest.mark.parametrize("values", [[0, 0, 0], [0, 4, 2, 9]])
-def test_equals_its_slow_twin_with_scaling(optimizer, values):
-    """Encoding, evaluation and training of a pool of three widths, model by model."""
-    X, y = some_data(values, 3, 150)
-    pool = pools.MLPGrid(optimizers=[optimizer], learning_rates=[0.01], hidden=[7, 16, 70])
-    model = heros(pool, schema_of(values, 3), warmup=0)
-    twins = [reference.Perceptron(model._bound.weights(i), optimizer, 0.01) for i in range(3)]
-    for t in range(len(X)):
-        x = reference.encode(values, X[:t], X[t])
-        for twin in twins:
-            twin.train(x, y[t])
-    model.learn(X, y)
+def expect_weights_of(twins, model):
     for i, twin in enumerate(twins):
         for name, weights in model._bound.weights(i).items():
             np.testing.assert_allclose(weights, twin.w[name], rtol=2e-3, atol=5e-4, err_msg=f"{i} {name}")
+
+
+def train_twins(twins, values, X, y, since=0):
+    for t in range(since, len(X)):
+        x = reference.encode(values, X[:t], X[t])
+        for twin in twins:
+            twin.train(x, y[t])
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("values", [[0, 0, 0], [0, 4, 2, 9]])
+def test_equals_its_slow_twin_with_scaling(optimizer, classes, values):
+    """Encoding, evaluation and training of a pool of three widths, model by model."""
+    X, y = some_data(values, classes, 150)
+    pool = pools.MLPGrid(optimizers=[optimizer], learning_rates=[0.01], hidden=[7, 16, 70])
+    model = heros(pool, schema_of(values, classes), warmup=0)
+    twins = [reference.Perceptron(model._bound.weights(i), optimizer, 0.01) for i in range(3)]
+    train_twins(twins, values, X, y)
+    model.learn(X, y)
+    expect_weights_of(twins, model)
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
+@pytest.mark.parametrize("classes", [1, 2, 3])
+def test_a_new_class_finds_weights_and_moments_as_they_were(optimizer, classes):
+    """Two classes are kept as one row of differences; one class, and three or more, as a row each."""
+    values = [0, 4]
+    X, y = some_data(values, classes + 1, 200)
+    y[:100] %= classes
+    pool = pools.MLPGrid(optimizers=[optimizer], learning_rates=[0.01], hidden=[7, 70])
+    model = heros(pool, schema_of(values, classes), warmup=0)
+    twins = [reference.Perceptron(model._bound.weights(i), optimizer, 0.01) for i in range(2)]
+    train_twins(twins, values, X[:100], y)
+    model.learn(X[:100], y[:100])
+    model.bind(schema_of(values, classes + 1))
+    for i, twin in enumerate(twins):
+        twin.add_class(model._bound.weights(i))
+    expect_weights_of(twins, model)
+    train_twins(twins, values, X, y, since=100)
+    model.learn(X[100:], y[100:])
+    expect_weights_of(twins, model)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_weights_that_are_set_are_read_again(classes):
+    rng = np.random.default_rng(1)
+    model = heros(pools.MLP([{"hidden": 20}, {"optimizer": "sgd"}]), schema_of([0, 3], classes))
+    for i in range(2):
+        given = {
+            name: rng.normal(size=w.shape).astype(np.float32) for name, w in model._bound.weights(i).items()
+        }
+        model._bound.set_weights(i, given)
+        for name, weights in model._bound.weights(i).items():
+            assert np.array_equal(weights, given[name]), name
 
 
 @pytest.mark.parametrize("since", [1, 2, 10, 1000, 39_990, 100_000])
