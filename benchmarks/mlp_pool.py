@@ -87,9 +87,8 @@ def follow(console: Console, n: int) -> None:
         ("ζ = .05, ε = .2, k = 30", ZETA, 30),
         ("cheapest, k = 10", policies.Cheapest(), 10),
     ]
-    measured = {
-        name: min(our_seconds(pool, policy, k, stream, n) for _ in range(ROUNDS)) for name, policy, k in rows
-    }
+    rounds = [[our_seconds(pool, policy, k, stream, n) for _, policy, k in rows] for _ in range(ROUNDS)]
+    measured = dict(zip((name for name, _, _ in rows), np.min(rounds, axis=0), strict=True))
     for name, policy, k in rows:
         model = Heros(pool, policy, k, seed=1, schema=stream.schema)
         model.learn(*stream.take(n).draw(n))
@@ -118,7 +117,8 @@ def growth(console: Console, n: int) -> None:
     )
     for m, h, d in settings:
         t = seconds(m, h, d)
-        table.add_row(str(m), str(h), str(d), f"{t * 1e6:.1f}", f"{t * 1e9 / (m * h * (d + 3)):.3f}")
+        rows = d + 2  # and the bias, and one row of output weights for two classes
+        table.add_row(str(m), str(h), str(d), f"{t * 1e6:.1f}", f"{t * 1e9 / (m * h * rows):.3f}")
     console.print(table)
 
 

@@ -37,7 +37,8 @@ class MlpMemory {
   float* dense(int i) { return &weights_[offset_[i]]; }
   float* sparse(int i) { return dense(i) + dense_size(i); }
   float* output_bias(int i) { return &bias_at(i, 0, 0); }
-  std::int64_t* touched(int i) { return &touched_[std::size_t(i) * room()]; }  // per input: caught up to which step
+  // Per input, the step up to which its row is caught up.
+  std::int64_t* touched(int i) { return touched_.data() + std::size_t(i) * room(); }
   // Sparse rows are set apart by a cache line, so that rows of a power of two do not all fall into the same sets.
   std::size_t sparse_stride(int i) const { return std::size_t(units(i)) * parts(i) + kLanes; }
 
@@ -175,7 +176,7 @@ class MlpMemory {
   // Every weight and moment of the first `inputs` inputs and of the old one's classes.
   void take_over(MlpMemory& old, const Encoder& encoder, int inputs) {
     for (int i = 0; i < models(); ++i) {
-      std::copy_n(old.touched_.data() + std::size_t(i) * old.room(), inputs, touched(i));
+      std::copy_n(old.touched(i), inputs, touched(i));
       for (int part = 0; part < parts(i) && old.classes_ > 0; ++part) {
         for (int u = 0; u < hidden_[i]; ++u) {
           hidden_bias_at(i, u, part) = old.hidden_bias_at(i, u, part);
@@ -198,7 +199,7 @@ class MlpMemory {
   std::int32_t classes_ = 0, dense_room_ = 0, sparse_room_ = 0;
   AlignedFloats weights_, output_bias_;
   std::vector<float> output_start_;     // two classes: the weights that a pair began with
-  std::vector<std::int64_t> touched_;   // (M, room): the step up to which a row is caught up
+  std::vector<std::int64_t> touched_;   // (M, room)
   bool separate_ = false;               // both rows of two classes are kept, as in states of earlier versions
   std::vector<std::size_t> offset_, start_offset_;
 };

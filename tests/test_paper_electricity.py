@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 
 from heros import Heros, evaluate, policies, pools, streams
 
-pytestmark = [
-    pytest.mark.data,
-    pytest.mark.skipif(
-        not Path(os.environ.get("HEROS_DATA", "."), "electricity.parquet").exists(),
-        reason="HEROS_DATA has no electricity.parquet",
-    ),
-]
+pytestmark = [pytest.mark.data, pytest.mark.usefixtures("real_data")]
 
 # policy, what the paper (for Cand: a replication) gives, how far off we may be
 PAPER = [
