@@ -93,7 +93,7 @@ class Encoder {
     require(owner_.size() == code_.size(), "inputs");
     for (std::size_t i = 0; i < owner_.size(); ++i)
       require(owner_[i] >= 0 && std::size_t(owner_[i]) < f && code_[i] >= -1 &&
-                  code_[i] < std::max(values_[owner_[i]], 1),
+                  code_[i] < values_[owner_[i]],
               "inputs that belong to features");
     std::int64_t one_hot = 0;  // every value of theirs has an input of its own: no table is larger than these
     for (const std::int32_t n : values_) one_hot += n > 2 ? n : 0;

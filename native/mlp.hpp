@@ -37,7 +37,8 @@ class MlpPool final : public Pool {
   const std::vector<std::int64_t>& steps() const { return steps_; }
 
   // Fits the pool to a schema that extends the one it knows (at first: nothing). New weights are drawn as
-  // PyTorch does for a new layer: uniform in ±1/√fan_in.
+  // PyTorch does for a new layer: uniform in ±1/√fan_in. If there is not enough memory, the pool stays as it is:
+  // nothing is allocated after memory_.grow.
   void grow(const std::vector<std::int32_t>& values, int classes, Random random) {
     const int old_inputs = inputs(), old_classes = this->classes();
     Encoder encoder = encoder_;
@@ -198,13 +199,8 @@ class MlpPool final : public Pool {
       for (int u = 0; u < hidden(i); ++u) memory_.input_at(encoder_, i, input, u) = draw(hidden_bound);
     }
     for (int u = 0; u < hidden(i) && old_classes == 0; ++u) memory_.hidden_bias_at(i, u) = draw(hidden_bound);
-    const std::size_t units = std::size_t(hidden(i)) + 1;
-    std::vector<float> fresh;  // (new classes, units and the bias)
-    for (std::size_t n = units * (classes() - old_classes); n > 0; --n) fresh.push_back(draw(output_bound));
-    for (int u = 0; u <= hidden(i) && !fresh.empty(); ++u)
-      memory_.set_outputs(i, u, 0, [&](int c) {
-        return c < old_classes ? memory_.output(i, c, u) : fresh[units * (c - old_classes) + u];
-      });
+    for (int c = old_classes; c < classes(); ++c)
+      for (int u = 0; u <= hidden(i); ++u) memory_.set_new_output(i, c, u, draw(output_bound));
   }
 
   // Encodes x unless it is what was looked at last (a prediction followed by learning from it).

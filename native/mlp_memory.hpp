@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -57,9 +58,9 @@ class MlpMemory {
   float output(int i, int c, int unit, int part = 0) {
     if (!paired()) return output_row(i, c, unit, part);
     const float pair = output_row(i, 0, unit, part), *w = start(i, unit);
-    const float sign = c == 1 ? 1.0F : -1.0F;
-    if (part == 0) return w[c] + sign * ((pair - (w[1] - w[0])) / 2);
-    return part == 1 ? sign * pair : pair;
+    const float sign = c == 1 ? 1.0F : -1.0F, apart = w[1] - w[0];
+    if (part > 0) return part == 1 ? sign * pair : pair;
+    return pair == apart || !std::isfinite(apart) ? w[c] : w[c] + sign * ((pair - apart) / 2);
   }
   template <class Value>  // value(c): of class c
   void set_outputs(int i, int unit, int part, Value value) {
@@ -72,6 +73,11 @@ class MlpMemory {
     } else {
       output_row(i, 0, unit, part) = value(1);
     }
+  }
+  // The weight of a class that is new, and that of its partner in a pair likewise or not trained yet.
+  void set_new_output(int i, int c, int unit, float weight) {
+    if (paired()) start(i, unit)[c] = weight;
+    output_row(i, paired() ? 0 : c, unit, 0) = paired() ? start(i, unit)[1] - start(i, unit)[0] : weight;
   }
   void clear(int i) {
     std::fill_n(dense(i), model_size(i), 0.0F);
@@ -189,7 +195,8 @@ class MlpMemory {
   }
   void take_over_outputs(MlpMemory& old, int i, int unit, int part) {
     if (classes_ != old.classes_ || paired() != old.paired())
-      return set_outputs(i, unit, part, [&](int c) { return c < old.classes_ ? old.output(i, c, unit, part) : 0.0F; });
+      return set_outputs(i, unit, part,
+                         [&](int c) { return c < old.classes_ ? old.output(i, c, unit, part) : 0.0F; });
     for (int row = 0; row < outputs(); ++row) output_row(i, row, unit, part) = old.output_row(i, row, unit, part);
     if (paired()) std::copy_n(old.start(i, unit), 2, start(i, unit));
   }

@@ -4,9 +4,10 @@
 // swept in blocks of up to 64 units. Rows are of two kinds:
 //
 // Dense rows are used at every step: one row of output weights per class, the bias row, one row per scaled
-// input. Two classes share one row: see `pair`. A block holds their weights, row after row, and behind them for Adam their moments, row by row,
-// m then v. So the backward pass for an instance and the forward pass for the next run through a block
-// once, while it is in the first-level cache, and a model that is only evaluated does not touch moments.
+// input. (Two classes share one row of output weights: see `pair`.) A block holds their weights, row after row,
+// and behind them for Adam their moments, row by row, m then v. So the backward pass for an instance and the
+// forward pass for the next run through a block once, while it is in the first-level cache, and a model that is
+// only evaluated does not touch moments.
 //
 // Sparse rows are one-hot categories: few of many are active. Each is one run of memory over all units: the
 // weights, then for every 64 units m and v. Runs are long enough for the hardware to fetch ahead from the

@@ -24,9 +24,9 @@ inline Unit<V> load_row(const float* p) {
 struct Constants {
   Floats rate, output_rate, twice_epsilon, beta1, take1, beta2, take2, tiny;
   explicit Constants(const Sweep& s)
-      : rate(broadcast(s.adam ? 2 * s.rate : s.rate)), output_rate(s.pair ? rate + rate : rate), twice_epsilon(broadcast(2 * s.epsilon)), beta1(broadcast(s.beta1)),
-        take1(broadcast(s.take1)), beta2(broadcast(s.beta2)), take2(broadcast(s.take2)),
-        tiny(broadcast(kTiny)) {}
+      : rate(broadcast(s.adam ? 2 * s.rate : s.rate)), output_rate(s.pair ? rate + rate : rate),
+        twice_epsilon(broadcast(2 * s.epsilon)), beta1(broadcast(s.beta1)), take1(broadcast(s.take1)),
+        beta2(broadcast(s.beta2)), take2(broadcast(s.take2)), tiny(broadcast(kTiny)) {}
 };
 
 // A gradient is an outer product u·x. What the optimiser does to u alone is done once per block, not once
@@ -122,8 +122,9 @@ struct Block {
   void inputs(const Slope<Adam> (&slope)[V], Unit<V>& next) const {
     const Floats one = broadcast(1);
     for (int i = 0; i < V; ++i)
-      next.part[i] = Train ? step<Adam>(bias(), i * Floats::lanes, kSize, slope[i], one, one, constants.rate, constants)
-                           : load(bias().weights + i * Floats::lanes);
+      next.part[i] =
+          Train ? step<Adam>(bias(), i * Floats::lanes, kSize, slope[i], one, one, constants.rate, constants)
+                : load(bias().weights + i * Floats::lanes);
     for (int r = 0; r < s.n_rows; ++r) {
       const SweepRow& row = s.rows[r];
       const Row memory = input(row);

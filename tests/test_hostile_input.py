@@ -278,6 +278,7 @@ def test_measures_of_nonsense(measure, text):
         ("steps", np.array([2**63 - 1])),
         ("weights", np.zeros(3, dtype=np.float32)),
         ("weights", None),
+        ("output_start", np.zeros(3, dtype=np.float32)),
     ],
 )
 def test_a_damaged_state_of_perceptrons_is_refused_and_changes_nothing(name, value):
@@ -286,6 +287,13 @@ def test_a_damaged_state_of_perceptrons_is_refused_and_changes_nothing(name, val
     with pytest.raises(DataError, match="The state does not fit"):
         model.models.restore({**model.models.state(), name: value})
     np.testing.assert_array_equal(model.predict_proba([1.0, 2.0]), before)
+
+
+def test_a_state_in_which_a_number_has_a_category_is_refused():
+    model = Heros(pools.MLP([{"hidden": 4}]), k=1, seed=1, schema=Schema.of(["a", "b"], ["no", "yes"]))
+    damaged = {**model.models.state(), "code": np.array([-1, 0], dtype=np.int32)}
+    with pytest.raises(DataError, match="inputs that belong to features"):
+        model.models.restore(damaged)
 
 
 @pytest.mark.parametrize(
