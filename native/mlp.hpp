@@ -155,9 +155,10 @@ class MlpPool final : public Pool {
     memory_.clear(i);
     steps_[i] = 0;
     each_hidden_weight(i, w1, b1, [](float& ours, float& theirs) { ours = theirs; });
-    for (int u = 0; u < hidden(i); ++u)
-      memory_.set_outputs(i, u, 0, [&](int c) { return w2[std::size_t(c) * hidden(i) + u]; });
-    memory_.set_outputs(i, hidden(i), 0, [&](int c) { return b2[c]; });
+    for (int c = 0; c < classes(); ++c) {
+      for (int u = 0; u < hidden(i); ++u) memory_.set_output(i, c, u, 0, w2[std::size_t(c) * hidden(i) + u]);
+      memory_.set_output(i, c, hidden(i), 0, b2[c]);
+    }
     forget_evaluation();
   }
 
@@ -200,7 +201,7 @@ class MlpPool final : public Pool {
     }
     for (int u = 0; u < hidden(i) && old_classes == 0; ++u) memory_.hidden_bias_at(i, u) = draw(hidden_bound);
     for (int c = old_classes; c < classes(); ++c)
-      for (int u = 0; u <= hidden(i); ++u) memory_.set_new_output(i, c, u, draw(output_bound));
+      for (int u = 0; u <= hidden(i); ++u) memory_.set_output(i, c, u, 0, draw(output_bound));
   }
 
   // Encodes x unless it is what was looked at last (a prediction followed by learning from it).

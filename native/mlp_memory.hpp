@@ -62,22 +62,17 @@ class MlpMemory {
     if (part > 0) return part == 1 ? sign * pair : pair;
     return pair == apart || !std::isfinite(apart) ? w[c] : w[c] + sign * ((pair - apart) / 2);
   }
-  template <class Value>  // value(c): of class c
-  void set_outputs(int i, int unit, int part, Value value) {
+  // To set a weight of a pair takes its partner back to where that was set: set both, unless that has not moved.
+  void set_output(int i, int c, int unit, int part, float value) {
     if (!paired()) {
-      for (int c = 0; c < classes_; ++c) output_row(i, c, unit, part) = value(c);
+      output_row(i, c, unit, part) = value;
     } else if (part == 0) {
       float* w = start(i, unit);
-      w[0] = value(0), w[1] = value(1);
+      w[c] = value;
       output_row(i, 0, unit, 0) = w[1] - w[0];
-    } else {
-      output_row(i, 0, unit, part) = value(1);
+    } else if (c == 1) {  // class 0 has −m and the same v
+      output_row(i, 0, unit, part) = value;
     }
-  }
-  // The weight of a class that is new, and that of its partner in a pair likewise or not trained yet.
-  void set_new_output(int i, int c, int unit, float weight) {
-    if (paired()) start(i, unit)[c] = weight;
-    output_row(i, paired() ? 0 : c, unit, 0) = paired() ? start(i, unit)[1] - start(i, unit)[0] : weight;
   }
   void clear(int i) {
     std::fill_n(dense(i), model_size(i), 0.0F);
@@ -90,14 +85,8 @@ class MlpMemory {
   // stream with ever new categories does not move the pool every time.
   void grow(const Encoder& encoder, int classes, int inputs) {
     const int dense = encoder.scaled_inputs(), sparse = encoder.inputs() - dense;
-    if (dense <= dense_room_ && sparse <= sparse_room_ && classes <= classes_) return;
-    MlpMemory larger(hidden_, adam_);
-    larger.dense_room_ = room_for(dense, dense_room_);
-    larger.sparse_room_ = room_for(sparse, sparse_room_);
-    larger.classes_ = classes;
-    larger.lay_out();
-    larger.take_over(*this, encoder, inputs);
-    *this = std::move(larger);
+    if (dense > dense_room_ || sparse > sparse_room_ || classes > classes_)
+      repack(encoder, room_for(dense, dense_room_), room_for(sparse, sparse_room_), classes, inputs);
   }
 
   template <class Archive>
@@ -116,12 +105,7 @@ class MlpMemory {
     for (int i = 0; i < models(); ++i)
       require(std::all_of(touched(i), touched(i) + room(), [&](auto t) { return t >= 0 && t <= steps[i]; }),
               "rows touched at a step that was made");
-    if (!separate_) return;
-    MlpMemory paired(hidden_, adam_);
-    paired.classes_ = classes_, paired.dense_room_ = dense_room_, paired.sparse_room_ = sparse_room_;
-    paired.lay_out();
-    paired.take_over(*this, encoder, encoder.inputs());
-    *this = std::move(paired);
+    if (separate_) repack(encoder, dense_room_, sparse_room_, classes_, encoder.inputs());
   }
 
  private:
@@ -179,6 +163,14 @@ class MlpMemory {
     touched_.assign(std::size_t(models()) * room(), 0);
   }
 
+  void repack(const Encoder& encoder, int dense_room, int sparse_room, int classes, int inputs) {
+    MlpMemory fresh(hidden_, adam_);
+    fresh.dense_room_ = dense_room, fresh.sparse_room_ = sparse_room, fresh.classes_ = classes;
+    fresh.lay_out();
+    fresh.take_over(*this, encoder, inputs);
+    *this = std::move(fresh);
+  }
+
   // Every weight and moment of the first `inputs` inputs and of the old one's classes.
   void take_over(MlpMemory& old, const Encoder& encoder, int inputs) {
     for (int i = 0; i < models(); ++i) {
@@ -194,9 +186,10 @@ class MlpMemory {
     }
   }
   void take_over_outputs(MlpMemory& old, int i, int unit, int part) {
-    if (classes_ != old.classes_ || paired() != old.paired())
-      return set_outputs(i, unit, part,
-                         [&](int c) { return c < old.classes_ ? old.output(i, c, unit, part) : 0.0F; });
+    if (classes_ != old.classes_ || paired() != old.paired()) {
+      for (int c = 0; c < old.classes_; ++c) set_output(i, c, unit, part, old.output(i, c, unit, part));
+      return;
+    }
     for (int row = 0; row < outputs(); ++row) output_row(i, row, unit, part) = old.output_row(i, row, unit, part);
     if (paired()) std::copy_n(old.start(i, unit), 2, start(i, unit));
   }
