@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import distributed
 import pytest
 from hypothesis import settings
 
@@ -23,3 +24,12 @@ def real_data():
     if not directory or not Path(directory, "covtype.parquet").exists():
         pytest.skip("the real streams are not here: set HEROS_DATA to their directory")
     return Path(directory)
+
+
+@pytest.fixture
+def dask_cluster():
+    """Two dask workers, each a process of its own."""
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
+        yield cluster

@@ -2,8 +2,10 @@
 
 import os
 import signal
+import time
 from pathlib import Path
 
+import distributed
 import pytest
 
 from heros.engines import Dask, Engine, Here, Processes, WorkerDied
@@ -30,6 +32,22 @@ def always_die(path):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def note_and_name(path):
+    path.touch()
+    return path.name
+
+
+def fail(item):
+    raise ZeroDivisionError(f"item {item}")
+
+
+def wait_for(true):
+    limit = time.monotonic() + 30
+    while not true():
+        assert time.monotonic() < limit, "nothing happened for half a minute"
+        time.sleep(0.01)
+
+
 @pytest.mark.parametrize("engine", [Here(), Processes(2), Dask(jobs=2)], ids=["here", "processes", "dask"])
 def test_every_item_gives_its_result(engine):
     assert isinstance(engine, Engine)
@@ -42,6 +60,27 @@ def test_the_items_of_a_killed_worker_are_run_again(engine, tmp_path):
     for path in paths[1:]:
         path.touch()  # only the first kills
     assert sorted(engine.results(die_once, paths)) == [(0, "a"), (1, "b"), (2, "c"), (3, "d")]
+
+
+def test_results_that_die_with_their_worker_before_they_are_fetched_are_made_again(dask_cluster, tmp_path):
+    paths = [tmp_path / name for name in "abcd"]
+    results = Dask(dask_cluster.scheduler_address).results(note_and_name, paths)
+    first = next(results)
+    wait_for(lambda: all(path.exists() for path in paths))
+    time.sleep(0.2)  # the news that they are done comes after the files
+    with distributed.Client(dask_cluster) as client:
+        workers = client.run(os.getpid)
+    for pid in workers.values():
+        os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: workers.keys().isdisjoint(dask_cluster.scheduler.workers))
+    time.sleep(0.1)  # so does the news that they are lost
+    assert sorted([first, *results]) == [(0, "a"), (1, "b"), (2, "c"), (3, "d")]
+
+
+@pytest.mark.parametrize("engine", [Here(), Processes(2), Dask(jobs=2)], ids=["here", "processes", "dask"])
+def test_an_error_of_the_work_is_raised_as_it_is(engine):
+    with pytest.raises(ZeroDivisionError, match="item 7"):
+        list(engine.results(fail, [7]))
 
 
 @pytest.mark.parametrize("engine", [Processes(2), Dask(jobs=2)], ids=["processes", "dask"])

@@ -113,18 +113,15 @@ def test_a_part_of_the_curves_may_be_kept(tmp_path):
     assert run.n_instances == 3000
 
 
-def test_dask_workers_give_the_same_and_one_of_them_may_be_killed(tmp_path):
+def test_dask_workers_give_the_same_and_one_of_them_may_be_killed(dask_cluster, tmp_path):
     grid = small_grid(n=4000)
     paper.run_grid(grid, tmp_path / "here")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-    ) as cluster:
-        with distributed.Client(cluster) as client:
-            victim = next(iter(client.run(os.getpid).values()))
-        killed = threading.Thread(target=kill_after_first_record, args=(victim, tmp_path / "dask"))
-        killed.start()
-        outcome = paper.run_grid(grid, tmp_path / "dask", engine=Dask(cluster.scheduler_address))
-        killed.join()
+    with distributed.Client(dask_cluster) as client:
+        victim = next(iter(client.run(os.getpid).values()))
+    killed = threading.Thread(target=kill_after_first_record, args=(victim, tmp_path / "dask"), daemon=True)
+    killed.start()
+    outcome = paper.run_grid(grid, tmp_path / "dask", engine=Dask(dask_cluster.scheduler_address))
+    killed.join()
     assert len(outcome.done) == len(grid)
     assert results(tmp_path / "dask") == results(tmp_path / "here")
 

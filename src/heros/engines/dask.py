@@ -23,7 +23,8 @@ class Dask:
     """The workers of a dask scheduler, or of one started here with as many workers as `jobs`.
 
     HEROS has to be installed where the workers are, and each finds the data through its own HEROS_DATA.
-    Results come back to this process. The items of a worker that dies are run again by another.
+    Results come back to this process. The items of a worker that dies are run again by another, those
+    whose results had not been fetched from it among them.
 
     Parameters
     ----------
@@ -48,8 +49,12 @@ class Dask:
             futures = client.map(work, items, pure=False)
             numbers = {future.key: i for i, future in enumerate(futures)}
             try:
-                for future in distributed.as_completed(futures):
-                    yield numbers[future.key], _result(future)
+                completed = distributed.as_completed(futures)
+                for future in completed:
+                    if not future.done():  # its result died with its worker; the scheduler runs it again
+                        completed.add(future)
+                        continue
+                    yield numbers[future.key], _result(distributed, future)
                     future.release()
             finally:  # an interrupted grid leaves nothing running behind it
                 client.cancel(futures)
@@ -72,11 +77,12 @@ class Dask:
             yield client
 
 
-def _result(future: Any) -> Any:
-    if future.status == "finished":
+def _result(distributed: Any, future: Any) -> Any:
+    """What the work returned. It waits, should the result be lost just now and be made again."""
+    try:
         return future.result()
-    error = future.exception() if future.status == "error" else "it was cancelled"
-    return WorkerDied(f"after {ATTEMPTS} workers at most: {error}")
+    except (distributed.KilledWorker, distributed.CancelledError) as error:
+        return WorkerDied(f"after {ATTEMPTS} workers at most: {error}")
 
 
 def _distributed() -> Any:
