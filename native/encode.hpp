@@ -4,7 +4,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -79,6 +81,18 @@ class Encoder {
       mean_[f] = mean;
       squares_[f] = squares;
     }
+  }
+
+  // What the models will see of the coming rows X, each learnt before the next. The moments are put back.
+  template <std::size_t N>
+  void encode_ahead(const double* X, std::array<Inputs, N>& out) {
+    count_before_ = count_, mean_before_ = mean_, squares_before_ = squares_;
+    for (Inputs& inputs : out) {
+      encode(X, inputs);
+      learn(X);
+      X += features();
+    }
+    count_.swap(count_before_), mean_.swap(mean_before_), squares_.swap(squares_before_);
   }
 
   template <class Archive>
@@ -174,6 +188,7 @@ class Encoder {
   std::vector<std::int32_t> values_;         // per feature
   std::vector<std::int32_t> owner_, code_;   // per input: its feature, and its value or -1 if scaled
   std::vector<double> count_, mean_, squares_;
+  std::vector<double> count_before_, mean_before_, squares_before_;  // while looking ahead
   std::vector<std::int32_t> first_, category_, scaled_, scaled_features_, one_hot_features_;
   std::vector<std::int32_t> slot_;
   int scaled_count_ = 0;

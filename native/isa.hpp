@@ -16,6 +16,7 @@ namespace heros {
 struct Isa {
   std::string name;
   SweepFunction sweep;
+  AheadFunction look_ahead;
 };
 
 // What this machine can run, the widest first.
@@ -26,10 +27,11 @@ inline const std::vector<Isa>& available_isas() {
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
-      found.push_back({"avx512", avx512::sweep});
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) found.push_back({"avx2", avx2::sweep});
+      found.push_back({"avx512", avx512::sweep, avx512::look_ahead});
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+      found.push_back({"avx2", avx2::sweep, avx2::look_ahead});
 #endif
-    found.push_back({"baseline", baseline::sweep});
+    found.push_back({"baseline", baseline::sweep, baseline::look_ahead});
     return found;
   }();
   return isas;

@@ -13,6 +13,7 @@
 #include "aligned.hpp"
 #include "encode.hpp"
 #include "isa.hpp"
+#include "mlp_ahead.hpp"
 #include "mlp_memory.hpp"
 #include "mlp_plan.hpp"
 #include "pool.hpp"
@@ -26,7 +27,7 @@ class MlpPool final : public Pool {
   MlpPool(std::vector<std::int32_t> hidden, std::vector<std::uint8_t> adam, std::vector<double> rate, bool scale,
           const std::string& isa)
       : memory_(std::move(hidden), std::move(adam)), rate_(std::move(rate)), encoder_(scale),
-        sweep_(find_isa(isa).sweep), steps_(models()), fresh_(models()) {}
+        isa_(find_isa(isa)), steps_(models()), fresh_(models()), unfinished_(models()) {}
 
   int models() const override { return memory_.models(); }
   int features() const override { return encoder_.features(); }
@@ -56,7 +57,8 @@ class MlpPool final : public Pool {
     const FlushDenormals guard;
     plan_.assign(encoder_, {}, seen_);
     for (int i = 0; i < models(); ++i) {
-      if (!fresh_[i] || lags_behind(i)) sweep_model(i, Task::evaluate, plan_);
+      // (A row may have been caught up by a look only, which keeps nothing.)
+      if (!fresh_[i] || !is_caught_up(i, plan_.rows)) sweep_model(i, Task::evaluate, plan_);
     }
     std::fill(fresh_.begin(), fresh_.end(), std::uint8_t{1});
     clock.lap(Phase::evaluate);
@@ -93,6 +95,7 @@ class MlpPool final : public Pool {
 
   void train(const double* x, int y, const std::uint8_t* chosen, PhaseClock& clock) override {
     const FlushDenormals guard;
+    finish_looks(chosen, seen_);
     plan_.assign(encoder_, seen_, {});
     for (int i = 0; i < models(); ++i)
       if (chosen[i]) sweep_model(i, Task::train, plan_, y);
@@ -103,17 +106,20 @@ class MlpPool final : public Pool {
 
   // In one pass over the memory of the chosen models. How much of that pass is evaluation cannot be seen
   // from outside, so one step in kSample is made in two passes and timed; the result is the same.
-  void train_and_evaluate(const double* x, int y, const std::uint8_t* chosen, const double* next,
+  void train_and_evaluate(const double* x, int y, const std::uint8_t* chosen, const double* next, std::int64_t left,
                           PhaseClock& clock) override {
     if (++fused_steps_ % kSample == 1) return sample_step(x, y, chosen, next, clock);
     encoder_.learn(x);
     std::swap(look_, seen_);
-    encoder_.encode(next, seen_);
+    ahead_.note(chosen);
+    if (const Inputs* known = ahead_.next(encoder_, next, left)) seen_ = *known;
+    else encoder_.encode(next, seen_);
     remember(next);
     fused_plan_.assign(encoder_, look_, seen_);
     plan_.assign(encoder_, {}, seen_);
     clock.lap(Phase::encode);
     const FlushDenormals guard;
+    finish_looks(chosen, look_);
     // Back and forth: what the last step used last is still in the cache, so this step uses it first.
     upwards_ = !upwards_;
     for (const bool trained : {upwards_, !upwards_}) {
@@ -121,7 +127,7 @@ class MlpPool final : public Pool {
         const int i = upwards_ ? n : models() - 1 - n;
         if ((chosen[i] != 0) != trained) continue;
         if (trained) sweep_model(i, Task::train_and_evaluate, fused_plan_, y);
-        else sweep_model(i, Task::evaluate, plan_);
+        else evaluate_at_rest(i);
       }
       if (trained) clock.lap_split(Phase::evaluate, evaluate_share(), Phase::train);
       else clock.lap(Phase::evaluate);
@@ -189,6 +195,7 @@ class MlpPool final : public Pool {
     for (int i = 0; i < models(); ++i) unit_offset_.push_back(unit_offset_.back() + memory_.units(i));
     activations_.assign(unit_offset_.back(), 0);
     logits_.assign(std::size_t(models()) * MlpMemory::padded(classes), 0);
+    ahead_.make_place(models(), MlpMemory::padded(classes));
     errors_.assign(MlpMemory::padded(classes), 0);
   }
 
@@ -220,6 +227,24 @@ class MlpPool final : public Pool {
   void forget_evaluation() {
     any_fresh_ = false;
     std::fill(fresh_.begin(), fresh_.end(), std::uint8_t{0});
+    ahead_.close();
+  }
+
+  // A model that is not trained at this step: its logits may be known from a look ahead, which leaves no activations.
+  void evaluate_at_rest(int i) {
+    if (ahead_.wanted(i) && is_caught_up(i, ahead_.rows())) isa_.get().look_ahead(sweep_of(i), ahead_.cover(i));
+    if (!ahead_.covers(i)) return sweep_model(i, Task::evaluate, plan_);
+    ahead_.read(i, logits(i));
+    unfinished_[i] = 1;
+  }
+  // What a look ahead left out for models that are chosen after all: their activations for the instance seen last.
+  void finish_looks(const std::uint8_t* chosen, const Inputs& seen) {
+    bool any = false;  // asked without branches: choices cannot be predicted
+    for (int i = 0; i < models(); ++i) any |= (chosen[i] != 0) & (unfinished_[i] != 0);
+    if (!any) return;
+    again_plan_.assign(encoder_, {}, seen);
+    for (int i = 0; i < models(); ++i)
+      if (chosen[i] && unfinished_[i]) sweep_model(i, Task::evaluate, again_plan_);
   }
 
   void sample_step(const double* x, int y, const std::uint8_t* chosen, const double* next, PhaseClock& clock) {
@@ -244,11 +269,9 @@ class MlpPool final : public Pool {
     return sum > 0 ? sampled_evaluate_ / sum : 0;
   }
 
-  void sweep_model(int i, Task task, const Plan& plan, int y = 0) {
+  // Where a pass finds model i.
+  Sweep sweep_of(int i) {
     Sweep s{};
-    s.train = task == Task::train || task == Task::train_and_evaluate;
-    s.evaluate = task != Task::train;
-    s.keep = task != Task::look;
     s.adam = memory_.adam(i);
     s.dense = memory_.dense(i);
     s.sparse = memory_.sparse(i);
@@ -257,19 +280,27 @@ class MlpPool final : public Pool {
     s.output_bias = memory_.output_bias(i);
     s.logits = logits(i);
     s.errors = errors_.data();
-    s.rows = plan.rows.data();
-    s.n_rows = static_cast<int>(plan.rows.size());
     s.units = memory_.units(i);
     s.outputs = memory_.outputs();
     s.pair = memory_.paired();
     s.dense_rows = memory_.dense_room();
     s.rate = static_cast<float>(rate_[i]);
+    return s;
+  }
+  void sweep_model(int i, Task task, const Plan& plan, int y = 0) {
+    Sweep s = sweep_of(i);
+    s.train = task == Task::train || task == Task::train_and_evaluate;
+    s.evaluate = task != Task::train;
+    s.keep = task != Task::look;
+    s.rows = plan.rows.data();
+    s.n_rows = static_cast<int>(plan.rows.size());
     if (s.train) {
       softmax_errors(i, y);
       ++steps_[i];
     }
     if (s.adam) prepare_adam(i, plan, s);
-    sweep_(s);
+    isa_.get().sweep(s);
+    unfinished_[i] = 0;
   }
 
   void prepare_adam(int i, const Plan& plan, Sweep& s) {
@@ -299,11 +330,11 @@ class MlpPool final : public Pool {
     }
   }
 
-  // Whether a row of the instance at hand was caught up by a look only, which keeps nothing.
-  bool lags_behind(int i) {
-    return memory_.adam(i) && std::any_of(plan_.rows.begin(), plan_.rows.end(), [&](const SweepRow& row) {
-             return memory_.touched(i)[row.input] != steps_[i];
-           });
+  template <class Rows>
+  bool is_caught_up(int i, const Rows& rows) {
+    return !memory_.adam(i) || std::all_of(rows.begin(), rows.end(), [&](const auto& row) {
+      return memory_.touched(i)[row.input] == steps_[i];
+    });
   }
   void catch_up_all(int i) {
     Inputs all;
@@ -339,7 +370,7 @@ class MlpPool final : public Pool {
   MlpMemory memory_;
   std::vector<double> rate_;
   Encoder encoder_;
-  SweepFunction sweep_;
+  std::reference_wrapper<const Isa> isa_;
   std::reference_wrapper<const Adam> adam_tables_ = Adam::tables();
 
   std::vector<std::int64_t> steps_;  // training steps of each model
@@ -349,9 +380,11 @@ class MlpPool final : public Pool {
   Inputs seen_, look_;
   bool any_fresh_ = false;
   std::vector<std::uint8_t> fresh_;
+  std::vector<std::uint8_t> unfinished_;  // activations are missing: the logits are from a look ahead
+  Ahead ahead_;
   AlignedFloats activations_, logits_, errors_;
   std::vector<std::size_t> unit_offset_;  // where a model's activations begin
-  Plan plan_, fused_plan_;
+  Plan plan_, fused_plan_, again_plan_;
   std::vector<CatchUp> lags_;
 
   bool upwards_ = false;

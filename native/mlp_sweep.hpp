@@ -21,6 +21,7 @@ namespace heros {
 
 inline constexpr int kLanes = 16;  // units are padded to a multiple of this, in every instruction set
 inline constexpr int kUnits = 64;  // units in a block
+inline constexpr int kAhead = 4;   // instances a look ahead takes
 
 // An input that is active in the instance trained on (`now`), the one evaluated (`next`), or both.
 struct SweepRow {
@@ -29,6 +30,15 @@ struct SweepRow {
   bool sparse = false;
   bool in_now = false, in_next = false;
   float now = 0, next = 0;
+};
+
+// An input that is active in some of the next kAhead instances.
+struct AheadRow {
+  std::int32_t input;
+  std::int32_t slot = 0;
+  bool sparse = false;
+  bool active[kAhead] = {};
+  float value[kAhead] = {};
 };
 
 // Adam moves a weight even when its input is inactive. Such a row is left alone until the input becomes
@@ -63,16 +73,29 @@ struct Sweep {
   float take1, take2;        // 1 − β1 and 1 − β2, each rounded once
 };
 
+// A look at the next kAhead instances, for a model that is not trained and whose rows need no catching up: every
+// weight is read once for all of them. Their logits are those of as many sweeps, bit for bit.
+struct LookAhead {
+  const AheadRow* rows;
+  int n_rows;
+  float* logits;             // of the first; those of the others follow, `stride` floats apart
+  std::size_t stride;
+};
+
 using SweepFunction = void (*)(const Sweep&);
+using AheadFunction = void (*)(const Sweep&, const LookAhead&);
 
 namespace avx512 {
 void sweep(const Sweep&);
-}
+void look_ahead(const Sweep&, const LookAhead&);
+}  // namespace avx512
 namespace avx2 {
 void sweep(const Sweep&);
-}
+void look_ahead(const Sweep&, const LookAhead&);
+}  // namespace avx2
 namespace baseline {
 void sweep(const Sweep&);
-}
+void look_ahead(const Sweep&, const LookAhead&);
+}  // namespace baseline
 
 }  // namespace heros

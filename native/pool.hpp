@@ -39,10 +39,10 @@ class Pool {
   // Whether model i can be trained now: one that has been set aside is not, even if it is chosen.
   virtual bool trainable(int) const { return true; }
 
-  // train(x) followed by evaluate(next), for pools that can do both in one pass over their memory.
-  // The results must equal those of the two calls bit for bit.
+  // train(x) followed by evaluate(next), for pools that can do both in one pass over their memory. `next` is the
+  // first of `left` rows to come: a pool may look ahead. The results must equal those of the two calls bit for bit.
   virtual void train_and_evaluate(const double* x, int y, const std::uint8_t* chosen, const double* next,
-                                  PhaseClock& clock) {
+                                  std::int64_t /*left*/, PhaseClock& clock) {
     train(x, y, chosen, clock);
     evaluate(next, clock);
   }

@@ -73,7 +73,8 @@ class Ensemble {
         clock.lap(Phase::choose);
         account(chosen, out.spent[t], out.reward[t]);
         ++instances_;
-        if (t + 1 < n) pool_->train_and_evaluate(x, static_cast<int>(y[t]), chosen, x + features(), clock);
+        const double* next = x + features();
+        if (t + 1 < n) pool_->train_and_evaluate(x, static_cast<int>(y[t]), chosen, next, n - t - 1, clock);
         else pool_->train(x, static_cast<int>(y[t]), chosen, clock);
       }
     } catch (...) {

@@ -9,15 +9,17 @@ import numpy as np
 import pytest
 
 import reference
-from heros import Heros, Schema, _core, policies, pools
+from heros import Feature, Heros, Schema, _core, policies, pools
 from heros.errors import ParameterError
 from torch_cases import CASES
 
 GOLDEN = Path(__file__).parents[1] / "data" / "torch_trajectories.npz"
 
 
-def schema_of(values, classes):
-    features = [(f"x{f}", *map(str, range(n))) if n else f"x{f}" for f, n in enumerate(values)]
+def schema_of(values, classes, *, missing=False):
+    features = [
+        Feature(f"x{f}", tuple(map(str, range(n))) or None, missing=missing) for f, n in enumerate(values)
+    ]
     return Schema.of(features, map(str, range(classes)))
 
 
@@ -177,6 +179,93 @@ def test_any_block_size_gives_the_same(values, isa):
             for i in range(pool.n_models)
             for a, b in zip(model._bound.weights(i).values(), whole._bound.weights(i).values(), strict=True)
         )
+
+
+class Timetable:
+    """Which models work and which rest, instance by instance; once, it fails."""
+
+    def __init__(self, working, fails_at):
+        self.working, self.fails_at, self.t = working, fails_at, -1
+
+    def choose(self, scores, costs, k, rng):
+        self.t += 1
+        if self.t == self.fails_at:
+            raise RuntimeError("no choice")
+        return self.working[self.t]
+
+
+def shifts(n, models, rng):
+    """Every model works for 1 to 3 instances, then rests for up to 40, and so on."""
+    working = np.zeros((n, models), dtype=bool)
+    for i in range(models):
+        start = rng.integers(0, 40)
+        while start < n:
+            length = rng.integers(1, 4)
+            working[start : start + length, i] = True
+            start += length + rng.integers(1, 40)
+    return working
+
+
+def rows_with_gaps(n, classes, rng):
+    """Numbers, some missing, some 0 until late, a column without any news, categories, some of them rare."""
+    X = rng.normal(3, 2, (n, 7))
+    X[rng.random((n, 7)) < 0.1] = np.nan
+    X[: n // 2, 1] = 0
+    X[:, 2] = 5
+    X[:, 4] = rng.integers(0, 2, n)
+    X[:, 5] = np.minimum(rng.geometric(0.3, n), 12) - 1
+    X[:, 6] = rng.integers(0, 3, n)
+    return X, (np.nan_to_num(X[:, 0]) + X[:, 5]).astype(int) % classes
+
+
+@pytest.mark.parametrize("isa", _core.isas())
+@pytest.mark.parametrize("classes", [2, 5, 20])
+def test_models_that_rest_miss_nothing(classes, isa):
+    """Those that rest look at several instances at once; woken at any time, they are as if they had not."""
+    rng = np.random.default_rng(classes)
+    n, fails_at = 500, 333
+    X, y = rows_with_gaps(n, classes, rng)
+    rates = {"adam": [0.05, 0.005], "sgd": [0.05, 1e20]}  # the last one diverges
+    pool = pools.MLP(
+        [
+            {"hidden": hidden, "optimizer": optimizer, "learning_rate": rate}
+            for hidden in (1, 5, 16, 48, 100, 130)
+            for optimizer in rates
+            for rate in rates[optimizer]
+        ],
+        isa=isa,
+    )
+    working = shifts(n, pool.n_models, rng)
+    working[:, 0] = False  # it diverges at one category, and is none the worse for it at the others
+
+    def learnt_in_blocks_of(size):
+        policy = Timetable(working, fails_at)
+        schema = schema_of([0, 0, 0, 0, 2, 12, 3], classes, missing=True)
+        model = heros(pool, schema, policy, pool.n_models, warmup=0, answer="average")
+        weights = model._bound.weights(0)
+        weights["0.weight"][:, -1] = np.inf
+        model._bound.set_weights(0, weights)
+        probabilities = []
+        for first in range(0, fails_at, size):
+            rows = slice(first, min(first + size, fails_at))
+            probabilities.append(model.test_then_train(X[rows], y[rows]).probabilities)
+        with pytest.raises(RuntimeError, match="no choice"):
+            model.learn(X[fails_at : fails_at + size], y[fails_at : fails_at + size])
+        for first in range(fails_at + 1, n, size):
+            rows = slice(first, min(first + size, n))
+            probabilities.append(model.test_then_train(X[rows], y[rows]).probabilities)
+        return model, np.concatenate(probabilities)
+
+    alone, expected = learnt_in_blocks_of(1)
+    assert 0 < alone.diverged.sum() < pool.n_models
+    assert alone.scores[0] > 0
+    for size in (n, 50, 6):
+        model, probabilities = learnt_in_blocks_of(size)
+        assert np.array_equal(probabilities, expected)
+        assert np.array_equal(model.scores, alone.scores)
+        assert {name: array.tobytes() for name, array in model.models.state().items()} == {
+            name: array.tobytes() for name, array in alone.models.state().items()
+        }
 
 
 def test_the_instruction_sets_agree_up_to_rounding():
