@@ -19,6 +19,7 @@ struct Inputs {
   std::vector<float> value;
 
   int size() const { return static_cast<int>(index.size()); }
+  void reserve(std::size_t n) { index.reserve(n), value.reserve(n); }
   void clear() { index.clear(), value.clear(); }
   void add(std::int32_t i, float v) { index.push_back(i), value.push_back(v); }
 };
@@ -83,9 +84,11 @@ class Encoder {
     }
   }
 
-  // What the models will see of the coming rows X, each learnt before the next. The moments are put back.
+  // What the models will see of the coming rows X, each learnt before the next. The moments are put back: nothing is
+  // allocated, so nothing can throw, while they are ahead.
   template <std::size_t N>
   void encode_ahead(const double* X, std::array<Inputs, N>& out) {
+    for (Inputs& inputs : out) inputs.reserve(features());
     count_before_ = count_, mean_before_ = mean_, squares_before_ = squares_;
     for (Inputs& inputs : out) {
       encode(X, inputs);

@@ -52,6 +52,7 @@ class MlpPool final : public Pool {
   }
 
   void evaluate(const double* x, PhaseClock& clock) override {
+    ahead_.close();  // a block that was broken off may have left it open
     look_at(x);
     clock.lap(Phase::encode);
     const FlushDenormals guard;
@@ -94,11 +95,13 @@ class MlpPool final : public Pool {
   }
 
   void train(const double* x, int y, const std::uint8_t* chosen, PhaseClock& clock) override {
-    const FlushDenormals guard;
-    finish_looks(chosen, seen_);
-    plan_.assign(encoder_, seen_, {});
-    for (int i = 0; i < models(); ++i)
-      if (chosen[i]) sweep_model(i, Task::train, plan_, y);
+    {
+      const FlushDenormals guard;  // not for the encoder: its doubles are as they are
+      finish_looks(chosen, seen_);
+      plan_.assign(encoder_, seen_, {});
+      for (int i = 0; i < models(); ++i)
+        if (chosen[i]) sweep_model(i, Task::train, plan_, y);
+    }
     encoder_.learn(x);
     forget_evaluation();
     clock.lap(Phase::train);
@@ -110,16 +113,16 @@ class MlpPool final : public Pool {
                           PhaseClock& clock) override {
     if (++fused_steps_ % kSample == 1) return sample_step(x, y, chosen, next, clock);
     encoder_.learn(x);
-    std::swap(look_, seen_);
+    std::swap(now_, seen_);
     ahead_.note(chosen);
-    if (const Inputs* known = ahead_.next(encoder_, next, left)) seen_ = *known;
+    if (const Inputs* known = ahead_.advance(encoder_, next, left)) seen_ = *known;
     else encoder_.encode(next, seen_);
     remember(next);
-    fused_plan_.assign(encoder_, look_, seen_);
+    fused_plan_.assign(encoder_, now_, seen_);
     plan_.assign(encoder_, {}, seen_);
     clock.lap(Phase::encode);
     const FlushDenormals guard;
-    finish_looks(chosen, look_);
+    finish_looks(chosen, now_);
     // Back and forth: what the last step used last is still in the cache, so this step uses it first.
     upwards_ = !upwards_;
     for (const bool trained : {upwards_, !upwards_}) {
@@ -232,9 +235,12 @@ class MlpPool final : public Pool {
 
   // A model that is not trained at this step: its logits may be known from a look ahead, which leaves no activations.
   void evaluate_at_rest(int i) {
-    if (ahead_.wanted(i) && is_caught_up(i, ahead_.rows())) isa_.get().look_ahead(sweep_of(i), ahead_.cover(i));
+    if (ahead_.wanted(i) && is_caught_up(i, ahead_.rows())) {
+      isa_.get().look_ahead(sweep_of(i), ahead_.look(i));
+      ahead_.cover(i);
+    }
     if (!ahead_.covers(i)) return sweep_model(i, Task::evaluate, plan_);
-    ahead_.read(i, logits(i));
+    ahead_.read(i, memory_.outputs(), logits(i));
     unfinished_[i] = 1;
   }
   // What a look ahead left out for models that are chosen after all: their activations for the instance seen last.
@@ -375,9 +381,10 @@ class MlpPool final : public Pool {
 
   std::vector<std::int64_t> steps_;  // training steps of each model
 
-  // Of the last look: the instance, its inputs, and for which models activations and logits are valid.
+  // Of the last look: the instance, its inputs (and those of the one before), and for which models logits and, unless
+  // `unfinished_`, activations are valid.
   std::vector<double> seen_x_;
-  Inputs seen_, look_;
+  Inputs seen_, now_;
   bool any_fresh_ = false;
   std::vector<std::uint8_t> fresh_;
   std::vector<std::uint8_t> unfinished_;  // activations are missing: the logits are from a look ahead

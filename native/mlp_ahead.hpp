@@ -19,15 +19,14 @@ class Ahead {
   // A model at rest for so long is expected to stay there. If it is chosen all the same, it has to look again: a look
   // ahead leaves no activations to train on.
   static constexpr std::int64_t kLongRest = kAhead;
-  static constexpr int kWorthALook = 8;  // a look is prepared for an eighth of the models, not for fewer
+  static constexpr int kOneIn = 8;  // a look is prepared if at least one model in so many rests
 
-  // `outputs`: floats that a model's logits take.
+  // `outputs`: floats that a model's logits take. More than are needed do no harm.
   void make_place(int models, int outputs) {
-    rest_.resize(models);
-    stride_ = outputs;
-    logits_.assign(std::size_t(models) * kAhead * outputs, 0);
-    covered_.assign(models, 0);
     close();
+    rest_.resize(models);
+    covered_.assign(models, 0);
+    logits_.assign(std::size_t(models) * kAhead * outputs, 0);
   }
   void close() { at_ = kAhead; }
 
@@ -42,15 +41,15 @@ class Ahead {
   }
 
   // Goes on to the next instance, the first of `left` rows X, and gives its inputs if they are known from a look ahead
-  // or if it pays to take one now.
-  const Inputs* next(Encoder& encoder, const double* X, std::int64_t left) {
+  // or if it pays to take one now; otherwise the caller encodes it.
+  const Inputs* advance(Encoder& encoder, const double* X, std::int64_t left) {
     if (at_ + 1 < kAhead) return &inputs_[++at_];
     close();
-    if (left < kAhead || long_rests_ * kWorthALook < static_cast<int>(rest_.size())) return nullptr;
-    at_ = 0;
+    if (left < kAhead || long_rests_ * kOneIn < static_cast<int>(rest_.size())) return nullptr;
     encoder.encode_ahead(X, inputs_);
-    std::fill(covered_.begin(), covered_.end(), std::uint8_t{0});
     merge(encoder);
+    std::fill(covered_.begin(), covered_.end(), std::uint8_t{0});
+    at_ = 0;
     return &inputs_[0];
   }
 
@@ -58,14 +57,14 @@ class Ahead {
   bool wanted(int i) const { return at_ == 0 && rest_[i] >= kLongRest; }
   bool covers(int i) const { return at_ < kAhead && covered_[i]; }
   const std::vector<AheadRow>& rows() const { return rows_; }
-  LookAhead cover(int i) {
-    covered_[i] = 1;
-    return {rows_.data(), static_cast<int>(rows_.size()), logits_at(i, 0), stride_};
-  }
-  void read(int i, float* logits) { std::copy_n(logits_at(i, at_), stride_, logits); }
+  LookAhead look(int i) { return {rows_.data(), static_cast<int>(rows_.size()), logits_at(i, 0), stride()}; }
+  void cover(int i) { covered_[i] = 1; }
+  void read(int i, int outputs, float* logits) { std::copy_n(logits_at(i, at_), outputs, logits); }
 
  private:
-  float* logits_at(int i, int instance) { return &logits_[(std::size_t(i) * kAhead + instance) * stride_]; }
+  // From what there is, so that it holds if more could not be had.
+  std::size_t stride() const { return logits_.size() / (rest_.size() * kAhead); }
+  float* logits_at(int i, int instance) { return &logits_[(std::size_t(i) * kAhead + instance) * stride()]; }
 
   // The inputs that are active in any of the instances.
   void merge(const Encoder& encoder) {
@@ -94,7 +93,6 @@ class Ahead {
   std::vector<AheadRow> rows_;
   std::vector<std::uint8_t> covered_;  // models that have looked at these instances
   AlignedFloats logits_;               // (M, kAhead, stride)
-  std::size_t stride_ = 0;
 };
 
 }  // namespace heros

@@ -3,8 +3,11 @@
 import copy
 import os
 import pickle
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -126,8 +129,18 @@ def go_on(model, X, y):
     return model.test_then_train(X, y).probabilities
 
 
+def in_a_fresh_process(call):
+    """This one may have threads of other tests: a fork takes their locks along, but not the threads that free them."""
+    program = f"import {Path(__file__).stem} as tests; tests.{call}"
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parent, timeout=300)
+
+
 @pytest.mark.parametrize("pool", POOLS)
 def test_a_forked_child_goes_on_as_its_parent_does(pool):
+    in_a_fresh_process(f"go_on_in_a_forked_child({pool!r})")
+
+
+def go_on_in_a_forked_child(pool):
     model, stream = learner(pool)
     model.learn(*stream.draw(1000))
     X, y = stream.draw(500)
@@ -147,7 +160,13 @@ def test_a_forked_child_goes_on_as_its_parent_does(pool):
 
 @pytest.mark.parametrize("backend", ["loky", "multiprocessing", "threading"])
 def test_joblib_gives_what_one_process_gives(backend):
-    joblib = pytest.importorskip("joblib")
+    pytest.importorskip("joblib")
+    in_a_fresh_process(f"go_on_with_joblib({backend!r})")
+
+
+def go_on_with_joblib(backend):
+    import joblib  # noqa: PLC0415 - not everybody has it
+
     model, stream = learner()
     model.learn(*stream.draw(500))
     X, y = stream.draw(300)

@@ -197,7 +197,10 @@ class Heros:
         return int(best) if best.ndim == 0 else best
 
     def learn(self, x: ArrayLike, y: ArrayLike) -> Self:
-        """Learn from one labelled instance, or from several, one after the other."""
+        """Learn from one labelled instance, or from several, one after the other.
+
+        The rows must stay as they are until it is done: the pool may look ahead.
+        """
         boundary, X, single = self._instances(x)
         self._run(X, boundary.labels(np.asarray(y)[np.newaxis] if single else y, len(X)))
         return self

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -266,6 +268,64 @@ def test_models_that_rest_miss_nothing(classes, isa):
         assert {name: array.tobytes() for name, array in model.models.state().items()} == {
             name: array.tobytes() for name, array in alone.models.state().items()
         }
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-156, 1e-160, 1e-310])
+def test_numbers_near_zero_give_the_same_in_any_block_size(scale):
+    """Their squares are denormal: what is flushed in the models is not in the moments of the inputs."""
+    X, y = some_data([0, 0], 2, 100)
+    X[:, 0] = (X[:, 0] - 3) * scale
+    whole, alone = (heros(pools.MLP([{"hidden": 8}]), schema_of([0, 0], 2)) for _ in range(2))
+    expected = whole.test_then_train(X, y).probabilities
+    found = [
+        alone.test_then_train(x[np.newaxis], [label]).probabilities[0] for x, label in zip(X, y, strict=True)
+    ]
+    assert np.array_equal(found, expected)
+
+
+REFUSED = """
+import resource
+import numpy as np
+from heros import Heros, Schema, pools
+from heros.errors import HerosError
+
+class Seldom:
+    def __init__(self):
+        self.t = -1
+    def choose(self, scores, costs, k, rng):
+        self.t += 1
+        return np.full(len(scores), self.t % 20 == 0)
+
+# What a pool learns in blocks of a size after it was refused so many classes with so many bytes to spare.
+def learnt(pool, features, classes, spare, size):
+    few, many = (Schema.of([f"x{i}" for i in range(features)], map(str, range(n))) for n in (2, classes))
+    model = Heros(pool, Seldom(), pool.n_models, seed=1, schema=few, warmup=0, answer="average")
+    X = np.random.default_rng(0).normal(size=(200, features))
+    y = (X[:, 0] > 0).astype(int)
+    model.learn(X[:50], y[:50])
+    taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (taken + spare, -1))
+    try:
+        model.bind(many)
+    except HerosError as error:
+        assert "must fit into memory" in str(error), error
+    else:
+        raise AssertionError("it grew")
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+    rows = [slice(first, first + size) for first in range(50, 200, size)]
+    return np.concatenate([model.test_then_train(X[these], y[these]).probabilities for these in rows])
+
+for hidden, models, *case in ((4000, 8, 300, 17, 8_000_000), (4, 50, 2, 50_000, 25_000_000)):
+    pool = pools.MLP([{"hidden": hidden, "optimizer": "sgd"}] * models)
+    assert np.array_equal(learnt(pool, *case, size=1), learnt(pool, *case, size=150))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="limits the memory of a process")
+def test_a_pool_that_could_not_grow_learns_on_as_before():
+    """Whichever part of what it needs cannot be had."""
+    subprocess.run([sys.executable, "-c", REFUSED], check=True)
 
 
 def test_the_instruction_sets_agree_up_to_rounding():
