@@ -88,7 +88,7 @@ def follow(console: Console, n: int) -> None:
     pool = pools.MLPGrid()
     rows = [
         ("everything", policies.Everything(), 50),
-        ("ζ = .05, ε = .2, k = 30", ZETA, 30),
+        ("ζ(.05, .2), k = 30", ZETA, 30),
         ("perform-best, k = 30", policies.PerformBest(), 30),
         ("cheapest, k = 10", policies.Cheapest(), 10),
     ]
