@@ -95,14 +95,12 @@ class MlpPool final : public Pool {
   }
 
   void train(const double* x, int y, const std::uint8_t* chosen, PhaseClock& clock) override {
-    {
-      const FlushDenormals guard;  // not for the encoder: its doubles are as they are
-      finish_looks(chosen, seen_);
-      plan_.assign(encoder_, seen_, {});
-      for (int i = 0; i < models(); ++i)
-        if (chosen[i]) sweep_model(i, Task::train, plan_, y);
-    }
-    encoder_.learn(x);
+    encoder_.learn(x);  // before denormals are flushed: its doubles are as they are
+    const FlushDenormals guard;
+    finish_looks(chosen, seen_);
+    plan_.assign(encoder_, seen_, {});
+    for (int i = 0; i < models(); ++i)
+      if (chosen[i]) sweep_model(i, Task::train, plan_, y);
     forget_evaluation();
     clock.lap(Phase::train);
   }
@@ -115,8 +113,7 @@ class MlpPool final : public Pool {
     encoder_.learn(x);
     std::swap(now_, seen_);
     ahead_.note(chosen);
-    if (const Inputs* known = ahead_.advance(encoder_, next, left)) seen_ = *known;
-    else encoder_.encode(next, seen_);
+    ahead_.advance(encoder_, next, left, seen_);
     remember(next);
     fused_plan_.assign(encoder_, now_, seen_);
     plan_.assign(encoder_, {}, seen_);

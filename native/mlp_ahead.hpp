@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "aligned.hpp"
@@ -40,17 +41,20 @@ class Ahead {
     }
   }
 
-  // Goes on to the next instance, the first of `left` rows X, and gives its inputs if they are known from a look ahead
-  // or if it pays to take one now; otherwise the caller encodes it.
-  const Inputs* advance(Encoder& encoder, const double* X, std::int64_t left) {
-    if (at_ + 1 < kAhead) return &inputs_[++at_];
-    close();
-    if (left < kAhead || long_rests_ * kOneIn < static_cast<int>(rest_.size())) return nullptr;
-    encoder.encode_ahead(X, inputs_);
-    merge(encoder);
-    std::fill(covered_.begin(), covered_.end(), std::uint8_t{0});
-    at_ = 0;
-    return &inputs_[0];
+  // Goes on to the next instance, the first of `left` rows X, and gives its inputs: they are known from a look ahead,
+  // or one is taken now if it pays.
+  void advance(Encoder& encoder, const double* X, std::int64_t left, Inputs& seen) {
+    if (at_ + 1 < kAhead) {
+      ++at_;
+    } else {
+      close();
+      if (left < kAhead || long_rests_ * kOneIn < static_cast<int>(rest_.size())) return encoder.encode(X, seen);
+      encoder.encode_ahead(X, inputs_);
+      merge(encoder);
+      std::fill(covered_.begin(), covered_.end(), std::uint8_t{0});
+      at_ = 0;
+    }
+    std::swap(seen, inputs_[at_]);  // merged into rows_, it is not needed here again
   }
 
   // Whether model i should look ahead now, and whether it has: then its logits for the present instance are known.

@@ -3,7 +3,6 @@
 import os
 from pathlib import Path
 
-import distributed
 import pytest
 from hypothesis import settings
 
@@ -29,6 +28,8 @@ def real_data():
 @pytest.fixture
 def dask_cluster():
     """Two dask workers, each a process of its own."""
+    import distributed  # noqa: PLC0415 - slow, and few tests need it
+
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
     ) as cluster:

@@ -161,6 +161,10 @@ def test_the_closed_form_stays_true_over_a_long_stream():
     assert lazy == pytest.approx(dense, rel=1e-4)
 
 
+def in_blocks(model, X, y, size):
+    return [model.test_then_train(X[i : i + size], y[i : i + size]) for i in range(0, len(X), size)]
+
+
 @pytest.mark.parametrize("isa", _core.isas())
 @pytest.mark.parametrize("values", [[0, 0, 0, 0], [0, 5, 20, 2]])
 def test_any_block_size_gives_the_same(values, isa):
@@ -173,7 +177,7 @@ def test_any_block_size_gives_the_same(values, isa):
     expected = whole.test_then_train(X, y)
     for size in (1, 7, 100):
         model = heros(pool, schema, policy, 6)
-        parts = [model.test_then_train(X[i : i + size], y[i : i + size]) for i in range(0, len(X), size)]
+        parts = in_blocks(model, X, y, size)
         assert np.array_equal(np.concatenate([p.probabilities for p in parts]), expected.probabilities)
         assert np.array_equal(np.concatenate([p.chosen for p in parts]), expected.chosen)
         assert all(
@@ -247,16 +251,11 @@ def test_models_that_rest_miss_nothing(classes, isa):
         weights = model._bound.weights(0)
         weights["0.weight"][:, -1] = np.inf
         model._bound.set_weights(0, weights)
-        probabilities = []
-        for first in range(0, fails_at, size):
-            rows = slice(first, min(first + size, fails_at))
-            probabilities.append(model.test_then_train(X[rows], y[rows]).probabilities)
+        parts = in_blocks(model, X[:fails_at], y[:fails_at], size)
         with pytest.raises(RuntimeError, match="no choice"):
             model.learn(X[fails_at : fails_at + size], y[fails_at : fails_at + size])
-        for first in range(fails_at + 1, n, size):
-            rows = slice(first, min(first + size, n))
-            probabilities.append(model.test_then_train(X[rows], y[rows]).probabilities)
-        return model, np.concatenate(probabilities)
+        parts += in_blocks(model, X[fails_at + 1 :], y[fails_at + 1 :], size)
+        return model, np.concatenate([part.probabilities for part in parts])
 
     alone, expected = learnt_in_blocks_of(1)
     assert 0 < alone.diverged.sum() < pool.n_models
@@ -277,9 +276,7 @@ def test_numbers_near_zero_give_the_same_in_any_block_size(scale):
     X[:, 0] = (X[:, 0] - 3) * scale
     whole, alone = (heros(pools.MLP([{"hidden": 8}]), schema_of([0, 0], 2)) for _ in range(2))
     expected = whole.test_then_train(X, y).probabilities
-    found = [
-        alone.test_then_train(x[np.newaxis], [label]).probabilities[0] for x, label in zip(X, y, strict=True)
-    ]
+    found = [part.probabilities[0] for part in in_blocks(alone, X, y, 1)]
     assert np.array_equal(found, expected)
 
 
