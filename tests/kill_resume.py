@@ -24,9 +24,10 @@ from pathlib import Path
 
 import numpy as np
 
-from heros import Heros, checkpoints, evaluate, policies, pools, streams
-from heros.disk import write_whole
+from heros import Heros, evaluate, policies, pools, streams
 from heros.progress import progress
+from heros.storage import checkpoints
+from heros.storage.disk import write_whole
 
 N = 1500
 SETTINGS = {"window": 150, "block": 64}

@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 
 from heros import Heros, evaluate, policies, pools, streams
-from heros.archive import FORMAT
+from heros.storage.archive import FORMAT
 
 PLACE = Path(__file__).parent / "data" / f"format_{FORMAT}"
 POOLS = {

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from heros import Feature, Heros, Schema, metrics, policies, pools, scores, streams
+from heros import Feature, Heros, Schema, measures, policies, pools, scores, streams
 from heros.errors import DataError, HerosError, ParameterError
 from heros.parameters import number, one_of, whole
 
@@ -237,24 +237,24 @@ def test_choices_from_nonsense(values, k, rng, text):
     ("measure", "text"),
     [
         (
-            lambda: metrics.auroc([0, 1], [[0.5, np.nan], [0.5, 0.5]]),
+            lambda: measures.auroc([0, 1], [[0.5, np.nan], [0.5, 0.5]]),
             "The probabilities of auroc must be numbers in [0, 1]. Got nan",
         ),
         (
-            lambda: metrics.auroc([0], [[0.5, 0.5], [0.5, 0.5]]),
+            lambda: measures.auroc([0], [[0.5, 0.5], [0.5, 0.5]]),
             "auroc must have a label per instance (2). Got 1 instead.",
         ),
         (
-            lambda: metrics.log_loss([5], [[0.5, 0.5]]),
+            lambda: measures.log_loss([5], [[0.5, 0.5]]),
             "The labels of log_loss must be class indices in [0, 1]. Got 5 instead.",
         ),
-        (lambda: metrics.log_loss(["a"], [[0.5, 0.5]]), "Got an array of <U1 instead."),
+        (lambda: measures.log_loss(["a"], [[0.5, 0.5]]), "Got an array of <U1 instead."),
         (
-            lambda: metrics.Confusion().update([0], [3], 2),
+            lambda: measures.Confusion().update([0], [3], 2),
             "The labels of Confusion must be class indices in [0, 1].",
         ),
         (
-            lambda: metrics.RunningAuroc().update([0], [[2.0]]),
+            lambda: measures.RunningAuroc().update([0], [[2.0]]),
             "The probabilities of RunningAuroc must be numbers in [0, 1].",
         ),
         (

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import heros
-from heros import errors, meters, metrics, policies, pools, records, scores
+from heros import errors, measures, meters, policies, pools, scores
+from heros.storage import records
 
 
 def test_all_names():
     assert heros.__all__ == [
-        "Block", "Curves", "Feature", "Heros", "Run", "Schema", "checkpoints", "errors", "evaluate", "export", "meters",
-        "metrics", "policies", "pools", "records", "scores", "streams",
+        "Block", "Curves", "Feature", "Heros", "Run", "Schema", "checkpoints", "errors", "evaluate", "export", "measures",
+        "meters", "policies", "pools", "records", "scores", "streams",
     ]  # fmt: skip
     assert policies.__all__ == [
         "Budget", "Cand", "CandAsPublished", "Cheapest", "CompiledPolicy", "Everything", "Expensive", "Explore",
@@ -20,7 +21,7 @@ def test_all_names():
         "TreeStats",
     ]  # fmt: skip
     assert scores.__all__ == ["Adwin", "Cumulative", "Fading", "Score", "Window"]
-    assert metrics.__all__ == ["Confusion", "RunningAuroc", "auroc", "auroc_per_class", "log_loss"]
+    assert measures.__all__ == ["Confusion", "RunningAuroc", "auroc", "auroc_per_class", "log_loss"]
     assert records.__all__ == [
         "details",
         "document",
@@ -45,11 +46,11 @@ def test_every_public_name_is_there_and_documented():
         pools,
         scores,
         meters,
-        metrics,
+        measures,
         records,
         errors,
         heros.streams,
-        heros.checkpoints,
+        heros.storage.checkpoints,
         heros.export,
     ):
         for name in module.__all__:

@@ -10,10 +10,11 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from heros import Heros, evaluate, meters, policies, pools, records, streams
+from heros import Heros, evaluate, meters, policies, pools, streams
 from heros.errors import DataError
 from heros.report import write_report
 from heros.report.charts import Line, Point, heat_map, line_chart, scatter
+from heros.storage import records
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = (

@@ -7,8 +7,9 @@ import sys
 import numpy as np
 import pytest
 
-from heros import metrics, records, rivals, streams
+from heros import measures, rivals, streams
 from heros.errors import MissingExtra, ParameterError
+from heros.storage import records
 
 CAPYMOA = ("arf", "srp", "shrubs")
 
@@ -37,7 +38,7 @@ def test_a_rival_from_river_answers_as_in_a_plain_loop(name, tmp_path):
         p = np.array([said.get(c, 0.0) for c in range(3)])
         answers.append(p / p.sum() if p.sum() else np.full(3, 1 / 3))
         model.learn_one(row, label)
-    assert run.auroc == pytest.approx(metrics.auroc(y, np.array(answers)), abs=1e-12)
+    assert run.auroc == pytest.approx(measures.auroc(y, np.array(answers)), abs=1e-12)
     assert run.accuracy == (np.argmax(answers, axis=1) == y).mean()
     again = records.read(records.save(run, tmp_path))
     assert again.settings == run.settings
@@ -113,7 +114,7 @@ def test_a_rival_from_capymoa_does_as_in_capymoas_own_evaluation(name):
 
 @pytest.mark.usefixtures("_capymoa")
 def test_the_settings_of_the_capymoa_rivals():
-    from heros.pools.members import capymoa_schema  # noqa: PLC0415
+    from heros.pools.adapters import capymoa_schema  # noqa: PLC0415
 
     runs = {name: rivals.run_rival(name, rbf(20)) for name in CAPYMOA}
     for name, learner, subspace in (

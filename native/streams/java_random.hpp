@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "state.hpp"
+#include "core/state.hpp"
 
 namespace heros {
 

@@ -8,10 +8,11 @@
 '...% of the price of training everything'
 """
 
-from heros import checkpoints, errors, export, meters, metrics, policies, pools, records, scores, streams
+from heros import errors, export, measures, meters, policies, pools, scores, streams
 from heros.ensemble import Block, Heros
-from heros.prequential import Curves, Run, evaluate
+from heros.run.loop import Curves, Run, evaluate
 from heros.schema import Feature, Schema
+from heros.storage import checkpoints, records
 
 __all__ = [
     "Block",
@@ -24,8 +25,8 @@ __all__ = [
     "errors",
     "evaluate",
     "export",
+    "measures",
     "meters",
-    "metrics",
     "policies",
     "pools",
     "records",

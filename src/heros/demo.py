@@ -9,7 +9,7 @@ from rich.table import Table
 from heros.ensemble import Heros
 from heros.policies import Everything, Explore, Policy, Random, Zeta
 from heros.pools import MLPGrid
-from heros.prequential import Run, evaluate
+from heros.run.loop import Run, evaluate
 from heros.streams import Agrawal, Drift, Stream
 
 __all__ = ["compare", "drifting_agrawal", "main"]

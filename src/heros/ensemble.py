@@ -12,9 +12,15 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heros import _core, archive
-from heros.boundary import Boundary
-from heros.description import (
+from heros import _core
+from heros.errors import DataError, HerosError, ParameterError
+from heros.inspection import Explanation, LastStep, Leaderboard, PoolSummary
+from heros.parameters import one_of, whole
+from heros.policies import Explore, Policy, Zeta, compiled
+from heros.policies.base import expect_policy
+from heros.pools import BoundPool, MLPGrid, Pool
+from heros.pools.base import shares
+from heros.registry import (
     described,
     generator,
     generator_state,
@@ -23,15 +29,10 @@ from heros.description import (
     schema_of,
     schema_plain,
 )
-from heros.errors import DataError, HerosError, ParameterError
-from heros.inspection import Explanation, LastStep, Leaderboard, PoolSummary
-from heros.parameters import one_of, whole
-from heros.policies import Explore, Policy, Zeta, compiled
-from heros.policies.base import expect_policy
-from heros.pools import BoundPool, MLPGrid, Pool
-from heros.pools.base import shares
 from heros.schema import Schema
 from heros.scores import Adwin, Score
+from heros.storage import archive
+from heros.validation import Validator
 
 __all__ = ["PHASES", "Block", "Heros"]
 
@@ -168,7 +169,7 @@ class Heros:
                 self._ensemble.set_costs(self._bound.costs)
             else:
                 raise ParameterError.of("schema", "bind", f"an extension of {self.schema}", schema)
-            self.schema, self._boundary = schema, Boundary(schema)
+            self.schema, self._validator = schema, Validator(schema)
         return self
 
     def _make(self, schema: Schema) -> None:
@@ -185,8 +186,8 @@ class Heros:
 
         Nothing is learnt, and nothing that is learnt later depends on what was asked here.
         """
-        boundary, X, single = self._instances(x)
-        out = np.empty((len(X), boundary.schema.n_classes))
+        validator, X, single = self._instances(x)
+        out = np.empty((len(X), validator.schema.n_classes))
         with self._alone():
             self._ensemble.predict(X, out)
         return out[0] if single else out
@@ -201,14 +202,14 @@ class Heros:
 
         The rows must stay as they are until it is done: the pool may look ahead.
         """
-        boundary, X, single = self._instances(x)
-        self._run(X, boundary.labels(np.asarray(y)[np.newaxis] if single else y, len(X)))
+        validator, X, single = self._instances(x)
+        self._run(X, validator.labels(np.asarray(y)[np.newaxis] if single else y, len(X)))
         return self
 
     def test_then_train(self, X: ArrayLike, y: ArrayLike) -> Block:
         """For every instance in turn: answer, then learn from its label. As `learn`, with a record."""
-        boundary, X, _ = self._instances(X)
-        return self._run(X, boundary.labels(y, len(X)))
+        validator, X, _ = self._instances(X)
+        return self._run(X, validator.labels(y, len(X)))
 
     def _run(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> Block:
         n, models = len(X), self._bound.native.models
@@ -267,15 +268,15 @@ class Heros:
             )
         return np.ascontiguousarray(mask)
 
-    def _instances(self, x: ArrayLike) -> tuple[Boundary, NDArray[np.float64], bool]:
+    def _instances(self, x: ArrayLike) -> tuple[Validator, NDArray[np.float64], bool]:
         if self.schema is None:
             raise HerosError("This Heros does not know its instances yet: call bind(schema) or pass schema=.")
         try:
             single = np.ndim(x) == 1
-        except ValueError:  # rows of different lengths: the boundary says so
+        except ValueError:  # rows of different lengths: the validator says so
             single = False
-        X = self._boundary.instances(np.asarray(x)[np.newaxis] if single else x)
-        return self._boundary, X, single
+        X = self._validator.instances(np.asarray(x)[np.newaxis] if single else x)
+        return self._validator, X, single
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -429,8 +430,10 @@ class Heros:
                 learnt = {group: archive.subset(arrays, group) for group in ("pool", "ensemble")}
                 model.pool.expect_room(schema, learnt["pool"])
                 model.score.expect_room(model.pool.n_models, learnt["ensemble"])
-                boundary = Boundary(schema)
-                model.__setstate__({**vars(model), "schema": schema, "_boundary": boundary, "learnt": learnt})
+                boundary = Validator(schema)
+                model.__setstate__(
+                    {**vars(model), "schema": schema, "_validator": boundary, "learnt": learnt}
+                )
         except (KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
             raise DataError(f"Got: {error!r}.") from None
         own = own_policy(model.policy)

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.description import schema_plain
-from heros.disk import write_whole
 from heros.ensemble import Heros
 from heros.errors import HerosError, ParameterError
 from heros.extras import needed
 from heros.parameters import whole
 from heros.pools.mlp import BoundMLP
+from heros.registry import schema_plain
+from heros.storage.disk import write_whole
 
 __all__ = ["to_onnx"]
 

@@ -15,7 +15,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from heros import records, streams
+from heros import streams
 from heros.ensemble import Heros
 from heros.errors import ParameterError
 from heros.extras import needed
@@ -23,8 +23,9 @@ from heros.meters import Cpu
 from heros.parameters import one_of, whole
 from heros.policies import Cand, Everything, Explore, Zeta
 from heros.pools import BoundModels, MLPGrid, Models
-from heros.prequential import Run, evaluate
+from heros.run.loop import Run, evaluate
 from heros.scores import Cumulative
+from heros.storage import records
 from heros.streams import Stream
 
 __all__ = ["HEROS", "RIVALS", "Rival", "first", "rival_id", "run_rival", "run_rivals"]

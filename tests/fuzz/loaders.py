@@ -13,7 +13,8 @@ import numpy as np
 
 from fuzz.bytes_in import BytesIn
 from fuzz.targets import _damaged, _exercise, _file, _learnt, _place, target
-from heros import Heros, archive, checkpoints, evaluate, pools, streams
+from heros import Heros, evaluate, pools, streams
+from heros.storage import archive, checkpoints
 
 DIGEST = hashlib.sha256().digest_size
 EVERY = 40  # instances

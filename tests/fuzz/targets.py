@@ -21,10 +21,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fuzz.bytes_in import BytesIn
-from heros import Feature, Heros, Schema, evaluate, meters, metrics, policies, pools, records, scores, streams
-from heros.boundary import Boundary
+from heros import Feature, Heros, Schema, evaluate, measures, meters, policies, pools, scores, streams
 from heros.errors import HerosError
+from heros.storage import records
 from heros.streams.pipe import read_pipe
+from heros.validation import Validator
 
 Target = Callable[[bytes], None]
 TARGETS: dict[str, Target] = {}
@@ -100,7 +101,7 @@ def _drain(stream: streams.Stream, size: int = 50) -> None:
         schema = stream.schema
         assert X.dtype == np.float64
         assert X.shape == (len(y), schema.n_features)
-        Boundary(schema).instances(X)
+        Validator(schema).instances(X)
         assert ((y >= 0) & (y < schema.n_classes)).all()
 
 
@@ -502,7 +503,7 @@ def choices(data: bytes) -> None:
 
 
 @target()
-def measures(data: bytes) -> None:
+def measured(data: bytes) -> None:
     """Metrics and the parameters of meters."""
     source = BytesIn(data)
     n, classes = source.below(6), 1 + source.below(4)
@@ -513,21 +514,21 @@ def measures(data: bytes) -> None:
     y = source.labels(n, classes)
     what = source.below(7)
     if what == 0:
-        area = metrics.auroc(y, p)
+        area = measures.auroc(y, p)
         assert np.isnan(area) or 0 <= area <= 1
     elif what == 1:
-        area = metrics.auroc_per_class(y, p)
+        area = measures.auroc_per_class(y, p)
         assert np.all(np.isnan(area) | ((area >= 0) & (area <= 1)))
     elif what == 2:
-        assert metrics.log_loss(y, p) >= 0 or n == 0
+        assert measures.log_loss(y, p) >= 0 or n == 0
     elif what == 3:
-        confusion = metrics.Confusion()
+        confusion = measures.Confusion()
         for _ in range(2):
             confusion.update(y, source.labels(n, classes), source.whole(5))
         assert confusion.counts.sum() >= 0
         assert np.isnan(confusion.kappa) or confusion.kappa <= 1
     elif what == 4:
-        running = metrics.RunningAuroc()
+        running = measures.RunningAuroc()
         for _ in range(2):
             running.update(y, p)
         assert np.isnan(running.value) or 0 <= running.value <= 1

@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from heros import Heros, evaluate, pools, records, streams
+from heros import Heros, evaluate, pools, streams
+from heros.storage import records
 
 
 @pytest.fixture(scope="session")

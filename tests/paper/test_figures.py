@@ -6,13 +6,14 @@ import sys
 import numpy as np
 import pytest
 
-from heros import Heros, evaluate, meters, policies, pools, records, streams
+from heros import Heros, evaluate, meters, policies, pools, streams
 from heros.errors import MissingExtra, ParameterError
 from heros.paper import figures
 from heros.paper.figures import beta, drift, phases, tradeoff
 from heros.paper.figures.style import _hidden, label_points, new_figure
 from heros.paper.published import POLICIES
 from heros.paper.results import grids
+from heros.storage import records
 
 
 @pytest.fixture

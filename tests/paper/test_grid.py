@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from heros import paper, records, streams
+from heros import paper, streams
 from heros.cli import app
-from heros.engines import Dask, Processes
 from heros.errors import DataError, HerosError, ParameterError
+from heros.executors import Dask, Processes
 from heros.paper.tables import all_tables
 from heros.policies import Cheapest, Random
+from heros.storage import records
 
 SYNTHETIC = ["agr_a", "agr_g", "rbf_f", "rbf_m", "led_a", "led_g"]
 

@@ -12,8 +12,9 @@ from river import compose, linear_model, multiclass, naive_bayes, preprocessing,
 from sklearn.linear_model import SGDClassifier
 
 import reference
-from heros import Feature, Heros, Schema, evaluate, policies, pools, records, streams
+from heros import Feature, Heros, Schema, evaluate, policies, pools, streams
 from heros.errors import HerosError, ParameterError
+from heros.storage import records
 from member_cases import TWELVE, Fragile, Majority, Nearest, Witness
 
 SCHEMA = Schema.of(["a", "b"], ["no", "yes"])
@@ -185,7 +186,7 @@ def test_a_capymoa_tree_equals_moas_and_ours():
 
 def test_a_capymoa_model_made_for_other_instances_is_refused():
     classifier = pytest.importorskip("capymoa.classifier", reason="needs capymoa: pip install capymoa")
-    from heros.pools.members import capymoa_schema  # noqa: PLC0415
+    from heros.pools.adapters import capymoa_schema  # noqa: PLC0415
 
     learner = classifier.NaiveBayes(capymoa_schema(SCHEMA))
     model = heros([learner]).learn(*easy(50))

@@ -15,10 +15,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from heros.checkpoints import Checkpoint, CheckpointWarning, found
 from heros.cli import options
 from heros.cli.app import app, say
 from heros.errors import ParameterError
+from heros.storage.checkpoints import Checkpoint, CheckpointWarning, found
 
 __all__ = ["checkpointing", "checkpoints_command", "told"]
 

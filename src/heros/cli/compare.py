@@ -18,16 +18,16 @@ from rich.progress import MofNCompleteColumn
 from rich.table import Table
 from rich.text import Text
 
-from heros import records
 from heros.cli import options
 from heros.cli.app import app
-from heros.cli.words import few_enough, meter_of, policy_of, pool_of, stream_of
+from heros.cli.parsing import few_enough, meter_of, policy_of, pool_of, stream_of
 from heros.ensemble import Heros
 from heros.errors import HerosError, ParameterError
-from heros.prequential import Run, evaluate
 from heros.progress import progress
 from heros.report import write_report
+from heros.run.loop import Run, evaluate
 from heros.settings import policy_id
+from heros.storage import records
 
 __all__ = ["compare_command"]
 

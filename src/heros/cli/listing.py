@@ -14,7 +14,7 @@ from rich.text import Text
 
 from heros.cli import options
 from heros.cli.app import app
-from heros.cli.words import POLICIES, POOLS
+from heros.cli.parsing import POLICIES, POOLS
 
 __all__ = ["policies_command", "pools_command"]
 

@@ -11,9 +11,9 @@ from rich.text import Text
 
 from heros import paper
 from heros.cli.app import app, say
-from heros.cli.words import policy_of
-from heros.engines import Dask, Engine, Here, Processes
+from heros.cli.parsing import policy_of
 from heros.errors import HerosError, ParameterError
+from heros.executors import Dask, Executor, Processes, Serial
 from heros.paper import Cell
 from heros.paper.figures import draw_figures
 from heros.paper.page import write_paper_page
@@ -128,7 +128,7 @@ def report_command(
     Console().print(Text(f"page: {out}"), soft_wrap=True)
 
 
-def _run(cells: list[Cell], out: Path, engine: Engine) -> bool:
+def _run(cells: list[Cell], out: Path, engine: Executor) -> bool:
     """Run a part and say what became of it; whether something failed."""
     outcome = paper.run_grid(cells, out, engine=engine)
     for id, failure in outcome.failed.items():
@@ -177,7 +177,7 @@ def _seed(text: str) -> int:
     return int(text)
 
 
-def _engine(name: str, scheduler: str | None, jobs: int) -> Engine:
+def _engine(name: str, scheduler: str | None, jobs: int) -> Executor:
     if name == "dask":
         return Dask(scheduler, jobs)
     if name != "local":
@@ -186,4 +186,4 @@ def _engine(name: str, scheduler: str | None, jobs: int) -> Engine:
         raise ParameterError.of(
             "scheduler", "heros paper run", "left out unless the engine is dask", scheduler
         )
-    return Here() if jobs == 1 else Processes(jobs)
+    return Serial() if jobs == 1 else Processes(jobs)

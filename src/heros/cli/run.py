@@ -12,17 +12,18 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from heros import demo, records
+from heros import demo
 from heros.cli import options
 from heros.cli.app import app, say
 from heros.cli.checkpoints import checkpointing, told
 from heros.cli.interrupt import interruptible
-from heros.cli.words import few_enough, meter_of, policy_of, pool_of, stream_of
+from heros.cli.parsing import few_enough, meter_of, policy_of, pool_of, stream_of
 from heros.ensemble import Heros
 from heros.errors import HerosError
 from heros.meters import Energy
-from heros.prequential import Run, evaluate
 from heros.report import write_report
+from heros.run.loop import Run, evaluate
+from heros.storage import records
 
 __all__ = ["bill", "demo_command", "energy_text", "run_command"]
 

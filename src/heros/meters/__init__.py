@@ -1,10 +1,10 @@
 """Meters: what a run cost in energy, measured from outside the learner."""
 
 from heros.meters.base import Energy, Meter, Reading
+from heros.meters.by_name import METERS, named
 from heros.meters.carbon import Carbon
 from heros.meters.codecarbon import CodeCarbon
 from heros.meters.cpu import Cpu
-from heros.meters.named import METERS, named
 from heros.meters.rapl import Rapl
 
 __all__ = [

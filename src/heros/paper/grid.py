@@ -9,12 +9,12 @@ from pathlib import Path
 
 from rich.progress import TextColumn
 
-from heros import records
-from heros.engines import Engine, Here, WorkerDied
 from heros.errors import HerosError
+from heros.executors import Executor, Serial, WorkerDied
 from heros.paper.settings import Cell
-from heros.prequential import Curves, Run
 from heros.progress import progress as progress_bar
+from heros.run.loop import Curves, Run
+from heros.storage import records
 
 __all__ = ["Failure", "Outcome", "run_grid"]
 
@@ -40,7 +40,7 @@ def run_grid(
     cells: Iterable[Cell],
     out: str | Path,
     *,
-    engine: Engine | None = None,
+    engine: Executor | None = None,
     progress: bool | None = None,
 ) -> Outcome:
     """Run the cells that have no whole record below `out` yet, and record each as soon as it is done.
@@ -53,7 +53,7 @@ def run_grid(
         The directory of records. A cell recorded with another number of instances is an error: nothing is
         overwritten.
     engine
-        Where to run; `heros.engines.Here()` by default.
+        Where to run; `heros.executors.Serial()` by default.
     progress
         Whether to show a progress bar; by default if the output is a terminal.
 
@@ -78,7 +78,7 @@ def run_grid(
         task = bar.add_task(
             "grid", total=sum(cell.work for cell in left), standing=_standing(left, done, failed)
         )
-        for i, result in (Here() if engine is None else engine).results(_attempt, left):
+        for i, result in (Serial() if engine is None else engine).results(_attempt, left):
             cell = left[i]
             if isinstance(result, Run):
                 _record(result, cell, out)

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heros import policies as p
-from heros import records, streams
+from heros import streams
 from heros.ensemble import Heros
 from heros.errors import ParameterError
 from heros.paper.as_printed import ZetaAsPrinted
 from heros.parameters import whole
 from heros.policies import Policy
 from heros.pools import HoeffdingGrid, MLPGrid, Pool
-from heros.prequential import Run, evaluate
+from heros.run.loop import Run, evaluate
 from heros.settings import policy_id, pool_id
+from heros.storage import records
 
 __all__ = [
     "BASES",

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from heros import _core
 from heros.errors import HerosError, ParameterError
 from heros.parameters import one_of
-from heros.pools.asked import Asked, OnError, fault
+from heros.pools.adapters import Member, kind_of, makes, member_of
 from heros.pools.base import BoundPool, Pool, expect_schema, feature_values, shares
-from heros.pools.members import Member, kind_of, makes, member_of
+from heros.pools.calls import Asked, OnError, fault
 from heros.pools.timing import seconds_alone
 from heros.progress import progress
 from heros.schema import Schema

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.prequential import Run
 from heros.report.charts import Line, Point, heat_map, line_chart, scatter
+from heros.run.loop import Run
 
 __all__ = ["Group", "figures", "groups_of"]
 

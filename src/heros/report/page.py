@@ -8,11 +8,11 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from heros import records
 from heros.errors import DataError
-from heros.prequential import Run
 from heros.report.figures import Group, figures, groups_of
 from heros.report.style import CSS
+from heros.run.loop import Run
+from heros.storage import records
 
 __all__ = ["write_page", "write_report"]
 

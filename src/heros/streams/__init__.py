@@ -3,11 +3,11 @@
 from heros.streams.arrays import from_arrays
 from heros.streams.bad_rows import BadRow, BadRows
 from heros.streams.base import DriftPoint, Stream
+from heros.streams.catalogue import NAMES, load
 from heros.streams.drift import Drift
 from heros.streams.files import read
 from heros.streams.frames import from_frame
 from heros.streams.iterators import from_iter
-from heros.streams.named import NAMES, load
 from heros.streams.synthetic import LED, Agrawal, RandomRBF
 
 __all__ = [

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import copy
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heros.errors import DataError
 from heros.parameters import whole
 from heros.schema import Schema
+from heros.sources import END, Block, Signal, Source
 from heros.streams.bad_rows import BadRows
 
 __all__ = ["Block", "DriftPoint", "Stream", "Taken", "again", "empty_block"]
-
-Block = tuple[NDArray[np.float64], NDArray[np.int64]]
-"""X (n, n_features): numbers, 0-based codes of nominal values, NaN = missing. y (n,): class indices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +35,7 @@ class DriftPoint:
     width: int
 
 
-class Stream(ABC):
+class Stream(Source):
     """Instances in order, with a position that moves as they are read.
 
     A stream is read in blocks, each continuing where the last one ended. ``copy.copy``,
@@ -125,6 +122,11 @@ class Stream(ABC):
             if len(y) == 0:  # a short block does not tell: after it the stream may have an error to raise
                 return
             yield X, y
+
+    def poll(self, most: int, timeout: float | None = None) -> Block | Literal[Signal.IDLE, Signal.END]:
+        """Up to `most` instances; a finite stream never has to wait."""
+        X, y = self.draw(most)
+        return (X, y) if len(y) else END
 
     def take(self, n: int) -> Taken:
         """The next n instances as a stream of their own; this one does not move.

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import records
 from heros.errors import ParameterError
 from heros.extras import needed
 from heros.paper.figures.style import FAINT, INK, look_of, new_figure, save, tidy
 from heros.paper.published import label_of
 from heros.paper.results import BASES, records_in
-from heros.prequential import Run
+from heros.run.loop import Run
+from heros.storage import records
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

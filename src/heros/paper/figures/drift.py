@@ -12,12 +12,12 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from heros import records
 from heros.meters.base import JOULES_PER_KWH
 from heros.paper.figures.style import FAINT, GRID, INK, look_of, new_figure, save, tidy
 from heros.paper.published import OURS, POLICIES, label_of
 from heros.paper.results import records_in
-from heros.prequential import Run
+from heros.run.loop import Run
+from heros.storage import records
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,10 +8,11 @@ from dataclasses import asdict, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import records, streams
+from heros import streams
 from heros.paper.published import STREAMS, StreamFacts, label_of
 from heros.paper.results import Cell, Grid
 from heros.paper.tables.layout import NOT_RUN, Entry, Table
+from heros.storage import records
 from heros.streams.real import REAL
 
 __all__ = ["stream_table"]

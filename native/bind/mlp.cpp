@@ -1,0 +1,101 @@
+#include "bind/bind.hpp"
+#include "bind/arrays.hpp"
+#include "pools/mlp/pool.hpp"
+
+namespace heros {
+
+namespace {
+
+struct WeightArrays {  // of one model, as PyTorch lays them out
+  Out2<float> w1;
+  Out1<float> b1;
+  Out2<float> w2;
+  Out1<float> b2;
+};
+
+void expect_fit(const MlpPool& pool, int i, const WeightArrays& a) {
+  const auto inputs = static_cast<std::size_t>(pool.inputs()), classes = static_cast<std::size_t>(pool.classes());
+  expect(i >= 0 && i < pool.models(), "no such model");
+  const std::size_t hidden = a.b1.size();
+  expect(hidden == static_cast<std::size_t>(pool.hidden(i)) && a.w1.shape(0) == hidden && a.w1.shape(1) == inputs &&
+             a.w2.shape(0) == classes && a.w2.shape(1) == hidden && a.b2.size() == classes,
+         "weights of another shape");
+}
+
+}  // namespace
+
+void bind_mlp(nb::module_& m) {
+  nb::class_<Pool>(m, "Pool")
+      .def_prop_ro("models", &Pool::models)
+      .def_prop_ro("features", &Pool::features)
+      .def_prop_ro("classes", &Pool::classes);
+
+  nb::class_<Encoder>(m, "Encoder")
+      .def(nb::init<bool>(), nb::arg("scale"))
+      .def("grow", [](Encoder& self, const In1<std::int32_t>& values) {
+             expect_countable(to_vector(values), 0);
+             self.grow(to_vector(values));
+           })
+      .def_prop_ro("inputs", &Encoder::inputs)
+      .def("encode",
+           [](const Encoder& self, const In1<double>& x) {
+             expect(x.size() == static_cast<std::size_t>(self.features()), "an instance of another shape");
+             Inputs inputs;
+             self.encode(x.data(), inputs);
+             return std::make_tuple(to_array(inputs.index), to_array(inputs.value));
+           })
+      .def("learn", [](Encoder& self, const In1<double>& x) {
+        expect(x.size() == static_cast<std::size_t>(self.features()), "an instance of another shape");
+        self.learn(x.data());
+      });
+
+  m.def("adam_lag", [](std::int64_t from, std::int64_t to, double rate) {
+    expect(0 <= from && from <= to, "steps in order");
+    const CatchUp lag = Adam::tables().between(from, to, rate);
+    return std::make_tuple(lag.drift, lag.epsilon, lag.keep_m, lag.keep_v);
+  });
+
+  nb::class_<MlpPool, Pool>(m, "MlpPool")
+      .def("__init__",
+           [](MlpPool* self, const In1<std::int32_t>& hidden, const In1<std::uint8_t>& adam, const In1<double>& rate,
+              bool scale, const std::string& isa) {
+             expect(hidden.size() == adam.size() && hidden.size() == rate.size(), "one entry per model");
+             new (self) MlpPool(to_vector(hidden), to_vector(adam), to_vector(rate), scale, isa);
+           },
+           nb::arg("hidden"), nb::arg("adam"), nb::arg("rate"), nb::arg("scale"), nb::arg("isa"))
+      .def("grow",
+           [](MlpPool& self, const In1<std::int32_t>& values, int classes, const nb::capsule& bits) {
+             expect_growth(self, values, classes);
+             writable(self).grow(to_vector(values), classes, random_from(bits));
+           },
+           nb::arg("values"), nb::arg("classes"), nb::arg("bits"))
+      .def_prop_ro("inputs", &MlpPool::inputs)
+      .def_prop_ro("steps", [](const MlpPool& self) { return to_array(readable(self).steps()); })
+      .def("read_weights",
+           [](const MlpPool& self, int i, Out2<float> w1, Out1<float> b1, Out2<float> w2, Out1<float> b2) {
+             expect_fit(self, i, {w1, b1, w2, b2});
+             readable(self).read_weights(i, w1.data(), b1.data(), w2.data(), b2.data());
+           })
+      .def("write_weights",
+           [](MlpPool& self, int i, Out2<float> w1, Out1<float> b1, Out2<float> w2, Out1<float> b2) {
+             expect_fit(self, i, {w1, b1, w2, b2});
+             writable(self).write_weights(i, w1.data(), b1.data(), w2.data(), b2.data());
+           })
+      .def("state", [](MlpPool& self) { return export_state(readable(self)); })
+      .def("restore", [](MlpPool& self, nb::dict state) {
+             MlpPool fresh = writable(self);
+             import_state(fresh, std::move(state));
+             require(self.classes() == 0 || (fresh.values() == self.values() && fresh.classes() == self.classes()),
+                     "models for the same instances");
+             self = std::move(fresh);
+           },
+           nb::arg("state"));
+
+  m.def("isas", [] {
+    std::vector<std::string> names;
+    for (const Isa& isa : available_isas()) names.push_back(isa.name);
+    return names;
+  });
+}
+
+}  // namespace heros

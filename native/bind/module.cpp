@@ -1,0 +1,39 @@
+// The Python face of the core: one bind function per part, each in its own file.
+#include "bind/bind.hpp"
+
+#include <exception>
+#include <string>
+
+#include "core/state.hpp"
+
+namespace {
+
+// What the core refuses on purpose comes out as an exception of heros.errors.
+void translate(const std::exception_ptr& thrown, void*) {
+  const char* name = nullptr;
+  std::string text;
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const heros::DataFault& fault) {
+    name = "DataError", text = fault.what();
+  } catch (const heros::AtWork& fault) {
+    name = "HerosError", text = fault.what();
+  }
+  PyErr_SetString(nanobind::module_::import_("heros.errors").attr(name).ptr(), text.c_str());
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+  nanobind::register_exception_translator(&translate);
+  // At the end of a process whatever a traceback still holds would be reported as a leak.
+  nanobind::set_leak_warnings(false);
+  m.doc() = "The compiled core of HEROS. Private: use the classes of the heros package.";
+  heros::bind_choose(m);
+  heros::bind_score(m);
+  heros::bind_mlp(m);
+  heros::bind_hoeffding(m);
+  heros::bind_models(m);
+  heros::bind_prequential(m);
+  heros::bind_streams(m);
+}

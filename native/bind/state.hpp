@@ -1,0 +1,100 @@
+// A native object's state as a dict of NumPy arrays, and back (see state.hpp).
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "core/state.hpp"
+
+namespace heros {
+
+namespace nb = nanobind;
+
+// A NumPy array that owns a copy of `data`.
+template <class T>
+nb::object to_array(const T* data, std::size_t n) {
+  T* copy = new T[n > 0 ? n : 1];
+  std::copy(data, data + n, copy);
+  nb::capsule owner(copy, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(copy, {n}, owner));
+}
+
+class StateWriter {
+ public:
+  template <class T, class A>
+  void operator()(const char* name, const std::vector<T, A>& values) {
+    static_assert(std::is_arithmetic_v<T>);
+    dict_[name] = to_array(values.data(), values.size());
+  }
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  void operator()(const char* name, const T& value) {
+    dict_[name] = to_array(&value, 1);
+  }
+  template <class T, class A>
+  void added(const char* name, const std::vector<T, A>& values) {
+    (*this)(name, values);
+  }
+  nb::dict take() { return std::move(dict_); }
+
+ private:
+  nb::dict dict_;
+};
+
+class StateReader {
+ public:
+  explicit StateReader(nb::dict dict) : dict_(std::move(dict)) {}
+
+  template <class T, class A>
+  void operator()(const char* name, std::vector<T, A>& values) {
+    const auto array = fetch<T>(name);
+    values.assign(array.data(), array.data() + array.size());
+  }
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  void operator()(const char* name, T& value) {
+    const auto array = fetch<T>(name);
+    require(array.size() == 1, name);
+    value = *array.data();
+  }
+  template <class T, class A>
+  void added(const char* name, std::vector<T, A>& values) {
+    if (dict_.contains(name)) (*this)(name, values);
+    else values.clear();
+  }
+
+ private:
+  template <class T>
+  nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu> fetch(const char* name) {
+    require(dict_.contains(name), name);
+    nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu> array;
+    require(nb::try_cast(dict_[name], array, false), name);
+    require(reinterpret_cast<std::uintptr_t>(array.data()) % alignof(T) == 0, name);
+    return array;
+  }
+  nb::dict dict_;
+};
+
+template <class Object>
+nb::dict export_state(Object& object) {
+  StateWriter writer;
+  object.fields(writer);
+  return writer.take();
+}
+
+template <class Object>
+void import_state(Object& object, nb::dict state) {
+  Object fresh = object;  // if the state does not fit, the object stays as it is
+  StateReader reader(std::move(state));
+  fresh.fields(reader);
+  fresh.check();
+  object = std::move(fresh);
+}
+
+}  // namespace heros

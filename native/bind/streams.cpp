@@ -1,0 +1,86 @@
+// The synthetic streams: a block at a time, the GIL released.
+#include "bind/bind.hpp"
+#include "bind/arrays.hpp"
+#include "streams/agrawal.hpp"
+#include "streams/drift.hpp"
+#include "streams/led.hpp"
+#include "streams/rbf.hpp"
+
+namespace heros {
+
+namespace {
+
+// A generator, and whether a thread draws from it at this moment.
+template <class Generator>
+struct Drawn : Generator {
+  using Generator::Generator;
+  bool busy = false;
+};
+
+// Marks a generator while a thread draws from it. Made and unmade with Python's lock held.
+template <class Object>
+class Drawing {
+ public:
+  explicit Drawing(Object& object) : object_(at_rest(object)) { object_.busy = true; }
+  ~Drawing() { object_.busy = false; }
+  Drawing(const Drawing&) = delete;
+  Drawing& operator=(const Drawing&) = delete;
+
+  static Object& at_rest(Object& object) {
+    if (object.busy) throw AtWork("This stream is being read already, in another thread: give it a copy.");
+    return object;
+  }
+
+ private:
+  Object& object_;
+};
+
+template <class Generator>
+void fill(Drawn<Generator>& generator, Out2<double> X, Out1<std::int64_t> y) {
+  expect(X.shape(1) == static_cast<std::size_t>(generator.features()) && y.shape(0) == X.shape(0),
+         "The arrays to fill do not fit the stream.");
+  const std::size_t n = X.shape(0);
+  const std::size_t width = X.shape(1);
+  double* rows = X.data();
+  std::int64_t* labels = y.data();
+  const Drawing drawing(generator);
+  const nb::gil_scoped_release release;
+  for (std::size_t i = 0; i < n; ++i) labels[i] = generator.draw(rows + i * width);
+}
+
+void flip(Drawn<Drift>& drift, Out1<bool> after) {
+  const std::size_t n = after.shape(0);
+  bool* flags = after.data();
+  const Drawing drawing(drift);
+  const nb::gil_scoped_release release;
+  for (std::size_t i = 0; i < n; ++i) flags[i] = drift.draw();
+}
+
+// Pickling and copying stand on the state.
+template <class Generator, class Object = Drawn<Generator>>
+nb::class_<Object> bind_stateful(nb::module_& m, const char* name) {
+  return nb::class_<Object>(m, name)
+      .def("__getstate__", [](Object& object) { return export_state(Drawing<Object>::at_rest(object)); })
+      .def("__setstate__", [](Object& object, nb::dict state) {
+        Object fresh;  // a state that is refused leaves no object behind
+        import_state(fresh, std::move(state));
+        new (&object) Object(std::move(fresh));
+      });
+}
+
+}  // namespace
+
+void bind_streams(nb::module_& m) {
+  bind_stateful<Agrawal>(m, "Agrawal")
+      .def(nb::init<int, std::int64_t, double, bool>())
+      .def("fill", &fill<Agrawal>);
+  bind_stateful<RandomRBF>(m, "RandomRBF")
+      .def(nb::init<int, int, int, std::int64_t, std::int64_t, int, double>())
+      .def("fill", &fill<RandomRBF>);
+  bind_stateful<LED>(m, "LED").def(nb::init<int, std::int64_t, int>()).def("fill", &fill<LED>);
+  bind_stateful<Drift>(m, "Drift")
+      .def(nb::init<std::int64_t, std::int64_t, std::int64_t>())
+      .def("fill", &flip);
+}
+
+}  // namespace heros

@@ -1,0 +1,183 @@
+// The policies: which k of M models to train, from their scores L and costs γ (SPEC of the step: the
+// docstrings in src/heros/policies). Ties go to the lowest index unless a policy says otherwise.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "core/random.hpp"
+
+namespace heros {
+
+struct Policy {
+  enum class Kind {
+    random, perform_best, perform_worst, cheapest, expensive, cand, cand_as_published,
+    zeta, explore, reward, budget, everything,
+  };
+  Kind kind;
+  double parameter = 0;                         // ζ, ε, w or β
+  std::shared_ptr<const Policy> inner = nullptr;  // explore: what is explored around
+};
+
+// Chooses for one pool. It keeps the order of the scores from step to step: scores change little between
+// two instances, so re-sorting an almost sorted list is nearly free. The choice itself is a pure function
+// of the arguments of `choose` and the draws.
+class Chooser {
+ public:
+  void set_costs(const double* costs, int models) {
+    models_ = models;
+    costs_.assign(costs, costs + models);
+    by_score_.resize(models);
+    std::iota(by_score_.begin(), by_score_.end(), 0);
+    by_cost_ = by_score_;
+    std::stable_sort(by_cost_.begin(), by_cost_.end(), [&](int a, int b) { return costs_[a] < costs_[b]; });
+    by_cost_down_ = by_score_;
+    std::stable_sort(by_cost_down_.begin(), by_cost_down_.end(),
+                     [&](int a, int b) { return costs_[a] > costs_[b]; });
+    cost_rank_.resize(models);
+    for (int r = 0; r < models; ++r) cost_rank_[by_cost_[r]] = r;
+    urn_.reserve(models);
+    key_.resize(models);
+    eligible_.resize((models + 63) / 64);
+  }
+
+  int models() const { return models_; }
+  const std::vector<double>& costs() const { return costs_; }
+  bool explored() const { return explored_; }  // whether the last choice was exploration
+
+  // Writes 1 for the chosen models and 0 for the others.
+  void choose(const Policy& policy, const double* scores, int k, Random& random, std::uint8_t* chosen) {
+    std::fill(chosen, chosen + models_, std::uint8_t{0});
+    explored_ = false;
+    dispatch(policy, scores, k, random, chosen);
+  }
+
+ private:
+  using Kind = Policy::Kind;
+
+  void dispatch(const Policy& policy, const double* scores, int k, Random& random, std::uint8_t* chosen) {
+    switch (policy.kind) {
+      case Kind::random: return draw_rest(k, random, chosen);
+      case Kind::perform_best: return take(sorted_by(scores), k, chosen);
+      case Kind::perform_worst: return take_worst(scores, k, chosen);
+      case Kind::cheapest: return take(by_cost_, k, chosen);
+      case Kind::expensive: return take(by_cost_down_, k, chosen);
+      case Kind::cand:
+        take(sorted_by(scores), k / 2, chosen);
+        return draw_rest(k - k / 2, random, chosen);
+      case Kind::cand_as_published:
+        take_worst(scores, k / 2, chosen);
+        return draw_rest(k - k / 2, random, chosen);
+      case Kind::zeta: return zeta(policy.parameter, scores, k, chosen);
+      case Kind::explore:
+        explored_ = random.uniform() < policy.parameter;
+        if (explored_) return draw_rest(k, random, chosen);
+        return dispatch(*policy.inner, scores, k, random, chosen);
+      case Kind::reward: return reward(policy.parameter, scores, k, chosen);
+      case Kind::budget: return budget(policy.parameter, scores, k, chosen);
+      case Kind::everything: std::fill(chosen, chosen + models_, std::uint8_t{1}); return;
+    }
+  }
+
+  static void take(const std::vector<int>& order, int n, std::uint8_t* chosen) {
+    for (int r = 0; r < n; ++r) chosen[order[r]] = 1;
+  }
+
+  void take_worst(const double* scores, int n, std::uint8_t* chosen) {
+    for (int i = 0; i < models_; ++i) key_[i] = -scores[i];
+    take(sorted_by(key_.data()), n, chosen);
+  }
+
+  // n of the models not yet chosen, uniformly: a partial Fisher–Yates shuffle.
+  void draw_rest(int n, Random& random, std::uint8_t* chosen) {
+    urn_.clear();
+    for (int i = 0; i < models_; ++i)
+      if (!chosen[i]) urn_.push_back(i);
+    for (int d = 0; d < n; ++d) {
+      const auto pick = d + random.below(urn_.size() - d);
+      std::swap(urn_[d], urn_[pick]);
+      chosen[urn_[d]] = 1;
+    }
+  }
+
+  // The models by falling key, ties by rising index. Insertion sort: see the comment on the class.
+  const std::vector<int>& sorted_by(const double* key) {
+    for (int r = 1; r < models_; ++r) {
+      const int i = by_score_[r];
+      int s = r;
+      for (; s > 0 && before(key, i, by_score_[s - 1]); --s) by_score_[s] = by_score_[s - 1];
+      by_score_[s] = i;
+    }
+    return by_score_;
+  }
+  static bool before(const double* key, int a, int b) { return key[a] > key[b] || (key[a] == key[b] && a < b); }
+
+  // Algorithm 1 of the paper, line 7 corrected (a_l = 0). The best unchosen model's score only falls, so
+  // the models within ζ of it are a growing prefix of the sorted list; a bit per cost rank marks them.
+  void zeta(double zeta, const double* scores, int k, std::uint8_t* chosen) {
+    const std::vector<int>& order = sorted_by(scores);
+    std::fill(eligible_.begin(), eligible_.end(), std::uint64_t{0});
+    int entered = 0;
+    int best = 0;  // position in `order` of the best unchosen model
+    for (int n = 0; n < k; ++n) {
+      while (chosen[order[best]]) ++best;
+      const int j = order[best];
+      const double bar = (1 - zeta) * scores[j];
+      for (; entered < models_ && scores[order[entered]] >= bar; ++entered)
+        if (!chosen[order[entered]]) mark(cost_rank_[order[entered]]);
+      mark(cost_rank_[j]);  // also where a negative score puts the bar above itself
+      const int cheapest = by_cost_[first_marked()];
+      const int i = costs_[cheapest] < costs_[j] ? cheapest : j;
+      chosen[i] = 1;
+      unmark(cost_rank_[i]);
+    }
+  }
+  void mark(int rank) { eligible_[rank / 64] |= std::uint64_t{1} << (rank % 64); }
+  void unmark(int rank) { eligible_[rank / 64] &= ~(std::uint64_t{1} << (rank % 64)); }
+  int first_marked() const {
+    std::size_t word = 0;
+    while (eligible_[word] == 0) ++word;
+    return static_cast<int>(word) * 64 + std::countr_zero(eligible_[word]);
+  }
+
+  void reward(double weight, const double* scores, int k, std::uint8_t* chosen) {
+    for (int i = 0; i < models_; ++i) key_[i] = scores[i] + weight * (1 - costs_[i]);
+    take(sorted_by(key_.data()), k, chosen);
+  }
+
+  // Greedy by L/γ, or the best single model if that is worth more than everything greedy took.
+  void budget(double share, const double* scores, int k, std::uint8_t* chosen) {
+    const double budget = share * (1 + 1e-12);  // rounding must not turn away the last model that fits
+    for (int i = 0; i < models_; ++i) key_[i] = scores[i] / std::max(costs_[i], 1e-300);
+    double spent = 0, gained = 0;
+    int taken = 0;
+    for (int i : sorted_by(key_.data())) {
+      if (taken == k) break;
+      if (spent + costs_[i] > budget) continue;
+      spent += costs_[i];
+      gained += scores[i];
+      chosen[i] = 1;
+      ++taken;
+    }
+    int single = -1;
+    for (int i = 0; i < models_; ++i)
+      if (costs_[i] <= budget && (single < 0 || scores[i] > scores[single])) single = i;
+    if (single >= 0 && scores[single] > gained) {
+      std::fill(chosen, chosen + models_, std::uint8_t{0});
+      chosen[single] = 1;
+    }
+  }
+
+  int models_ = 0;
+  bool explored_ = false;
+  std::vector<double> costs_;
+  std::vector<int> by_score_, by_cost_, by_cost_down_, cost_rank_, urn_;
+  std::vector<double> key_;
+  std::vector<std::uint64_t> eligible_;
+};
+
+}  // namespace heros

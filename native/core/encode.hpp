@@ -1,0 +1,201 @@
+// Instances as active inputs. A nominal feature with more than two values is one-hot; everything else is
+// (x − mean)/(3·sd) with running moments, the current instance included. An input whose value is 0
+// (an unset category, a missing value, a constant feature) is not listed.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/state.hpp"
+
+namespace heros {
+
+struct Inputs {
+  std::vector<std::int32_t> index;  // rising
+  std::vector<float> value;
+
+  int size() const { return static_cast<int>(index.size()); }
+  void reserve(std::size_t n) { index.reserve(n), value.reserve(n); }
+  void clear() { index.clear(), value.clear(); }
+  void add(std::int32_t i, float v) { index.push_back(i), value.push_back(v); }
+};
+
+class Encoder {
+ public:
+  // scale: whether numbers are standardised (otherwise they are taken as they are).
+  explicit Encoder(bool scale) : scale_(scale) {}
+
+  int features() const { return static_cast<int>(values_.size()); }
+  int inputs() const { return static_cast<int>(owner_.size()); }
+  int scaled_inputs() const { return scaled_count_; }
+  const std::vector<std::int32_t>& values() const { return values_; }
+
+  // Input i is a category (one-hot), or else scaled; and the how manieth of its kind.
+  bool is_category(int i) const { return code_[i] >= 0; }
+  int slot(int i) const { return slot_[i]; }
+
+  // Fits the encoder to a schema that extends the one it knows: values[f] is the number of values of
+  // feature f, 0 if it is numeric. New inputs are appended, so known inputs keep their numbers: first the
+  // scaled ones, which are active at every step and so lie side by side, then the categories. A binary
+  // feature that gets a third value turns one-hot; its scaled input is then never active again.
+  void grow(const std::vector<std::int32_t>& values) {
+    const std::size_t known = values_.size();
+    for (std::size_t f = known; f < values.size(); ++f)
+      if (values[f] <= 2) append(f, -1);
+    for (std::size_t f = 0; f < values.size(); ++f) {
+      const int before = f < known && values_[f] > 2 ? values_[f] : 0;
+      for (int code = before; values[f] > 2 && code < values[f]; ++code) append(f, code);
+    }
+    values_ = values;
+    count_.resize(values.size());
+    mean_.resize(values.size());
+    squares_.resize(values.size());
+    index_inputs();
+  }
+
+  // What the models see of x, as if x were already part of the running moments. Changes nothing.
+  void encode(const double* x, Inputs& out) const {
+    out.clear();
+    for (int f : scaled_features_) {
+      if (std::isnan(x[f])) continue;
+      const auto z = static_cast<float>(scale_ ? standardised(f, x[f]) : std::clamp(x[f], -kLargest, kLargest));
+      if (z != 0) out.add(scaled_[f], z);
+    }
+    for (int f : one_hot_features_)
+      if (!std::isnan(x[f])) out.add(category_[first_[f] + static_cast<int>(x[f])], 1.0F);
+    if (!in_order_) sort(out);
+  }
+
+  // Makes x part of the running moments (Welford).
+  void learn(const double* x) {
+    for (int f : scaled_features_) {
+      if (std::isnan(x[f])) continue;
+      const double off = x[f] - mean_[f];
+      const double mean = mean_[f] + off / (count_[f] + 1);
+      const double squares = squares_[f] + off * (x[f] - mean);
+      if (!std::isfinite(squares)) continue;  // numbers near the end of the range: beyond what moments can hold
+      count_[f] += 1;
+      mean_[f] = mean;
+      squares_[f] = squares;
+    }
+  }
+
+  // What the models will see of the coming rows X, each learnt before the next. The moments are put back: nothing is
+  // allocated, so nothing can throw, while they are ahead.
+  template <std::size_t N>
+  void encode_ahead(const double* X, std::array<Inputs, N>& out) {
+    for (Inputs& inputs : out) inputs.reserve(features());
+    count_before_ = count_, mean_before_ = mean_, squares_before_ = squares_;
+    for (Inputs& inputs : out) {
+      encode(X, inputs);
+      learn(X);
+      X += features();
+    }
+    count_.swap(count_before_), mean_.swap(mean_before_), squares_.swap(squares_before_);
+  }
+
+  template <class Archive>
+  void fields(Archive& a) {
+    a("values", values_), a("owner", owner_), a("code", code_);
+    a("count", count_), a("mean", mean_), a("square_deviations", squares_);
+  }
+  void check() {
+    const std::size_t f = values_.size();
+    require(std::all_of(values_.begin(), values_.end(), [](auto n) { return n >= 0 && n <= kMostValues; }), "values");
+    require(count_.size() == f && mean_.size() == f && squares_.size() == f, "moments of every feature");
+    require(owner_.size() == code_.size(), "inputs");
+    for (std::size_t i = 0; i < owner_.size(); ++i)
+      require(owner_[i] >= 0 && std::size_t(owner_[i]) < f && code_[i] >= -1 &&
+                  code_[i] < values_[owner_[i]],
+              "inputs that belong to features");
+    std::int64_t one_hot = 0;  // every value of theirs has an input of its own: no table is larger than these
+    for (const std::int32_t n : values_) one_hot += n > 2 ? n : 0;
+    require(one_hot <= static_cast<std::int64_t>(owner_.size()), "an input for every value");
+    require(all_of(count_, amount) && all_of(squares_, amount) &&
+                all_of(mean_, [](double x) { return std::isfinite(x); }),
+            "moments that are numbers");
+    index_inputs();
+    for (std::size_t g = 0; g < f; ++g) {
+      const auto* codes = category_.data() + first_[g];
+      require(values_[g] > 2 ? std::all_of(codes, codes + values_[g], [](auto c) { return c >= 0; })
+                             : scaled_[g] >= 0,
+              "an input for every value");
+    }
+  }
+
+ private:
+  void append(std::size_t feature, int code) {
+    owner_.push_back(static_cast<std::int32_t>(feature));
+    code_.push_back(code);
+  }
+
+  // The tables from feature (and value) to input.
+  void index_inputs() {
+    slot_.clear();
+    scaled_count_ = 0;
+    for (int i = 0; i < inputs(); ++i) {
+      slot_.push_back(is_category(i) ? i - scaled_count_ : scaled_count_);
+      scaled_count_ += !is_category(i);
+    }
+    first_.assign(values_.size() + 1, 0);
+    for (std::size_t f = 0; f < values_.size(); ++f) first_[f + 1] = first_[f] + values_[f];
+    category_.assign(first_.back(), -1);
+    scaled_.assign(values_.size(), -1);
+    for (int i = 0; i < inputs(); ++i)
+      (code_[i] < 0 ? scaled_[owner_[i]] : category_[first_[owner_[i]] + code_[i]]) = i;
+    scaled_features_.clear(), one_hot_features_.clear();
+    for (int f = 0; f < features(); ++f) (values_[f] > 2 ? one_hot_features_ : scaled_features_).push_back(f);
+    in_order_ = inputs_in_order();
+  }
+
+  // Whether listing the scaled features, then the one-hot ones, gives rising inputs whatever the values.
+  bool inputs_in_order() const {
+    int last = -1;
+    for (int f : scaled_features_) {
+      if (scaled_[f] < last) return false;
+      last = scaled_[f];
+    }
+    for (int f : one_hot_features_) {
+      const auto* codes = category_.data() + first_[f];
+      if (*std::min_element(codes, codes + values_[f]) < last) return false;
+      last = *std::max_element(codes, codes + values_[f]);
+    }
+    return true;
+  }
+
+  double standardised(int f, double x) const {
+    const double n = count_[f] + 1;
+    const double off = x - mean_[f];
+    const double mean = mean_[f] + off / n;
+    const double variance = (squares_[f] + off * (x - mean)) / n;
+    return variance > 0 && std::isfinite(variance) ? (x - mean) / (3 * std::sqrt(variance)) : 0.0;
+  }
+
+  // Few and almost in order: insertion sort.
+  static void sort(Inputs& inputs) {
+    for (int i = 1; i < inputs.size(); ++i)
+      for (int j = i; j > 0 && inputs.index[j] < inputs.index[j - 1]; --j) {
+        std::swap(inputs.index[j], inputs.index[j - 1]);
+        std::swap(inputs.value[j], inputs.value[j - 1]);
+      }
+  }
+
+  static constexpr std::int32_t kMostValues = 1 << 24;
+  static constexpr double kLargest = 1e15;  // an unscaled number beyond it would overflow Adam's v
+
+  bool scale_;
+  std::vector<std::int32_t> values_;         // per feature
+  std::vector<std::int32_t> owner_, code_;   // per input: its feature, and its value or -1 if scaled
+  std::vector<double> count_, mean_, squares_;
+  std::vector<double> count_before_, mean_before_, squares_before_;  // while looking ahead
+  std::vector<std::int32_t> first_, category_, scaled_, scaled_features_, one_hot_features_;
+  std::vector<std::int32_t> slot_;
+  int scaled_count_ = 0;
+  bool in_order_ = true;
+};
+
+}  // namespace heros

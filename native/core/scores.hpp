@@ -1,0 +1,265 @@
+// L(f_i): the running performance of M models, from an outcome in [0, 1] per model and instance.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "core/state.hpp"
+
+namespace heros {
+
+enum class ScoreKind : int { adwin, cumulative, window, fading };
+
+// ADWIN (Bifet and Gavaldà 2007): the mean over a window that drops its oldest part when the means of its
+// two parts differ. The window is kept as rows of at most 5 buckets; a bucket of row r sums 2^r outcomes.
+// Sums of outcomes and of their squares suffice: the variance of the whole window follows from them.
+//
+// The buckets are needed only when a change is looked for. Until then outcomes wait, so that a step touches a few
+// lines of memory for all models, not several for each.
+class Adwin {
+ public:
+  static constexpr int kBuckets = 5;
+  static constexpr int kRows = 40;        // 5 · 2^40 outcomes: no stream is longer
+  static constexpr int kClock = 32;       // look for a change every so many outcomes
+  static constexpr int kGrace = 10;       // not in windows up to this width
+  static constexpr int kMinimum = 5;      // nor with a part shorter than this
+
+  Adwin() = default;
+  Adwin(int models, double delta, bool restart)
+      : models_(models), restart_(restart), delta_(delta), ticks_(models), width_(models), rows_(models, 1),
+        changed_(models), count_(models * kRows), total_(models), squares_(models),
+        sums_(std::size_t(models) * kRows * (kBuckets + 1)), square_sums_(sums_.size()), waiting_(models),
+        outcomes_(std::size_t(models) * kClock) {}
+
+  // Takes an outcome of every model and gives their means.
+  void update(const double* outcomes, double* means) {
+    double* kept = &outcomes_[std::size_t(next_) * models_];
+    next_ = (next_ + 1) % kClock;
+    for (int i = 0; i < models_; ++i) {
+      if (changed_[i]) {
+        changed_[i] = 0;
+        if (restart_) forget(i);
+      }
+      kept[i] = outcomes[i];
+      ++waiting_[i];
+      width_[i] += 1;
+      total_[i] += outcomes[i];
+      if (++ticks_[i] % kClock == 0) look_for_change(i);
+      means[i] = total_[i] / static_cast<double>(width_[i]);
+    }
+  }
+
+  template <class Archive>
+  void fields(Archive& a) {
+    for (int i = 0; i < models_; ++i) settle(i);
+    a("ticks", ticks_), a("width", width_), a("rows", rows_), a("changed", changed_), a("count", count_);
+    a("total", total_), a("squares", squares_), a("sums", sums_), a("square_sums", square_sums_);
+  }
+  void check() const {
+    const std::size_t m = models_;
+    require(ticks_.size() == m && width_.size() == m && rows_.size() == m && changed_.size() == m &&
+                total_.size() == m && squares_.size() == m && count_.size() == m * kRows &&
+                sums_.size() == m * kRows * (kBuckets + 1) && square_sums_.size() == sums_.size(),
+            "ADWIN arrays of one length per model");
+    require(std::all_of(rows_.begin(), rows_.end(), [](auto r) { return r >= 1 && r <= kRows; }), "ADWIN rows");
+    require(std::all_of(count_.begin(), count_.end(), [](auto c) { return c >= 0 && c <= kBuckets; }),
+            "ADWIN buckets per row");
+    for (int i = 0; i < models_; ++i) require(holds_together(i), "ADWIN windows as wide as their buckets");
+    const auto finite = [](double x) { return std::isfinite(x); };
+    require(all_of(total_, finite) && all_of(squares_, finite) && all_of(sums_, finite) &&
+                all_of(square_sums_, finite) && all_of(changed_, [](std::uint8_t flag) { return flag <= 1; }),
+            "ADWIN sums");
+  }
+
+ private:
+  bool holds_together(int i) const {
+    std::int64_t width = 0;
+    for (int row = 0; row < kRows; ++row) {
+      const std::int32_t buckets = count_[i * kRows + row];
+      if (row >= rows_[i] && buckets != 0) return false;
+      width += std::int64_t{buckets} << row;
+    }
+    const bool top = rows_[i] == 1 || count_[i * kRows + rows_[i] - 1] > 0;
+    return top && width == width_[i] && countable(ticks_[i]);
+  }
+
+  void look_for_change(int i) {
+    settle(i);
+    if (width_[i] <= kGrace) return;
+    while (cut_exists(i)) {
+      drop_oldest(i);
+      changed_[i] = 1;
+    }
+  }
+
+  // Puts the outcomes that wait into buckets, in their order.
+  void settle(int i) {
+    for (; waiting_[i] > 0; --waiting_[i]) {
+      const double outcome = outcomes_[std::size_t((next_ + kClock - waiting_[i]) % kClock) * models_ + i];
+      push(i, 0, outcome, outcome * outcome);
+      squares_[i] += outcome * outcome;
+      compress(i);
+    }
+  }
+
+  std::int32_t& count(int i, int row) { return count_[i * kRows + row]; }
+  std::size_t bucket(int i, int row, int b) const { return (std::size_t(i) * kRows + row) * (kBuckets + 1) + b; }
+
+  void push(int i, int row, double sum, double square_sum) {
+    const std::size_t at = bucket(i, row, count(i, row)++);
+    sums_[at] = sum;
+    square_sums_[at] = square_sum;
+  }
+
+  // A row with one bucket too many merges its two oldest (stored first) into one of the next row.
+  void compress(int i) {
+    for (int row = 0; count(i, row) > kBuckets && row + 1 < kRows; ++row) {
+      const std::size_t at = bucket(i, row, 0);
+      if (row + 1 == rows_[i]) ++rows_[i];
+      push(i, row + 1, sums_[at] + sums_[at + 1], square_sums_[at] + square_sums_[at + 1]);
+      remove_oldest(i, row, 2);
+    }
+  }
+
+  void remove_oldest(int i, int row, int n) {
+    const std::size_t at = bucket(i, row, 0);
+    const int left = count(i, row) -= n;
+    for (int b = 0; b < left; ++b) {
+      sums_[at + b] = sums_[at + b + n];
+      square_sums_[at + b] = square_sums_[at + b + n];
+    }
+  }
+
+  void drop_oldest(int i) {
+    const int row = rows_[i] - 1;
+    const std::size_t at = bucket(i, row, 0);
+    width_[i] -= std::int64_t{1} << row;
+    total_[i] -= sums_[at];
+    squares_[i] -= square_sums_[at];
+    remove_oldest(i, row, 1);
+    while (rows_[i] > 1 && count(i, rows_[i] - 1) == 0) --rows_[i];
+  }
+
+  void forget(int i) {
+    ticks_[i] = width_[i] = 0;
+    rows_[i] = 1;
+    total_[i] = squares_[i] = 0;
+    std::fill_n(&count(i, 0), kRows, 0);
+  }
+
+  // Whether some split of the window into an older and a newer part has means that differ by more than ε.
+  bool cut_exists(int i) {
+    const double n = static_cast<double>(width_[i]);
+    const double variance = (squares_[i] - total_[i] * total_[i] / n) / n;
+    const double log_term = std::log(2 * std::log(n) / delta_);
+    const double scale = 2 * std::max(variance, 0.0) * log_term;
+    double n0 = 0, u0 = 0;
+    for (int row = rows_[i] - 1; row >= 0; --row) {
+      const double size = std::ldexp(1.0, row);
+      const int buckets = count(i, row) - (row == 0);  // the newer part is never empty
+      const double* sum = &sums_[bucket(i, row, 0)];
+      for (int b = 0; b < buckets; ++b) {
+        n0 += size;
+        u0 += sum[b];
+        const double n1 = n - n0;
+        const double a0 = n0 - kMinimum + 1, a1 = n1 - kMinimum + 1;
+        if (a0 < 1 || a1 < 1) continue;
+        // |u0/n0 − u1/n1| against √(scale·(1/a0 + 1/a1)), both squared and without a division: nearly
+        // all splits are settled here. The 1 % keeps rounding from deciding.
+        const double difference = u0 * n1 - (total_[i] - u0) * n0;
+        const double parts = n0 * n1;
+        if (difference * difference * a0 * a1 * 1.01 < parts * parts * scale * (a0 + a1)) continue;
+        const double m = 1 / a0 + 1 / a1;
+        if (std::fabs(u0 / n0 - (total_[i] - u0) / n1) > std::sqrt(scale * m) + 2.0 / 3.0 * log_term * m)
+          return true;
+      }
+    }
+    return false;
+  }
+
+  int models_ = 0;
+  bool restart_ = false;
+  double delta_ = 0;
+  std::vector<std::int64_t> ticks_, width_;
+  std::vector<std::int32_t> rows_;
+  std::vector<std::uint8_t> changed_;
+  std::vector<std::int32_t> count_;              // (M, rows)
+  std::vector<double> total_, squares_;
+  std::vector<double> sums_, square_sums_;       // (M, rows, buckets + 1), the oldest bucket first
+  std::vector<std::int32_t> waiting_;            // outcomes not yet in buckets
+  std::vector<double> outcomes_;                 // (clock, M): the last of every model, as a ring
+  int next_ = 0;                                 // where the ring goes on
+};
+
+class Scores {
+ public:
+  // `parameter`: ADWIN's δ, the window's size, or the fading factor.
+  Scores(ScoreKind kind, int models, double parameter, bool restart)
+      : kind_(kind), models_(models), parameter_(parameter), values_(models) {
+    if (kind == ScoreKind::adwin) adwin_ = Adwin(models, parameter, restart);
+    else sums_.resize(models);
+    if (kind == ScoreKind::window) ring_.resize(static_cast<std::size_t>(parameter) * models);
+  }
+
+  int models() const { return models_; }
+  const std::vector<double>& values() const { return values_; }
+
+  // outcomes: M values in [0, 1], e.g. 1 for a hit and 0 for a miss.
+  void update(const double* outcomes) {
+    ++updates_;
+    switch (kind_) {
+      case ScoreKind::adwin:
+        return adwin_.update(outcomes, values_.data());
+      case ScoreKind::cumulative: weight_ += 1; return average(outcomes, 1);
+      case ScoreKind::fading: weight_ = parameter_ * weight_ + 1; return average(outcomes, parameter_);
+      case ScoreKind::window: return slide(outcomes);
+    }
+  }
+
+  template <class Archive>
+  void fields(Archive& a) {
+    a("updates", updates_), a("weight", weight_), a("values", values_), a("averaged_sums", sums_), a("ring", ring_);
+    adwin_.fields(a);
+  }
+  void check() const {
+    const std::size_t m = models_;
+    require(values_.size() == m, "one score per model");
+    require(kind_ == ScoreKind::adwin || sums_.size() == m, "one sum per model");
+    require(kind_ != ScoreKind::window || ring_.size() == static_cast<std::size_t>(parameter_) * m, "window");
+    const auto finite = [](double x) { return std::isfinite(x); };
+    require(all_of(values_, finite) && all_of(sums_, finite) && all_of(ring_, finite) && amount(weight_), "scores");
+    require(countable(updates_), "updates");
+    adwin_.check();
+  }
+
+ private:
+  void average(const double* outcomes, double keep) {
+    for (int i = 0; i < models_; ++i) {
+      sums_[i] = keep * sums_[i] + outcomes[i];
+      values_[i] = sums_[i] / weight_;
+    }
+  }
+
+  void slide(const double* outcomes) {
+    const auto size = static_cast<std::int64_t>(parameter_);
+    double* oldest = &ring_[static_cast<std::size_t>((updates_ - 1) % size) * models_];
+    const double held = static_cast<double>(std::min(updates_, size));
+    for (int i = 0; i < models_; ++i) {
+      sums_[i] += outcomes[i] - oldest[i];
+      oldest[i] = outcomes[i];
+      values_[i] = sums_[i] / held;
+    }
+  }
+
+  ScoreKind kind_;
+  int models_;
+  double parameter_;
+  std::int64_t updates_ = 0;
+  double weight_ = 0;
+  std::vector<double> values_, sums_, ring_;
+  Adwin adwin_;
+};
+
+}  // namespace heros

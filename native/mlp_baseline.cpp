@@ -1,1 +1,0 @@
-#include "mlp_sweep_impl.hpp"

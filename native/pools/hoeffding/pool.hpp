@@ -1,0 +1,161 @@
+// A pool of Hoeffding trees with different byte limits, grace periods and options.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+#include "pools/hoeffding/grow.hpp"
+#include "pools/hoeffding/state.hpp"
+#include "pools/hoeffding/tree.hpp"
+#include "core/pool.hpp"
+#include "core/state.hpp"
+
+namespace heros {
+
+class HoeffdingPool final : public Pool {
+ public:
+  explicit HoeffdingPool(std::vector<TreeSettings> settings) : settings_(std::move(settings)) {
+    looks_.resize(settings_.size());
+  }
+
+  int models() const override { return static_cast<int>(settings_.size()); }
+  int features() const override { return layout_.features(); }
+  int classes() const override { return layout_.classes; }
+
+  // Fits the pool to a schema that extends the one it knows (at first: nothing). values[f]: how many values
+  // feature f has, 0 if it is numeric.
+  void grow(const std::vector<std::int32_t>& values, int classes) {
+    const TreeLayout layout(values, classes);
+    for (const TreeSettings& settings : settings_)
+      if (settings.max_bytes < layout.node_bytes())
+        throw std::invalid_argument("A tree of one node needs " + std::to_string(layout.node_bytes()) +
+                                    " bytes with this schema: no byte limit may be lower.");
+    for (int i = 0; i < models(); ++i) {
+      if (trees_.size() < settings_.size()) trees_.emplace_back(settings_[i], layout);
+      else trees_[i].grow(layout_, layout);
+    }
+    layout_ = layout;
+    forget_evaluation();
+  }
+
+  void evaluate(const double* x, PhaseClock& clock) override {
+    look_at(x);
+    clock.lap(Phase::encode);
+    const int m = models();
+    for (int i = 0; i < m; ++i)
+      if (!looks_[i].fresh) find(i);
+    for (int i = 0; i < m; ++i)
+      if (!looks_[i].fresh) answer(i);
+    clock.lap(Phase::evaluate);
+  }
+
+  int vote(int i) const override { return looks_[i].vote; }
+
+  void probabilities(int i, double* out) const override {
+    const Look& look = looks_[i];
+    const int n = layout_.classes;
+    if (look.by_bayes) {
+      const double* z = votes(i);
+      const double top = z[look.vote];
+      for (int c = 0; c < n; ++c) out[c] = z[c] == top ? 1 : std::exp(z[c] - top);
+      if (top == kNoVote) std::fill_n(out, n, 1.0);
+    } else {
+      std::copy_n(trees_[i].counts_at(layout_, look.place), n, out);
+    }
+    double total = 0;
+    for (int c = 0; c < n; ++c) total += out[c];
+    for (int c = 0; c < n; ++c) out[c] = total > 0 ? out[c] / total : 1.0 / n;
+  }
+
+  void train(const double* x, int y, const std::uint8_t* chosen, PhaseClock& clock) override {
+    evaluate(x, clock);  // for nothing if x was the last instance evaluated
+    for (int i = 0; i < models(); ++i) {
+      if (!chosen[i]) continue;
+      const Look& look = looks_[i];
+      trees_[i].train(layout_, instance_, y, look.place, look.by_bayes ? look.vote : -1, scratch_.data());
+    }
+    forget_evaluation();
+    clock.lap(Phase::train);
+  }
+
+  void predict(int i, const double* x, double* out) override {
+    look_at(x);
+    if (!looks_[i].fresh) {
+      find(i);
+      answer(i);
+    }
+    probabilities(i, out);
+  }
+
+  const std::vector<std::int32_t>& values() const { return layout_.values; }
+  TreeSummary summary(int i) const { return trees_[i].summary(layout_); }
+  std::int64_t bytes(int i) const { return trees_[i].bytes(); }
+
+  // Of `count` trees from the first one on.
+  PoolState state(int first, int count) const {
+    PoolState state{layout_.values, layout_.classes, {}};
+    for (int i = first; i < first + count && i < static_cast<int>(trees_.size()); ++i)
+      state.trees.push_back(trees_[i].arrays());
+    return state;
+  }
+  // Makes a state of all trees the pool's own, if it fits together; else the pool stays as it is.
+  void restore(const PoolState& state) {
+    require(state.trees.empty() ? state.classes == 0 : state.trees.size() == settings_.size(),
+            "a tree for every model");
+    const TreeLayout layout(state.values, state.classes);
+    std::vector<HoeffdingTree> trees(state.trees.size());
+    for (std::size_t i = 0; i < trees.size(); ++i) trees[i].adopt(state.trees[i], settings_[i], layout);
+    layout_ = layout, trees_ = std::move(trees);
+    forget_evaluation();
+  }
+
+ private:
+  struct Look {  // what was seen of the last instance evaluated
+    HoeffdingTree::Place place;
+    std::int32_t vote = 0;
+    bool by_bayes = false, fresh = false;
+  };
+
+  double* votes(int i) { return &votes_[std::size_t(i) * layout_.classes]; }
+  const double* votes(int i) const { return &votes_[std::size_t(i) * layout_.classes]; }
+
+  void look_at(const double* x) {
+    const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+    if (instance_.x.size() == layout_.values.size() && std::equal(instance_.x.begin(), instance_.x.end(), x, same))
+      return;
+    instance_.assign(x, layout_);
+    for (Look& look : looks_) look.fresh = false;
+  }
+
+  void find(int i) {
+    looks_[i].place = trees_[i].find(instance_.x.data());
+    trees_[i].prefetch(layout_, looks_[i].place);
+  }
+
+  void answer(int i) {
+    Look& look = looks_[i];
+    look.by_bayes = trees_[i].answers_by_bayes(look.place);
+    look.vote = look.by_bayes ? trees_[i].bayes_votes(layout_, look.place, instance_, votes(i))
+                              : highest(trees_[i].counts_at(layout_, look.place), layout_.classes);
+    look.fresh = true;
+  }
+
+  void forget_evaluation() {
+    for (Look& look : looks_) look.fresh = false;
+    instance_.x.clear();
+    votes_.resize(settings_.size() * layout_.classes);
+    scratch_.resize(layout_.classes);
+  }
+
+  std::vector<TreeSettings> settings_;
+  TreeLayout layout_;
+  std::vector<HoeffdingTree> trees_;
+  TreeInstance instance_;
+  std::vector<Look> looks_;
+  std::vector<double> votes_, scratch_;  // (models, classes); per class
+};
+
+}  // namespace heros

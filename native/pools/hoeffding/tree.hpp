@@ -1,0 +1,209 @@
+// One Hoeffding tree (Domingos and Hulten 2000, VFDT): how it answers and how it learns.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "pools/hoeffding/bayes.hpp"
+#include "pools/hoeffding/memory.hpp"
+
+namespace heros {
+
+struct TreeArrays;
+
+enum class LeafPrediction : int { majority, naive_bayes, adaptive };
+
+struct TreeSettings {
+  std::int64_t max_bytes = 0;
+  std::int32_t grace_period = 200;
+  double split_confidence = 1e-7;
+  double tie_threshold = 0.05;
+  Criterion criterion = Criterion::information_gain;
+  LeafPrediction prediction = LeafPrediction::adaptive;
+  bool binary_splits = false;
+  std::int32_t max_depth = -1;  // -1: none
+};
+
+class HoeffdingTree : public TreeMemory {
+ public:
+  // Where an instance arrives: a leaf, an absent branch, or a split whose feature is missing.
+  struct Place {
+    std::int32_t node = 0, above = 0, depth = 0;
+  };
+
+  HoeffdingTree() = default;
+  HoeffdingTree(const TreeSettings& settings, const TreeLayout& layout)
+      : TreeMemory(settings.max_bytes, layout), settings_(settings) {}
+
+  Place find(const double* x) const {
+    Place place;
+    const Node* node = nodes_.data();
+    while (node->splits()) {
+      const double v = x[node->feature()];
+      if (std::isnan(v)) break;
+      place.above = place.node;
+      place.node = node->link + node->branch(v);
+      ++place.depth;
+      node = &nodes_[place.node];
+    }
+    return place;
+  }
+
+  // The class counts that answer for a place; an absent branch leaves the answer to the split above.
+  const double* counts_at(const TreeLayout& layout, const Place& place) const {
+    return counts(layout, nodes_[place.node].test == Node::kAbsent ? place.above : place.node);
+  }
+
+  // Whether naive Bayes answers at a place. It must have observed something; adaptive leaves ask which of
+  // the two was right more often.
+  bool answers_by_bayes(const Place& place) const {
+    if (settings_.prediction == LeafPrediction::majority || !nodes_[place.node].observes()) return false;
+    const double* record = leaves_.reals(nodes_[place.node].link);
+    return settings_.prediction == LeafPrediction::naive_bayes || !(record[kMajorityHits] > record[kBayesHits]);
+  }
+
+  // The logarithm of every class's naive-Bayes vote at a leaf that observes; returns the class with most.
+  int bayes_votes(const TreeLayout& layout, const Place& place, const TreeInstance& instance, double* votes) const {
+    const double* base = leaves_.reals(nodes_[place.node].link) + kBases;
+    const double* seen = counts(layout, place.node);
+    return log_votes({layout, blocks_, blocks_of(place.node), seen, base, base + layout.classes}, instance, votes);
+  }
+
+  // Learns from an instance of class y that was found at `place`. `bayes`: the class naive Bayes gave it
+  // there, or -1 if that has not been worked out. `votes`: scratch, one double per class.
+  void train(const TreeLayout& layout, const TreeInstance& instance, int y, const Place& place, int bayes,
+             double* votes) {
+    Node& node = nodes_[place.node];
+    if (node.splits()) return;  // its feature is missing: the instance teaches nothing here
+    if (node.test == Node::kAbsent) node = {0, Node::kLeaf, Node::kFresh};
+    if (node.link != Node::kInactive) {
+      const bool bayes_hit = (bayes >= 0 ? bayes : bayes_vote(layout, instance, place, votes)) == y;
+      if (open_observers(layout, place.node, y)) {
+        record_hits(layout, place.node, y, bayes_hit);
+        count(layout, place.node, y);
+        update_statistics(layout, instance, place.node, y);
+        if (due(layout, place.node)) look_for_split(layout, place);
+        return;
+      }
+    }
+    count(layout, place.node, y);
+    if (due(layout, place.node)) {
+      nodes_[place.node].value = weight(layout, place.node);
+      reconsider(layout, place.node);
+    }
+  }
+
+  // Brings what an answer reads of a place into the cache.
+  void prefetch(const TreeLayout& layout, const Place& place) const {
+    __builtin_prefetch(counts(layout, place.node));
+    if (!nodes_[place.node].observes()) return;
+    __builtin_prefetch(leaves_.reals(nodes_[place.node].link));
+    __builtin_prefetch(leaves_.ints(nodes_[place.node].link));
+  }
+
+  void grow(const TreeLayout& before, const TreeLayout& after);  // hoeffding_grow.hpp
+
+  TreeArrays arrays() const;  // hoeffding_state.hpp
+  void adopt(TreeArrays arrays, const TreeSettings& settings, const TreeLayout& layout);
+
+ private:
+  void count(const TreeLayout& layout, int node, int y) {
+    counts(layout, node)[y] += 1;
+    lengths_[node] = std::max(lengths_[node], y + 1);
+  }
+
+  bool due(const TreeLayout& layout, int node) const {
+    return weight(layout, node) - nodes_[node].value >= settings_.grace_period;
+  }
+
+  // The class naive Bayes gives an instance at an active leaf; without statistics: the majority.
+  int bayes_vote(const TreeLayout& layout, const TreeInstance& instance, const Place& place, double* votes) const {
+    if (settings_.prediction != LeafPrediction::adaptive) return 0;  // nobody asks
+    if (!nodes_[place.node].observes()) return highest(counts(layout, place.node), layout.classes);
+    return bayes_votes(layout, place, instance, votes);
+  }
+
+  void record_hits(const TreeLayout& layout, int node, int y, bool bayes_hit) {
+    double* record = leaves_.reals(nodes_[node].link);
+    record[kMajorityHits] += lengths_[node] > 0 && highest(counts(layout, node), layout.classes) == y;
+    record[kBayesHits] += bayes_hit;
+  }
+
+  void update_statistics(const TreeLayout& layout, const TreeInstance& instance, int node, int y) {
+    const int b = blocks_of(node)[y];
+    if (counts(layout, node)[y] <= kMostObserved)
+      observe(layout, ClassBlock(layout, blocks_.reals(b), blocks_.ints(b)), instance);
+    refresh_base(layout, node, y);
+  }
+
+  void refresh_base(const TreeLayout& layout, int node, int y) {
+    const int b = blocks_of(node)[y];
+    const LogBase log = log_base(layout, ConstClassBlock(layout, blocks_.reals(b), blocks_.ints(b)));
+    double* base = leaves_.reals(nodes_[node].link) + kBases;
+    base[y] = log.base + std::log(counts(layout, node)[y]);
+    base[layout.classes + y] = log.headroom;
+  }
+
+  LeafStatistics statistics(const TreeLayout& layout, int node) const {
+    LeafStatistics leaf{layout, counts(layout, node), {}, {}};
+    for (int c = 0; c < layout.classes; ++c) {
+      const int b = blocks_of(node)[c];
+      if (b < 0) continue;
+      leaf.blocks.emplace_back(layout, blocks_.reals(b), blocks_.ints(b));
+      leaf.classes.push_back(c);
+    }
+    return leaf;
+  }
+
+  void look_for_split(const TreeLayout& layout, const Place& place) {
+    const int node = place.node;
+    const double n = nodes_[node].value = weight(layout, node);
+    const bool deep = settings_.max_depth >= 0 && place.depth >= settings_.max_depth;
+    if (deep || classes_present(layout, node) < 2 || !room_for_split(layout, node, 2)) return;
+    SplitSearch search(settings_.criterion, settings_.binary_splits);
+    const LeafStatistics leaf = statistics(layout, node);
+    const SplitSearch::Result found = search(leaf);
+    const double bound = hoeffding_bound(search.range(lengths_[node]), n);
+    if (found.any && !(found.best.merit - found.second > bound || bound < settings_.tie_threshold)) return;
+    // Not splitting is best: the leaf begins anew with the counts it has, as MOA's do.
+    if (found.best.feature < 0) return close_observers(layout, node);
+    if (!std::isfinite(found.best.merit)) return;
+    if (room_for_split(layout, node, found.best.branches)) split(layout, node, found.best, leaf, search);
+  }
+
+  // ε = √(R² ln(1/δ) / 2n).
+  double hoeffding_bound(double range, double n) const {
+    return std::sqrt(range * range * std::log(1 / settings_.split_confidence) / (2 * n));
+  }
+
+  void split(const TreeLayout& layout, int node, const Split& split, const LeafStatistics& leaf, SplitSearch& search) {
+    std::vector<double> dealt;
+    std::vector<std::int32_t> lengths;
+    search.distribute(leaf, split, dealt, lengths);
+    close_observers(layout, node);
+    const int first = add_nodes(layout, split.branches);
+    std::copy(dealt.begin(), dealt.end(), counts(layout, first));
+    for (int b = 0; b < split.branches; ++b) {
+      lengths_[first + b] = lengths[b];
+      const bool absent = split.test == Test::each_value && lengths[b] == 0;
+      nodes_[first + b] = {weight(layout, first + b), absent ? Node::kAbsent : Node::kLeaf, Node::kFresh};
+    }
+    nodes_[node] = {split.value, 4 * split.feature + static_cast<std::int32_t>(split.test), first};
+    account(layout);
+    make_room(layout, 0, -1);
+  }
+
+  void move_observers(const TreeLayout& before, const HoeffdingTree& old, int from, const TreeLayout& after, int to);
+  void prune(const TreeLayout& before, const TreeLayout& after);
+  int least_seen_split(const TreeLayout& layout) const;
+  void collapse(const TreeLayout& layout, int node);
+
+  void check_nodes(const TreeLayout& layout) const;
+  void check_records(const TreeLayout& layout) const;
+  void check_statistics(const TreeLayout& layout);
+
+  TreeSettings settings_;
+};
+
+}  // namespace heros

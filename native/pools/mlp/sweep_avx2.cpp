@@ -1,0 +1,1 @@
+#include "pools/mlp/sweep_impl.hpp"

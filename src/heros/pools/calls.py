@@ -1,0 +1,111 @@
+"""The members of a pool as the core asks them: what they say is checked, what they raise is dealt with."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from heros.errors import HerosError
+from heros.pools.adapters import Instance, Member
+from heros.schema import Schema
+
+__all__ = ["Asked", "OnError", "fault"]
+
+OnError = Literal["set_aside", "raise"]
+
+
+class Asked:
+    """The members as the core asks them. It must not know the core's pool: that knows it."""
+
+    def __init__(self, names: tuple[str, ...], members: list[Member], on_error: OnError) -> None:
+        self.names, self.members, self.on_error = names, members, on_error
+        self.faults: dict[str, str] = {}
+
+    def fit(self, schema: Schema) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.uint8]]:
+        """Room for what the members say of instances of this schema."""
+        models = len(self.members)
+        self.schema = schema
+        self.probabilities = np.full((models, schema.n_classes), 1 / schema.n_classes)
+        self.votes = np.zeros(models, dtype=np.int32)
+        self.active = np.ones(models, dtype=np.uint8)
+        for i, name in enumerate(self.names):
+            if name in self.faults:
+                self._silence(i)
+        return self.probabilities, self.votes, self.active
+
+    def grow(self, schema: Schema) -> None:
+        """Tell every member of a schema that has grown."""
+        for i in self._able():
+            self._try(i, partial(self.members[i].bind, schema), "follow a schema that has grown")
+
+    def evaluate(self, row: NDArray[np.float64]) -> None:
+        """Every member predicts this instance, which is kept for training."""
+        self.instance = Instance(self.schema, row)
+        for i in self._able():
+            self._try(i, partial(self._ask, i, self.instance), "predict")
+
+    def train(self, y: int, chosen: NDArray[np.uint8]) -> None:
+        """All chosen members are trained before an exception of one of them goes on."""
+        first: HerosError | None = None
+        for i in np.flatnonzero(chosen & self.active).tolist():
+            try:
+                self._try(i, partial(self.members[i].learn, self.instance, y), "learn")
+            except HerosError as error:
+                first = first or error
+        if first is not None:
+            raise first
+
+    def predict(self, i: int, row: NDArray[np.float64]) -> None:
+        """One member predicts any instance."""
+        if self.active[i]:
+            self._try(i, partial(self._ask, i, Instance(self.schema, row)), "predict")
+
+    def _able(self) -> list[int]:
+        able: list[int] = np.flatnonzero(self.active).tolist()
+        return able
+
+    def _ask(self, i: int, instance: Instance) -> None:
+        p, vote = _checked(self.members[i].predict_proba(instance), self.schema.n_classes)
+        self.probabilities[i], self.votes[i] = p, vote
+
+    def _try(self, i: int, act: Callable[[], None], what: str) -> None:
+        try:
+            act()
+        except Exception as error:
+            text = fault(self.names[i], i, what, error)
+            if self.on_error == "raise":
+                raise HerosError(text) from error
+            self.faults[self.names[i]] = text
+            self._silence(i)
+            warnings.warn(f"{text}; it is set aside.", RuntimeWarning, stacklevel=2)
+
+    def _silence(self, i: int) -> None:
+        self.active[i], self.votes[i] = 0, -1
+        self.probabilities[i] = 1 / self.schema.n_classes
+
+
+def _checked(answer: ArrayLike | None, classes: int) -> tuple[NDArray[np.float64] | float, int]:
+    """Probabilities that sum to 1, and the class they favour: -1 if they are not finite."""
+    if answer is None:
+        return 1 / classes, 0
+    p = np.asarray(answer, dtype=np.float64)
+    if p.shape != (classes,):
+        raise ValueError(f"{classes} probabilities were expected, not an array of shape {p.shape}")
+    values = p.tolist()  # a few numbers are looked at faster as a list
+    total = sum(values)
+    if not math.isfinite(total):
+        return 1 / classes, -1
+    if min(values) < 0:
+        raise ValueError(f"a probability is negative: {min(values)}")
+    return (p / total, values.index(max(values))) if total > 0 else (1 / classes, 0)
+
+
+def fault(name: str, i: int, what: str, error: Exception) -> str:
+    """What a model did not do, and why."""
+    return f"The model {name!r} ({i}) must {what}. Got {type(error).__name__}: {error}"

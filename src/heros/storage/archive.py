@@ -1,0 +1,191 @@
+r"""One file for a document and its arrays: checksummed, versioned, and only ever data.
+
+::
+
+    offset  bytes  what
+    0       8      89 48 45 52 4F 53 0D 0A  ("\x89HEROS\r\n")
+    8       4      the version of the format, little-endian
+    12      8      H, the length of the header, little-endian
+    20      H      the header, UTF-8 JSON
+    20+H    …      the arrays, one behind the other, little-endian, in C order
+    end-32  32     SHA-256 of everything before
+
+The header is ``{"heros": version, "kind": kind, "document": {…}, "arrays": [[name, type, shape], …]}``. A
+type is one of `TYPES`. Nothing in a file names code, and none runs when one is read: it is JSON and
+numbers, and what they mean is checked by whoever asked for them.
+
+The first 20 bytes and the header's ``heros`` keep their places in every format, so that an older HEROS can
+say which one is needed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import struct
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.errors import DataError, HerosError
+from heros.storage.disk import reason, write_whole
+
+__all__ = ["FORMAT", "TYPES", "Arrays", "grouped", "read", "subset", "write"]
+
+FORMAT = 1
+TYPES = ("<f4", "<f8", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8")
+MAGIC = b"\x89HEROS\r\n"
+PREFIX = struct.Struct("<8sIQ")
+DIGEST = hashlib.sha256().digest_size
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+def write(path: str | os.PathLike[str], kind: str, document: Mapping[str, Any], arrays: Arrays) -> None:
+    """Write a document and its arrays; whoever looks, there is a whole file or the one before.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     path = Path(directory, "file.heros")
+    ...     write(path, "example", {"answer": 42}, {"x": np.arange(3)})
+    ...     read(path, "example")
+    ({'answer': 42}, {'x': array([0, 1, 2])})
+    """
+    plain = {name: _plain(name, array) for name, array in arrays.items()}
+    content = {
+        "heros": version("heros-learn"),
+        "kind": kind,
+        "document": document,
+        "arrays": [[name, array.dtype.str, list(array.shape)] for name, array in plain.items()],
+    }
+    try:
+        header = json.dumps(content, allow_nan=False).encode()
+    except (TypeError, ValueError) as error:
+        raise HerosError(f"What is written to {os.fspath(path)} must be plain data. Got: {error}.") from None
+    parts = [PREFIX.pack(MAGIC, FORMAT, len(header)), header]
+    parts += [array.tobytes() for array in plain.values()]
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    write_whole(Path(path), [*parts, digest.digest()])
+
+
+def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """The document and the arrays in a file of this kind; a DataError says what is wrong with it."""
+    data = _bytes(path)
+    header, at = _header(path, data)
+    if header.get("kind") != kind:
+        raise _broken(path, f"hold a {kind}", f"a {header.get('kind')!r}")
+    document, listed = header.get("document"), header.get("arrays")
+    if not isinstance(document, dict) or not isinstance(listed, list):
+        raise _broken(path, "be whole", "a header without document and arrays")
+    arrays: dict[str, NDArray[Any]] = {}
+    end = len(data) - DIGEST
+    for entry in listed:
+        name, kept, shape = _entry(path, entry)
+        count = math.prod(shape)
+        size = count * kept.itemsize
+        if name in arrays or size > end - at:
+            raise _broken(path, "be whole", f"an array {name!r} that does not fit")
+        flat = np.frombuffer(data, kept, count, at).copy()  # aligned, and writable
+        try:
+            arrays[name] = flat.reshape(shape)
+        except ValueError:  # no numbers in more dimensions than there can be
+            raise _broken(path, "be whole", f"an array {name!r} that does not fit") from None
+        at += size
+    if at != end:
+        raise _broken(path, "be whole", f"{end - at} bytes that belong to no array")
+    return document, arrays
+
+
+def grouped(groups: Mapping[str, Arrays]) -> dict[str, NDArray[Any]]:
+    """The arrays of all groups, each named ``group/name``; `subset` gives a group back."""
+    return {f"{group}/{name}": array for group, arrays in groups.items() for name, array in arrays.items()}
+
+
+def subset(arrays: Arrays, group: str) -> dict[str, NDArray[Any]]:
+    """The arrays whose names begin with ``group/``, without it.
+
+    Examples
+    --------
+    >>> subset({"pool/gamma": np.ones(1), "scores/x": np.ones(2)}, "pool")
+    {'gamma': array([1.])}
+    """
+    return {
+        name.removeprefix(f"{group}/"): array
+        for name, array in arrays.items()
+        if name.startswith(f"{group}/")
+    }
+
+
+def _bytes(path: str | os.PathLike[str]) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise DataError(f"The file {os.fspath(path)} must be readable. Got: {reason(error)}.") from None
+
+
+def _header(path: str | os.PathLike[str], data: bytes) -> tuple[dict[str, Any], int]:
+    """The header, and where it ends. Nothing is looked at before the checksum is right."""
+    if len(data) < PREFIX.size + DIGEST:
+        raise _broken(path, "be whole", f"{len(data)} bytes")
+    magic, found, length = PREFIX.unpack_from(data)
+    if magic != MAGIC:
+        raise _broken(path, "be a file of HEROS", "something else")
+    if found != FORMAT:
+        raise HerosError(_other_format(path, data, found, length))
+    if hashlib.sha256(memoryview(data)[:-DIGEST]).digest() != data[-DIGEST:]:
+        raise _broken(path, "be whole", "another checksum")
+    end = PREFIX.size + length
+    if end > len(data) - DIGEST:
+        raise _broken(path, "be whole", "a header that does not fit")
+    try:
+        header = json.loads(data[PREFIX.size : end])
+    except (ValueError, RecursionError) as error:
+        raise _broken(path, "have a readable header", str(error)) from None
+    if not isinstance(header, dict):
+        raise _broken(path, "have a readable header", type(header).__name__)
+    return header, end
+
+
+def _other_format(path: str | os.PathLike[str], data: bytes, found: int, length: int) -> str:
+    """Says which HEROS can read a file of another format, as far as it tells itself."""
+    try:
+        writer = json.loads(data[PREFIX.size : PREFIX.size + min(length, len(data))])["heros"]
+        who = f" (heros-learn {writer[:20]} or newer can)" if isinstance(writer, str) else ""
+    except (ValueError, RecursionError, KeyError, TypeError):
+        who = ""
+    mine = version("heros-learn")
+    return (
+        f"The file {os.fspath(path)} must have the format {FORMAT}, which heros-learn {mine} reads. "
+        f"Got {found}{who}."
+    )
+
+
+def _entry(path: str | os.PathLike[str], entry: object) -> tuple[str, np.dtype[Any], tuple[int, ...]]:
+    match entry:
+        case [str(name), str(kept), list(shape)] if (
+            kept in TYPES and len(shape) <= 8 and all(type(n) is int and 0 <= n < 1 << 62 for n in shape)
+        ):
+            return name, np.dtype(kept), tuple(shape)
+    raise _broken(path, "be whole", "an array that is not described")
+
+
+def _plain(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    plain = np.asarray(array)
+    little = plain.dtype.newbyteorder("<")
+    if little.str not in TYPES:
+        raise HerosError(f"The array {name!r} must hold numbers to be written. Got {plain.dtype} instead.")
+    return np.ascontiguousarray(plain, dtype=little).reshape(plain.shape)
+
+
+def _broken(path: str | os.PathLike[str], rule: str, got: str) -> DataError:
+    return DataError(f"The file {os.fspath(path)} must {rule}. Got {got}.")

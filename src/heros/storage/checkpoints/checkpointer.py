@@ -1,0 +1,300 @@
+"""What keeps a run on disk while it goes on, and brings it back."""
+
+from __future__ import annotations
+
+import os
+import warnings
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+from rich.progress import MofNCompleteColumn
+
+from heros.ensemble import PARTS, SETTINGS, Heros
+from heros.errors import DataError, HerosError, ParameterError
+from heros.meters import Meter, Reading
+from heros.parameters import one_of, whole
+from heros.progress import progress as progress_bar
+from heros.registry import described
+from heros.storage import archive
+from heros.storage.checkpoints.files import (
+    KIND,
+    CheckpointWarning,
+    Content,
+    drafts,
+    locked,
+    name_of,
+    newest_first,
+    opened,
+)
+from heros.storage.checkpoints.predictions import Answers, Part
+from heros.streams import Stream
+from heros.streams.base import Block
+
+__all__ = ["Book", "Checkpointer"]
+
+Path_ = str | os.PathLike[str]
+
+
+class Book(Protocol):
+    """What an evaluation writes down, as far as checkpoints need to know."""
+
+    model: Heros
+    stream: Stream
+    meter: Meter
+
+    @property
+    def taken(self) -> int:
+        """How many instances it has seen."""
+        ...
+
+    @property
+    def answers(self) -> list[Part]:
+        """Labels and probabilities, window by window, if they are all kept."""
+        ...
+
+    def kept(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """The rest of it, as plain data and arrays."""
+        ...
+
+    def take_back(
+        self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], answers: list[Part]
+    ) -> None:
+        """Go on from what `kept` and `answers` gave."""
+        ...
+
+
+class Checkpointer:
+    """Writes checkpoints of a run to a directory, and brings a run back from one.
+
+    Parameters
+    ----------
+    directory
+        Where they are; for one run only. Made if it is not there.
+    every
+        After how many instances one is written: at the end of the block that reaches them.
+    keep
+        How many of the last ones stay.
+    resume
+        Whether to go on from the newest one that is whole (from the start, if there is none at all), or
+        from which one.
+    on_error
+        What happens if one cannot be written: "raise" ends the run, "warn" lets it go on.
+    """
+
+    def __init__(
+        self, directory: Path_, *, every: int, keep: int, resume: bool | Path_, on_error: str
+    ) -> None:
+        self.directory = Path(directory)
+        self.every = whole(every, "every", "evaluate", 1)
+        self.keep = whole(keep, "keep", "evaluate", 1)
+        rule = "'raise' or 'warn'"
+        self.on_error = one_of(on_error, "on_checkpoint_error", "evaluate", ("raise", "warn"), rule)
+        self._lock = locked(self.directory)
+        try:
+            self.content = self._choose(resume)
+        except BaseException:
+            self.close()
+            raise
+        self._answers = Answers(self.directory) if self.content is None else self.content.answers
+        self._given = 0  # parts of the book's answers that are in the file
+        self._crc = (0, 0)  # of what was read
+        self._last = 0  # instances, when it was last tried to write
+        self._settings: dict[str, Any] = {}
+        self._tip = 0  # instances of the checkpoint the run stands on
+
+    def close(self) -> None:
+        """Let others have the directory."""
+        os.close(self._lock)
+
+    @property
+    def earlier(self) -> Reading | None:
+        """What the run had spent up to the checkpoint it goes on from."""
+        if self.content is None:
+            return None
+        match self.content.document.get("spent"):
+            case {
+                "joules": float(joules),
+                "detail": str(detail),
+                "cpu_seconds": float(cpu),
+                "wall_seconds": float(wall),
+            }:
+                return Reading(joules, detail, cpu, wall)
+        raise _not_whole(self.content.path, "no bill")
+
+    # -- writing ----------------------------------------------------------------------------------------
+
+    def through(self, stream: Stream, block: int, book: Book) -> Iterator[Block]:
+        """The blocks of a stream; when the next one is asked for, the last has been learnt from."""
+        blocks = stream.blocks(block)
+        while True:
+            try:
+                drawn = next(blocks, None)
+            except Exception:  # what was learnt so far is kept; the stream may be mended
+                self._write(book)
+                raise
+            if drawn is None:
+                self._write(book, at_the_end=True)
+                return
+            yield drawn
+            self._crc = _crc(self._crc, drawn)
+            if book.taken // self.every > self._last // self.every:
+                self._write(book)
+
+    def _write(self, book: Book, at_the_end: bool = False) -> None:
+        if book.taken == self._last:
+            return
+        try:
+            self._write_one(book)
+        except HerosError as error:
+            if self.on_error == "raise" and not at_the_end:  # the results of a run that is over are not lost
+                raise
+            text = f"No checkpoint was written after {book.taken:,} instances. {error}"
+            warnings.warn(text, CheckpointWarning, stacklevel=2)
+        self._last = book.taken
+
+    def _write_one(self, book: Book) -> None:
+        model_document, model_arrays = book.model._kept()
+        document, arrays = book.kept()
+        spent = book.meter.so_far()
+        self._forget_later_ones()
+        answers = book.answers
+        self._answers.append(answers[self._given :])
+        self._given = len(answers)
+        archive.write(
+            self.directory / name_of(book.taken),
+            KIND,
+            {
+                "written": datetime.now(UTC).isoformat(timespec="seconds"),
+                "stream": {"name": book.stream.name, "crc": list(self._crc)},
+                "instances": book.taken,
+                "meter": book.meter.source,
+                "spent": {
+                    "joules": float(spent.joules),
+                    "detail": spent.detail,
+                    "cpu_seconds": spent.cpu_seconds,
+                    "wall_seconds": spent.wall_seconds,
+                },
+                "answers": self._answers.extent(),
+                "settings": self._settings,
+                "model": model_document,
+                "book": document,
+            },
+            archive.grouped({"model": model_arrays, "book": arrays}),
+        )
+        self._tip = book.taken
+        for _, path in newest_first(self.directory)[self.keep :]:
+            with suppress(OSError):  # then there is one more than there need be
+                path.unlink()
+
+    def _forget_later_ones(self) -> None:
+        """Remove what a run left that has gone on from an earlier checkpoint: its answers are cut off."""
+        later = [path for instances, path in newest_first(self.directory) if instances > self._tip]
+        for path in (*later, *drafts(self.directory)):
+            with suppress(OSError):
+                path.unlink()
+
+    # -- going on -----------------------------------------------------------------------------------------
+
+    def restore(self, book: Book, settings: Mapping[str, Any], show: bool | None = None) -> None:
+        """Bring model, book and stream to where the checkpoint was written, if there is one."""
+        self._settings = dict(settings)
+        if self.content is None:
+            return
+        document, arrays, path = self.content.document, self.content.arrays, self.content.path
+        try:
+            kept, crc, taken = document["model"], tuple(document["stream"]["crc"]), document["instances"]
+            self._expect_same(book, settings)
+            parts = {role: getattr(book.model, role) for role in PARTS}
+            model = Heros._of(kept, archive.subset(arrays, "model"), **parts)
+            book.take_back(document["book"], archive.subset(arrays, "book"), self.content.parts)
+            if settings["exact"] and sum(len(y) for y, _ in book.answers) != document["book"]["n"]:
+                raise DataError("Answers must be those of all windows. Got others.")
+        except ParameterError:
+            raise
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+            raise _not_whole(path, error) from None
+        if taken != book.taken:
+            raise _not_whole(path, f"{taken} instances")
+        self._given, self._last, self._tip = len(self.content.parts), taken, taken
+        self._read_over(book.stream, taken, settings["block"], show)
+        if self._crc != crc:
+            rule = f"the one that {path.name} was written on (its first {taken:,} instances differ)"
+            raise ParameterError.of("stream", "evaluate", rule, book.stream)
+        vars(book.model).update(vars(model))
+        self.content = None  # its arrays are needed no more
+
+    def _read_over(self, stream: Stream, n: int, block: int, show: bool | None) -> None:
+        """Move the stream on, in the same blocks as before: its schema grows at the same places."""
+        with progress_bar(MofNCompleteColumn(), wanted=show) as bar:
+            task = bar.add_task(f"{stream.name}: reading up to the checkpoint", total=n)
+            done = 0
+            while done < n:
+                drawn = stream.draw(min(block, n - done))
+                if len(drawn[1]) == 0:
+                    raise ParameterError.of("stream", "evaluate", f"at least {n:,} instances long", stream)
+                self._crc = _crc(self._crc, drawn)
+                done += len(drawn[1])
+                bar.update(task, completed=done)
+
+    def _expect_same(self, book: Book, settings: Mapping[str, Any]) -> None:
+        """Refuse to go on with another model, stream, meter or other windows than there were."""
+        assert self.content is not None
+        document, name = self.content.document, self.content.path.name
+        for setting, value in settings.items():
+            if document["settings"][setting] != value:
+                both = " (the smaller of 'block' and 'every')" if setting == "block" else ""
+                rule = f"{document['settings'][setting]!r}, as in {name}{both}"
+                raise ParameterError.of(setting, "evaluate", rule, value)
+        mine = {role: described(getattr(book.model, role)) for role in PARTS}
+        mine |= {setting: getattr(book.model, setting) for setting in SETTINGS}
+        for part, value in mine.items():
+            if document["model"][part] != value:
+                rule = f"the one of {name}, with {part} = {document['model'][part]}"
+                raise ParameterError.of("model", "evaluate", rule, value)
+        if document["stream"]["name"] != book.stream.name:
+            rule = f"the one of {name}, {document['stream']['name']!r}"
+            raise ParameterError.of("stream", "evaluate", rule, book.stream.name)
+        if document["meter"] != book.meter.source:
+            rule = f"of the kind in {name}, {document['meter']!r}"
+            raise ParameterError.of("meter", "evaluate", rule, book.meter.source)
+
+    # -- the directory --------------------------------------------------------------------------------------
+
+    def _choose(self, resume: bool | Path_) -> Content | None:
+        """The checkpoint to go on from; None to begin."""
+        there = [path for _, path in newest_first(self.directory)]
+        if not isinstance(resume, bool):
+            path = Path(resume)
+            if path.resolve() not in [one.resolve() for one in there]:
+                rule = f"True, False or a checkpoint in {self.directory}"
+                raise ParameterError.of("resume", "evaluate", rule, str(path))
+            return opened(path)
+        if not resume and there:
+            raise HerosError(
+                f"The checkpoint directory {self.directory} must be empty, unless the run is resumed. "
+                f"Got {len(there)} checkpoints of a run."
+            )
+        for path in there:
+            try:
+                return opened(path)
+            except DataError as error:
+                warnings.warn(f"{error} The checkpoint before it is used.", CheckpointWarning, stacklevel=5)
+        if there:
+            raise DataError(
+                f"One checkpoint in {self.directory} must be whole. Got {len(there)} broken ones."
+            )
+        return None
+
+
+def _crc(so_far: tuple[int, int], block: Block) -> tuple[int, int]:
+    X, y = block
+    return zlib.crc32(X.tobytes(), so_far[0]), zlib.crc32(y.tobytes(), so_far[1])
+
+
+def _not_whole(path: Path, error: object) -> DataError:
+    return DataError(f"The checkpoint {path} must be whole. Got: {error}")

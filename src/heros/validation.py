@@ -1,0 +1,102 @@
+"""Instances and labels from outside, checked against the schema before anything learns from them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from heros import _core
+from heros.errors import DataError
+from heros.schema import Schema
+
+__all__ = ["Validator"]
+
+# What first_fault reports, as people read it.
+INFINITE, MISSING, NOT_A_CODE = 1, 2, 3
+
+
+class Validator:
+    """Checks and converts the arrays that a user hands over.
+
+    Examples
+    --------
+    >>> boundary = Validator(Schema.of(["age", ("colour", "red", "green")], classes=["no", "yes"]))
+    >>> boundary.instances([[31.0, 1.0]])
+    array([[31.,  1.]])
+    >>> boundary.instances([[31.0, 1.0], [np.inf, 0.0]])
+    Traceback (most recent call last):
+        ...
+    heros.errors.DataError: Column 'age' (0) of row 1 must be a finite number. Got inf instead.
+    """
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self._values = np.array(  # -1 for a numeric feature
+            [-1 if feature.values is None else len(feature.values) for feature in schema.features],
+            dtype=np.int32,
+        )
+        self._missing = np.array([feature.missing for feature in schema.features], dtype=np.uint8)
+
+    def instances(self, X: ArrayLike) -> NDArray[np.float64]:
+        """X (n, n_features) as the core takes it; a DataError names the first bad value."""
+        block = _numbers(X)
+        if block.ndim != 2:
+            raise DataError(
+                f"X must have one row per instance. Got an array of {block.ndim} dimensions instead."
+            )
+        if block.shape[1] != self.schema.n_features:
+            raise DataError(f"X must have {self.schema.n_features} features. Got {block.shape[1]} instead.")
+        fault, row, column = _core.first_fault(block, self._values, self._missing)
+        if fault:
+            raise DataError(self._message(fault, row, column, float(block[row, column])))
+        return block
+
+    def labels(self, y: ArrayLike, n: int) -> NDArray[np.int64]:
+        """Y (n,) as class indices; a DataError names the first bad label."""
+        try:
+            labels = np.asarray(y)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"y must be an array of class indices: {error}.") from None
+        if np.ma.isMaskedArray(y) and np.ma.getmaskarray(y).any():
+            raise DataError("y must have a label for every instance. Got masked ones instead.")
+        if labels.shape != (n,):
+            raise DataError(f"y must have one label per instance ({n}). Got shape {labels.shape} instead.")
+        if labels.dtype.kind not in "buif":
+            raise DataError(f"y must hold class indices. Got {labels.dtype} instead.")
+        bad = ~((labels >= 0) & (labels < self.schema.n_classes) & (labels == np.floor(labels)))
+        if bad.any():
+            row = int(bad.argmax())
+            rule = f"a class index in [0, {self.schema.n_classes - 1}]"
+            raise DataError(f"The label of row {row} must be {rule}. Got {labels[row]} instead.")
+        return np.require(labels, np.int64, ["C", "A"])
+
+    def _message(self, fault: int, row: int, column: int, value: float) -> str:
+        feature = self.schema.features[column]
+        if fault == NOT_A_CODE:
+            known = len(feature.values or ())
+            rule = (
+                f"the code of one of its values, in [0, {known - 1}]"
+                if known
+                else "missing (no value is known)"
+            )
+        elif fault == MISSING:
+            rule = "a finite number (missing values need a feature with missing=True)"
+        else:
+            rule = "a finite number"
+        return f"Column {feature.name!r} ({column}) of row {row} must be {rule}. Got {value:g} instead."
+
+
+def _numbers(X: ArrayLike) -> NDArray[np.float64]:
+    """X as numbers, in C order; masked values are missing."""
+    rule = "X must be an array of numbers (nominal values as codes)"
+    try:
+        array = np.asarray(X)
+        if np.ma.isMaskedArray(X):
+            array = np.ma.filled(np.ma.asarray(X).astype(np.float64), np.nan)
+        if array.dtype.kind in "fiubO":
+            return np.require(array, np.float64, ["C", "A"])
+    except MemoryError:
+        raise DataError(f"{rule} that fits into memory. Got the shape {np.shape(X)} instead.") from None
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(f"{rule}: {error}.") from None
+    raise DataError(f"{rule}. Got an array of {array.dtype} instead.")

@@ -1,0 +1,300 @@
+"""`heros run`, `compare` and their kin: what they print, write and refuse."""
+
+import copy
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+from typer.testing import CliRunner
+
+from heros import streams
+from heros.cli import app
+from heros.cli.interrupt import interruptible
+from heros.cli.parsing import POLICIES, policy_of, pool_of
+from heros.errors import DataError, HerosError
+from heros.storage import records
+from heros.streams.pipe import read_pipe
+
+runner = CliRunner()
+SMALL = "[grid]\nhidden = [8]\nlearning_rates = [0.05, 0.005]\n"
+
+
+@pytest.fixture(autouse=True)
+def _wide_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "140")
+
+
+@pytest.fixture
+def pool(tmp_path):
+    path = tmp_path / "small.toml"
+    path.write_text('kind = "mlp"\n' + SMALL)
+    return str(path)
+
+
+def ok(*arguments):
+    result = runner.invoke(app, list(arguments))
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_run_prints_the_bill_and_writes_a_record_and_a_report(tmp_path, pool):
+    out = tmp_path / "out"
+    text = ok(
+        "run", "agr_a", "--n", "3000", "--pool", pool, "--watts", "12", "--country", "fra", "--out", str(out)
+    )
+    place = out / "agr_a" / "mlp4" / "zeta_0.05_0.2" / "k2" / "seed1"
+    run = records.read(place)
+    assert run.n_instances == 3000
+    assert f"{run.auroc:.4f}" in text
+    assert "12 W per core (stated)" in text
+    assert "at 56 g/kWh (FRA: Ember" in text
+    assert run.energy.co2e_kg == pytest.approx(run.energy.kwh * 0.056)
+    assert "<svg" in (out / "report.html").read_text()
+    result = runner.invoke(app, ["run", "agr_a", "--n", "10", "--pool", pool, "--out", str(out)])
+    assert result.exit_code == 2
+    assert "must not exist (or pass --force to replace it)" in result.stderr
+    ok("run", "agr_a", "--n", "10", "--pool", pool, "--out", str(out), "--force")
+    assert records.read(place).n_instances == 10
+
+
+def test_run_without_a_stated_intensity_has_no_co2e(pool):
+    document = json.loads(ok("run", "agr_a", "--n", "500", "--pool", pool, "--json"))
+    assert document["co2e_kg"] is None
+    assert document["settings"]["policy"] == "zeta_0.05_0.2"
+    assert document["energy"]["source"] == "cpu-model"
+
+
+def test_a_machine_without_rapl_says_so_and_falls_back(pool, monkeypatch, tmp_path):
+    monkeypatch.setattr("heros.meters.rapl.Rapl.__init__.__defaults__", (tmp_path, None))
+    result = runner.invoke(app, ["run", "agr_a", "--n", "500", "--pool", pool, "--meter", "rapl", "--json"])
+    assert result.exit_code == 0
+    assert re.fullmatch(
+        r"heros: RAPL needs package counters in .* The cpu meter is used instead\.\n", result.stderr
+    )
+    assert json.loads(result.stdout)["energy"]["source"] == "cpu-model"
+
+
+def test_run_reads_a_file_and_counts_the_rows_it_leaves_out(tmp_path, pool):
+    path = tmp_path / "rows.csv"
+    path.write_text(
+        "a,b,label\n" + "".join(f"{i},{'x' if i % 50 == 7 else i},{i % 2}\n" for i in range(1000))
+    )
+    text = ok("run", str(path), "--target", "label", "--pool", pool, "--skip-bad-rows")
+    assert "20 rows were left out; the first: " in text
+    result = runner.invoke(app, ["run", str(path), "--target", "nope", "--pool", pool])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("heros: The 'target' parameter of read must be one of the columns")
+
+
+def test_compare_ranks_policies_and_shows_the_saving(tmp_path, pool):
+    out = tmp_path / "out"
+    arguments = ["compare", "agr_a", "--n", "4000", "--pool", pool, "--seeds", "2", "--out", str(out)]
+    policies = ["--policy", "everything", "--policy", "cheapest", "--policy", "zeta:0.05@0.2"]
+    rows = json.loads(ok(*arguments, *policies, "--json"))
+    assert [row["policy"] for row in rows] == ["everything", "cheapest", "zeta_0.05_0.2"]
+    assert sum(row["rank"] for row in rows) == pytest.approx(6)
+    assert rows[0]["saving"] == 0
+    assert rows[0]["Σγ share"] == pytest.approx(1)
+    assert rows[0]["train s"] > rows[1]["train s"]
+    table = records.load(out)
+    assert len(table) == 6
+    energy = {name: [] for name in ("everything", "cheapest")}
+    for name, kwh in zip(table["policy"].to_pylist(), table["kwh"].to_pylist(), strict=True):
+        energy.get(name, []).append(kwh)
+    assert rows[1]["saving"] == pytest.approx(1 - sum(energy["cheapest"]) / sum(energy["everything"]))
+    refused = runner.invoke(app, [*arguments, *policies])
+    assert (refused.exit_code, "pass --force or --resume" in refused.stderr) == (2, True)
+    again = json.loads(ok(*arguments, *policies, "--resume", "--json"))
+    assert again == rows  # nothing ran again: the CPU seconds are the same to the last digit
+    longer = runner.invoke(app, [*arguments, *policies, "--resume", "--n", "5000"])
+    assert "must be of 5,000 instances" in longer.stderr
+    assert "±" in ok(*arguments, *policies, "--resume")
+
+
+def test_compare_has_co2e_only_where_an_intensity_is_stated(pool):
+    arguments = ["compare", "agr_a", "--n", "1000", "--pool", pool, "--policy", "random"]
+    assert "CO2e" not in ok(*arguments)
+    assert "CO2e" in ok(*arguments, "--carbon-intensity", "100")
+    row = json.loads(ok(*arguments, "--carbon-intensity", "100", "--json"))[0]
+    assert row["CO2e g"] == pytest.approx(row["energy J"] / 3.6e6 * 100)
+    assert row["saving"] is None  # against nothing
+
+
+def test_compare_in_processes_gives_what_one_process_gives(pool):
+    arguments = ["compare", "agr_a", "--n", "2000", "--pool", pool, "--json", "--policy", "random"]
+    one, two = (json.loads(ok(*arguments, "--seeds", "2", "--jobs", jobs)) for jobs in ("1", "2"))
+    assert [row["AUROC"] for row in one] == [row["AUROC"] for row in two]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "nope"], "The 'stream' parameter of heros must be a file, - or one of agr_a"),
+        (["run", "nope.csv"], "The file nope.csv must exist"),
+        (
+            ["run", "agr_a", "--n", "9", "--k", "51"],
+            "The 'k' parameter of Heros must be a whole number in [1, 50]",
+        ),
+        (["run", "agr_a", "--policy", "zeta"], "must be written zeta:ZETA. Got 'zeta' instead."),
+        (
+            ["run", "agr_a", "--policy", "zeta:2"],
+            "The 'zeta' parameter of Zeta must be in [0, 1]. Got 2.0 instead.",
+        ),
+        (["run", "agr_a", "--policy", "luck"], "The 'policy' parameter of heros must be one of budget, cand"),
+        (["run", "agr_a", "--pool", "forest"], "must be one of mlp, trees or a .toml file"),
+        (["run", "agr_a", "--pool", "no.toml"], "The pool file no.toml must be readable TOML"),
+        (
+            ["run", "agr_a", "--target", "x"],
+            "The 'target' parameter of heros must be left out, for agr_a has its own",
+        ),
+        (["run", "agr_a", "--meter", "sundial"], "must be one of cpu, rapl, codecarbon"),
+        (["run", "agr_a", "--country", "XXX"], "The 'country' parameter of Carbon must be one of AUS"),
+        (["run", "agr_a", "--meter", "rapl", "--watts", "3"], "left out unless the meter is cpu"),
+        (["compare", "-"], "standard input is read only once"),
+        (["compare", "agr_a", "--meter", "rapl", "--jobs", "2"], "which would count all runs in each"),
+        (["compare", "agr_a", "--resume"], "used with --out"),
+        (["report", "nowhere"], "The directory nowhere must exist"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(arguments, message):
+    result = runner.invoke(app, arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_pool_file_with_a_mistake_is_said(tmp_path):
+    path = tmp_path / "pool.toml"
+    for text in (
+        'kind = "oak"\n' + SMALL,
+        'kind = "mlp"\n',
+        'kind = "mlp"\nmodels = []\n' + SMALL,
+        'kind = "mlp"\n[grid]\nwidth = 3\n',
+    ):
+        path.write_text(text)
+        with pytest.raises(HerosError, match=r"^The pool file .*pool\.toml must have"):
+            pool_of(str(path))
+    path.write_text('kind = "trees"\ncosts = "bytes"\n[[models]]\nmax_bytes = 4096\n[[models]]\n')
+    assert pool_of(str(path)).configurations[0]["max_bytes"] == 4096
+
+
+def test_every_policy_is_listed_and_can_be_written(pool):
+    text = ok("policies")
+    for row in json.loads(ok("policies", "--json")):
+        written = re.sub(r":[A-Z]+", ":0.5", row["policy"])
+        assert row["policy"] in text
+        assert policy_of(written).choose([0.5, 0.6, 0.7], [0.2, 0.3, 0.5], 2, _rng()).sum() >= 1
+    assert len(POLICIES) == 11
+    assert "50 models" in ok("pools")
+
+
+def _rng():
+    import numpy as np  # noqa: PLC0415
+
+    return np.random.default_rng(1)
+
+
+def test_doctor_says_what_there_is(monkeypatch, tmp_path):
+    monkeypatch.setenv("HEROS_DATA", str(tmp_path))
+    found = json.loads(ok("doctor", "--json"))
+    assert found["meter cpu"].startswith("yes: ")
+    assert found["stream nomao"] == "not yet downloaded"
+    assert found["data directory"] == str(tmp_path)
+    assert "instructions" in ok("doctor")
+
+
+def rows(n, start=0):
+    return "".join(
+        f"{i % 7},{i % 5},{'yes' if i % 7 > 3 else 'no'}\n" for i in range(start, start + n)
+    ).encode()
+
+
+def test_run_reads_standard_input(pool):
+    text = b"a,b,label\n" + rows(5000)
+    result = runner.invoke(app, ["run", "-", "--target", "label", "--pool", pool, "--json"], input=text)
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert (document["n_instances"], document["stream"]["name"]) == (5000, "stdin")
+    assert document["results"]["accuracy"] > 0.9
+
+
+class Endless:
+    """A pipe that brings some rows and then nothing, while the user presses Ctrl-C."""
+
+    def __init__(self, text):
+        self.parts = [text[start : start + 4096] for start in range(0, len(text), 4096)]
+
+    def read1(self, _):
+        if not self.parts:
+            signal.raise_signal(signal.SIGINT)
+        return self.parts.pop(0)
+
+
+def test_an_interrupt_ends_an_endless_input_with_a_summary(pool, monkeypatch):
+    pipe = Endless(b"a,b,label\n" + rows(3500))
+    monkeypatch.setattr("heros.cli.parsing.sys", SimpleNamespace(stdin=SimpleNamespace(buffer=pipe)))
+    before = signal.getsignal(signal.SIGINT)
+    result = runner.invoke(app, ["run", "-", "--pool", pool, "--json"])
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["n_instances"] == 3500
+    assert result.stderr.splitlines() == ["heros: stopped after 3,500 instances"]
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_an_interrupt_ends_any_stream_after_the_block_at_hand_and_a_second_one_at_once():
+    with interruptible(streams.Agrawal().take(5000)) as stream:
+        for blocks, (_, y) in enumerate(stream.blocks(1000), start=1):
+            assert len(y) == 1000
+            if blocks == 2:
+                signal.raise_signal(signal.SIGINT)
+        assert (blocks, stream.position) == (2, 2000)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_an_interrupt_of_anything_else_is_one_line_and_130(monkeypatch):
+    monkeypatch.setattr("heros.demo.main", lambda n: signal.raise_signal(signal.SIGINT))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it in the background
+    try:
+        result = runner.invoke(app, ["demo"])
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert (result.exit_code, result.stderr) == (130, "heros: stopped\n")
+
+
+def test_a_pipe_cannot_go_back_or_be_copied():
+    stream = read_pipe(io.BytesIO(b"a,b,label\n" + rows(300)))
+    taken = stream.take(100)
+    assert len(taken.draw(200)[1]) == 100
+    assert stream.position == 100
+    for attempt in (stream.restart, lambda: copy.copy(stream)):
+        with pytest.raises(DataError, match="reads a pipe, which"):
+            attempt()
+    assert len(stream.draw(1000)[1]) == 200
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads memory from /proc")
+def test_a_long_input_needs_no_more_memory_than_a_short_one(pool):
+    """Peak memory between 100,000 and 400,000 rows grows by less than the 5 MB their probabilities would take."""
+    program = (
+        "import sys, re\n"
+        "from heros.cli import app\n"
+        "try:\n"
+        "    app(standalone_mode=False)\n"
+        "finally:\n"
+        "    print(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1], file=sys.stderr)\n"
+    )
+    peaks = []
+    for n in (100_000, 400_000):
+        command = [sys.executable, "-c", program, "run", "-", "--pool", pool, "--window", "5000"]
+        result = subprocess.run(command, input=b"a,b,label\n" + rows(n), capture_output=True, check=True)
+        assert f"{n:,} (" in result.stdout.decode()
+        assert "from a histogram" in result.stdout.decode()
+        peaks.append(int(result.stderr.split()[-1]))
+    assert peaks[1] - peaks[0] < 4000

@@ -1,0 +1,102 @@
+"""Engines: every item is run, whatever happens to the workers."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import distributed
+import pytest
+
+from heros.errors import HerosError, ParameterError
+from heros.executors import Dask, Executor, Processes, Serial, WorkerDied
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*leaked.*", "ignore::ResourceWarning")
+
+
+def square(x):
+    return x * x
+
+
+def die_once(path):
+    """Kills its own process the first time."""
+    if not path.exists():
+        path.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return path.name
+
+
+def always_die(path):
+    with path.open("a") as file:
+        file.write("x")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def note_and_name(path):
+    path.touch()
+    return path.name
+
+
+def fail(item):
+    raise ZeroDivisionError(f"item {item}")
+
+
+def wait_for(true):
+    limit = time.monotonic() + 30
+    while not true():
+        assert time.monotonic() < limit, "nothing happened for half a minute"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("engine", [Serial(), Processes(2), Dask(jobs=2)], ids=["here", "processes", "dask"])
+def test_every_item_gives_its_result(engine):
+    assert isinstance(engine, Executor)
+    assert sorted(engine.results(square, [3, 1, 2])) == [(0, 9), (1, 1), (2, 4)]
+
+
+@pytest.mark.parametrize("engine", [Processes(2), Dask(jobs=2)], ids=["processes", "dask"])
+def test_the_items_of_a_killed_worker_are_run_again(engine, tmp_path):
+    paths = [tmp_path / name for name in "abcd"]
+    for path in paths[1:]:
+        path.touch()  # only the first kills
+    assert sorted(engine.results(die_once, paths)) == [(0, "a"), (1, "b"), (2, "c"), (3, "d")]
+
+
+def test_results_that_die_with_their_worker_before_they_are_fetched_are_made_again(dask_cluster, tmp_path):
+    paths = [tmp_path / name for name in "abcd"]
+    results = Dask(dask_cluster.scheduler_address).results(note_and_name, paths)
+    first = next(results)
+    wait_for(lambda: all(path.exists() for path in paths))
+    time.sleep(0.2)  # the news that they are done comes after the files
+    with distributed.Client(dask_cluster) as client:
+        workers = client.run(os.getpid)
+    for pid in workers.values():
+        os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: workers.keys().isdisjoint(dask_cluster.scheduler.workers))
+    time.sleep(0.1)  # so does the news that they are lost
+    assert sorted([first, *results]) == [(0, "a"), (1, "b"), (2, "c"), (3, "d")]
+
+
+@pytest.mark.parametrize("engine", [Serial(), Processes(2), Dask(jobs=2)], ids=["here", "processes", "dask"])
+def test_an_error_of_the_work_is_raised_as_it_is(engine):
+    with pytest.raises(ZeroDivisionError, match="item 7"):
+        list(engine.results(fail, [7]))
+
+
+@pytest.mark.parametrize("engine", [Processes(2), Dask(jobs=2)], ids=["processes", "dask"])
+def test_an_item_that_kills_every_worker_is_given_up(engine, tmp_path):
+    (result,) = (result for _, result in engine.results(always_die, [tmp_path / "log"]))
+    assert isinstance(result, WorkerDied)
+    assert Path(tmp_path / "log").read_text() == "xxx"
+
+
+def test_a_scheduler_that_does_not_answer_is_named():
+    with pytest.raises(HerosError, match=r"The address tcp://127.0.0.1:9 must be that of a dask scheduler"):
+        list(Dask("tcp://127.0.0.1:9").results(square, [1]))
+
+
+def test_jobs_are_checked():
+    with pytest.raises(ParameterError, match="The 'jobs' parameter of Dask must be"):
+        Dask(jobs=0)
+    with pytest.raises(ParameterError, match="The 'jobs' parameter of Processes must be"):
+        Processes(jobs=0)

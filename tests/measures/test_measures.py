@@ -1,0 +1,91 @@
+"""Measures: against slow twins and scikit-learn."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import reference
+from heros.measures import Confusion, RunningAuroc, auroc, log_loss
+from heros.measures.auroc import auroc_per_class
+
+
+@given(
+    st.lists(
+        st.tuples(st.booleans(), st.sampled_from([0.0, 0.1, 0.5, 0.7, 1.0]) | st.floats(0, 1)), min_size=2
+    )
+)
+def test_auroc_counts_pairs(pairs):
+    positive = np.array([p for p, _ in pairs])
+    score = np.array([s for _, s in pairs])
+    got = auroc(positive.astype(np.int64), np.column_stack([1 - score, score]))
+    if positive.all() or not positive.any():
+        assert math.isnan(got)
+    else:
+        assert got == pytest.approx(reference.auroc(positive, score))
+
+
+def test_auroc_of_many_classes_is_the_mean_over_those_present():
+    sk = pytest.importorskip("sklearn.metrics")
+    rng = np.random.default_rng(0)
+    y, p = rng.integers(0, 4, 500), rng.dirichlet(np.ones(4), 500)
+    assert auroc(y, p) == pytest.approx(sk.roc_auc_score(y, p, multi_class="ovr", average="macro"))
+    with_one_more = np.column_stack([p, np.zeros(500)])
+    assert auroc(y, with_one_more) == pytest.approx(auroc(y, p))
+    assert np.isnan(auroc_per_class(y, with_one_more)).tolist() == [False] * 4 + [True]
+
+
+def test_confusion_per_class_and_growing():
+    confusion = Confusion()
+    confusion.update(np.array([0, 1, 1]), np.array([0, 1, 0]), classes=2)
+    confusion.update(np.array([2, 2]), np.array([2, 0]), classes=4)
+    assert confusion.counts.sum() == 5
+    assert confusion.accuracy == 0.6
+    np.testing.assert_allclose(confusion.recall, [1, 0.5, 0.5, np.nan])
+    np.testing.assert_allclose(confusion.precision, [1 / 3, 1, 1, np.nan])
+    assert math.isnan(Confusion().accuracy)
+    assert math.isnan(Confusion().kappa)
+
+
+def test_log_loss_of_the_impossible_is_finite():
+    assert log_loss(np.array([0]), np.array([[0.0, 1.0]])) == pytest.approx(-math.log(1e-15))
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_running_auroc_is_within_its_own_bound_of_the_exact_one(classes):
+    rng = np.random.default_rng(classes)
+    y = rng.integers(0, classes, 20_000)
+    logits = rng.normal(size=(len(y), classes)) * 8
+    logits[np.arange(len(y)), y] += 6
+    p = np.exp(logits - logits.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    running = RunningAuroc()
+    for part in np.array_split(np.arange(len(y)), 7):
+        running.update(y[part], p[part])
+    assert 0 < running.error < 5e-4
+    assert abs(running.value - auroc(y, p)) <= running.error
+
+
+def test_running_auroc_of_a_class_that_comes_later():
+    y = np.array([0, 1, 0, 1, 2, 2, 0, 1])
+    p = np.array(
+        [
+            [0.7, 0.3],
+            [0.4, 0.6],
+            [0.6, 0.4],
+            [0.55, 0.45],
+            *[[0.3, 0.3, 0.4]] * 2,
+            [0.5, 0.2, 0.3],
+            [0.2, 0.6, 0.2],
+        ],
+        dtype=object,
+    )
+    running = RunningAuroc()
+    running.update(y[:4], np.array(list(p[:4])))
+    running.update(y[4:], np.array(list(p[4:])))
+    full = np.array([[*row, 0.0] if len(row) == 2 else row for row in p], dtype=float)
+    assert running.value == pytest.approx(auroc(y, full))

@@ -1,0 +1,167 @@
+"""Records: whole or not there, and the same when read back."""
+
+import dataclasses
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from heros import Heros, evaluate, meters, policies, pools, streams
+from heros.errors import DataError, HerosError
+from heros.storage import records
+
+
+def small_run(seed=1, policy=None, n=2500, meter=None):
+    pool = pools.MLPGrid(hidden=[8], learning_rates=[0.05, 0.005])
+    return evaluate(Heros(pool, policy, k=2, seed=seed), streams.load("agr_a").take(n), meter=meter)
+
+
+def assert_equal(a, b):
+    for field in dataclasses.fields(a):
+        left, right = getattr(a, field.name), getattr(b, field.name)
+        if isinstance(left, np.ndarray):
+            assert left.dtype == right.dtype, field.name
+            np.testing.assert_array_equal(left, right, field.name)
+        elif dataclasses.is_dataclass(left):
+            assert_equal(left, right)
+        else:
+            assert left == right or left != left, field.name  # noqa: PLR0124
+
+
+def test_a_run_comes_back_as_it_was(tmp_path):
+    run = small_run(meter=meters.Cpu(12, meters.Carbon.of(country="FRA")))
+    place = records.save(run, tmp_path)
+    assert place == tmp_path / "agr_a" / "mlp4" / "zeta_0.05_0.2" / "k2" / "seed1"
+    assert_equal(run, records.read(place))
+    assert sorted(path.name for path in place.iterdir()) == ["curves.parquet", "record.json"]
+    assert list(place.parent.iterdir()) == [place]
+
+
+def test_the_record_says_what_ran_where(tmp_path):
+    run = small_run(meter=meters.Cpu(12))
+    document = json.loads((records.save(run, tmp_path) / "record.json").read_text())
+    assert set(document["versions"]) == {"python", "heros-learn", "numpy", "pyarrow"}
+    assert document["machine"]["cpu"]
+    assert document["energy"]["source"] == "cpu-model"
+    assert "12 W per core (stated)" in document["energy"]["detail"]
+    assert document["co2e_kg"] is None
+    assert document["settings"]["models"][3] == {"optimizer": "sgd", "learning_rate": 0.005, "hidden": 8}
+
+
+def test_skipped_rows_are_in_the_record(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text(
+        "a,b,label\n" + "".join(f"{i},{'x' if i % 50 == 7 else i},{i % 2}\n" for i in range(1000))
+    )
+    run = evaluate(Heros(pools.MLP([{}]), k=1, seed=1), streams.read(path, on_bad_row="skip"))
+    back = records.read(records.save(run, tmp_path / "out"))
+    assert back.bad_rows == run.bad_rows
+    assert (back.bad_rows.count, len(back.bad_rows.first)) == (20, 10)
+    assert records.load(tmp_path / "out")["bad_rows"].to_pylist() == [20]
+
+
+def test_a_record_is_not_overwritten_unless_forced(tmp_path):
+    first, second = small_run(n=500), small_run(n=700)
+    place = records.save(first, tmp_path)
+    with pytest.raises(
+        HerosError, match=r"^The record .*seed1 must not exist \(or say 'force' to replace it\)"
+    ):
+        records.save(second, tmp_path)
+    assert records.read(place).n_instances == 500
+    records.save(second, tmp_path, force=True)
+    assert records.read(place).n_instances == 700
+    assert list(place.parent.iterdir()) == [place]
+
+
+@pytest.mark.parametrize("step", ["old set aside", "new in its place"])
+def test_a_kill_while_a_record_is_replaced_loses_nothing(step, tmp_path, monkeypatch):
+    """A kill right after either rename of `save(force=True)`, at which nothing is tidied up."""
+    first, second = small_run(n=500), small_run(n=700)
+    place = records.save(first, tmp_path)
+
+    class Killed(BaseException):
+        pass
+
+    def rename(self, target, rename=Path.rename):
+        moved = rename(self, target)
+        if (step == "old set aside") == str(target).endswith(".old"):
+            raise Killed
+        return moved
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", rename)
+        patched.setattr(records.shutil, "rmtree", lambda *_, **__: None)  # a kill runs no `finally`
+        with pytest.raises(Killed):
+            records.save(second, tmp_path, force=True)
+    kept = 500 if step == "old set aside" else 700
+    assert place.exists() == (step == "new in its place")
+    assert records.find(tmp_path) == [place]
+    assert records.exists(place)
+    assert records.read(place).n_instances == records.load(tmp_path)["n_instances"].to_pylist()[0] == kept
+    with pytest.raises(HerosError, match="must not exist"):
+        records.save(second, tmp_path)
+    assert records.read(place).n_instances == kept
+    records.save(second, tmp_path, force=True)
+    assert records.read(place).n_instances == 700
+    assert not list(place.parent.glob(".*.old"))
+
+
+def test_a_folder_of_records_is_one_table(tmp_path):
+    for seed in (1, 2):
+        for policy in (policies.Cheapest(), policies.Everything()):
+            records.save(small_run(seed, policy, n=1200), tmp_path)
+    table = records.load(tmp_path)
+    assert table["policy"].to_pylist() == ["cheapest", "cheapest", "everything", "everything"]
+    assert table["seed"].to_pylist() == [1, 2, 1, 2]
+    assert table["gamma_share"].to_pylist()[2:] == pytest.approx([1.0, 1.0])
+    phases = sum(
+        table[f"cpu_{phase}"].to_numpy() for phase in ("encode", "evaluate", "choose", "train", "other")
+    )
+    np.testing.assert_allclose(table["cpu_seconds"].to_numpy(), phases)
+    assert len(records.load(tmp_path / "agr_a" / "mlp4" / "cheapest")) == 2
+
+
+def test_what_is_no_record_is_said(tmp_path):
+    with pytest.raises(DataError, match="must exist"):
+        records.load(tmp_path / "nowhere")
+    with pytest.raises(DataError, match=r"must have a readable record\.json"):
+        records.read(tmp_path)
+    place = records.save(small_run(n=300), tmp_path)
+    (place / "curves.parquet").write_bytes(b"half")
+    with pytest.raises(DataError, match="must be whole"):
+        records.read(place)
+
+
+WRITER = """
+import sys
+from heros import Heros, evaluate, pools, streams
+from heros.storage import records
+run = evaluate(Heros(pools.MLP([{}]), k=1, seed=1), streams.load("agr_a").take(3000), window=3)
+records.save(run, sys.argv[1] + "-first")  # the first one takes long
+print("ready", flush=True)
+while True:
+    records.save(run, sys.argv[1], force=True)
+"""
+
+
+def test_kill_leaves_a_whole_record_or_none(tmp_path):
+    rng = random.Random(5)
+    found = set()
+    for attempt in range(8):
+        root = tmp_path / str(attempt)
+        with subprocess.Popen([sys.executable, "-c", WRITER, str(root)], stdout=subprocess.PIPE) as writer:
+            writer.stdout.readline()
+            time.sleep(rng.uniform(0.001, 0.01 * 2**attempt))  # a slow disk gets its time, too
+            writer.send_signal(signal.SIGKILL)
+        for place in records.find(root) if root.exists() else []:
+            assert len(records.read(place).curves.end) == 1000
+            found.add(attempt)
+        files = [path.parent for path in Path(root).rglob("record.json")]
+        assert all(part in records.find(root) or part.name.startswith(".") for part in files)
+    assert found, "no attempt lived long enough to write a record"
