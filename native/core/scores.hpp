@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/pool.hpp"
 #include "core/state.hpp"
 
 namespace heros {
@@ -33,23 +34,26 @@ class Adwin {
         sums_(std::size_t(models) * kRows * (kBuckets + 1)), square_sums_(sums_.size()), waiting_(models),
         outcomes_(std::size_t(models) * kClock) {}
 
-  // Takes an outcome of every model and gives their means.
-  void update(const double* outcomes, double* means) {
-    double* kept = &outcomes_[std::size_t(next_) * models_];
-    next_ = (next_ + 1) % kClock;
+  // Takes an outcome of every model that looked and gives their means.
+  void update(const double* outcomes, const std::uint8_t* watched, double* means) {
     for (int i = 0; i < models_; ++i) {
+      if (!looks(watched, i)) continue;
       if (changed_[i]) {
         changed_[i] = 0;
         if (restart_) forget(i);
       }
-      kept[i] = outcomes[i];
-      ++waiting_[i];
+      outcomes_[std::size_t(waiting_[i]++) * models_ + i] = outcomes[i];
       width_[i] += 1;
       total_[i] += outcomes[i];
       if (++ticks_[i] % kClock == 0) look_for_change(i);
       means[i] = total_[i] / static_cast<double>(width_[i]);
     }
   }
+
+  // Of model i: how many outcomes are in its window, their mean, and whether its last outcome made the window shorter.
+  std::int64_t width(int i) const { return width_[i]; }
+  double mean(int i) const { return width_[i] > 0 ? total_[i] / static_cast<double>(width_[i]) : 0.0; }
+  bool changed(int i) const { return changed_[i] != 0; }
 
   template <class Archive>
   void fields(Archive& a) {
@@ -96,12 +100,13 @@ class Adwin {
 
   // Puts the outcomes that wait into buckets, in their order.
   void settle(int i) {
-    for (; waiting_[i] > 0; --waiting_[i]) {
-      const double outcome = outcomes_[std::size_t((next_ + kClock - waiting_[i]) % kClock) * models_ + i];
+    for (int w = 0; w < waiting_[i]; ++w) {
+      const double outcome = outcomes_[std::size_t(w) * models_ + i];
       push(i, 0, outcome, outcome * outcome);
       squares_[i] += outcome * outcome;
       compress(i);
     }
+    waiting_[i] = 0;
   }
 
   std::int32_t& count(int i, int row) { return count_[i * kRows + row]; }
@@ -188,9 +193,8 @@ class Adwin {
   std::vector<std::int32_t> count_;              // (M, rows)
   std::vector<double> total_, squares_;
   std::vector<double> sums_, square_sums_;       // (M, rows, buckets + 1), the oldest bucket first
-  std::vector<std::int32_t> waiting_;            // outcomes not yet in buckets
-  std::vector<double> outcomes_;                 // (clock, M): the last of every model, as a ring
-  int next_ = 0;                                 // where the ring goes on
+  std::vector<std::int32_t> waiting_;            // outcomes not yet in buckets: at most kClock
+  std::vector<double> outcomes_;                 // (clock, M): those outcomes
 };
 
 class Scores {
@@ -211,7 +215,7 @@ class Scores {
     ++updates_;
     switch (kind_) {
       case ScoreKind::adwin:
-        return adwin_.update(outcomes, values_.data());
+        return adwin_.update(outcomes, nullptr, values_.data());
       case ScoreKind::cumulative: weight_ += 1; return average(outcomes, 1);
       case ScoreKind::fading: weight_ = parameter_ * weight_ + 1; return average(outcomes, parameter_);
       case ScoreKind::window: return slide(outcomes);
