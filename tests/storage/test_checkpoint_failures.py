@@ -189,7 +189,7 @@ def test_a_real_disk(what, chosen, tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
     script = f'mount -t tmpfs -o size=512k none "{disk}" && exec "$0" -c "$1" {what} {chosen} "{disk}" "{tmp_path}/copy"'
-    paths = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
+    paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     done = subprocess.run(
         ["unshare", "-rm", "sh", "-c", script, sys.executable, SMALL_DISK],
         env={**os.environ, "PYTHONPATH": paths},
