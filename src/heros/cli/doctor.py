@@ -8,10 +8,6 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from heros import _core
 from heros.cli import options
@@ -20,6 +16,7 @@ from heros.errors import HerosError
 from heros.meters import METERS, Cpu, named
 from heros.meters.cpu import cpu_model
 from heros.streams.real import REAL, copy_of, data_directory
+from heros.tables import Table
 
 __all__ = ["doctor_command"]
 
@@ -51,12 +48,7 @@ def doctor_command(as_json: options.AsJson = False) -> None:
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False))
         return
-    table = Table(box=box.SIMPLE, show_header=False, padding=(0, 1, 0, 0))
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column()
-    for name, value in found.items():
-        table.add_row(name, Text(value))
-    Console().print(table)
+    Table(rows=found.items(), align="lw").show()
 
 
 def _meter(name: str) -> str:

@@ -7,14 +7,11 @@ import json
 from dataclasses import fields
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from heros.cli import options
 from heros.cli.app import app
 from heros.cli.parsing import POLICIES, POOLS
+from heros.tables import Table
 
 __all__ = ["policies_command", "pools_command"]
 
@@ -54,9 +51,5 @@ def _show(headings: tuple[str, str], rows: list[tuple[str, str]], as_json: bool)
     if as_json:
         typer.echo(json.dumps([dict(zip(headings, row, strict=True)) for row in rows], ensure_ascii=False))
         return
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column(headings[0], no_wrap=True, style="bold")
-    table.add_column(headings[1])
-    for name, text in rows:
-        table.add_row(name, Text(text))
-    Console().print(table)
+    Table(headings, rows, align="lw").show()
+    typer.echo()
