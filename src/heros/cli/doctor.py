@@ -13,7 +13,7 @@ from heros import _core
 from heros.cli import options
 from heros.cli.app import app
 from heros.errors import HerosError
-from heros.meters import METERS, Cpu, named
+from heros.meters import Cpu, Meter
 from heros.meters.cpu import cpu_model
 from heros.streams.real import REAL, copy_of, data_directory
 from heros.tables import Table
@@ -39,7 +39,7 @@ def doctor_command(as_json: options.AsJson = False) -> None:
     found = {
         "CPU": f"{cpu_model()}, {os.cpu_count()} cores",
         "instructions": f"{_core.isas()[0]} (of {', '.join(_core.isas())})",
-        **{f"meter {name}": _meter(name) for name in METERS},
+        **{f"meter {name}": _meter(name) for name in Meter.names()},
         "data directory": str(data_directory()),
         **{f"stream {name}": _data(name) for name in REAL},
         "Python": platform.python_version(),
@@ -53,7 +53,7 @@ def doctor_command(as_json: options.AsJson = False) -> None:
 
 def _meter(name: str) -> str:
     try:
-        meter = named(name)
+        meter = Meter.of(name)
     except HerosError as error:
         return f"no: {error}"
     return f"yes: {meter.watts:g} W per core ({meter.origin})" if isinstance(meter, Cpu) else "yes"

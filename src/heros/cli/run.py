@@ -13,10 +13,11 @@ from heros.cli import options
 from heros.cli.app import app, say
 from heros.cli.checkpoints import checkpointing, told
 from heros.cli.interrupt import interruptible
-from heros.cli.parsing import few_enough, meter_of, policy_of, pool_of, stream_of
+from heros.cli.parsing import few_enough, meter_of, stream_of
 from heros.ensemble import Heros
 from heros.errors import HerosError
 from heros.meters import Energy
+from heros.registry import policy_of, pool_of
 from heros.report import write_report
 from heros.run.loop import Run, evaluate
 from heros.storage import records

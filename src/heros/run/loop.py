@@ -20,8 +20,8 @@ from heros.measures import Confusion, RunningAuroc, auroc, log_loss
 from heros.meters import Cpu, Energy, Meter
 from heros.parameters import whole
 from heros.progress import progress as progress_bar
+from heros.registry import settings_of
 from heros.run.curves import MOST_POINTS, add_point
-from heros.settings import settings_of
 from heros.storage.checkpoints import Checkpointer
 from heros.storage.checkpoints.fit import PENDING, expect_fit
 from heros.storage.checkpoints.predictions import Part
