@@ -21,10 +21,10 @@ from heros.policies.base import expect_policy
 from heros.pools import BoundPool, MLPGrid, Pool
 from heros.pools.base import shares
 from heros.registry import described, own_part, rebuilt
-from heros.schema import Schema
+from heros.schema import Schema, schema_of, schema_plain
 from heros.scores import Adwin, Score
 from heros.storage import archive
-from heros.storage.plain import generator, generator_state, schema_of, schema_plain
+from heros.storage.generators import generator, generator_state
 from heros.validation import Validator
 
 __all__ = ["PHASES", "Block", "Heros"]

@@ -15,8 +15,8 @@ from heros.errors import HerosError, ParameterError
 from heros.extras import needed
 from heros.parameters import whole
 from heros.pools.mlp import BoundMLP
+from heros.schema import schema_plain
 from heros.storage.disk import write_whole
-from heros.storage.plain import schema_plain
 
 __all__ = ["to_onnx"]
 

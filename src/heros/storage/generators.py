@@ -1,4 +1,4 @@
-"""A schema and a generator as JSON knows them, and back."""
+"""Where a random generator stands, as JSON knows it, and back."""
 
 from __future__ import annotations
 
@@ -7,47 +7,10 @@ from typing import Any
 import numpy as np
 
 from heros.errors import DataError, HerosError
-from heros.schema import Feature, Schema
 
-__all__ = ["generator", "generator_state", "schema_of", "schema_plain"]
+__all__ = ["generator", "generator_state"]
 
 BITS = 128
-
-
-def schema_plain(schema: Schema) -> dict[str, Any]:
-    """A schema as plain data."""
-    return {
-        "features": [[feature.name, feature.values, feature.missing] for feature in schema.features],
-        "classes": list(schema.classes),
-    }
-
-
-def schema_of(plain: object) -> Schema:
-    """The schema that `schema_plain` described.
-
-    Examples
-    --------
-    >>> schema = Schema.of(["age", ("colour", "red", "green")], classes=["no", "yes"])
-    >>> schema_of(schema_plain(schema)) == schema
-    True
-    """
-    match plain:
-        case {"features": list(features), "classes": list(classes)} if _strings(classes):
-            return Schema(tuple(_feature(feature) for feature in features), tuple(map(str, classes)))
-    raise DataError("A schema must have features and classes. Got something else.")
-
-
-def _feature(plain: object) -> Feature:
-    match plain:
-        case [str(name), None, bool(missing)]:
-            return Feature(name, None, missing)
-        case [str(name), [*values], bool(missing)] if _strings(values):
-            return Feature(name, tuple(map(str, values)), missing)
-    raise DataError("A feature must have a name, values and whether they may be missing. Got something else.")
-
-
-def _strings(values: list[Any]) -> bool:
-    return all(isinstance(value, str) for value in values)
 
 
 def generator_state(rng: np.random.Generator) -> dict[str, Any]:
