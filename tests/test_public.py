@@ -17,8 +17,8 @@ def test_all_names():
         "PerformBest", "PerformWorst", "Policy", "Random", "Reward", "Zeta", "compiled",
     ]  # fmt: skip
     assert pools.__all__ == [
-        "MLP", "BoundHoeffding", "BoundModels", "BoundPool", "Hoeffding", "HoeffdingGrid", "MLPGrid", "Models", "Pool",
-        "TreeStats",
+        "MLP", "BoundHoeffding", "BoundJoin", "BoundModels", "BoundPool", "Hoeffding", "HoeffdingGrid", "Join", "MLPGrid",
+        "Models", "Pool", "TreeStats",
     ]  # fmt: skip
     assert scores.__all__ == ["Adwin", "Cumulative", "Fading", "Score", "Window"]
     assert measures.__all__ == ["Confusion", "RunningAuroc", "auroc", "auroc_per_class", "log_loss"]
