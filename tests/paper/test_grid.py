@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from heros import paper, streams
-from heros.cli import app
+import heros_paper as paper
+from heros import streams
 from heros.errors import DataError, HerosError, ParameterError
 from heros.executors import Dask, Processes
-from heros.paper.tables import all_tables
 from heros.policies import Cheapest, Random
 from heros.storage import records
+from heros_paper.cli import app
+from heros_paper.tables import all_tables
 
 SYNTHETIC = ["agr_a", "agr_g", "rbf_f", "rbf_m", "led_a", "led_g"]
 
@@ -134,7 +135,7 @@ def kill_after_first_record(pid, directory):
 
 
 def heros(*words):
-    return CliRunner().invoke(app, ["paper", *words])
+    return CliRunner().invoke(app, list(words))
 
 
 def test_the_command_runs_a_part_of_the_grid_and_goes_on(tmp_path, monkeypatch):
@@ -162,7 +163,7 @@ def test_a_failed_cell_gives_exit_code_1(tmp_path, monkeypatch):
     def unreachable(*_):
         raise DataError("no network here")
 
-    monkeypatch.setattr("heros.paper.settings.streams.load", unreachable)
+    monkeypatch.setattr("heros_paper.settings.streams.load", unreachable)
     result = heros(
         "run", "--streams", "led_a", "--policies", "random", "--seeds", "1", "--records", str(tmp_path)
     )
@@ -203,9 +204,9 @@ def test_rivals_run_beside_heros(tmp_path):
             ["--base", "forest"],
             "The 'base' parameter of cells must be one of mlp, trees. Got 'forest' instead.",
         ),
-        (["--seeds", "one"], "The 'seeds' parameter of heros paper run must be whole numbers, e.g. 1,2,3."),
-        (["--engine", "ray"], "The 'engine' parameter of heros paper run must be local or dask."),
-        (["--scheduler", "tcp://x"], "The 'scheduler' parameter of heros paper run must be left out"),
+        (["--seeds", "one"], "The 'seeds' parameter of heros-paper run must be whole numbers, e.g. 1,2,3."),
+        (["--engine", "ray"], "The 'engine' parameter of heros-paper run must be local or dask."),
+        (["--scheduler", "tcp://x"], "The 'scheduler' parameter of heros-paper run must be left out"),
         (
             ["--policies", "cand,cand"],
             "The 'policies' parameter of cells must be of different names. Got 'cand'",

@@ -10,13 +10,13 @@ from heros import policies as p
 from heros import streams
 from heros.ensemble import Heros
 from heros.errors import ParameterError
-from heros.paper.as_printed import ZetaAsPrinted
 from heros.parameters import whole
 from heros.policies import Policy
 from heros.pools import HoeffdingGrid, MLPGrid, Pool
 from heros.run.loop import Run, evaluate
 from heros.settings import policy_id, pool_id
 from heros.storage import records
+from heros_paper.as_printed import ZetaAsPrinted
 
 __all__ = [
     "BASES",

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from heros.paper.theory.checks import Check, Measurement, check_theory
-from heros.paper.theory.figure import draw_theory
-from heros.paper.theory.model import Model
-from heros.paper.theory.simulation import Pool, finite_threshold
 from heros.progress import progress
+from heros_paper.theory.checks import Check, Measurement, check_theory
+from heros_paper.theory.figure import draw_theory
+from heros_paper.theory.model import Model
+from heros_paper.theory.simulation import Pool, finite_threshold
 
 __all__ = ["Threshold", "checks_table", "thresholds", "thresholds_table", "write_theory"]
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.paper.theory.model import MEAN_COST, Model, Worth
-from heros.paper.theory.simulation import Draws
 from heros.policies import Cand, PerformBest, Zeta
+from heros_paper.theory.model import MEAN_COST, Model, Worth
+from heros_paper.theory.simulation import Draws
 
 __all__ = [
     "BEST",

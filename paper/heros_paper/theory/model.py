@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from scipy import integrate, optimize, special
 
 from heros.errors import ParameterError
-from heros.extras import needed
 from heros.parameters import number, whole
 
 __all__ = ["MEAN_COST", "Model", "Worth"]
@@ -62,11 +63,11 @@ class Model:
 
     def survival(self, score: float) -> float:
         """P(X ≥ score), accurate in the far tail."""
-        return float(_scipy("special").betainc(self.beta, self.alpha, 1 - score))
+        return float(special.betainc(self.beta, self.alpha, 1 - score))
 
     def quantile(self, share: float) -> float:
         """The score that a share of the models reaches: P(X ≥ score) = share."""
-        return 1 - float(_scipy("special").betaincinv(self.beta, self.alpha, share))
+        return 1 - float(special.betaincinv(self.beta, self.alpha, share))
 
     def mean_above(self, score: float) -> float:
         """E[X | X ≥ score]: x·Beta(α, β) is E X times the density of Beta(α + 1, β)."""
@@ -98,7 +99,7 @@ class Model:
     def threshold(self) -> float:
         """The ζ at which both are equal in the limit: E[X | X ≥ 1 − ζ] = ½ + ½ E X."""
         low = self.claimed_threshold()  # sufficient, so the root is not below
-        return float(_scipy("optimize").brentq(lambda zeta: self.zeta_limit(zeta) - self.cand_limit, low, 1))
+        return float(optimize.brentq(lambda zeta: self.zeta_limit(zeta) - self.cand_limit, low, 1))
 
     def pool_for(self, k: int, zeta: float) -> float:
         """The M at which k models with X ≥ 1 − ζ are to be expected: the limits need far more.
@@ -123,7 +124,6 @@ class Model:
         0.9
         """
         whole(k, "k", "Model.best", 1, models)
-        integrate = _scipy("integrate")
         corners = [self.quantile(min(1.0, share / models)) for share in (k + 6 * k**0.5, k, k / 2, 0.1)]
         edges = [0.0, *sorted(corners), 1.0]
         return (
@@ -140,7 +140,6 @@ class Model:
         if k == models:
             return models * p
         # Σ_{n ≤ k} n·b(n; M, p) = M·p·P(Bin(M − 1, p) ≤ k − 1), and P(N > k) as a tail of its own.
-        special = _scipy("special")
         few = special.betainc(models - k, k, 1 - p) if p < 1 else 0.0
         return float(models * p * few + k * special.betainc(k + 1, models - k, p))
 
@@ -202,7 +201,3 @@ class Model:
         """
         window = self.survival(1 - zeta)
         return Worth(self.zeta_limit(zeta), MEAN_COST * share / window) if share < window else None
-
-
-def _scipy(part: str) -> Any:
-    return needed(f"scipy.{part}", "The theory of the paper", "paper")

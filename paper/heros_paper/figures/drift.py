@@ -6,21 +6,18 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from heros.meters.base import JOULES_PER_KWH
-from heros.paper.figures.style import FAINT, GRID, INK, look_of, new_figure, save, tidy
-from heros.paper.published import OURS, POLICIES, label_of
-from heros.paper.results import records_in
 from heros.run.loop import Run
 from heros.storage import records
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from heros_paper.figures.style import FAINT, GRID, INK, look_of, new_figure, save, tidy
+from heros_paper.published import OURS, POLICIES, label_of
+from heros_paper.results import records_in
 
 __all__ = ["draw_drifts", "per_step", "smoothed", "spread", "trend"]
 

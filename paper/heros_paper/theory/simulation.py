@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.paper.theory.model import Model
 from heros.parameters import whole
 from heros.policies import CompiledPolicy, Zeta
+from heros_paper.theory.model import Model
 
 __all__ = ["Draws", "Pool", "finite_threshold", "simulate"]
 

@@ -8,11 +8,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from heros.paper.published import ENSEMBLE_AUROC, ENSEMBLE_RANKS, ENSEMBLES, STREAMS, label_of
-from heros.paper.ranks import ranks
-from heros.paper.results import Cell, Grid, longest, records_in
-from heros.paper.tables.layout import NOT_RUN, Entry, Footnotes, Table, best, decimal, signed
 from heros.storage import records
+from heros_paper.published import ENSEMBLE_AUROC, ENSEMBLE_RANKS, ENSEMBLES, STREAMS, label_of
+from heros_paper.ranks import ranks
+from heros_paper.results import Cell, Grid, longest, records_in
+from heros_paper.tables.layout import NOT_RUN, Entry, Footnotes, Table, best, decimal, signed
 
 __all__ = ["ensemble_table"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from heros.paper.published import POLICIES, STREAMS, label_of
-from heros.paper.ranks import ranks
-from heros.paper.results import Grid
-from heros.paper.tables.layout import decimal, scientific, signed
+from heros_paper.published import POLICIES, STREAMS, label_of
+from heros_paper.ranks import ranks
+from heros_paper.results import Grid
+from heros_paper.tables.layout import decimal, scientific, signed
 
 __all__ = ["Agreement", "Summary", "agreement", "tolerance"]
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros import streams
-from heros.paper.published import STREAMS, StreamFacts, label_of
-from heros.paper.results import Cell, Grid
-from heros.paper.tables.layout import NOT_RUN, Entry, Table
 from heros.storage import records
 from heros.streams.real import REAL
+from heros_paper.published import STREAMS, StreamFacts, label_of
+from heros_paper.results import Cell, Grid
+from heros_paper.tables.layout import NOT_RUN, Entry, Table
 
 __all__ = ["stream_table"]
 

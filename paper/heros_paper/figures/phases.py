@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 
-from heros.paper.figures.style import BLUE, FAINT, GREY, INK, ORANGE, SKY, VERMILION, new_figure, save, tidy
-from heros.paper.published import label_of
-from heros.paper.results import Cell, Grid
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from heros_paper.figures.style import BLUE, FAINT, GREY, INK, ORANGE, SKY, VERMILION, new_figure, save, tidy
+from heros_paper.published import label_of
+from heros_paper.results import Cell, Grid
 
 __all__ = ["draw_phases"]
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from heros.paper.figures.style import FAINT, GRID, INK, label_points, look_of, new_figure, save, tidy
-from heros.paper.published import OURS, POLICIES, STREAMS, label_of
-from heros.paper.ranks import ALPHA, Comparison, compare
-from heros.paper.results import Grid
+from matplotlib.axes import Axes
+from matplotlib.figure import SubFigure
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import SubFigure
+from heros_paper.figures.style import FAINT, GRID, INK, label_points, look_of, new_figure, save, tidy
+from heros_paper.published import OURS, POLICIES, STREAMS, label_of
+from heros_paper.ranks import ALPHA, Comparison, compare
+from heros_paper.results import Grid
 
 __all__ = ["draw_tradeoff"]
 

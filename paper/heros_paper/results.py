@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.paper import settings
-from heros.paper.published import MLP, OURS, POLICIES, STREAMS, TREES, Published
 from heros.settings import pool_id
 from heros.storage import records
+from heros_paper import settings
+from heros_paper.published import MLP, OURS, POLICIES, STREAMS, TREES, Published
 
 __all__ = ["BASES", "SEEDS", "Base", "Cell", "Grid", "grids", "longest", "records_in"]
 

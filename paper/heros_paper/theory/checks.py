@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros.errors import ParameterError
-from heros.paper.theory.claims import BEST, CAND, Claim, Instance, instances
-from heros.paper.theory.model import Model
-from heros.paper.theory.simulation import Draws, Pool, simulate
 from heros.policies import CompiledPolicy, Zeta
 from heros.progress import progress
+from heros_paper.theory.claims import BEST, CAND, Claim, Instance, instances
+from heros_paper.theory.model import Model
+from heros_paper.theory.simulation import Draws, Pool, simulate
 
 __all__ = ["GROWING", "MODELS", "PROPORTIONAL", "ZETAS", "Check", "Measurement", "check_theory"]
 

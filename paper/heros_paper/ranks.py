@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 
 from heros.errors import ParameterError
-from heros.extras import needed
 
 __all__ = ["ALPHA", "Comparison", "compare", "holm", "ranks", "wilcoxon"]
 
@@ -29,7 +28,7 @@ def ranks(values: ArrayLike, *, higher_is_better: bool) -> Matrix:
     [[1.5, 3.0, 1.5], [3.0, 2.0, 1.0]]
     """
     table = _table(values, "ranks")
-    result: Matrix = _stats().rankdata(-table if higher_is_better else table, axis=1)
+    result: Matrix = stats.rankdata(-table if higher_is_better else table, axis=1)
     return result
 
 
@@ -52,7 +51,7 @@ def wilcoxon(differences: ArrayLike) -> float:
         return 1.0
     # .9702 − .9700 and .9302 − .9300 are a tie: float rounding must not rank one above the other.
     sizes = np.round(np.abs(pairs) / np.abs(pairs).max(), 9)
-    doubled = np.rint(2 * _stats().rankdata(sizes)).astype(np.int64)  # shared ranks end in .5
+    doubled = np.rint(2 * stats.rankdata(sizes)).astype(np.int64)  # shared ranks end in .5
     chance = np.zeros(doubled.sum() + 1)  # of each rank sum of the positive ones
     chance[0] = 1.0
     for rank in doubled:
@@ -151,7 +150,7 @@ def _friedman(table: Matrix) -> float:
         return float("nan")
     if (table == table[:, :1]).all():  # nothing but ties, for which the statistic is 0 / 0
         return 1.0
-    return float(_stats().friedmanchisquare(*table.T).pvalue)
+    return float(stats.friedmanchisquare(*table.T).pvalue)
 
 
 def _table(values: ArrayLike, owner: str) -> Matrix:
@@ -159,7 +158,3 @@ def _table(values: ArrayLike, owner: str) -> Matrix:
     if table.ndim != 2 or table.size == 0 or not np.isfinite(table).all():
         raise ParameterError.of("values", owner, "a table of finite numbers with at least one row", values)
     return table
-
-
-def _stats() -> Any:
-    return needed("scipy.stats", "The comparison of policies", "paper")

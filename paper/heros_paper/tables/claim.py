@@ -1,6 +1,6 @@
 """What the ζ-policy loses and saves against others: AUROC, CPU time and Σγ.
 
-AUROC and Σγ come from the grid. CPU time comes from measurements taken in turn (`heros.paper.paired`) where
+AUROC and Σγ come from the grid. CPU time comes from measurements taken in turn (`heros_paper.paired`) where
 there are any, else from the grid, whose runs met different loads of the machine.
 """
 
@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from heros.paper.paired import Paired
-from heros.paper.published import POLICIES, STREAMS, label_of
-from heros.paper.ranks import holm, wilcoxon
-from heros.paper.results import Cell, Grid
-from heros.paper.tables.layout import NOT_RUN, Entry, Table, percent, signed
+from heros_paper.paired import Paired
+from heros_paper.published import POLICIES, STREAMS, label_of
+from heros_paper.ranks import holm, wilcoxon
+from heros_paper.results import Cell, Grid
+from heros_paper.tables.layout import NOT_RUN, Entry, Table, percent, signed
 
 __all__ = ["AGAINST", "ZETAS", "Pairing", "claim_tables", "pairings"]
 

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from heros.extras import needed
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 __all__ = ["FAINT", "GRID", "INK", "Look", "label_points", "look_of", "new_figure", "save", "tidy"]
 
@@ -65,10 +61,7 @@ def look_of(policy: str) -> Look:
 
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure, in inches; no window, no global state."""
-    figure: Figure = needed("matplotlib.figure", "A figure", "paper").Figure(
-        figsize=(width, height), layout="constrained"
-    )
-    return figure
+    return Figure(figsize=(width, height), layout="constrained")
 
 
 def tidy(axes: Axes) -> None:

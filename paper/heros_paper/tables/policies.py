@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from heros.paper.published import POLICIES, STREAMS, label_of
-from heros.paper.ranks import Comparison, compare, ranks
-from heros.paper.results import Cell, Grid
-from heros.paper.tables.agreement import tolerance
-from heros.paper.tables.layout import (
+from heros_paper.published import POLICIES, STREAMS, label_of
+from heros_paper.ranks import Comparison, compare, ranks
+from heros_paper.results import Cell, Grid
+from heros_paper.tables.agreement import tolerance
+from heros_paper.tables.layout import (
     NOT_RUN,
     Entry,
     Footnotes,

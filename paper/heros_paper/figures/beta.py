@@ -6,21 +6,18 @@ import os
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
+from scipy import stats
 
 from heros.errors import ParameterError
-from heros.extras import needed
-from heros.paper.figures.style import FAINT, INK, look_of, new_figure, save, tidy
-from heros.paper.published import label_of
-from heros.paper.results import BASES, records_in
 from heros.run.loop import Run
 from heros.storage import records
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from heros_paper.figures.style import FAINT, INK, look_of, new_figure, save, tidy
+from heros_paper.published import label_of
+from heros_paper.results import BASES, records_in
 
 __all__ = ["Beta", "draw_beta", "fit_beta"]
 
@@ -38,7 +35,7 @@ class Beta:
 
     def density(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Its density."""
-        values: NDArray[np.float64] = _stats().beta.pdf(x, self.a, self.b)
+        values: NDArray[np.float64] = stats.beta.pdf(x, self.a, self.b)
         return values
 
 
@@ -59,7 +56,7 @@ def fit_beta(values: NDArray[np.float64]) -> Beta:
         )
     size = mean * (1 - mean) / variance - 1
     a, b = mean * size, (1 - mean) * size
-    return Beta(a, b, float(_stats().kstest(values, _stats().beta(a, b).cdf).statistic))
+    return Beta(a, b, float(stats.kstest(values, stats.beta(a, b).cdf).statistic))
 
 
 def draw_beta(directory: str | os.PathLike[str], out: Path) -> list[Path]:
@@ -129,7 +126,3 @@ def _panel(axes: Axes, policy: str, values: NDArray[np.float64], together: Beta)
     text = f"Beta({fit.a:.2f}, {fit.b:.2f})\nKS distance {fit.distance:.3f}"
     axes.text(0.03, 0.95, text, transform=axes.transAxes, va="top", fontsize=8, color=INK)
     tidy(axes)
-
-
-def _stats() -> Any:
-    return needed("scipy.stats", "A Beta fit", "paper")

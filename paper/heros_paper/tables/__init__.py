@@ -9,15 +9,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from heros.paper.paired import Paired, read_paired
-from heros.paper.results import Grid, grids
-from heros.paper.tables.agreement import Agreement, Summary, agreement
-from heros.paper.tables.claim import claim_tables
-from heros.paper.tables.ensembles import ensemble_table
-from heros.paper.tables.layout import Table
-from heros.paper.tables.policies import auroc_table, energy_table
-from heros.paper.tables.streams import stream_table
 from heros.progress import progress
+from heros_paper.paired import Paired, read_paired
+from heros_paper.results import Grid, grids
+from heros_paper.tables.agreement import Agreement, Summary, agreement
+from heros_paper.tables.claim import claim_tables
+from heros_paper.tables.ensembles import ensemble_table
+from heros_paper.tables.layout import Table
+from heros_paper.tables.policies import auroc_table, energy_table
+from heros_paper.tables.streams import stream_table
 
 __all__ = ["Agreement", "Summary", "Table", "all_tables", "summary", "tables_of", "write_tables"]
 

@@ -2,15 +2,15 @@
 
 The paper is Köbschall et al., "Lift What You Can: Green Online Learning with Heterogeneous Ensembles".
 
->>> from heros import paper
+>>> import heros_paper as paper
 >>> [cell.id for cell in paper.cells("mlp", ["electricity"], paper.PAPER[-1:], seeds=[1])]
 ['electricity/mlp50/zeta_0.05_0.2/k30/seed1']
 """
 
-from heros.paper.as_printed import ZetaAsPrinted
-from heros.paper.grid import Failure, Outcome, run_grid
-from heros.paper.paired import Paired, paired_costs, read_paired, write_paired
-from heros.paper.settings import (
+from heros_paper.as_printed import ZetaAsPrinted
+from heros_paper.grid import Failure, Outcome, run_grid
+from heros_paper.paired import Paired, paired_costs, read_paired, write_paired
+from heros_paper.settings import (
     BASES,
     OURS,
     PAPER,

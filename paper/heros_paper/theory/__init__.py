@@ -8,17 +8,17 @@ not score 1, the cost of ζ does not vanish, and the threshold of Theorem IV.3 d
 scores spread. docs/theory.md has the figures, the proofs that need no limit, and the slips.
 """
 
-from heros.paper.theory.checks import Check, Measurement, check_theory
-from heros.paper.theory.figure import draw_theory
-from heros.paper.theory.model import Model, Worth
-from heros.paper.theory.report import (
+from heros_paper.theory.checks import Check, Measurement, check_theory
+from heros_paper.theory.figure import draw_theory
+from heros_paper.theory.model import Model, Worth
+from heros_paper.theory.report import (
     Threshold,
     checks_table,
     thresholds,
     thresholds_table,
     write_theory,
 )
-from heros.paper.theory.simulation import Draws, Pool, finite_threshold, simulate
+from heros_paper.theory.simulation import Draws, Pool, finite_threshold, simulate
 
 __all__ = [
     "Check",

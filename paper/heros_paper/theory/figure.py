@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib import rc_context
+from matplotlib.axes import Axes
 
-from heros.extras import needed
-from heros.paper.figures.style import new_figure
-from heros.paper.theory.checks import Check, Measurement
-from heros.paper.theory.claims import (
+from heros_paper.figures.style import new_figure
+from heros_paper.theory.checks import Check, Measurement
+from heros_paper.theory.claims import (
     BEST_COST,
     BEST_PERFORMANCE,
     CAND_COST,
@@ -21,10 +21,7 @@ from heros.paper.theory.claims import (
     ZETA_PERFORMANCE,
     Claim,
 )
-from heros.paper.theory.model import Model
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from heros_paper.theory.model import Model
 
 __all__ = ["draw_theory"]
 
@@ -78,8 +75,7 @@ def draw_theory(
         f"Points: simulated, ± {ERRORS} standard errors; thin lines: exact."
     )
     files = [Path(f"{path}.{suffix}") for suffix in FORMATS]
-    mpl = needed("matplotlib", "A figure", "paper")
-    with mpl.rc_context({"svg.hashsalt": "heros"}):
+    with rc_context({"svg.hashsalt": "heros"}):
         for file in files:
             undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(file.suffix[1:])
             figure.savefig(file, dpi=150, metadata=undated)

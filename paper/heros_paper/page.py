@@ -8,11 +8,11 @@ from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from heros.paper.figures import draw_figures
-from heros.paper.results import grids
-from heros.paper.tables import tables_of
-from heros.paper.tables.agreement import Agreement, agreement
 from heros.report.page import write_page
+from heros_paper.figures import draw_figures
+from heros_paper.results import grids
+from heros_paper.tables import tables_of
+from heros_paper.tables.agreement import Agreement, agreement
 
 __all__ = ["write_paper_page"]
 

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from heros.paper.figures.beta import draw_beta
-from heros.paper.figures.drift import draw_drifts
-from heros.paper.figures.phases import draw_phases
-from heros.paper.figures.tradeoff import draw_tradeoff
-from heros.paper.results import grids
 from heros.progress import progress
+from heros_paper.figures.beta import draw_beta
+from heros_paper.figures.drift import draw_drifts
+from heros_paper.figures.phases import draw_phases
+from heros_paper.figures.tradeoff import draw_tradeoff
+from heros_paper.results import grids
 
 __all__ = ["draw_figures"]
 

@@ -11,10 +11,10 @@ from rich.progress import TextColumn
 
 from heros.errors import HerosError
 from heros.executors import Executor, Serial, WorkerDied
-from heros.paper.settings import Cell
 from heros.progress import progress as progress_bar
 from heros.run.loop import Curves, Run
 from heros.storage import records
+from heros_paper.settings import Cell
 
 __all__ = ["Failure", "Outcome", "run_grid"]
 
@@ -60,7 +60,7 @@ def run_grid(
     Examples
     --------
     >>> import tempfile
-    >>> from heros.paper import cells, run_grid
+    >>> from heros_paper import cells, run_grid
     >>> from heros.policies import Cheapest, Random
     >>> grid = cells("trees", streams=["led_a"], policies=[Cheapest(), Random()], seeds=[1], n=500)
     >>> with tempfile.TemporaryDirectory() as directory:
