@@ -8,7 +8,6 @@ The paper is Köbschall et al., "Lift What You Can: Green Online Learning with H
 """
 
 from heros_paper.as_printed import ZetaAsPrinted
-from heros_paper.grid import Failure, Outcome, run_grid
 from heros_paper.paired import Paired, paired_costs, read_paired, write_paired
 from heros_paper.settings import (
     BASES,
@@ -37,8 +36,6 @@ __all__ = [
     "STREAMS",
     "Base",
     "Cell",
-    "Failure",
-    "Outcome",
     "Paired",
     "Size",
     "ZetaAsPrinted",
@@ -50,6 +47,5 @@ __all__ = [
     "paired_costs",
     "printed_cells",
     "read_paired",
-    "run_grid",
     "write_paired",
 ]

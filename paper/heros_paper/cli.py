@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -14,9 +15,12 @@ from heros.cli.app import Commands, say
 from heros.cli.parsing import policy_of
 from heros.errors import HerosError, ParameterError
 from heros.executors import Dask, Executor, Processes, Serial
+from heros.experiments import Job, run_all
 from heros.policies import Policy
-from heros.rivals import HEROS, RIVALS, run_rivals
+from heros.rivals import HEROS, RIVALS, match
 from heros.settings import policy_id
+from heros.storage.packing import pack
+from heros.storage.record_tables import NAME
 from heros_paper import Cell
 from heros_paper.figures import draw_figures
 from heros_paper.page import write_paper_page
@@ -70,13 +74,16 @@ def run_command(
     ] = None,
 ) -> None:
     """Run the grid, or a part of it; what is recorded already is kept, so a stopped grid goes on."""
-    where = _engine(engine, scheduler, jobs)
+    where = _executor(engine, scheduler, jobs)
     directory = records or (RECORDS if n is None else Path(f"paper/records-first-{n}"))
-    if rivals:
-        _run_rivals(streams, policies, seeds, n, directory / "rivals")
-        return
-    parts = paper.extra_cells() if extras else {"grid": _grid(base, streams, policies, seeds, n)}
-    failed = [_run(cells, directory / name, where) for name, cells in parts.items()]
+    parts: Mapping[str, Sequence[Job]]
+    if rivals:  # one after the other: each has the process's CPU time to itself
+        parts, where = {"rivals": _rivals(streams, policies, seeds, n)}, Serial()
+    elif extras:
+        parts = paper.extra_cells()
+    else:
+        parts = {"grid": _grid(base, streams, policies, seeds, n)}
+    failed = [_run(todo, directory / name, where) for name, todo in parts.items()]
     if any(failed):
         raise typer.Exit(1)
 
@@ -98,6 +105,16 @@ def costs_command(
             raise HerosError(f"The file {path} must not exist. Got one: move it away to measure anew.")
         paper.write_paired(paper.paired_costs(name, names, n=n), path)
         Console().print(Text(f"measured: {path}"), soft_wrap=True)
+
+
+@app.command("pack")
+def pack_command(
+    records: Annotated[Path, typer.Option("--records", help="Where the records are.")] = RECORDS,
+) -> None:
+    """Collect the single records of each part in one Parquet file, from which they are read as before."""
+    for part in sorted(path for path in records.iterdir() if path.is_dir()):
+        if count := pack(part):
+            Console().print(Text(f"{part / NAME}: {count} records"), soft_wrap=True)
 
 
 @app.command("tables")
@@ -133,9 +150,9 @@ def report_command(
     Console().print(Text(f"page: {out}"), soft_wrap=True)
 
 
-def _run(cells: list[Cell], out: Path, engine: Executor) -> bool:
+def _run(jobs: Sequence[Job], out: Path, executor: Executor) -> bool:
     """Run a part and say what became of it; whether something failed."""
-    outcome = paper.run_grid(cells, out, engine=engine)
+    outcome = run_all(jobs, out, executor=executor)
     for id, failure in outcome.failed.items():
         say(f"heros: {id} failed: {failure.reason}", style="red")
     counts = f"{len(outcome.done)} run, {len(outcome.kept)} kept, {len(outcome.failed)} failed"
@@ -143,16 +160,15 @@ def _run(cells: list[Cell], out: Path, engine: Executor) -> bool:
     return bool(outcome.failed)
 
 
-def _run_rivals(streams: str | None, names: str | None, seeds: str, n: int | None, out: Path) -> None:
-    """The rivals one after the other: each has the process's CPU time to itself."""
+def _rivals(streams: str | None, names: str | None, seeds: str, n: int | None) -> list[Job]:
     chosen = (*RIVALS, *HEROS) if names is None else _words(names)
+    jobs = []
     for stream in paper.STREAMS if streams is None else _words(streams):
         length = RIVALS_FIRST if n is None and stream not in RIVALS_WHOLE else n
+        window = 100 if length is None else 1000
         numbers = [_seed(text) for text in _words(seeds)]
-        places = run_rivals(
-            chosen, [stream], out, n=length, seeds=numbers, window=100 if length is None else 1000
-        )
-        Console().print(Text(f"{stream}: {len(places)} runs; records: {out}"), soft_wrap=True)
+        jobs += [match(name, stream, length, seed, window) for seed in numbers for name in chosen]
+    return jobs
 
 
 def _grid(
@@ -182,7 +198,7 @@ def _seed(text: str) -> int:
     return int(text)
 
 
-def _engine(name: str, scheduler: str | None, jobs: int) -> Executor:
+def _executor(name: str, scheduler: str | None, jobs: int) -> Executor:
     if name == "dask":
         return Dask(scheduler, jobs)
     if name != "local":

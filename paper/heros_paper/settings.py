@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from heros import policies as p
-from heros import streams
-from heros.ensemble import Heros
 from heros.errors import ParameterError
+from heros.experiments import Experiment
 from heros.parameters import whole
 from heros.policies import Policy
 from heros.pools import HoeffdingGrid, MLPGrid, Pool
-from heros.run.loop import Run, evaluate
+from heros.run.loop import Run
 from heros.settings import policy_id, pool_id
 from heros.storage import records
 from heros_paper.as_printed import ZetaAsPrinted
@@ -102,7 +100,7 @@ ROUND = 100  # windows are multiples of it
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """One run of the grid: a pool under a policy on a stream.
+    """One run of the grid, a job of `heros.experiments`: a pool under a policy on a stream.
 
     The seed sets the initial weights and the policy's draws, never the stream.
 
@@ -147,18 +145,10 @@ class Cell:
         per_model = STREAMS[self.stream].numbers if pool_id(self.pool).startswith("mlp") else 10
         return float(self.instances * self.pool.n_models * per_model)
 
-    def model(self) -> Heros:
-        """The model, fresh."""
-        return Heros(self.pool, self.policy, self.k, seed=self.seed)
-
-    def run(self) -> Run:
+    def run(self, progress: bool | None = False) -> Run:
         """Test, then train the model on the stream."""
-        stream = streams.load(self.stream)
-        return evaluate(self.model(), stream.take(self.instances), window=self.window, progress=False)
-
-    def place(self, directory: str | Path) -> Path:
-        """The directory of its record."""
-        return Path(directory, self.id)
+        model = (self.pool, self.policy, self.k, self.seed)
+        return Experiment(self.stream, *model, n=self.instances, window=self.window).run(progress)
 
 
 def cells(
