@@ -38,7 +38,7 @@ def test_all_names():
         "text_at",
     ]
     assert meters.__all__ == [
-        "METERS", "Carbon", "CodeCarbon", "Cpu", "Energy", "Meter", "Rapl", "Reading", "named",
+        "Carbon", "CodeCarbon", "Cpu", "Energy", "Meter", "Rapl", "Reading",
     ]  # fmt: skip
 
 

@@ -12,13 +12,12 @@ from rich.text import Text
 
 import heros_paper as paper
 from heros.cli.app import Commands, say
-from heros.cli.parsing import policy_of
 from heros.errors import HerosError, ParameterError
 from heros.executors import Dask, Executor, Processes, Serial
 from heros.experiments import Job, run_all
 from heros.policies import Policy
+from heros.registry import policy_id, policy_of
 from heros.rivals import HEROS, RIVALS, match
-from heros.settings import policy_id
 from heros.storage.packing import pack
 from heros.storage.record_tables import NAME
 from heros_paper import Cell

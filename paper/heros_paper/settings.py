@@ -11,8 +11,8 @@ from heros.experiments import Experiment
 from heros.parameters import whole
 from heros.policies import Policy
 from heros.pools import HoeffdingGrid, MLPGrid, Pool
+from heros.registry import policy_id, pool_id
 from heros.run.loop import Run
-from heros.settings import policy_id, pool_id
 from heros.storage import records
 from heros_paper.as_printed import ZetaAsPrinted
 
