@@ -23,6 +23,7 @@ def test_all_names():
     assert scores.__all__ == ["Adwin", "Cumulative", "Fading", "Score", "Window"]
     assert measures.__all__ == ["Confusion", "RunningAuroc", "auroc", "auroc_per_class", "log_loss"]
     assert records.__all__ == [
+        "curves_at",
         "details",
         "document",
         "exists",
@@ -30,9 +31,11 @@ def test_all_names():
         "id_from",
         "id_of",
         "load",
+        "mend",
         "read",
         "run_id",
         "save",
+        "text_at",
     ]
     assert meters.__all__ == [
         "Carbon", "CodeCarbon", "Cpu", "Energy", "Meter", "Rapl", "Reading",

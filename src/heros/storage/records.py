@@ -1,7 +1,8 @@
 """Runs on disk: one directory each, complete or not there at all.
 
 A record is ``record.json`` (settings, versions, CPU, meter, results) and ``curves.parquet`` (what happened
-over time, a row per window). Tables and reports read records; they never run a learner.
+over time, a row per window). Tables and reports read records; they never run a learner. Many records can be
+packed into one file (`heros.storage.packing`); whoever looks for one finds it at the same place.
 """
 
 from __future__ import annotations
@@ -32,11 +33,26 @@ from heros.meters import Carbon, Energy
 from heros.meters.cpu import cpu_model
 from heros.registry import policy_id, pool_id
 from heros.run.loop import Curves, Run
+from heros.storage import record_tables
 from heros.storage.disk import to_disk
 from heros.streams import BadRow, BadRows, DriftPoint, Stream
 from heros.streams.arrow import readable
 
-__all__ = ["details", "document", "exists", "find", "id_from", "id_of", "load", "read", "run_id", "save"]
+__all__ = [
+    "curves_at",
+    "details",
+    "document",
+    "exists",
+    "find",
+    "id_from",
+    "id_of",
+    "load",
+    "mend",
+    "read",
+    "run_id",
+    "save",
+    "text_at",
+]
 
 FORMAT = 1
 RECORD, CURVES = "record.json", "curves.parquet"
@@ -119,8 +135,8 @@ def save(
     """
     id = run_id(run) if id is None else id
     place = Path(directory, id)
-    _mend(place)
-    if place.exists() and not force:
+    mend(place)
+    if (place.exists() or exists(place)) and not force:
         raise HerosError(f"The record {place} must not exist (or say 'force' to replace it). Got one.")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -142,18 +158,20 @@ def save(
 
 def read(directory: Path_) -> Run:
     """The run recorded in this directory."""
-    place = _there(Path(directory))
-    document = details(place)
-    with readable(f"The record {place}", "be whole"):
-        return _run(document, pq.read_table(place / CURVES))
+    document = details(directory)
+    with readable(f"The record {directory}", "be whole"):
+        return _run(document, curves_at(Path(directory)))
 
 
 def find(directory: Path_) -> list[Path]:
-    """The directories of all records below this one, or its own, sorted."""
+    """The directories of all records below this one, or its own, sorted; or those in a packed file."""
     root = Path(directory)
-    if not root.is_dir():
+    if root.is_file():
+        return sorted(root.parent / id for id in record_tables.ids_in(root))
+    packed = set(record_tables.packed_below(root))
+    if not root.is_dir() and not packed:
         raise DataError(f"The directory {root} must exist. Got no such directory instead.")
-    return sorted(_records_below(root))
+    return sorted(packed.union(_records_below(root)) if root.is_dir() else packed)
 
 
 def load(directory: Path_) -> pa.Table:
@@ -169,13 +187,16 @@ def load(directory: Path_) -> pa.Table:
 
 
 def exists(directory: Path_) -> bool:
-    """Whether there is a record in this directory."""
-    return (_there(Path(directory)) / RECORD).is_file()
+    """Whether there is a record in this directory, or packed under its name."""
+    place = Path(directory)
+    return (_there(place) / RECORD).is_file() or record_tables.packed_at(place) is not None
 
 
 def _records_below(root: Path) -> Iterator[Path]:
     if (root / RECORD).is_file():
         yield root
+    if (root / record_tables.NAME).is_file():
+        yield from record_tables.packed_below(root)
     for path in root.iterdir():
         if path.name.endswith(OLD) and not (place := _place_of(path)).exists():
             yield place
@@ -213,7 +234,7 @@ def _there(place: Path) -> Path:
     return place if place.exists() else next(iter(_set_aside(place)), place)
 
 
-def _mend(place: Path) -> None:
+def mend(place: Path) -> None:
     """Put back, or remove, what a kill left while a record was replaced."""
     for aside in _set_aside(place):
         if place.exists():
@@ -224,14 +245,28 @@ def _mend(place: Path) -> None:
 
 def details(directory: Path_) -> dict[str, Any]:
     """What the `record.json` in this directory says."""
-    place = _there(Path(directory))
+    place = Path(directory)
     try:
-        document = json.loads((place / RECORD).read_text(encoding="utf-8"))
+        document = json.loads(text_at(place))
     except (OSError, ValueError) as error:
         raise DataError(f"The record {place} must have a readable {RECORD}. Got: {error}") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise DataError(f"The record {place} must have the format {FORMAT}. Got another one.")
     return document
+
+
+def text_at(place: Path) -> str:
+    """The text of a record's `record.json`."""
+    path = _there(place) / RECORD
+    packed = None if path.exists() else record_tables.packed_at(place)
+    return path.read_text(encoding="utf-8") if packed is None else record_tables.document_of(*packed)
+
+
+def curves_at(place: Path) -> pa.Table:
+    """The table of a record's curves."""
+    path = _there(place)
+    packed = None if (path / RECORD).exists() else record_tables.packed_at(place)
+    return pq.read_table(path / CURVES) if packed is None else record_tables.curves_of(*packed)
 
 
 # -- as JSON --------------------------------------------------------------------------------------------
