@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
-from rich.progress import TextColumn
-
 from heros.errors import HerosError
 from heros.executors import Executor, Serial, WorkerDied
 from heros.paper.settings import Cell
@@ -74,7 +72,7 @@ def run_grid(
         (kept if _recorded(cell, out) else left).append(cell)
     done: list[str] = []
     failed: dict[str, Failure] = {}
-    with progress_bar(TextColumn("{task.fields[standing]}"), wanted=progress) as bar:
+    with progress_bar("{task.fields[standing]}", wanted=progress) as bar:
         task = bar.add_task(
             "grid", total=sum(cell.work for cell in left), standing=_standing(left, done, failed)
         )
