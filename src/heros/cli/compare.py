@@ -14,7 +14,6 @@ import numpy as np
 import typer
 from rich import box
 from rich.console import Console
-from rich.progress import MofNCompleteColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -154,7 +153,7 @@ def _done(jobs: list[_Job], processes: int) -> Iterator[tuple[_Job, Run]]:
     context = get_context("spawn")
     with (
         ProcessPoolExecutor(min(processes, len(jobs)), mp_context=context) as pool,
-        progress(MofNCompleteColumn()) as bar,
+        progress("count") as bar,
     ):
         task = bar.add_task("runs", total=len(jobs))
         futures = {pool.submit(job.run, False): job for job in jobs}

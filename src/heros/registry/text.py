@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import Any
 
 from heros.errors import DataError, ParameterError
+from heros.lazy import tomllib
 from heros.registry.descriptions import DEEPEST
 from heros.registry.part import name_of, plain_parts
 

@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.progress import MofNCompleteColumn, TextColumn
 
 from heros.ensemble import Block, Heros
 from heros.errors import ParameterError
@@ -171,9 +170,7 @@ def evaluate(
         if keeper:
             keeper.restore(book, {"window": window, "block": block, "exact": bool(exact)}, progress)
         blocks = keeper.through(stream, block, book) if keeper else stream.blocks(block)
-        with progress_bar(
-            MofNCompleteColumn(), TextColumn("{task.fields[standing]}"), wanted=progress
-        ) as bar:
+        with progress_bar("count", "{task.fields[standing]}", wanted=progress) as bar:
             task = bar.add_task(stream.name, total=_instances_left(stream), standing="")
             for X, y in blocks:
                 model.bind(stream.schema)

@@ -26,7 +26,6 @@ import math
 import os
 import struct
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros.errors import DataError, HerosError
+from heros.lazy import metadata
 from heros.storage.disk import reason, write_whole
 
 __all__ = ["FORMAT", "TYPES", "Arrays", "grouped", "read", "subset", "write"]
@@ -61,7 +61,7 @@ def write(path: str | os.PathLike[str], kind: str, document: Mapping[str, Any], 
     """
     plain = {name: _plain(name, array) for name, array in arrays.items()}
     content = {
-        "heros": version("heros-learn"),
+        "heros": metadata.version("heros-learn"),
         "kind": kind,
         "document": document,
         "arrays": [[name, array.dtype.str, list(array.shape)] for name, array in plain.items()],
@@ -163,7 +163,7 @@ def _other_format(path: str | os.PathLike[str], data: bytes, found: int, length:
         who = f" (heros-learn {writer[:20]} or newer can)" if isinstance(writer, str) else ""
     except (ValueError, RecursionError, KeyError, TypeError):
         who = ""
-    mine = version("heros-learn")
+    mine = metadata.version("heros-learn")
     return (
         f"The file {os.fspath(path)} must have the format {FORMAT}, which heros-learn {mine} reads. "
         f"Got {found}{who}."

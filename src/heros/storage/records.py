@@ -15,19 +15,17 @@ import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from heros import _core
 from heros.ensemble import Heros
 from heros.errors import DataError, HerosError
+from heros.lazy import metadata, pa, pq
 from heros.measures import Confusion
 from heros.meters import Carbon, Energy
 from heros.meters.cpu import cpu_model
@@ -179,8 +177,8 @@ def load(directory: Path_) -> pa.Table:
     rows = []
     for place in find(directory):
         with readable(f"The record {place}", "be whole"):
-            rows.append(pa.Table.from_pylist([_row(details(place))], schema=_SCHEMA))
-    return pa.concat_tables(rows) if rows else _SCHEMA.empty_table()
+            rows.append(pa.Table.from_pylist([_row(details(place))], schema=_schema()))
+    return pa.concat_tables(rows) if rows else _schema().empty_table()
 
 
 # -- on disk --------------------------------------------------------------------------------------------
@@ -279,7 +277,10 @@ def document(run: Run, id: str | None = None) -> dict[str, Any]:
             "format": FORMAT,
             "id": run_id(run) if id is None else id,
             "written": datetime.now(UTC).isoformat(timespec="seconds"),
-            "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+            "versions": {
+                "python": platform.python_version(),
+                **{name: metadata.version(name) for name in PACKAGES},
+            },
             "machine": {
                 "cpu": cpu_model(),
                 "cores": os.cpu_count(),
@@ -386,17 +387,18 @@ def _double(values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(np.float64) if values.dtype == np.float32 else values
 
 
-_SCHEMA = pa.schema(
-    [
-        *((name, pa.string()) for name in ("id", "stream", "pool", "policy")),
-        *((name, pa.int64()) for name in ("k", "seed", "n_instances", "bad_rows")),
-        *((name, pa.int64() if name == "diverged" else pa.float64()) for name in FIGURES),
-        *((name, pa.float64()) for name in ("gamma_share", "cpu_seconds")),
-        *((f"cpu_{phase}", pa.float64()) for phase in ("encode", "evaluate", "choose", "train", "other")),
-        *((name, pa.float64()) for name in ("wall_seconds", "kwh", "co2e_kg")),
-        ("energy_source", pa.string()),
-    ]
-)
+def _schema() -> pa.Schema:
+    return pa.schema(
+        [
+            *((name, pa.string()) for name in ("id", "stream", "pool", "policy")),
+            *((name, pa.int64()) for name in ("k", "seed", "n_instances", "bad_rows")),
+            *((name, pa.int64() if name == "diverged" else pa.float64()) for name in FIGURES),
+            *((name, pa.float64()) for name in ("gamma_share", "cpu_seconds")),
+            *((f"cpu_{phase}", pa.float64()) for phase in ("encode", "evaluate", "choose", "train", "other")),
+            *((name, pa.float64()) for name in ("wall_seconds", "kwh", "co2e_kg")),
+            ("energy_source", pa.string()),
+        ]
+    )
 
 
 def _row(document: dict[str, Any]) -> dict[str, Any]:

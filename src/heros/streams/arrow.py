@@ -8,17 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from heros.errors import DataError, HerosError
+from heros.lazy import pa, pq
 from heros.streams.columns import Column, NominalColumn, NumericColumn, label_of
 from heros.streams.tables import CELLS, Chunk, Source
 
 __all__ = ["ArrowSource", "IPCSource", "MemorySource", "ParquetSource", "readable"]
 
 FAULTS = (
-    pa.ArrowException,
     OSError,
     ArithmeticError,
     AttributeError,
@@ -28,7 +25,7 @@ FAULTS = (
     TypeError,
     ValueError,
 )
-"""What comes up where the bytes of a file are not what they should be."""
+"""What comes up, besides Arrow's own, where the bytes of a file are not what they should be."""
 
 
 @contextmanager
@@ -47,7 +44,7 @@ def readable(label: str, rule: str) -> Iterator[None]:
         yield
     except HerosError:
         raise
-    except FAULTS as error:
+    except (pa.ArrowException, *FAULTS) as error:
         raise DataError(f"{label} must {rule}. Got: {error}") from None
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.interchange
-
 from heros.errors import DataError, HerosError
+from heros.lazy import pa
 from heros.streams.arrow import MemorySource
 from heros.streams.base import Stream
 from heros.streams.tables import Options, TableStream

@@ -16,11 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
-from rich.progress import MofNCompleteColumn
 
 from heros.errors import DataError
+from heros.lazy import pa, pq
 from heros.progress import progress
 from heros.schema import Feature, Schema
 from heros.streams.arrow import ParquetSource
@@ -187,7 +185,7 @@ def _convert(real: RealStream, arff: Path, path: Path) -> None:
     """Write the ARFF file as Parquet, if it is the right one."""
     stream = read(arff, target=-1, format="arff", name=real.name)
     counts: Counter[str] = Counter()
-    with _parquet(stream.schema, path) as writer, progress(MofNCompleteColumn()) as bar:
+    with _parquet(stream.schema, path) as writer, progress("count") as bar:
         task = bar.add_task(f"converting {real.name}", total=real.n_instances)
         for X, y in stream.blocks(1 << 16):
             writer.write_table(_table((X, y), stream.schema))

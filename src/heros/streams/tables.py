@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from heros.errors import DataError, ParameterError
+from heros.lazy import pa
 from heros.parameters import expect_list, one_of
 from heros.schema import Schema
 from heros.streams.bad_rows import BadRow, BadRows

@@ -9,11 +9,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv
-
 from heros.errors import DataError, ParameterError
+from heros.lazy import pa, pc
 from heros.streams.bad_rows import BadRow
 from heros.streams.tables import Chunk, Source
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
-from rich.progress import MofNCompleteColumn
 
 from heros.ensemble import PARTS, SETTINGS, Heros
 from heros.errors import DataError, HerosError, ParameterError
@@ -230,7 +229,7 @@ class Checkpointer:
 
     def _read_over(self, stream: Stream, n: int, block: int, show: bool | None) -> None:
         """Move the stream on, in the same blocks as before: its schema grows at the same places."""
-        with progress_bar(MofNCompleteColumn(), wanted=show) as bar:
+        with progress_bar("count", wanted=show) as bar:
             task = bar.add_task(f"{stream.name}: reading up to the checkpoint", total=n)
             done = 0
             while done < n:
