@@ -16,7 +16,7 @@ from heros import policies, scores
 from heros.errors import DataError, HerosError, ParameterError
 from heros.policies import Explore, Policy
 from heros.pools import MLP, Hoeffding, HoeffdingGrid, MLPGrid, Pool
-from heros.schema import Feature, Schema
+from heros.schema import schema_of, schema_plain
 
 __all__ = ["described", "generator", "generator_state", "own_policy", "rebuilt", "schema_of", "schema_plain"]
 
@@ -129,42 +129,6 @@ def own_policy(policy: Policy) -> Any:
     if "own" not in described(policy):
         return None
     return policy if hasattr(policy, "state") and hasattr(policy, "restore") else None
-
-
-def schema_plain(schema: Schema) -> dict[str, Any]:
-    """A schema as plain data."""
-    return {
-        "features": [[feature.name, feature.values, feature.missing] for feature in schema.features],
-        "classes": list(schema.classes),
-    }
-
-
-def schema_of(plain: object) -> Schema:
-    """The schema that `schema_plain` described.
-
-    Examples
-    --------
-    >>> schema = Schema.of(["age", ("colour", "red", "green")], classes=["no", "yes"])
-    >>> schema_of(schema_plain(schema)) == schema
-    True
-    """
-    match plain:
-        case {"features": list(features), "classes": list(classes)} if _strings(classes):
-            return Schema(tuple(_feature(feature) for feature in features), tuple(map(str, classes)))
-    raise DataError("A schema must have features and classes. Got something else.")
-
-
-def _feature(plain: object) -> Feature:
-    match plain:
-        case [str(name), None, bool(missing)]:
-            return Feature(name, None, missing)
-        case [str(name), [*values], bool(missing)] if _strings(values):
-            return Feature(name, tuple(map(str, values)), missing)
-    raise DataError("A feature must have a name, values and whether they may be missing. Got something else.")
-
-
-def _strings(values: list[Any]) -> bool:
-    return all(isinstance(value, str) for value in values)
 
 
 def generator_state(rng: np.random.Generator) -> dict[str, Any]:
