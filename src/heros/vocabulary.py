@@ -127,9 +127,12 @@ class Vocabulary:
             j, codes = place
             kind = type(value)
             if codes is None and (kind is float or kind is int) and -LARGEST <= value <= LARGEST:
-                row[j] = value  # nearly always: the rest is slower
+                row[j] = value
                 continue
-            cell = cell_of(name, value, codes)
+            if codes is not None and kind is str:  # nearly always one of these two: the rest is slower
+                cell: float | None = codes.get(value)
+            else:
+                cell = cell_of(name, value, codes)
             if cell is None:
                 known = False
             else:

@@ -26,7 +26,7 @@ __all__ = ["read_pipe"]
 FIRST_LINES = 100
 """So many lines, if they come, are waited for: types, and the first values, are taken from them."""
 
-MOST_BYTES = 1 << 20
+MOST_BYTES = READ_BYTES
 """To be read at once; more than a file object ever has in a buffer of its own."""
 
 
