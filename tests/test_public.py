@@ -17,8 +17,8 @@ def test_all_names():
         "PerformBest", "PerformWorst", "Policy", "Random", "Reward", "Zeta", "compiled",
     ]  # fmt: skip
     assert pools.__all__ == [
-        "MLP", "BoundHoeffding", "BoundModels", "BoundPool", "Hoeffding", "HoeffdingGrid", "MLPGrid", "Models", "Pool",
-        "TreeStats",
+        "MLP", "BoundHoeffding", "BoundJoin", "BoundModels", "BoundPool", "Hoeffding", "HoeffdingGrid", "Join", "MLPGrid",
+        "Models", "Pool", "TreeStats",
     ]  # fmt: skip
     assert scores.__all__ == ["Adwin", "Cumulative", "Fading", "Score", "Window"]
     assert measures.__all__ == ["Confusion", "RunningAuroc", "auroc", "auroc_per_class", "log_loss"]
@@ -35,7 +35,7 @@ def test_all_names():
         "save",
     ]
     assert meters.__all__ == [
-        "METERS", "Carbon", "CodeCarbon", "Cpu", "Energy", "Meter", "Rapl", "Reading", "named",
+        "Carbon", "CodeCarbon", "Cpu", "Energy", "Meter", "Rapl", "Reading",
     ]  # fmt: skip
 
 

@@ -14,19 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.progress import MofNCompleteColumn, TextColumn
 
-from heros.ensemble import PHASES, Block, Heros
+from heros.ensemble import Block, Heros
 from heros.errors import ParameterError
 from heros.measures import Confusion, RunningAuroc, auroc, log_loss
 from heros.meters import Cpu, Energy, Meter
 from heros.parameters import whole
+from heros.phases import PHASES
 from heros.progress import progress as progress_bar
+from heros.registry import settings_of
 from heros.run.curves import MOST_POINTS, add_point
-from heros.settings import settings_of
 from heros.storage.checkpoints import Checkpointer
 from heros.storage.checkpoints.fit import PENDING, expect_fit
 from heros.storage.checkpoints.predictions import Part
 from heros.streams import BadRows, DriftPoint, Stream
-from heros.text_table import words
+from heros.tables import short
 
 __all__ = ["Curves", "Run", "evaluate"]
 
@@ -254,7 +255,7 @@ class _Book:
         if self.n == 0:
             return ""
         rate = self.n / (time.perf_counter() - self.began)
-        best = words(self.model.best_model)
+        best = short(self.model.best_model)
         share = self.spent / self.n
         figures = f"accuracy {self.confusion.accuracy:.4f}, AUROC {self.rows['auroc'][-1]:.4f} now"
         return f"{rate:,.0f}/s  {figures}  γ {share:.0%}  best {shorten(best, 40)}"

@@ -30,8 +30,8 @@ from heros.errors import DataError, HerosError
 from heros.measures import Confusion
 from heros.meters import Carbon, Energy
 from heros.meters.cpu import cpu_model
+from heros.registry import policy_id, pool_id
 from heros.run.loop import Curves, Run
-from heros.settings import policy_id, pool_id
 from heros.storage.disk import to_disk
 from heros.streams import BadRow, BadRows, DriftPoint, Stream
 from heros.streams.arrow import readable
