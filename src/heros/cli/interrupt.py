@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from heros.schema import Schema
+from heros.sources.base import END, Polled
 from heros.streams import BadRows, DriftPoint, Stream
 from heros.streams.base import Block, empty_block
 
@@ -53,6 +54,17 @@ class Interruptible(Stream):
             return self._source.draw(n)
         except KeyboardInterrupt:
             return empty_block(self.schema.n_features)
+        finally:
+            self.reading = False
+
+    def _poll(self, n: int, timeout: float | None) -> Polled:
+        if self.stopped:
+            return END
+        self.reading = True
+        try:
+            return self._source.poll(n, timeout)
+        except KeyboardInterrupt:
+            return END
         finally:
             self.reading = False
 
