@@ -46,7 +46,8 @@ def compare(n: int) -> Table:
     for heading in HEADINGS:
         table.add_column(heading, justify="right", no_wrap=True)
     for name, policy in POLICIES.items():
-        run = evaluate(Heros(MLPGrid(), policy, k=30, seed=1), drifting_agrawal(n))
+        model = Heros(MLPGrid(), policy, k=30, seed=1)
+        run = evaluate(model, drifting_agrawal(n), on_interrupt="raise")
         table.add_row(name, *_figures(run))
     return table
 

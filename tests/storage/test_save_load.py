@@ -15,7 +15,7 @@ from heros import Heros, Schema, evaluate, policies, pools, scores, streams
 from heros.errors import DataError, HerosError, ParameterError
 from heros.storage import archive
 
-FORMATS = sorted(Path(__file__).parent.glob("data/format_*"))
+FORMATS = sorted(Path(__file__).parents[1].glob("data/format_*"))
 MLP = pools.MLPGrid(hidden=[4, 8], learning_rates=[0.05, 0.005])
 TREES = pools.HoeffdingGrid(max_bytes=[4096, 65536], grace_periods=[50], prediction="majority", costs="bytes")
 

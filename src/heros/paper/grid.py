@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rich.progress import TextColumn
@@ -120,7 +120,7 @@ def _record(run: Run, cell: Cell, out: str | Path) -> None:
 
 def _cut(curves: Curves, first: int, last: int) -> Curves:
     inside = (curves.end > first) & (curves.end <= last)
-    return Curves(**{curve.name: getattr(curves, curve.name)[inside] for curve in fields(curves)})
+    return curves[inside]
 
 
 def _standing(left: Sequence[Cell], done: Sequence[str], failed: dict[str, Failure]) -> str:

@@ -154,7 +154,8 @@ class Cell:
     def run(self) -> Run:
         """Test, then train the model on the stream."""
         stream = streams.load(self.stream)
-        return evaluate(self.model(), stream.take(self.instances), window=self.window, progress=False)
+        part = stream.take(self.instances)
+        return evaluate(self.model(), part, window=self.window, progress=False, on_interrupt="raise")
 
     def place(self, directory: str | Path) -> Path:
         """The directory of its record."""
