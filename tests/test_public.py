@@ -40,7 +40,7 @@ def test_all_names():
         "save",
     ]
     assert meters.__all__ == [
-        "METERS", "Carbon", "CodeCarbon", "Cpu", "Energy", "Meter", "Rapl", "Reading", "named",
+        "Carbon", "CodeCarbon", "Cpu", "Energy", "Meter", "Rapl", "Reading",
     ]  # fmt: skip
 
 

@@ -20,13 +20,13 @@ from rich.text import Text
 
 from heros.cli import options
 from heros.cli.app import app
-from heros.cli.parsing import few_enough, meter_of, policy_of, pool_of, stream_of
+from heros.cli.parsing import few_enough, meter_of, stream_of
 from heros.ensemble import Heros
 from heros.errors import HerosError, ParameterError
 from heros.progress import progress
+from heros.registry import policy_id, policy_of, pool_of
 from heros.report import write_report
 from heros.run.loop import Run, evaluate
-from heros.settings import policy_id
 from heros.storage import records
 
 __all__ = ["compare_command"]

@@ -11,7 +11,6 @@ from rich.text import Text
 
 from heros import paper
 from heros.cli.app import app, say
-from heros.cli.parsing import policy_of
 from heros.errors import HerosError, ParameterError
 from heros.executors import Dask, Executor, Processes, Serial
 from heros.paper import Cell
@@ -20,8 +19,8 @@ from heros.paper.page import write_paper_page
 from heros.paper.tables import write_tables
 from heros.paper.theory import write_theory
 from heros.policies import Policy
+from heros.registry import policy_id, policy_of
 from heros.rivals import HEROS, RIVALS, run_rivals
-from heros.settings import policy_id
 
 __all__ = ["paper_app"]
 

@@ -7,22 +7,20 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from heros import demo
 from heros.cli import options
 from heros.cli.app import app, say
 from heros.cli.checkpoints import checkpointing, told
-from heros.cli.parsing import few_enough, meter_of, policy_of, pool_of, stream_of
+from heros.cli.parsing import few_enough, meter_of, stream_of
 from heros.ensemble import Heros
 from heros.errors import HerosError
 from heros.meters import Energy
+from heros.registry import policy_of, pool_of
 from heros.report import write_report
 from heros.run import Run, evaluate
 from heros.storage import records
+from heros.tables import Table
 
 __all__ = ["bill", "demo_command", "energy_text", "run_command"]
 
@@ -93,20 +91,16 @@ def _write(run: Run, out: Path, force: bool) -> Path:
 
 
 def _print(run: Run, place: Path | None, out: Path | None) -> None:
-    console = Console()
-    console.print(bill(run))
+    bill(run).show()
     if run.bad_rows.count:
         first = run.bad_rows.first[0]
-        console.print(Text(f"{run.bad_rows.count:,} rows were left out; the first: {first}"), soft_wrap=True)
+        typer.echo(f"{run.bad_rows.count:,} rows were left out; the first: {first}")
     if place is not None and out is not None:
-        console.print(Text(f"record: {place}\nreport: {out / 'report.html'}"), soft_wrap=True)
+        typer.echo(f"record: {place}\nreport: {out / 'report.html'}")
 
 
 def bill(run: Run) -> Table:
     """What a run gave and what it cost."""
-    table = Table(box=box.SIMPLE, show_header=False, padding=(0, 1), title=Text(records.run_id(run)))
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column()
     settings = run.settings
     scores = run.curves.scores[-1]
     best = settings["models"][int(scores.argmax())]
@@ -122,9 +116,7 @@ def bill(run: Run) -> Table:
         "": f"{run.energy.source}: {run.energy.detail}",
         "CO2e": _carbon(run.energy),
     }
-    for name, value in rows.items():
-        table.add_row(name, Text(value))
-    return table
+    return Table(rows=rows.items(), align="lw", title=records.run_id(run))
 
 
 def _figures(run: Run) -> dict[str, str]:

@@ -22,7 +22,7 @@ from heros.paper.settings import BASES, POLICIES, STREAMS
 from heros.parameters import whole
 from heros.policies import Policy
 from heros.progress import progress as progress_bar
-from heros.settings import policy_id, pool_id
+from heros.registry import policy_id, pool_id
 
 __all__ = ["Paired", "paired_costs", "read_paired", "write_paired"]
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from heros.paper import settings
 from heros.paper.published import MLP, OURS, POLICIES, STREAMS, TREES, Published
-from heros.settings import pool_id
+from heros.registry import pool_id
 from heros.storage import records
 
 __all__ = ["BASES", "SEEDS", "Base", "Cell", "Grid", "grids", "longest", "records_in"]

@@ -14,8 +14,8 @@ from heros.paper.as_printed import ZetaAsPrinted
 from heros.parameters import whole
 from heros.policies import Policy
 from heros.pools import HoeffdingGrid, MLPGrid, Pool
+from heros.registry import policy_id, pool_id
 from heros.run.loop import Run, evaluate
-from heros.settings import policy_id, pool_id
 from heros.storage import records
 
 __all__ = [

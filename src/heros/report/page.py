@@ -9,9 +9,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from heros.ensemble import PHASES
 from heros.errors import DataError
 from heros.measures.base import Caption
+from heros.phases import PHASES
 from heros.report.figures import Group, figures, groups_of, measures_of
 from heros.report.style import CSS
 from heros.run.result import Run

@@ -10,21 +10,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.ensemble import PHASES, Block, Heros
+from heros.ensemble import Block, Heros
 from heros.errors import DataError, ParameterError
 from heros.measures import Measure
 from heros.measures.base import Caption
 from heros.measures.counted import Counted
 from heros.measures.predictions import Part, stacked
 from heros.meters import Energy, Meter
+from heros.phases import PHASES
+from heros.registry import settings_of
 from heros.run.curves import MOST_POINTS, Points
 from heros.run.fit import PENDING, expect_fit
 from heros.run.result import Curves, Run
-from heros.settings import settings_of
 from heros.sources import Source
 from heros.storage import archive
 from heros.streams import BadRows
-from heros.text_table import words
+from heros.tables import short
 
 __all__ = ["Evaluation"]
 
@@ -104,7 +105,7 @@ class Evaluation:
             return ""
         rate = self.n / (time.perf_counter() - self._began)
         latest = ", ".join(f"{m.label} {self.points.last(m.name):.4f}" for m in self.measures[:SHOWN])
-        best = shorten(words(self.model.best_model), 40)
+        best = shorten(short(self.model.best_model), 40)
         return f"{rate:,.0f}/s  {latest} now  γ {self.spent / self.n:.0%}  best {best}"
 
     def result(self, interrupted: bool = False) -> Run:

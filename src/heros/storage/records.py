@@ -25,14 +25,15 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from heros import _core
-from heros.ensemble import PHASES, Heros
+from heros.ensemble import Heros
 from heros.errors import DataError, HerosError
 from heros.measures import Confusion
 from heros.measures.base import Caption
 from heros.meters import Carbon, Energy
 from heros.meters.cpu import cpu_model
+from heros.phases import PHASES
+from heros.registry import policy_id, pool_id
 from heros.run.result import Curves, Run
-from heros.settings import policy_id, pool_id
 from heros.storage.commit import commit
 from heros.storage.disk import to_disk
 from heros.streams import BadRow, BadRows, DriftPoint, Stream

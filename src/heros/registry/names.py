@@ -1,24 +1,47 @@
-"""What a model was made of, in plain data: for records and tables."""
+"""What a model was made of, in words: for records and tables."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from heros.ensemble import Heros
-from heros.policies import Explore, Policy
-from heros.pools import MLP, Hoeffding, Pool
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["policy_id", "pool_id", "settings_of"]
+from heros.registry.part import name_of
+
+__all__ = ["Made", "policy_id", "pool_id", "settings_of"]
 
 
-def settings_of(model: Heros) -> dict[str, Any]:
+class Made(Protocol):
+    """What is asked of a model here: what it was made of."""
+
+    pool: Any
+    policy: Any
+    score: Any
+    k: int
+    seed: int | None
+    answer: str
+    warmup: int
+
+    @property
+    def costs(self) -> NDArray[np.float64]:
+        """γ of each model."""
+        ...
+
+
+class _Models(Protocol):
+    @property
+    def n_models(self) -> int: ...
+
+
+def settings_of(model: Made) -> dict[str, Any]:
     """The settings of a model that is bound, as JSON knows them.
 
     Examples
     --------
-    >>> from heros import Schema, policies, pools
+    >>> from heros import Heros, Schema, policies, pools
     >>> pool = pools.MLPGrid(optimizers=["sgd"], learning_rates=[0.1], hidden=[8, 16])
     >>> model = Heros(pool, policies.Zeta(0.05), seed=1, schema=Schema.of(["age"], classes=["no", "yes"]))
     >>> settings = settings_of(model)
@@ -40,18 +63,12 @@ def settings_of(model: Heros) -> dict[str, Any]:
     }
 
 
-def pool_id(pool: Pool) -> str:
-    """A pool in a word: `mlp50`, `trees50`; a pool of another kind by its class."""
-    if isinstance(pool, MLP):
-        kind = "mlp"
-    elif isinstance(pool, Hoeffding):
-        kind = "trees"
-    else:
-        kind = _snake(type(pool).__name__)
-    return f"{kind}{pool.n_models}"
+def pool_id(pool: _Models) -> str:
+    """A pool in a word: `mlp50`, `trees50`; a pool of the user's own by its class."""
+    return f"{name_of(type(pool))}{pool.n_models}"
 
 
-def policy_id(policy: Policy) -> str:
+def policy_id(policy: object) -> str:
     """A policy in a word.
 
     Examples
@@ -60,13 +77,12 @@ def policy_id(policy: Policy) -> str:
     >>> policy_id(policies.Explore(policies.Zeta(0.05), 0.2)), policy_id(policies.PerformBest())
     ('zeta_0.05_0.2', 'perform_best')
     """
-    if isinstance(policy, Explore):
-        return f"{policy_id(policy.policy)}_{policy.epsilon:g}"
-    names: list[str] = [field.name for field in fields(policy)] if is_dataclass(policy) else []
-    values = [getattr(policy, name) for name in names]
+    values = _values(policy)
     numbers = [f"{value:g}" for value in values if isinstance(value, int | float)]
-    return "_".join([_snake(type(policy).__name__), *numbers])
+    inside = [value for value in values if not isinstance(value, int | float)]
+    around = getattr(type(policy), "suffix", "") and inside
+    return "_".join([policy_id(inside[0]) if around else name_of(type(policy)), *numbers])
 
 
-def _snake(name: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+def _values(part: object) -> Sequence[Any]:
+    return [getattr(part, field.name) for field in fields(part)] if is_dataclass(part) else []
