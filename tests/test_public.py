@@ -21,9 +21,13 @@ def test_all_names():
         "Models", "Pool", "TreeStats",
     ]  # fmt: skip
     assert scores.__all__ == ["Adwin", "Cumulative", "Fading", "Score", "Window"]
-    assert measures.__all__ == ["Confusion", "RunningAuroc", "auroc", "auroc_per_class", "log_loss"]
+    assert measures.__all__ == [
+        "F1", "Accuracy", "Auroc", "BalancedAccuracy", "Confusion", "Kappa", "LogLoss", "Measure", "PrAuc", "RunningAuroc",
+        "RunningPrAuc", "auroc", "auroc_per_class", "average_precision", "average_precision_per_class", "log_loss",
+    ]  # fmt: skip
     assert records.__all__ == [
         "curves_at",
+        "curves_table",
         "details",
         "document",
         "exists",
@@ -33,6 +37,7 @@ def test_all_names():
         "load",
         "mend",
         "read",
+        "run_from",
         "run_id",
         "save",
         "text_at",

@@ -56,7 +56,15 @@ class _Job:
     def run(self, show: bool | None) -> Run:
         stream = stream_of(self.stream, target=self.target, n=self.n, skip_bad_rows=self.skip_bad_rows)
         meter, exact = meter_of(*self.meter), few_enough(stream)
-        return evaluate(self.model(), stream, window=self.window, meter=meter, exact=exact, progress=show)
+        return evaluate(
+            self.model(),
+            stream,
+            window=self.window,
+            meter=meter,
+            exact=exact,
+            progress=show,
+            on_interrupt="raise",
+        )
 
     def place(self, out: Path) -> Path:
         """Where its record would be."""
