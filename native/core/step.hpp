@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <ctime>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -115,12 +114,6 @@ class Ensemble {
   }
 
  private:
-  static double thread_cpu_seconds() {
-    timespec t{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-  }
-
   // The model with the highest score (ties: the lowest index) among those that are `fit`; 0 if none is.
   template <class Fit>
   int best(Fit fit) const {

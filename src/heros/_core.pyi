@@ -85,6 +85,13 @@ class HoeffdingPool(Pool):
     def tree_state(self, i: int, /) -> State: ...
     def restore(self, state: State) -> None: ...
 
+class JoinedPool(Pool):
+    def __init__(self, parts: list[Pool]) -> None: ...
+
+def measured_prices(
+    pool: Pool, X: NDArray[np.float64], targets: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+
 class MembersPool(Pool):
     def __init__(
         self,

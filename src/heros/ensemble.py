@@ -21,18 +21,11 @@ from heros.policies import Explore, Policy, Zeta, compiled
 from heros.policies.base import expect_policy
 from heros.pools import BoundPool, MLPGrid, Pool
 from heros.pools.base import shares
-from heros.registry import (
-    described,
-    generator,
-    generator_state,
-    own_policy,
-    rebuilt,
-    schema_of,
-    schema_plain,
-)
-from heros.schema import Schema
+from heros.registry import described, own_part, rebuilt
+from heros.schema import Schema, schema_of, schema_plain
 from heros.scores import Adwin, Score
 from heros.storage import archive
+from heros.storage.generators import generator, generator_state
 from heros.validation import Validator
 
 __all__ = ["Block", "Heros"]
@@ -414,7 +407,7 @@ class Heros:
         document |= {name: getattr(self, name) for name in SETTINGS}
         document["rng"] = generator_state(self.rng)
         document["schema"] = None if self.schema is None else schema_plain(self.schema)
-        own = own_policy(self.policy)
+        own = own_part(self.policy)
         groups = {"policy": {} if own is None else own.state(), **self.__getstate__().get("learnt", {})}
         return document, archive.grouped(groups)
 
@@ -437,7 +430,7 @@ class Heros:
                 )
         except (KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
             raise DataError(f"Got: {error!r}.") from None
-        own = own_policy(model.policy)
+        own = own_part(model.policy)
         if own is not None:
             own.restore(archive.subset(arrays, "policy"))
         return model

@@ -15,7 +15,7 @@ from heros.errors import HerosError, ParameterError
 from heros.extras import needed
 from heros.parameters import whole
 from heros.pools.mlp import BoundMLP
-from heros.registry import schema_plain
+from heros.schema import schema_plain
 from heros.storage.disk import write_whole
 
 __all__ = ["to_onnx"]

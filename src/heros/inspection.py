@@ -13,7 +13,7 @@ from heros import _core
 from heros.policies import Explore, Policy, Random
 from heros.policies.reasons import Reasons, explain
 from heros.pools import Pool
-from heros.text_table import aligned, words
+from heros.tables import Table, short
 
 __all__ = ["Choice", "Explanation", "LastStep", "Leaderboard", "PoolSummary", "SettingSummary", "Standing"]
 
@@ -110,7 +110,7 @@ class Leaderboard(Sequence[Standing]):
             ]
             for row in self
         ]
-        return aligned(["rank", "model", *settings, "L", "γ", "trained"], rows)
+        return str(Table(["rank", "model", *settings, "L", "γ", "trained"], rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +181,8 @@ class Explanation(Sequence[Choice]):
         return len(self.choices)
 
     def __repr__(self) -> str:
-        rows = [[c.model, words(c.configuration), f"{c.score:.4f}", c.cost, c.reason] for c in self.choices]
-        return f"{self.rule}\n{aligned(['model', 'settings', 'L', 'γ', 'why'], rows)}"
+        rows = [[c.model, short(c.configuration), f"{c.score:.4f}", c.cost, c.reason] for c in self.choices]
+        return f"{self.rule}\n{Table(['model', 'settings', 'L', 'γ', 'why'], rows, align='rrrrl')}"
 
 
 def _exploration(policy: Policy, last: LastStep) -> float | None:
@@ -267,7 +267,7 @@ class PoolSummary(Sequence[SettingSummary]):
             ]
             for row in self.settings
         ]
-        return f"{self.title}\n{aligned(headings, rows)}" if rows else self.title
+        return f"{self.title}\n{Table(headings, rows)}" if rows else self.title
 
 
 def _by_setting(pool: Pool, learnt: _core.Ensemble) -> Iterator[SettingSummary]:

@@ -10,20 +10,23 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
 from heros import _core
 from heros.errors import ParameterError
 from heros.parameters import number, whole
+from heros.registry import Part
 
 __all__ = ["Adwin", "Cumulative", "Fading", "Score", "Window"]
 
 
 @dataclass(frozen=True)
-class Score:
+class Score(Part):
     """How the running performance is kept: the base of all scores."""
+
+    role: ClassVar[str] = "score"
 
     @abstractmethod
     def bind(self, models: int) -> _core.Scores:

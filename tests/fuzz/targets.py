@@ -538,7 +538,7 @@ def measured(data: bytes) -> None:
             meters.Carbon.of(intensity=source.real(), country=source.one_of([None, "DEU", "x", 3])),
         )
     else:
-        meters.named(source.one_of(["cpu", "x", None, [], np.array(["cpu", "x"])]), watts=source.real())
+        meters.Meter.of(source.one_of(["cpu", "x", None, [], np.array(["cpu", "x"])]), watts=source.real())
 
 
 @target()

@@ -15,7 +15,7 @@ from heros import Heros, Schema, evaluate, policies, pools, scores, streams
 from heros.errors import DataError, HerosError, ParameterError
 from heros.storage import archive
 
-FORMATS = sorted(Path(__file__).parent.glob("data/format_*"))
+FORMATS = sorted(Path(__file__).parents[1].glob("data/format_*"))
 MLP = pools.MLPGrid(hidden=[4, 8], learning_rates=[0.05, 0.005])
 TREES = pools.HoeffdingGrid(max_bytes=[4096, 65536], grace_periods=[50], prediction="majority", costs="bytes")
 
@@ -186,14 +186,26 @@ def test_a_description_that_cannot_be_is_refused(path, value, tmp_path):
         Heros.load(tmp_path / "model")
 
 
-def test_a_description_deeper_than_the_stack_is_refused(tmp_path):
+@pytest.mark.parametrize("depth", [32, 300, sys.getrecursionlimit() // 2])
+def test_a_description_deeper_than_anyone_means_is_refused(tmp_path, depth):
     document, arrays = learnt()._kept()
     deep = {"kind": "Zeta", "zeta": 0.1}
-    for _ in range(sys.getrecursionlimit() // 2):
+    for _ in range(depth):
         deep = {"kind": "Explore", "policy": deep, "epsilon": 0.5}
     archive.write(tmp_path / "model", "model", document | {"policy": deep}, arrays)
     with pytest.raises(DataError):
         Heros.load(tmp_path / "model")
+
+
+def test_what_is_as_deep_as_may_be_is_kept_and_prints_itself_and_what_is_deeper_is_not_kept(tmp_path):
+    policy = policies.Zeta(0.1)
+    for _ in range(31):
+        policy = policies.Explore(policy, 0.01)
+    learnt(policy=policy).save(tmp_path / "model")
+    assert repr(Heros.load(tmp_path / "model").policy) == repr(policy)
+    with pytest.raises(HerosError, match=r"^Parts must be inside each other at most 32 deep\. Got more\.$"):
+        learnt(policy=policies.Explore(policy, 0.01)).save(tmp_path / "deeper")
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
 @pytest.mark.parametrize("pool", [MLP, TREES])
@@ -270,5 +282,8 @@ def test_members_that_only_pickle_knows_are_neither_kept_nor_taken(tmp_path, mon
     with monkeypatch.context() as unguarded:
         unguarded.setattr(pools.Models, "plain", True)
         model.save(tmp_path / "made_up.heros")
+    document, arrays = archive.read(tmp_path / "made_up.heros", "model")
+    made_up = document | {"pool": {"own": "heros.pools.models.Models"}}
+    archive.write(tmp_path / "made_up.heros", "model", made_up, arrays)
     with pytest.raises(HerosError, match="keep it with pickle"):
         Heros.load(tmp_path / "made_up.heros", pool=pool)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +12,7 @@ from heros import _core
 from heros.errors import ParameterError
 from heros.parameters import number
 from heros.policies.base import CompiledPolicy, Policy, compiled, expect_policy
-from heros.policies.random import Random
+from heros.policies.ranked import Random
 from heros.policies.reasons import Reasons, explain
 
 __all__ = ["Explore"]
@@ -38,6 +39,8 @@ class Explore(CompiledPolicy):
     >>> bool(860 < sum(cheap) < 940)  # 800 by choice, half of the other 200 by chance
     True
     """
+
+    suffix: ClassVar[str] = "@"
 
     policy: Policy
     epsilon: float
