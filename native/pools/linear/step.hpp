@@ -74,7 +74,8 @@ class LinearStep {
     return std::pow(keep(), static_cast<double>(to - from));
   }
   double caught_up(const double* row, int c, const CatchUp& lag) const {
-    return row[c] - lag.drift * row[classes_ + c] / (std::sqrt(row[2 * classes_ + c]) + lag.epsilon);
+    const double m = row[classes_ + c];
+    return m == 0 ? row[c] : row[c] - lag.drift * m / (std::sqrt(row[2 * classes_ + c]) + lag.epsilon);
   }
 
   void sgd(double* w, const double* errors, double value, bool bias) const {
