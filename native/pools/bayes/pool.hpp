@@ -65,8 +65,9 @@ class BayesPool final : public Pool {
           std::copy(from + layout_.place[f], from + end, to + grown.place[f]);
         }
       }
-    layout_ = grown, statistics_ = std::move(statistics);
-    looks_.resize(models(), features(), outputs());
+    Looks looks;
+    looks.resize(models(), grown.features(), classes);
+    layout_ = grown, statistics_ = std::move(statistics), looks_ = std::move(looks);
   }
 
   void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) override {

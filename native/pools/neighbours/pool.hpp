@@ -48,6 +48,12 @@ class NeighboursPool final : public Pool {
     if (max_bytes_ < layout.block_bytes())
       throw std::invalid_argument("The rows need " + std::to_string(layout.block_bytes()) +
                                   " bytes at least with this schema: the byte limit may not be lower.");
+    if (classes_ > 0 && layout.same_columns(layout_)) {  // more values or classes: the rows stay where they are
+      Looks looks;
+      looks.resize(models(), features(), classes);
+      layout_ = layout, classes_ = classes, looks_ = std::move(looks);
+      return;
+    }
     NeighboursState state = this->state();
     widen(state, values);
     state.classes = classes;
@@ -126,17 +132,22 @@ class NeighboursPool final : public Pool {
   }
 
  private:
-  void adopt(const NeighboursState& state) {
-    layout_ = RowLayout(state.values), classes_ = state.classes, moments_ = state.moments;
-    added_ = state.added, forgotten_ = state.forgotten, hits_ = state.hits;
-    store_ = RowStore(layout_, longest_, max_bytes_);
-    row_.resize(layout_);
-    const std::size_t rows = state.targets.size(), first = rows - std::min(rows, std::size_t(store_.room()));
+  // What takes memory is made first: if there is none, the pool stays as it was.
+  void adopt(NeighboursState state) {
+    RowLayout layout(state.values);
+    RowStore store(layout, longest_, max_bytes_);
+    Row row;
+    row.resize(layout);
+    const std::size_t rows = state.targets.size(), first = rows - std::min(rows, std::size_t(store.room()));
     for (std::size_t r = first; r < rows; ++r) {
-      read_row(state, r, layout_, row_);
-      store_.add(row_, state.targets[r]);
+      read_row(state, r, layout, row);
+      store.add(row, state.targets[r]);
     }
-    looks_.resize(models(), features(), classes_);
+    Looks looks;
+    looks.resize(models(), static_cast<int>(layout.values.size()), state.classes);
+    layout_ = std::move(layout), store_ = std::move(store), row_ = std::move(row), looks_ = std::move(looks);
+    classes_ = state.classes, moments_ = std::move(state.moments), hits_ = std::move(state.hits);
+    added_ = state.added, forgotten_ = std::move(state.forgotten);
   }
 
   void look_at(const double* x) {

@@ -34,6 +34,11 @@ struct RowLayout {
   int fews() const { return static_cast<int>(few.size()); }
   int manys() const { return static_cast<int>(many.size()); }
 
+  // Whether rows of the other layout are rows of this one.
+  bool same_columns(const RowLayout& other) const {
+    return number == other.number && few == other.few && many == other.many;
+  }
+
   // What the byte limit counts: the columns, half a norm and the target of every row.
   std::int64_t block_bytes() const {
     return kRows * (std::int64_t{4} * (numbers() + manys() + 1) + fews() + std::int64_t{8});

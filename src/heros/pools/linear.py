@@ -33,9 +33,9 @@ COST_MODELS = {"numbers": lambda configuration: float(NUMBERS[configuration["opt
 class Linear(Pool):
     """Multinomial logistic regressions of given configurations.
 
-    Softmax cross-entropy, one instance at a time, from weights of zero. Numbers are scaled by running moments,
-    nominal features with more than two values are one-hot; a step touches the active inputs only, whatever
-    the number of inputs. The results are those of dense steps (up to Adam's ε on inputs that were inactive).
+    Softmax cross-entropy, one instance at a time, from weights of zero. Numbers are scaled by running
+    moments, nominal features with more than two values are one-hot; a step touches the active inputs only, whatever
+    their number. The results are those of dense steps (up to Adam's ε on inputs that were inactive).
 
     Parameters
     ----------
@@ -146,7 +146,10 @@ class LinearGrid(Linear):
         **settings: Any,
     ) -> None:
         super().__init__(
-            [{"optimizer": o, "learning_rate": r, **settings} for o, r in product(optimizers, learning_rates)],
+            [
+                {"optimizer": o, "learning_rate": r, **settings}
+                for o, r in product(optimizers, learning_rates)
+            ],
             own_values=own_values,
             hashed_to=hashed_to,
             costs=costs,
@@ -174,7 +177,7 @@ class BoundLinear(BoundNative):
         super().__init__(pool, _native(pool), schema, costs)
 
     def weights(self, i: int) -> NDArray[np.float64]:
-        """The weights of model i (rows, classes): the bias, the shared inputs if there are any, the inputs."""
+        """The weights of model i (rows, classes): bias, shared inputs if there are any, the other inputs."""
         whole(i, "i", "weights", 0, self.pool.n_models - 1)
         weights = np.empty((self.native.rows, self.native.outputs))
         self.native.read_weights(i, weights)

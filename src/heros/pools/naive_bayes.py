@@ -44,8 +44,8 @@ class NaiveBayes(Pool):
         `smoothing` (1)
             So many instances of every nominal value count as seen, in every class, from the start (Laplace).
         `variance_prior` (1)
-            So many instances with the variance of all classes together count as seen, in every class, from the
-            start: a class that has come only once is no spike. No variance is below a billionth of that.
+            So many instances with the variance of all classes together count as seen, in every class, from
+            the start: a class that has come only once is no spike. No variance is below a billionth of it.
     costs
         γ, the cost of a training step: "equal", "measured" (CPU time on made-up instances when the pool is
         bound), or one number per model. Always scaled to sum to 1.
@@ -56,7 +56,7 @@ class NaiveBayes(Pool):
     {'fading': 0.999, 'smoothing': 1.0, 'variance_prior': 1.0}
     """
 
-    written: ClassVar[str] = "naive_bayes"
+    written: ClassVar[str] = "bayes"
     described_by: ClassVar[tuple[str, ...]] = ("configurations", "costs")
 
     models: tuple[tuple[float, float, float], ...]

@@ -48,7 +48,7 @@ def completed(
 def checked_costs(
     costs: str | Sequence[float], known: Mapping[str, CostModel], n_models: int, owner: str
 ) -> str | tuple[float, ...]:
-    """The costs parameter of a pool: the name of a cost model, "measured", or numbers as shares of their sum."""
+    """The costs parameter of a pool: a cost model's name, "measured", or numbers, as shares of their sum."""
     if not isinstance(costs, str):
         return tuple(shares(costs, n_models, owner).tolist())
     rule = ", ".join(map(repr, known)) + ", 'measured' or numbers"

@@ -75,8 +75,8 @@ class Neighbours(Pool):
         A model whose hits become fewer, as ADWIN finds with this δ over the instances it was trained on,
         forgets what is older than ADWIN's window; its own window grows again from there. None: never.
     costs
-        γ, the cost of a training step: "window" (∝ the window), "measured" (CPU time on made-up instances when
-        the pool is bound), or one number per model. Always scaled to sum to 1.
+        γ, the cost of a training step: "window" (∝ the window), "measured" (CPU time on made-up instances
+        when the pool is bound), or one number per model. Always scaled to sum to 1.
 
     Examples
     --------
