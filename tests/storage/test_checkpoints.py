@@ -64,8 +64,8 @@ def breaking(stream, after):
 @pytest.mark.parametrize("case", kill_resume.CASES)
 def test_from_every_checkpoint_a_run_ends_the_same(case, tmp_path):
     """Trees whose costs change, perceptrons, and a schema that grows in the middle of a window."""
-    model, stream, exact = case()
-    settings = {"exact": exact, "window": 150, "block": 64}
+    model, stream, own = case()
+    settings = {"window": 150, "block": 64} | own
     expected = kill_resume.outcome(evaluate(model, stream, **settings), model)
     model, stream, _ = case()
     run = evaluate(model, stream, checkpoint=tmp_path, every=200, keep=99, **settings)
@@ -76,6 +76,18 @@ def test_from_every_checkpoint_a_run_ends_the_same(case, tmp_path):
         model, stream, _ = case()
         run = evaluate(model, stream, checkpoint=tmp_path, every=200, keep=99, resume=one.path, **settings)
         assert kill_resume.outcome(run, model) == expected, one.path.name
+
+
+def test_curves_that_were_merged_are_gone_on_from(tmp_path):
+    """After 1000 windows there are fewer points than windows."""
+    settings = {"window": 1, "exact": False, "checkpoint": tmp_path, "every": 500}
+    model = make()
+    expected = kill_resume.outcome(evaluate(model, agrawal(2600), window=1, exact=False), model)
+    evaluate(make(), agrawal(1500), **settings)
+    model = make()
+    run = evaluate(model, agrawal(2600), **settings, resume=True)
+    assert len(run.curves.end) < 1000
+    assert kill_resume.outcome(run, model) == expected
 
 
 def test_twenty_kills():
