@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,6 +29,16 @@ class Caption:
     label: str
     better: Better = "higher"
     note: str = ""
+
+    def text(self, figure: float) -> str:
+        """A figure for people; a dash where there is none, as of the AUROC of a stream of one class.
+
+        Examples
+        --------
+        >>> Caption("auroc", "AUROC").text(0.75), Caption("auroc", "AUROC").text(math.nan)
+        ('0.7500', '–')
+        """
+        return "–" if math.isnan(figure) else f"{figure:.4f}"
 
     @classmethod
     def of(cls, measure: Measure) -> Caption:
