@@ -13,8 +13,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from rich.progress import TextColumn
-
 from heros import streams
 from heros.ensemble import Heros
 from heros.errors import DataError, ParameterError
@@ -88,7 +86,7 @@ def paired_costs(
     n, block = whole(n, "n", "paired_costs", 1), whole(block, "block", "paired_costs", 1)
     chosen, names = list(policies), list(names)
     measured = []
-    with progress_bar(TextColumn("{task.description}"), wanted=progress) as bar:
+    with progress_bar("{task.description}", wanted=progress) as bar:
         task = bar.add_task("", total=len(names) * n)
         for name in names:
             bar.update(task, description=name)

@@ -8,11 +8,17 @@
 '...% of the price of training everything'
 """
 
-from heros import errors, export, measures, meters, policies, pools, scores, streams
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from heros import errors, policies, pools, scores
 from heros.ensemble import Block, Heros
-from heros.run.loop import Curves, Run, evaluate
 from heros.schema import Feature, Schema
-from heros.storage import checkpoints, records
+
+if TYPE_CHECKING:
+    from heros import export, measures, meters, streams
+    from heros.run.loop import Curves, Run, evaluate
+    from heros.storage import checkpoints, records
 
 __all__ = [
     "Block",
@@ -34,3 +40,29 @@ __all__ = [
     "streams",
 ]
 __version__ = "0.1.0"
+
+# What is imported when it is first asked for: a model does without.
+_MODULES = {
+    "checkpoints": "heros.storage.checkpoints",
+    "export": "heros.export",
+    "measures": "heros.measures",
+    "meters": "heros.meters",
+    "records": "heros.storage.records",
+    "streams": "heros.streams",
+}
+_NAMES = {"Curves": "heros.run.loop", "Run": "heros.run.loop", "evaluate": "heros.run.loop"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        value = import_module(_MODULES[name])
+    elif name in _NAMES:
+        value = getattr(import_module(_NAMES[name]), name)
+    else:
+        raise AttributeError(f"module 'heros' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -122,7 +122,13 @@ class Experiment:
         """Test, then train the model on the stream."""
         meter = None if self.meter is None else self.meter()
         return evaluate(
-            self.model(), self.open(), window=self.window, meter=meter, exact=self.exact, progress=progress
+            self.model(),
+            self.open(),
+            window=self.window,
+            meter=meter,
+            exact=self.exact,
+            progress=progress,
+            on_interrupt="raise",  # half a run is no record
         )
 
 

@@ -155,7 +155,8 @@ def run_rival(
     learner = rival.make(seed, stream.n_instances - stream.position)
     pool = Models([(name, learner)], costs=[1], on_error="raise")
     model = Heros(pool, Everything(), 1, score=Cumulative(), warmup=0, seed=seed, schema=stream.schema)
-    run = evaluate(model, stream, window=window, meter=Cpu(process=True), progress=progress)
+    meter = Cpu(process=True)
+    run = evaluate(model, stream, window=window, meter=meter, progress=progress, on_interrupt="raise")
     assert isinstance(model.models, BoundModels)
     options = getattr(model.models[name], "CLI", None)  # how MOA was told its settings
     settings = {

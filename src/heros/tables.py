@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TextIO
+
+from heros.lazy import shutil
 
 __all__ = ["Table", "short"]
 

@@ -9,6 +9,7 @@ import pytest
 
 from heros import Feature, Heros, Schema, policies, pools, streams
 from heros.errors import HerosError, ParameterError
+from heros.registry import pool_id, pool_of
 
 PERCEPTRONS = pools.MLP(
     [{"hidden": 8}, {"hidden": 24, "learning_rate": 0.05}, {"optimizer": "sgd", "hidden": 16}]
@@ -86,8 +87,8 @@ def test_if_a_python_model_throws_all_the_others_have_learnt_the_same_instances(
         model.learn(X, y)
     trees = Heros(TREES, policies.Everything(), seed=1, schema=schema).learn(X[:50], y[:50])
     assert model.instances == 50
-    assert [tree.bytes for tree in model.bound.parts[1].stats()] == [
-        tree.bytes for tree in trees.bound.stats()
+    assert [tree.bytes for tree in model.models.parts[1].stats()] == [
+        tree.bytes for tree in trees.models.stats()
     ]
 
 
@@ -144,6 +145,24 @@ def test_its_whole_state_comes_back(way, tmp_path):
         assert again.pool == BOTH
     rest = model.test_then_train(X[700:], y[700:])
     assert np.array_equal(again.test_then_train(X[700:], y[700:]).probabilities, rest.probabilities)
+
+
+def test_it_is_read_from_a_file_of_settings(tmp_path):
+    path = tmp_path / "pool.toml"
+    path.write_text(
+        """
+        kind = "join"
+        costs = [4, 1]
+        [[pools]]
+        kind = "mlp"
+        models = [{hidden = 8}, {hidden = 16}]
+        [[pools]]
+        kind = "trees"
+        grid = {max_bytes = [4096], grace_periods = [50, 100]}
+        """
+    )
+    pool = pool_of(str(path))
+    assert (pool_id(pool), pool.n_models, pool.costs) == ("mlp2+trees2", 4, (0.8, 0.2))
 
 
 def test_joining_a_join_adds_its_parts():

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.progress import MofNCompleteColumn
 
 from heros import streams
 from heros.cli.app import app
@@ -39,7 +38,7 @@ def _list_streams() -> None:
         caption="features: all (nominal+numeric); most, least: the share of the largest and smallest class",
     )
     absent = []
-    with progress(MofNCompleteColumn()) as bar:
+    with progress("count") as bar:
         task = bar.add_task("counting", total=len(streams.NAMES))
         for name in streams.NAMES:
             bar.update(task, description=f"counting {name}")

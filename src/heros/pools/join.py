@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,8 @@ class Join(Pool):
     (3, {'family': 'MLP', 'optimizer': 'adam', 'learning_rate': 0.005, 'hidden': 16})
     """
 
+    described_by: ClassVar[tuple[str, ...]] = ("pools", "costs")
+
     pools: tuple[Pool, ...]
     costs: Costs
 
@@ -62,6 +64,11 @@ class Join(Pool):
             costs = _given(costs, len(parts), sum(part.n_models for part in parts))
         object.__setattr__(self, "pools", parts)
         object.__setattr__(self, "costs", costs)
+
+    @classmethod
+    def made_of(cls, **settings: Any) -> Join:
+        """The pool that its description describes."""
+        return cls(*settings.pop("pools"), **settings)
 
     @property
     def plain(self) -> bool:  # type: ignore[override]

@@ -8,9 +8,9 @@ from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
 from heros.errors import HerosError
+from heros.lazy import pa
 from heros.storage import records
 from heros.storage.record_tables import NAME, Packed, curves_of, document_of, ids_in, write_table
 from heros.streams.arrow import readable

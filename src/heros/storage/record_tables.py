@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
+from heros.lazy import pa, pq
 from heros.storage.disk import write_whole
 from heros.streams.arrow import readable
 

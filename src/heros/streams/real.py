@@ -16,18 +16,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
-from rich.progress import MofNCompleteColumn
 
 from heros.errors import DataError
+from heros.lazy import pa, pq
 from heros.progress import progress
 from heros.schema import Feature, Schema
-from heros.streams.arrow import ParquetSource
+from heros.streams.arrow import ParquetReader
 from heros.streams.base import Block, Stream
 from heros.streams.download import fetch
 from heros.streams.files import read
-from heros.streams.tables import Options, TableStream
+from heros.streams.options import Options
+from heros.streams.tables import TableStream
 
 __all__ = ["REAL", "RealStream", "copy_of", "data_directory", "open_real"]
 
@@ -114,7 +113,7 @@ def open_real(real: RealStream) -> Stream:
     path = copy_of(real)
     if not path.exists():
         _install(real, path)
-    stream = TableStream(ParquetSource(path), Options("load", target="class"), real.name)
+    stream = TableStream(ParquetReader(path), Options("load", target="class"), real.name)
     _check_shape(real, stream.schema, stream.n_instances or 0, str(path))
     return stream
 
@@ -187,7 +186,7 @@ def _convert(real: RealStream, arff: Path, path: Path) -> None:
     """Write the ARFF file as Parquet, if it is the right one."""
     stream = read(arff, target=-1, format="arff", name=real.name)
     counts: Counter[str] = Counter()
-    with _parquet(stream.schema, path) as writer, progress(MofNCompleteColumn()) as bar:
+    with _parquet(stream.schema, path) as writer, progress("count") as bar:
         task = bar.add_task(f"converting {real.name}", total=real.n_instances)
         for X, y in stream.blocks(1 << 16):
             writer.write_table(_table((X, y), stream.schema))

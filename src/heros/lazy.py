@@ -1,0 +1,47 @@
+"""Modules that are imported when something of them is first asked for, so that `import heros` is quick."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["LazyModule", "metadata", "pa", "pc", "pq", "shutil", "tomllib"]
+
+
+class LazyModule(ModuleType):
+    """A module that is imported when something of it is first asked for.
+
+    Examples
+    --------
+    >>> decoder = LazyModule("json.decoder")
+    >>> decoder.JSONDecoder().decode("[1, 2]")
+    [1, 2]
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked by those who look at modules, not by those who use them
+            raise AttributeError(name)
+        module = import_module(self.__name__)
+        value = getattr(module, name, None)
+        if value is None:
+            value = import_module(f"{self.__name__}.{name}")
+        setattr(self, name, value)
+        return value
+
+
+if TYPE_CHECKING:
+    import shutil
+    import tomllib
+    from importlib import metadata
+
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+else:
+    metadata = LazyModule("importlib.metadata")
+    pa = LazyModule("pyarrow")
+    pc = LazyModule("pyarrow.compute")
+    pq = LazyModule("pyarrow.parquet")
+    shutil = LazyModule("shutil")
+    tomllib = LazyModule("tomllib")
