@@ -127,7 +127,7 @@ class Experiment:
             meter=meter,
             exact=self.exact,
             progress=progress,
-            on_interrupt="raise",  # half a run is no record
+            on_interrupt="raise",
         )
 
 
@@ -203,6 +203,8 @@ def run_all(
         )
         for i, result in (Serial() if executor is None else executor).results(work, todo):
             if isinstance(result, Run):
+                if result.interrupted:
+                    raise KeyboardInterrupt  # half a run is no record
                 _record(result, ids[i], todo[i], Path(out), force=ids[i] in there)
                 done.append(ids[i])
             else:

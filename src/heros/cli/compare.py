@@ -111,9 +111,8 @@ def _rows(runs: list[Run]) -> list[dict[str, Any]]:
     names = list(dict.fromkeys(run.settings["policy"] for run in runs))
     groups = {name: [run for run in runs if run.settings["policy"] == name] for name in names}
     first = runs[0].measures[0]
-    table = np.array(
-        [[run.figures[first.name] for run in groups[name]] for name in names]
-    )  # (policies, seeds)
+    figures = [[run.figures[first.name] for run in groups[name]] for name in names]
+    table = np.array(figures)  # (policies, seeds)
     better = table[:, None] < table[None] if first.better == "higher" else table[:, None] > table[None]
     ranks = 1 + better.sum(axis=1) + ((table[:, None] == table[None]).sum(axis=1) - 1) / 2
     joules = {name: float(np.mean([run.energy.joules for run in group])) for name, group in groups.items()}
