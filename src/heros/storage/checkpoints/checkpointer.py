@@ -25,11 +25,11 @@ from heros.storage.checkpoints.files import (
     CheckpointWarning,
     Content,
     drafts,
-    locked,
     name_of,
     newest_first,
     opened,
 )
+from heros.storage.checkpoints.lock import DirectoryLock
 from heros.storage.checkpoints.predictions import Answers, Part
 from heros.streams import Stream
 from heros.streams.base import Block
@@ -93,7 +93,7 @@ class Checkpointer:
         self.keep = whole(keep, "keep", "evaluate", 1)
         rule = "'raise' or 'warn'"
         self.on_error = one_of(on_error, "on_checkpoint_error", "evaluate", ("raise", "warn"), rule)
-        self._lock = locked(self.directory)
+        self._lock = DirectoryLock(self.directory)
         try:
             self.content = self._choose(resume)
         except BaseException:
@@ -108,7 +108,7 @@ class Checkpointer:
 
     def close(self) -> None:
         """Let others have the directory."""
-        os.close(self._lock)
+        self._lock.release()
 
     @property
     def earlier(self) -> Reading | None:
@@ -157,6 +157,7 @@ class Checkpointer:
         self._last = book.taken
 
     def _write_one(self, book: Book) -> None:
+        self._lock.expect_held()
         model_document, model_arrays = book.model._kept()
         document, arrays = book.kept()
         spent = book.meter.so_far()
