@@ -73,10 +73,11 @@ CASES = (perceptrons, trees, growing)
 def outcome(run, model) -> dict[str, str]:
     """Everything a run gave but for the time and energy it took, each as a digest of its bits."""
     found = {}
-    for owner, values in (("run", run), ("curves", run.curves)):
-        for field in dataclasses.fields(values):
-            if field.name not in {"cpu", "energy", "curves", "confusion", "settings"}:
-                found[f"{owner}.{field.name}"] = _bits(getattr(values, field.name))
+    of_run = {field.name: getattr(run, field.name) for field in dataclasses.fields(run)}
+    for owner, values in (("run", of_run | run.figures), ("curves", run.curves.columns())):
+        for name, value in values.items():
+            if name not in {"cpu", "energy", "curves", "figures", "confusion", "settings"}:
+                found[f"{owner}.{name}"] = _bits(value)
     found["confusion"] = _bits(run.confusion.counts)
     document, arrays = model._kept()
     found["model"] = _bits(json.dumps(document, sort_keys=True))

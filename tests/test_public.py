@@ -17,12 +17,17 @@ def test_all_names():
         "PerformBest", "PerformWorst", "Policy", "Random", "Reward", "Zeta", "compiled",
     ]  # fmt: skip
     assert pools.__all__ == [
-        "MLP", "BoundHoeffding", "BoundModels", "BoundPool", "Hoeffding", "HoeffdingGrid", "MLPGrid", "Models", "Pool",
-        "TreeStats",
+        "MLP", "BoundHoeffding", "BoundJoin", "BoundModels", "BoundPool", "Hoeffding", "HoeffdingGrid", "Join", "MLPGrid",
+        "Models", "Pool", "TreeStats",
     ]  # fmt: skip
     assert scores.__all__ == ["Adwin", "Cumulative", "Fading", "Score", "Window"]
-    assert measures.__all__ == ["Confusion", "RunningAuroc", "auroc", "auroc_per_class", "log_loss"]
+    assert measures.__all__ == [
+        "F1", "Accuracy", "Auroc", "BalancedAccuracy", "Confusion", "Kappa", "LogLoss", "Measure", "PrAuc", "RunningAuroc",
+        "RunningPrAuc", "auroc", "auroc_per_class", "average_precision", "average_precision_per_class", "log_loss",
+    ]  # fmt: skip
     assert records.__all__ == [
+        "curves_at",
+        "curves_table",
         "details",
         "document",
         "exists",
@@ -30,9 +35,12 @@ def test_all_names():
         "id_from",
         "id_of",
         "load",
+        "mend",
         "read",
+        "run_from",
         "run_id",
         "save",
+        "text_at",
     ]
     assert meters.__all__ == [
         "Carbon", "CodeCarbon", "Cpu", "Energy", "Meter", "Rapl", "Reading",

@@ -74,11 +74,12 @@ def test_the_page_is_whole_and_has_everything(page):
     tags = Tags(text)
     assert tags.open == []
     labels = [attributes["aria-label"] for tag, attributes in tags.seen if tag == "svg"]
-    assert sum("AUROC, per window" in label for label in labels) == 2
+    for measure in ("AUROC", "Accuracy", "κ", "Log-loss"):
+        assert sum(f"{measure}, per window" in label for label in labels) == 2
     assert sum("Which models were trained when" in label for label in labels) == 4
     assert sum("Performance against energy" in label for label in labels) == 2
     assert sum("γ" in label for label in labels) == sum("Energy since" in label for label in labels) == 2
-    assert sum(attributes.get("class") == "drift" for _, attributes in tags.seen) == 4  # of the one stream
+    assert sum(attributes.get("class") == "drift" for _, attributes in tags.seen) == 6  # of the one stream
     assert "56 g CO2e per kWh (FRA: Ember" in text
     assert "10 W per core (stated)" in text
     assert "not stated" in text  # the CO2e of the other stream
@@ -147,5 +148,5 @@ def test_a_browser_shows_it_without_complaint_and_without_the_network(page, tmp_
         [*command, "--dump-dom", frame.as_uri()], capture_output=True, text=True, check=True, timeout=120
     )
     found = json.loads(re.search(r'<pre id="out">(.*?)</pre>', result.stdout)[1])
-    assert found == {"asked": [], "wide": width, "charts": 14, "seen": 14, "window": width}
+    assert found == {"asked": [], "wide": width, "charts": 18, "seen": 18, "window": width}
     assert "CONSOLE" not in result.stderr

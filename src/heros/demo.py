@@ -40,7 +40,8 @@ def compare(n: int) -> Table:
     caption = "Σγ: one step that trains all 50 costs 1. CPU seconds by phase."
     table = Table(("policy", *HEADINGS), align="l", title=title, caption=caption)
     for name, policy in POLICIES.items():
-        run = evaluate(Heros(MLPGrid(), policy, k=30, seed=1), drifting_agrawal(n))
+        model = Heros(MLPGrid(), policy, k=30, seed=1)
+        run = evaluate(model, drifting_agrawal(n), on_interrupt="raise")
         table.add(name, *_figures(run))
     return table
 

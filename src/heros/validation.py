@@ -37,8 +37,8 @@ class Validator:
         )
         self._missing = np.array([feature.missing for feature in schema.features], dtype=np.uint8)
 
-    def instances(self, X: ArrayLike) -> NDArray[np.float64]:
-        """X (n, n_features) as the core takes it; a DataError names the first bad value."""
+    def instances(self, X: ArrayLike, first_row: int = 0) -> NDArray[np.float64]:
+        """X (n, n_features) as the core takes it; a DataError names the first bad value and its row."""
         block = _numbers(X)
         if block.ndim != 2:
             raise DataError(
@@ -48,7 +48,7 @@ class Validator:
             raise DataError(f"X must have {self.schema.n_features} features. Got {block.shape[1]} instead.")
         fault, row, column = _core.first_fault(block, self._values, self._missing)
         if fault:
-            raise DataError(self._message(fault, row, column, float(block[row, column])))
+            raise DataError(self._message(fault, first_row + row, column, float(block[row, column])))
         return block
 
     def labels(self, y: ArrayLike, n: int) -> NDArray[np.int64]:

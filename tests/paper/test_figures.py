@@ -1,19 +1,18 @@
 """Figures from records: what they show is what the records say."""
 
 import dataclasses
-import sys
 
 import numpy as np
 import pytest
 
 from heros import Heros, evaluate, meters, policies, pools, streams
-from heros.errors import MissingExtra, ParameterError
-from heros.paper import figures
-from heros.paper.figures import beta, drift, phases, tradeoff
-from heros.paper.figures.style import _hidden, label_points, new_figure
-from heros.paper.published import POLICIES
-from heros.paper.results import grids
+from heros.errors import ParameterError
 from heros.storage import records
+from heros_paper import figures
+from heros_paper.figures import beta, drift, phases, tradeoff
+from heros_paper.figures.style import _hidden, label_points, new_figure
+from heros_paper.published import POLICIES
+from heros_paper.results import grids
 
 
 @pytest.fixture
@@ -198,9 +197,3 @@ def test_labels_hide_neither_points_nor_each_other():
     for i, box in enumerate(boxes):
         area = (box[2] - box[0]) * (box[3] - box[1])
         assert _hidden(box, boxes[:i] + boxes[i + 1 :], frame) < 0.05 * area
-
-
-def test_without_matplotlib_the_command_that_mends_it_is_given(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtra, match=r"^A figure needs an extra .* pip install 'heros-learn\[paper\]'"):
-        new_figure(1, 1)

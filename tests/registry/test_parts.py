@@ -38,7 +38,9 @@ NOT_STORED = {"Models", "CodeCarbon", "Cpu", "Rapl"}
 
 
 def example(kind):
-    """A part of this class: with its defaults, or with ½ and a policy where there are none."""
+    """A part of this class: with its defaults, or with ½, a policy or pools where there are none."""
+    if kind is pools.Join:
+        return pools.Join(pools.MLP([{}]), pools.Hoeffding([{}, {}]), costs=[2, 1])
     if kind.role == "pool":
         return kind() if kind.grid else kind([{}, {}])
     needed = [field.name for field in fields(kind) if field.default is MISSING]

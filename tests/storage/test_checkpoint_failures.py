@@ -69,7 +69,7 @@ def test_the_run_stops_or_goes_on_as_chosen(call, chosen, tmp_path, monkeypatch)
         monkeypatch.setattr(owner, call, fail)
 
     expected = undisturbed()
-    said = rf"The file {tmp_path}/(answers\.f8|checkpoint-0+\d+\.heros) must be writable\. Got: {text}\.$"
+    said = rf"The file {tmp_path}/(predictions\.f8|checkpoint-0+\d+\.heros) must be writable\. Got: {text}\.$"
     if chosen == "raise":
         with pytest.raises(HerosError, match=said):
             run_with(tmp_path, 500, happens)

@@ -104,11 +104,11 @@ def test_a_kill_at_any_step_of_writing():
 def test_so_many_stay_and_nothing_else(tmp_path):
     evaluate(make(), agrawal(), **kept(tmp_path, keep=2))
     assert names(tmp_path) == [
-        "answers.f8",
         "checkpoint-000000000840.heros",  # the end of the block of 70 that reaches 800
         "checkpoint-000000001000.heros",
+        "predictions.f8",
     ]
-    assert (tmp_path / "answers.f8").stat().st_size == 900 * 3 * 8  # all but the window at hand
+    assert (tmp_path / "predictions.f8").stat().st_size == 900 * 3 * 8  # all but the window at hand
     assert [(one.instances, one.fault) for one in checkpoints.found(tmp_path)] == [(1000, None), (840, None)]
 
 
@@ -402,15 +402,15 @@ def test_a_broken_newest_one_is_said_and_the_one_before_is_used(tmp_path, small)
 
 
 @pytest.mark.parametrize("damage", ["shorter", "changed", "gone"])
-def test_answers_that_are_not_those_of_the_checkpoint_are_found(damage, tmp_path, small):
+def test_predictions_that_are_not_those_of_the_checkpoint_are_found(damage, tmp_path, small):
     restored(tmp_path, small)
-    answers = tmp_path / "answers.f8"
-    data = small["answers.f8"]
-    answers.unlink() if damage == "gone" else answers.write_bytes(
+    file = tmp_path / "predictions.f8"
+    data = small["predictions.f8"]
+    file.unlink() if damage == "gone" else file.write_bytes(
         data[:-8] if damage == "shorter" else data[:-1] + b"\0"
     )
     newest, older = checkpoints.found(tmp_path)
-    assert "answers.f8 must" in newest.fault
+    assert "predictions.f8 must" in newest.fault
     assert (older.fault is None) == (damage != "gone")  # its own part of the file is whole
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CheckpointWarning)
@@ -423,17 +423,17 @@ def test_answers_that_are_not_those_of_the_checkpoint_are_found(damage, tmp_path
             assert resumed(tmp_path).n_instances == 80
 
 
-def test_what_a_kill_left_behind_the_answers_does_not_matter(tmp_path, small):
+def test_what_a_kill_left_behind_the_predictions_does_not_matter(tmp_path, small):
     restored(tmp_path, small)
     expected = resumed(tmp_path)
     restored(tmp_path, small)
     (tmp_path / NEWEST).unlink()
     (tmp_path / ".checkpoint-000000000080.heros.abc.draft").write_bytes(b"half of it")
-    (tmp_path / "answers.f8").write_bytes(small["answers.f8"] + b"a torn tail")
+    (tmp_path / "predictions.f8").write_bytes(small["predictions.f8"] + b"a torn tail")
     run = resumed(tmp_path)
     assert (run.auroc, run.reward) == (expected.auroc, expected.reward)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()}.keys() == small.keys()
-    assert (tmp_path / "answers.f8").read_bytes() == small["answers.f8"]
+    assert (tmp_path / "predictions.f8").read_bytes() == small["predictions.f8"]
 
 
 def test_flipped_bytes_and_truncations_of_a_checkpoint_are_found(tmp_path, small):

@@ -23,15 +23,21 @@ def small_run(seed=1, policy=None, n=2500, meter=None):
 
 
 def assert_equal(a, b):
-    for field in dataclasses.fields(a):
-        left, right = getattr(a, field.name), getattr(b, field.name)
+    for name, left in named(a).items():
+        right = named(b)[name]
         if isinstance(left, np.ndarray):
-            assert left.dtype == right.dtype, field.name
-            np.testing.assert_array_equal(left, right, field.name)
-        elif dataclasses.is_dataclass(left):
+            assert left.dtype == right.dtype, name
+            np.testing.assert_array_equal(left, right, name)
+        elif dataclasses.is_dataclass(left) or isinstance(left, dict):
             assert_equal(left, right)
         else:
-            assert left == right or left != left, field.name  # noqa: PLR0124
+            assert left == right or left != left, name  # noqa: PLR0124
+
+
+def named(value):
+    if isinstance(value, dict):
+        return value
+    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
 
 
 def test_a_run_comes_back_as_it_was(tmp_path):

@@ -11,7 +11,7 @@ from heros import _core
 from heros.pools.base import Pool, feature_values
 from heros.schema import Schema
 
-__all__ = ["seconds_alone"]
+__all__ = ["prices", "seconds_alone"]
 
 
 def seconds_alone(pool: Pool, schema: Schema, instances: int) -> float:
@@ -28,8 +28,26 @@ def seconds_alone(pool: Pool, schema: Schema, instances: int) -> float:
         np.empty(instances),
     )
     start = time.thread_time()
-    ensemble.run(X, y, _core.Policy("everything"), 1, bits, *record)
+    ensemble.run(X, y.astype(np.float64), _core.Policy("everything"), 1, bits, *record)
     return time.thread_time() - start
+
+
+def prices(
+    pool: Pool, schema: Schema, instances: int = 500
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """CPU seconds of a look, and of a training step after it, of each model: measured on made-up instances.
+
+    Examples
+    --------
+    >>> from heros.pools import MLP
+    >>> schema = Schema.of(["age"], classes=["no", "yes"])
+    >>> look, train = prices(MLP([{"hidden": 8}, {"hidden": 1024}]), schema)
+    >>> bool(look[1] > look[0]), bool(train[1] > train[0])
+    (True, True)
+    """
+    bound = pool.bind(schema, np.random.default_rng(0), np.full(pool.n_models, 1 / pool.n_models))
+    X, y = _made_up(schema, instances)
+    return _core.measured_prices(bound.native, X, y.astype(np.float64))
 
 
 def _made_up(schema: Schema, n: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

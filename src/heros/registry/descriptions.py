@@ -109,7 +109,7 @@ def _made(kind: Any, settings: dict[str, Any]) -> Any:
     """A part of a class, by the constructor of the class that says what it is described by."""
     maker: Any = next((base for base in kind.__mro__ if vars(base).get("described_by")), None)
     if maker is None or maker is kind:
-        return kind(**settings)
+        return kind.made_of(**settings)
     part = kind.__new__(kind)
     maker.__init__(part, **settings)
     return part

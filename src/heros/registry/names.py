@@ -64,7 +64,10 @@ def settings_of(model: Made) -> dict[str, Any]:
 
 
 def pool_id(pool: _Models) -> str:
-    """A pool in a word: `mlp50`, `trees50`; a pool of the user's own by its class."""
+    """A pool in a word: `mlp50`, `trees50`, `mlp50+trees50`; a pool of the user's own by its class."""
+    joined = getattr(pool, "pools", ())
+    if joined:
+        return "+".join(pool_id(part) for part in joined)
     return f"{name_of(type(pool))}{pool.n_models}"
 
 

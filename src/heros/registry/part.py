@@ -42,6 +42,11 @@ class Part:
     plain: ClassVar[bool] = True
     """Whether it is plain data, which files and checkpoints can hold."""
 
+    @classmethod
+    def made_of(cls, **settings: Any) -> Any:
+        """A part of this class from what it is described by."""
+        return cls(**settings)
+
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if "role" not in vars(cls) and _package(cls) == _package(Part):

@@ -126,9 +126,9 @@ def _pool_of(settings: Mapping[str, Any], path: Path, depth: int) -> Any:
         for name, value in settings.items()
         if name not in {"kind", "grid", "models"}
     }
-    listed = [settings["models"]] if "models" in settings else []
+    listed = {"configurations": settings["models"]} if "models" in settings else {}
     try:
-        return kind(*listed, **settings.get("grid", {}), **rest)
+        return kind.made_of(**listed, **settings.get("grid", {}), **rest)
     except TypeError as error:
         raise DataError(f"The pool file {path} must have the arguments of its kind. Got: {error}") from None
 

@@ -38,7 +38,7 @@ from heros.storage.disk import reason, write_whole
 
 __all__ = ["FORMAT", "TYPES", "Arrays", "grouped", "read", "subset", "write"]
 
-FORMAT = 1
+FORMAT = 2  # what is written; all from 1 on are read
 TYPES = ("<f4", "<f8", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8")
 MAGIC = b"\x89HEROS\r\n"
 PREFIX = struct.Struct("<8sIQ")
@@ -140,7 +140,7 @@ def _header(path: str | os.PathLike[str], data: bytes) -> tuple[dict[str, Any], 
     magic, found, length = PREFIX.unpack_from(data)
     if magic != MAGIC:
         raise _broken(path, "be a file of HEROS", "something else")
-    if found != FORMAT:
+    if not 1 <= found <= FORMAT:
         raise HerosError(_other_format(path, data, found, length))
     if hashlib.sha256(memoryview(data)[:-DIGEST]).digest() != data[-DIGEST:]:
         raise _broken(path, "be whole", "another checksum")
@@ -165,7 +165,7 @@ def _other_format(path: str | os.PathLike[str], data: bytes, found: int, length:
         who = ""
     mine = metadata.version("heros-learn")
     return (
-        f"The file {os.fspath(path)} must have the format {FORMAT}, which heros-learn {mine} reads. "
+        f"The file {os.fspath(path)} must have a format up to {FORMAT}, which heros-learn {mine} reads. "
         f"Got {found}{who}."
     )
 

@@ -10,7 +10,7 @@ from heros.errors import DataError, ParameterError
 from heros.parameters import seed as seed_of
 from heros.parameters import whole
 from heros.schema import Schema
-from heros.streams.bad_rows import BadRows
+from heros.sources.bad_rows import BadRows
 from heros.streams.base import Block, DriftPoint, Stream, again, empty_block
 
 __all__ = ["Drift"]

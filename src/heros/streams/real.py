@@ -20,11 +20,12 @@ from heros.errors import DataError
 from heros.lazy import pa, platformdirs, pq
 from heros.progress import progress
 from heros.schema import Feature, Schema
-from heros.streams.arrow import ParquetSource
+from heros.streams.arrow import ParquetReader
 from heros.streams.base import Block, Stream
 from heros.streams.download import fetch
 from heros.streams.files import read
-from heros.streams.tables import Options, TableStream
+from heros.streams.options import Options
+from heros.streams.tables import TableStream
 
 __all__ = ["REAL", "RealStream", "copy_of", "data_directory", "open_real"]
 
@@ -107,7 +108,7 @@ def open_real(real: RealStream) -> Stream:
     path = copy_of(real)
     if not path.exists():
         _install(real, path)
-    stream = TableStream(ParquetSource(path), Options("load", target="class"), real.name)
+    stream = TableStream(ParquetReader(path), Options("load", target="class"), real.name)
     _check_shape(real, stream.schema, stream.n_instances or 0, str(path))
     return stream
 

@@ -10,8 +10,10 @@ from typing import Any
 from numpy.typing import NDArray
 
 from heros.errors import DataError, HerosError
+from heros.measures.predictions import Part
 from heros.storage import archive
-from heros.storage.checkpoints.predictions import Answers, Part
+from heros.storage.checkpoints.format_1 import as_format_2
+from heros.storage.checkpoints.predictions import Predictions
 from heros.storage.disk import DRAFT
 
 __all__ = [
@@ -39,19 +41,19 @@ class Checkpoint:
 
     path: Path
     instances: int
-    size: int  # in bytes, without the answers beside it
+    size: int  # in bytes, without the predictions beside it
     written: str | None  # when, if it is whole
     fault: str | None  # what is wrong with it
 
 
 @dataclass(frozen=True)
 class Content:
-    """What is in a checkpoint, and what it says about the answers beside it."""
+    """What is in a checkpoint, and what it says about the predictions beside it."""
 
     path: Path
     document: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
-    answers: Answers
+    predictions: Predictions
     parts: list[Part]
 
 
@@ -77,9 +79,9 @@ def drafts(directory: Path) -> list[Path]:
 
 def opened(path: Path) -> Content:
     """What is in a checkpoint; a DataError if it, or what it needs beside it, is broken."""
-    document, arrays = archive.read(path, KIND)
-    answers, parts = Answers.reopened(path.parent, document.get("answers"))
-    return Content(path, document, arrays, answers, parts)
+    document, arrays = as_format_2(*archive.read(path, KIND))
+    predictions, parts = Predictions.reopened(path.parent, document.get("predictions"))
+    return Content(path, document, arrays, predictions, parts)
 
 
 def found(directory: str | Path) -> list[Checkpoint]:
