@@ -28,11 +28,11 @@ from heros.storage.checkpoints.files import (
     CheckpointWarning,
     Content,
     drafts,
-    locked,
     name_of,
     newest_first,
     opened,
 )
+from heros.storage.checkpoints.lock import DirectoryLock
 from heros.storage.checkpoints.predictions import Predictions
 
 __all__ = ["Checkpointer", "Resumable"]
@@ -94,7 +94,7 @@ class Checkpointer:
         self.keep = whole(keep, "keep", "evaluate", 1)
         rule = "'raise' or 'warn'"
         self.on_error = one_of(on_error, "on_checkpoint_error", "evaluate", ("raise", "warn"), rule)
-        self._lock = locked(self.directory)
+        self._lock = DirectoryLock(self.directory)
         try:
             self.content = self._choose(resume)
         except BaseException:
@@ -109,7 +109,7 @@ class Checkpointer:
 
     def close(self) -> None:
         """Let others have the directory."""
-        os.close(self._lock)
+        self._lock.release()
 
     @property
     def earlier(self) -> Reading | None:
@@ -148,6 +148,7 @@ class Checkpointer:
         self._last = evaluation.taken
 
     def _write_one(self, evaluation: Resumable) -> None:
+        self._lock.expect_held()
         model_document, model_arrays = evaluation.model._kept()
         document, arrays = evaluation.state()
         spent = evaluation.meter.so_far()
