@@ -19,10 +19,6 @@ from heros.rivals import HEROS, RIVALS, match
 from heros.storage.packing import pack
 from heros.storage.record_tables import NAME
 from heros_paper import Cell
-from heros_paper.figures import draw_figures
-from heros_paper.page import write_paper_page
-from heros_paper.tables import write_tables
-from heros_paper.theory import write_theory
 
 __all__ = ["app"]
 
@@ -117,6 +113,8 @@ def pack_command(
 @app.command("tables")
 def tables_command(records: Records = RECORDS, out: Out = RESULTS / "tables") -> None:
     """Write the paper's tables as Markdown, LaTeX and CSV, each cell beside the paper's own figure."""
+    from heros_paper.tables import write_tables  # noqa: PLC0415 - slow, and runs need none of it
+
     paths = write_tables(records, out)
     standing = (out / "summary.md").read_text(encoding="utf-8")
     typer.echo(f"{standing}\n{len(paths)} files: {out}")
@@ -125,6 +123,8 @@ def tables_command(records: Records = RECORDS, out: Out = RESULTS / "tables") ->
 @app.command("figures")
 def figures_command(records: Records = RECORDS, out: Out = RESULTS / "figures") -> None:
     """Draw the paper's figures as PDF and PNG."""
+    from heros_paper.figures import draw_figures  # noqa: PLC0415 - slow, and runs need none of it
+
     paths = draw_figures(records, out)
     typer.echo(f"{len(paths)} files: {out}")
 
@@ -132,6 +132,8 @@ def figures_command(records: Records = RECORDS, out: Out = RESULTS / "figures") 
 @app.command("theory")
 def theory_command(out: Out = RESULTS / "theory") -> None:
     """Simulate the paper's stochastic model and judge its lemmas and theorems (a minute or more)."""
+    from heros_paper.theory import write_theory  # noqa: PLC0415 - slow, and runs need none of it
+
     paths = write_theory(out)
     typer.echo(f"{len(paths)} files: {out}")
 
@@ -142,6 +144,8 @@ def report_command(
     out: Annotated[Path, typer.Option("--out", "-o", help="The page.")] = RESULTS / "report.html",
 ) -> None:
     """Write all tables and figures on one self-contained HTML page."""
+    from heros_paper.page import write_paper_page  # noqa: PLC0415 - slow, and runs need none of it
+
     out.parent.mkdir(parents=True, exist_ok=True)
     write_paper_page(records, out)
     typer.echo(f"page: {out}")
