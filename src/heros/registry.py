@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from heros import policies, scores
+from heros import policies, scores, task
 from heros.errors import DataError, HerosError, ParameterError
 from heros.policies import Explore, Policy
 from heros.pools import MLP, Hoeffding, HoeffdingGrid, MLPGrid, Pool
@@ -30,9 +30,9 @@ POOLS: dict[str, tuple[type[Pool], Any, tuple[str, ...]]] = {
 
 PARTS: dict[str, Any] = {
     name: part
-    for module in (policies, scores)
+    for module in (policies, scores, task)
     for name in module.__all__
-    if is_dataclass(part := getattr(module, name)) and name != "Score"
+    if is_dataclass(part := getattr(module, name)) and name != "Task"
 }
 BITS = 128
 

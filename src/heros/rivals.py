@@ -158,8 +158,8 @@ def run_rival(
     pool = Models([(name, learner)], costs=[1], on_error="raise")
     model = Heros(pool, Everything(), 1, score=Cumulative(), warmup=0, seed=seed, schema=stream.schema)
     run = evaluate(model, stream, window=window, meter=Cpu(process=True), progress=progress)
-    assert isinstance(model.models, BoundModels)
-    options = getattr(model.models[name], "CLI", None)  # how MOA was told its settings
+    assert isinstance(model.bound, BoundModels)
+    options = getattr(model.bound[name], "CLI", None)  # how MOA was told its settings
     settings = {
         **run.settings,
         **_identity(name, seed),

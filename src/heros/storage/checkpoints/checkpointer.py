@@ -14,13 +14,12 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 from rich.progress import MofNCompleteColumn
 
-from heros.ensemble import PARTS, SETTINGS, Heros
+from heros.ensemble import Heros
 from heros.errors import DataError, HerosError, ParameterError
 from heros.meters import Meter, Reading
 from heros.parameters import one_of, whole
 from heros.progress import progress as progress_bar
-from heros.registry import described
-from heros.storage import archive
+from heros.storage import archive, models
 from heros.storage.checkpoints.files import (
     KIND,
     CheckpointWarning,
@@ -158,7 +157,7 @@ class Checkpointer:
         self._last = book.taken
 
     def _write_one(self, book: Book) -> None:
-        model_document, model_arrays = book.model._kept()
+        model_document, model_arrays = models.pack(book.model)
         document, arrays = book.kept()
         spent = book.meter.so_far()
         self._forget_later_ones()
@@ -209,8 +208,8 @@ class Checkpointer:
         try:
             kept, crc, taken = document["model"], tuple(document["stream"]["crc"]), document["instances"]
             self._expect_same(book, settings)
-            parts = {role: getattr(book.model, role) for role in PARTS}
-            model = Heros._of(kept, archive.subset(arrays, "model"), **parts)
+            parts = {role: getattr(book.model, role) for role in models.PARTS}
+            model = models.unpack(type(book.model), kept, archive.subset(arrays, "model"), **parts)
             book.take_back(document["book"], archive.subset(arrays, "book"), self.content.parts)
             if settings["exact"] and sum(len(y) for y, _ in book.answers) != document["book"]["n"]:
                 raise DataError("Answers must be those of all windows. Got others.")
@@ -225,7 +224,7 @@ class Checkpointer:
         if self._crc != crc:
             rule = f"the one that {path.name} was written on (its first {taken:,} instances differ)"
             raise ParameterError.of("stream", "evaluate", rule, book.stream)
-        vars(book.model).update(vars(model))
+        book.model.become(model)
         self.content = None  # its arrays are needed no more
 
     def _read_over(self, stream: Stream, n: int, block: int, show: bool | None) -> None:
@@ -250,11 +249,10 @@ class Checkpointer:
                 both = " (the smaller of 'block' and 'every')" if setting == "block" else ""
                 rule = f"{document['settings'][setting]!r}, as in {name}{both}"
                 raise ParameterError.of(setting, "evaluate", rule, value)
-        mine = {role: described(getattr(book.model, role)) for role in PARTS}
-        mine |= {setting: getattr(book.model, setting) for setting in SETTINGS}
-        for part, value in mine.items():
-            if document["model"][part] != value:
-                rule = f"the one of {name}, with {part} = {document['model'][part]}"
+        kept = {**models.FIRST, **document["model"]}
+        for part, value in models.description(book.model).items():
+            if kept[part] != value:
+                rule = f"the one of {name}, with {part} = {kept[part]}"
                 raise ParameterError.of("model", "evaluate", rule, value)
         if document["stream"]["name"] != book.stream.name:
             rule = f"the one of {name}, {document['stream']['name']!r}"
