@@ -13,16 +13,15 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from heros.ensemble import PARTS, SETTINGS, Heros
+from heros.ensemble import Heros
 from heros.errors import DataError, HerosError, ParameterError
 from heros.measures.predictions import Part
 from heros.meters import Meter, Reading
 from heros.parameters import one_of, whole
 from heros.progress import progress as progress_bar
-from heros.registry import described
 from heros.sources import Block, Source
 from heros.sources.base import Signal
-from heros.storage import archive
+from heros.storage import archive, models
 from heros.storage.checkpoints.files import (
     KIND,
     CheckpointWarning,
@@ -149,7 +148,7 @@ class Checkpointer:
 
     def _write_one(self, evaluation: Resumable) -> None:
         self._lock.expect_held()
-        model_document, model_arrays = evaluation.model._kept()
+        model_document, model_arrays = models.pack(evaluation.model)
         document, arrays = evaluation.state()
         spent = evaluation.meter.so_far()
         self._forget_later_ones()
@@ -205,8 +204,8 @@ class Checkpointer:
         try:
             kept, crc, taken = document["model"], tuple(document["stream"]["crc"]), document["instances"]
             self._expect_same(evaluation, settings)
-            parts = {role: getattr(evaluation.model, role) for role in PARTS}
-            model = Heros._of(kept, archive.subset(arrays, "model"), **parts)
+            parts = {role: getattr(evaluation.model, role) for role in models.PARTS}
+            model = models.unpack(type(evaluation.model), kept, archive.subset(arrays, "model"), **parts)
             evaluation.restore(
                 document["evaluation"], archive.subset(arrays, "evaluation"), self.content.parts
             )
@@ -226,7 +225,7 @@ class Checkpointer:
         if self._crc != crc:
             rule = f"the one that {path.name} was written on (its first {taken:,} instances differ)"
             raise ParameterError.of("stream", "evaluate", rule, evaluation.stream)
-        vars(evaluation.model).update(vars(model))
+        evaluation.model.become(model)
         self.content = None  # its arrays are needed no more
 
     @staticmethod
@@ -261,11 +260,10 @@ class Checkpointer:
                 both = " (the smaller of 'block' and 'every')" if setting == "block" else ""
                 rule = f"{document['settings'][setting]!r}, as in {name}{both}"
                 raise ParameterError.of(setting, "evaluate", rule, value)
-        mine = {role: described(getattr(evaluation.model, role)) for role in PARTS}
-        mine |= {setting: getattr(evaluation.model, setting) for setting in SETTINGS}
-        for part, value in mine.items():
-            if document["model"][part] != value:
-                rule = f"the one of {name}, with {part} = {document['model'][part]}"
+        kept = {**models.FIRST, **document["model"]}
+        for part, value in models.description(evaluation.model).items():
+            if kept[part] != value:
+                rule = f"the one of {name}, with {part} = {kept[part]}"
                 raise ParameterError.of("model", "evaluate", rule, value)
         if document["stream"]["name"] != evaluation.stream.name:
             rule = f"the one of {name}, {document['stream']['name']!r}"
