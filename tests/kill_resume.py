@@ -26,7 +26,7 @@ import numpy as np
 
 from heros import Heros, evaluate, measures, policies, pools, streams
 from heros.progress import progress
-from heros.storage import checkpoints
+from heros.storage import checkpoints, models
 from heros.storage.disk import write_whole
 
 N = 1500
@@ -87,7 +87,7 @@ def outcome(run, model) -> dict[str, str]:
             if name not in {"cpu", "energy", "curves", "figures", "confusion", "settings"}:
                 found[f"{owner}.{name}"] = _bits(value)
     found["confusion"] = _bits(run.confusion.counts)
-    document, arrays = model._kept()
+    document, arrays = models.pack(model)
     found["model"] = _bits(json.dumps(document, sort_keys=True))
     found |= {name: _bits(array) for name, array in arrays.items() if name != "ensemble/cpu"}
     return found

@@ -125,7 +125,7 @@ def test_compare_ranks_policies_and_shows_the_saving(tmp_path, pool):
     assert sum(row["rank"] for row in rows) == pytest.approx(6)
     assert rows[0]["saving"] == 0
     assert rows[0]["Σγ share"] == pytest.approx(1)
-    assert rows[0]["train s"] > rows[1]["train s"]
+    assert rows[0]["Σγ share"] > rows[1]["Σγ share"]
     table = records.load(out)
     assert len(table) == 6
     energy = {name: [] for name in ("everything", "cheapest")}

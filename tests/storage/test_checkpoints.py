@@ -312,6 +312,39 @@ def test_two_runs_do_not_share_a_directory(tmp_path):
     evaluate(make(policy=Nested()), agrawal(300), **kept(tmp_path, resume=True))  # and it is freed
 
 
+def test_a_run_whose_directory_is_replaced_leaves_the_new_one_alone(tmp_path):
+    """The other run locks what is there now; a lock by name or by inode alone would let both write."""
+    place = tmp_path / "kept"
+    theirs = []
+
+    class Meddling(Fair):
+        def choose(self, *args):
+            if place.exists() and checkpoints.found(place) and not (tmp_path / "away").exists():
+                place.rename(tmp_path / "away")
+                evaluate(make(), agrawal(300), **kept(place))
+                theirs.extend((path.name, path.read_bytes()) for path in sorted(place.iterdir()))
+            return super().choose(*args)
+
+    message = r"^The checkpoint directory .*kept must be the one that the run began in\. Got another one\.$"
+    with pytest.raises(HerosError, match=message):
+        evaluate(make(policy=Meddling()), agrawal(), **kept(place))
+    assert [(path.name, path.read_bytes()) for path in sorted(place.iterdir())] == theirs
+    assert [one.instances for one in checkpoints.found(tmp_path / "away")] == [210]
+    evaluate(make(), agrawal(300), **kept(place, resume=True))  # and nobody's lock is left
+
+
+def test_a_killed_run_leaves_no_lock(tmp_path):
+    program = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from heros.storage.checkpoints.lock import DirectoryLock\n"
+        "lock = DirectoryLock(Path(sys.argv[1]))\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False).returncode == -9
+    evaluate(make(), agrawal(300), **kept(tmp_path))
+
+
 def test_an_older_checkpoint_is_gone_on_from_and_what_came_after_it_is_forgotten(tmp_path):
     evaluate(make(), agrawal(), **kept(tmp_path, keep=9))
     older = checkpoints.found(tmp_path)[3]

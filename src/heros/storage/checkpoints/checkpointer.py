@@ -13,26 +13,25 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from heros.ensemble import PARTS, SETTINGS, Heros
+from heros.ensemble import Heros
 from heros.errors import DataError, HerosError, ParameterError
 from heros.measures.predictions import Predicted
 from heros.meters import Meter, Reading
 from heros.parameters import one_of, whole
 from heros.progress import progress as progress_bar
-from heros.registry import described
 from heros.sources import Block, Source
 from heros.sources.base import Signal
-from heros.storage import archive
+from heros.storage import archive, models
 from heros.storage.checkpoints.files import (
     KIND,
     CheckpointWarning,
     Content,
     drafts,
-    locked,
     name_of,
     newest_first,
     opened,
 )
+from heros.storage.checkpoints.lock import DirectoryLock
 from heros.storage.checkpoints.predictions import Predictions
 
 __all__ = ["Checkpointer", "Resumable"]
@@ -94,7 +93,7 @@ class Checkpointer:
         self.keep = whole(keep, "keep", "evaluate", 1)
         rule = "'raise' or 'warn'"
         self.on_error = one_of(on_error, "on_checkpoint_error", "evaluate", ("raise", "warn"), rule)
-        self._lock = locked(self.directory)
+        self._lock = DirectoryLock(self.directory)
         try:
             self.content = self._choose(resume)
         except BaseException:
@@ -109,7 +108,7 @@ class Checkpointer:
 
     def close(self) -> None:
         """Let others have the directory."""
-        os.close(self._lock)
+        self._lock.release()
 
     @property
     def earlier(self) -> Reading | None:
@@ -152,7 +151,8 @@ class Checkpointer:
         self._last = evaluation.taken
 
     def _write_one(self, evaluation: Resumable) -> None:
-        model_document, model_arrays = evaluation.model._kept()
+        self._lock.expect_held()
+        model_document, model_arrays = models.pack(evaluation.model)
         document, arrays = evaluation.state()
         spent = evaluation.meter.so_far()
         self._forget_later_ones()
@@ -212,8 +212,8 @@ class Checkpointer:
         try:
             kept, crc, taken = document["model"], tuple(document["stream"]["crc"]), document["instances"]
             self._expect_same(evaluation, settings)
-            parts = {role: getattr(evaluation.model, role) for role in PARTS}
-            model = Heros._of(kept, archive.subset(arrays, "model"), **parts)
+            parts = {role: getattr(evaluation.model, role) for role in models.PARTS}
+            model = models.unpack(type(evaluation.model), kept, archive.subset(arrays, "model"), **parts)
             evaluation.restore(
                 document["evaluation"], archive.subset(arrays, "evaluation"), self.content.parts
             )
@@ -233,7 +233,7 @@ class Checkpointer:
         if self._crc != crc:
             rule = f"the one that {path.name} was written on (its first {taken:,} instances differ)"
             raise ParameterError.of("stream", "evaluate", rule, evaluation.stream)
-        vars(evaluation.model).update(vars(model))
+        evaluation.model.become(model)
         self.content = None  # its arrays are needed no more
 
     @staticmethod
@@ -267,11 +267,10 @@ class Checkpointer:
             if document["settings"][setting] != value:
                 rule = f"{document['settings'][setting]!r}, as in {name}"
                 raise ParameterError.of(setting, "evaluate", rule, value)
-        mine = {role: described(getattr(evaluation.model, role)) for role in PARTS}
-        mine |= {setting: getattr(evaluation.model, setting) for setting in SETTINGS}
-        for part, value in mine.items():
-            if document["model"][part] != value:
-                rule = f"the one of {name}, with {part} = {document['model'][part]}"
+        kept = {**models.FIRST, **document["model"]}
+        for part, value in models.description(evaluation.model).items():
+            if kept[part] != value:
+                rule = f"the one of {name}, with {part} = {kept[part]}"
                 raise ParameterError.of("model", "evaluate", rule, value)
         if document["stream"]["name"] != evaluation.stream.name:
             rule = f"the one of {name}, {document['stream']['name']!r}"
