@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros import _core
+from heros.measures import Accuracy, Auroc, Kappa, LogLoss, Measure
 from heros.registry import Part
 from heros.schema import Schema
 from heros.validation import class_indices
@@ -34,6 +35,10 @@ class Task(Part, ABC):
     @abstractmethod
     def prediction(self, outputs: NDArray[np.float64]) -> Any:
         """What outputs (..., width) say the target is."""
+
+    @abstractmethod
+    def measures(self) -> list[Measure]:
+        """What is measured if nobody says otherwise, empty."""
 
     @abstractmethod
     def native(self) -> _core.Task:
@@ -66,6 +71,16 @@ class Classification(Task):
     def prediction(self, outputs: NDArray[np.float64]) -> Any:
         """The class index with the highest probability."""
         return outputs.argmax(axis=-1)
+
+    def measures(self) -> list[Measure]:
+        """AUROC, accuracy, Cohen's κ and the logarithmic loss.
+
+        Examples
+        --------
+        >>> [measure.name for measure in Classification().measures()]
+        ['auroc', 'accuracy', 'kappa', 'log_loss']
+        """
+        return [Auroc(), Accuracy(), Kappa(), LogLoss()]
 
     def native(self) -> _core.Classification:
         """The task as the core knows it."""

@@ -1,29 +1,18 @@
-"""The recipe for a measure, followed: one file and one export line, and it is everywhere."""
+"""The recipe of CONTRIBUTING.md for a measure, followed with a small one."""
+
+import json
+
+BRIER = '''"""The mean squared distance between probabilities and what happened."""
 
 from __future__ import annotations
 
-import json
-import sys
-from importlib.util import module_from_spec, spec_from_file_location
-
-import numpy as np
-import pytest
-from typer.testing import CliRunner
-
-from heros import Heros, evaluate, measures, pools, streams
-from heros.cli import app
-from heros.measures import Measure
-from heros.report import write_report
-from heros.storage import checkpoints, records
-
-FILE = '''
-"""The mean squared distance between probabilities and what happened."""
-
 import math
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from heros.measures.base import Measure, expect_array, expect_same
+from heros.measures.base import Measure, State, expect_array, expect_same
 from heros.measures.checks import expect_answers
 
 __all__ = ["Brier"]
@@ -34,101 +23,86 @@ class Brier(Measure):
 
     name, label, better = "brier", "Brier", "lower"
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.total, self.count = 0.0, 0
 
-    def update(self, y, output):
+    def update(self, y: NDArray[np.int64], output: NDArray[np.float64]) -> None:
+        """Count labels (n,) and the probabilities (n, classes) given before they were seen."""
         y, output = expect_answers(y, output, "Brier")
         self.total += float(((output - np.eye(output.shape[1])[y]) ** 2).sum())
         self.count += len(y)
 
     @property
-    def value(self):
+    def value(self) -> float:
+        """The mean of everything counted; NaN of nothing."""
         return self.total / self.count if self.count else math.nan
 
-    def state(self):
-        return {"sums": np.array([self.total, float(self.count)])}
+    def state(self) -> dict[str, NDArray[Any]]:
+        """The sum and how many it is of."""
+        return {"total": np.array([self.total]), "count": np.array([self.count])}
 
-    def restore(self, state):
-        total, count = expect_array(state, "sums", np.float64, (2,), "Brier").tolist()
-        self.total, self.count = total, int(count)
+    def restore(self, state: State) -> None:
+        """Go on from what `state` gave."""
+        [self.total] = expect_array(state, "total", np.float64, (1,), "Brier").tolist()
+        [self.count] = expect_array(state, "count", np.int64, (1,), "Brier").tolist()
 
-    def merge(self, other):
+    def merge(self, other: Brier) -> None:
+        """Count what another one has counted."""
         expect_same(self, other)
         self.total, self.count = self.total + other.total, self.count + other.count
 '''
 
+USED = """
+import sys
+from pathlib import Path
+import numpy as np
+from heros import Heros, evaluate, measures, pools, streams
+from heros.report import write_report
+from heros.storage import checkpoints, records
 
-@pytest.fixture
-def brier(tmp_path, monkeypatch):
-    """The file as heros/measures/brier.py, and its export."""
-    path = tmp_path / "brier.py"
-    path.write_text(FILE)
-    spec = spec_from_file_location("heros.measures.brier", path)
-    module = module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, spec.name, module)
-    spec.loader.exec_module(module)
-    monkeypatch.setattr(measures, "Brier", module.Brier, raising=False)
-    return measures.Brier
+place = Path(sys.argv[1])
+def make():
+    return Heros(pools.MLP([{"hidden": 4}, {"hidden": 8}]), k=1, seed=1)
+def run(n=1000, **more):
+    chosen = {"window": 150, "measures": [measures.Brier(), measures.Auroc()], **more}
+    return evaluate(make(), streams.Agrawal(function=2).take(n), **chosen)
 
+whole = run()
+X, y = streams.Agrawal(function=2).draw(1000)
+p = make().bind(streams.Agrawal().schema).test_then_train(X, y).probabilities
+expected = ((p - np.eye(2)[y]) ** 2).sum(axis=1)
+assert np.isclose(whole.brier, expected.mean()) and whole.figures["brier"] == whole.brier
+assert np.allclose(whole.curves.brier, [part.mean() for part in np.split(expected, range(150, 1000, 150))])
+merged = run(2100, window=1, exact=False)
+assert len(merged.curves.brier) == 525 and np.isclose(merged.curves.brier.mean(), merged.brier)
 
-def run_with(brier, n=1000, **more):
-    model = Heros(pools.MLP([{"hidden": 4}, {"hidden": 8}]), k=1, seed=1)
-    settings = {"window": 150, "measures": [brier(), measures.Auroc()]} | more
-    return evaluate(model, streams.Agrawal(function=2).take(n), **settings)
+again = records.read(records.save(whole, place / "records"))
+assert again.brier == whole.brier and np.array_equal(again.curves.brier, whole.curves.brier)
+assert again.measures == whole.measures and again.measures[0].better == "lower"
+assert records.load(place / "records")["brier"].to_pylist() == [whole.brier]
+write_report(place / "records", place / "report.html")
+page = (place / "report.html").read_text()
+assert "<th>Brier</th>" in page and f"<td>{whole.brier:.4f}</td>" in page and "Brier, per window" in page
 
-
-def test_it_is_measured_and_drawn_over_time(brier):
-    run = run_with(brier)
-    X, y = streams.Agrawal(function=2).draw(1000)
-    model = Heros(pools.MLP([{"hidden": 4}, {"hidden": 8}]), k=1, seed=1)
-    p = model.bind(streams.Agrawal().schema).test_then_train(X, y).probabilities
-    expected = ((p - np.eye(2)[y]) ** 2).sum(axis=1)
-    assert run.brier == run.figures["brier"] == pytest.approx(expected.mean())
-    assert run.curves.brier == pytest.approx(
-        [part.mean() for part in np.split(expected, range(150, 1000, 150))]
-    )
-    assert np.average(
-        run_with(brier, n=2100, window=1, exact=False).curves.brier, weights=[4] * 525
-    ) == pytest.approx(run_with(brier, n=2100).brier)
-
-
-def test_it_is_in_records_and_tables(brier, tmp_path):
-    run = run_with(brier)
-    place = records.save(run, tmp_path / "records")
-    assert json.loads((place / "record.json").read_text())["results"]["brier"] == run.brier
-    again = records.read(place)
-    assert (again.brier, again.measures) == (run.brier, run.measures)
-    np.testing.assert_array_equal(again.curves.brier, run.curves.brier)
-    assert records.load(tmp_path / "records")["brier"].to_pylist() == [run.brier]
+run(checkpoint=place / "kept", every=400)
+resumed = run(checkpoint=place / "kept", resume=checkpoints.found(place / "kept")[1].path)
+assert resumed.brier == whole.brier and np.array_equal(resumed.curves.brier, whole.curves.brier)
+print("as it should be")
+"""
 
 
-def test_it_is_in_the_report(brier, tmp_path):
-    run = run_with(brier)
-    records.save(run, tmp_path / "records")
-    write_report(tmp_path / "records", tmp_path / "report.html")
-    page = (tmp_path / "report.html").read_text()
-    assert "<th>Brier</th>" in page
-    assert f"<td>{run.brier:.4f}</td>" in page
-    assert "Brier, per window" in page
+def test_a_measure_is_a_file_and_its_export(house, tmp_path):
+    house.add("measures/brier.py", BRIER)
+    house.insert("measures/__init__.py", "from heros.measures.confusion import Confusion",
+                 "from heros.measures.brier import Brier")  # fmt: skip
+    house.insert("measures/__init__.py", '    "Confusion",', '    "Brier",')
+    assert house.touched == {"measures/brier.py", "measures/__init__.py"}
 
-
-def test_it_goes_on_from_a_checkpoint(brier, tmp_path):
-    whole = run_with(brier)
-    run_with(brier, checkpoint=tmp_path / "kept", every=400)
-    middle = checkpoints.found(tmp_path / "kept")[1].path
-    again = run_with(brier, checkpoint=tmp_path / "kept", resume=middle)
-    assert again.brier == whole.brier
-    np.testing.assert_array_equal(again.curves.brier, whole.curves.brier)
-
-
-@pytest.mark.usefixtures("brier")
-def test_the_command_line_knows_it():
-    assert "brier" in Measure.names()
+    assert house.python("-c", USED, str(tmp_path)) == "as it should be\n"
     words = ["run", "agr_a", "--n", "500", "--measure", "brier"]
-    assert "Brier" in CliRunner().invoke(app, words).stdout
-    assert json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)["results"]["brier"] > 0
-
-
-def test_it_is_gone_when_its_file_is():
-    assert "brier" not in Measure.names()
+    assert json.loads(house.heros(*words, "--json"))["results"]["brier"] > 0
+    assert "Brier  " in house.heros(*words)
+    said = house.contract("tests/measures/test_contract.py", "-k", "Brier")
+    assert "Brier()" in said
+    assert "passed" in said
+    assert "failed" not in said

@@ -17,7 +17,6 @@ from heros.ensemble import Heros
 from heros.errors import HerosError
 from heros.measures import Measure
 from heros.measures.base import Caption
-from heros.measures.defaults import of_classes
 from heros.meters import Energy
 from heros.registry import policy_of, pool_of
 from heros.report import write_report
@@ -80,7 +79,7 @@ def run_command(
     if out is not None and not force and records.exists(there := out / records.id_of(model, source)):
         raise HerosError(f"The record {there} must not exist (or pass --force to replace it). Got one.")
     exact = stream != "-" and few_enough(source)
-    names = dict.fromkeys([*(one.name for one in of_classes()), *(measure or ())])
+    names = dict.fromkeys([*(one.name for one in model.task.measures()), *(measure or ())])
     with told():
         run = evaluate(
             model,

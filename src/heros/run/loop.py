@@ -10,7 +10,6 @@ from typing import Literal
 from heros.ensemble import Heros
 from heros.errors import ParameterError
 from heros.measures import Measure
-from heros.measures.defaults import of_classes
 from heros.measures.own import expect_measure
 from heros.meters import Cpu, Meter
 from heros.parameters import expect_list, one_of, whole
@@ -59,9 +58,10 @@ def evaluate(
         Read from its current position to its end; what comes is learnt when it comes. A stream, or any
         object with a `schema` and a ``poll(most, timeout)`` (see `heros.sources.Source`).
     measures
-        What is measured; by default AUROC, accuracy, κ and log-loss. Objects of `heros.measures`, or any
-        with a `name`, an ``update(y, output)`` and a `value` (see `heros.measures.Measure` for what else one
-        may have). They are not changed: each run has empty ones of its own.
+        What is measured; by default what the model's task says: AUROC, accuracy, κ and log-loss. Objects of
+        `heros.measures`, or any with a `name`, an ``update(y, output)`` and a `value` (see
+        `heros.measures.Measure` for what else one may have). They are not changed: each run has empty ones
+        of its own.
     window
         Over how many instances a point of the curves is taken.
     block
@@ -116,7 +116,8 @@ def evaluate(
         raise ParameterError.of("resume", "evaluate", "used with 'checkpoint'", resume)
     choices = ("return", "raise")
     one_of(on_interrupt, "on_interrupt", "evaluate", choices, "'return' or 'raise'")
-    empty = _empty_ones(of_classes() if measures is None else measures, bool(exact), checkpoint is not None)
+    wanted = model.task.measures() if measures is None else measures
+    empty = _empty_ones(wanted, bool(exact), checkpoint is not None)
     with ExitStack() as at_the_end:
         checkpointer = None
         if checkpoint is not None:
