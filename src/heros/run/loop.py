@@ -18,7 +18,7 @@ from heros.progress import progress as progress_bar
 from heros.run.interrupt import Interrupts
 from heros.run.result import Curves, Run
 from heros.run.state import Evaluation
-from heros.sources import END, Source
+from heros.sources import END, Source, expect_source
 from heros.sources.base import Signal
 from heros.storage.checkpoints import Checkpointer
 
@@ -106,8 +106,7 @@ def evaluate(
     """
     if not isinstance(model, Heros):
         raise ParameterError.of("model", "evaluate", "a Heros", model)
-    if not isinstance(stream, Source):
-        raise ParameterError.of("stream", "evaluate", "a stream, e.g. heros.streams.load('agr_a')", stream)
+    stream = expect_source(stream, "stream", "evaluate")
     window, block = whole(window, "window", "evaluate", 1), whole(block, "block", "evaluate", 1)
     meter = Cpu() if meter is None else meter
     if not isinstance(meter, Meter):
@@ -193,5 +192,4 @@ _COLUMNS = {*Run.__dataclass_fields__, *Curves.__dataclass_fields__}
 
 
 def _instances_left(stream: Source) -> int | None:
-    n: int | None = getattr(stream, "n_instances", None)
-    return None if n is None else n - getattr(stream, "position", 0)
+    return None if stream.n_instances is None else stream.n_instances - stream.position

@@ -182,6 +182,8 @@ class Checkpointer:
             archive.grouped({"model": model_arrays, "evaluation": arrays}),
         )
         self._tip = evaluation.taken
+        if where is not None:
+            evaluation.stream.acknowledge(where)
         for _, path in newest_first(self.directory)[self.keep :]:
             with suppress(OSError):  # then there is one more than there need be
                 path.unlink()
