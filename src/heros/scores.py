@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.errors import ParameterError
 from heros.parameters import number, whole
 from heros.registry import Part
