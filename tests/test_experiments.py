@@ -73,6 +73,11 @@ class Late:
         return replace(self.job, stream=self.stream, n=None).run()
 
 
+class Interrupted(Late):
+    def run(self, progress=False):
+        return replace(self.job.run(), interrupted=True)
+
+
 def test_a_broken_record_is_run_again(tmp_path):
     first, second = jobs()
     run_all([first, second], tmp_path)
@@ -90,6 +95,13 @@ def test_a_failure_is_reported_or_raised(tmp_path):
     assert "in choose" in outcome.failed[bad.id].details
     with pytest.raises(ZeroDivisionError, match="on purpose"):
         run_all([bad], tmp_path, strict=True)
+
+
+def test_half_a_run_is_no_record(tmp_path):
+    (job, _) = jobs()
+    with pytest.raises(KeyboardInterrupt):
+        run_all([Interrupted(job, None)], tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def open_nothing():

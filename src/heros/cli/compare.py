@@ -21,14 +21,15 @@ from heros.executors import Processes, Serial
 from heros.experiments import Experiment, Job, run_all
 from heros.registry import policy_id, policy_of, pool_of
 from heros.report import write_report
-from heros.run.loop import Run
+from heros.run.result import Run
 from heros.storage import records
 from heros.tables import Table
 
 __all__ = ["compare_command"]
 
 DEFAULT = ("zeta:0.05@0.2", "cheapest", "random", "everything")
-HEADINGS = ("AUROC", "accuracy", "rank", "Σγ", "train s", "CPU s", "joules", "saving")
+SHOWN = 2  # of the measures; --json has them all
+HEADINGS = ("rank", "Σγ", "train s", "CPU s", "joules", "saving")
 
 
 @app.command("compare")
@@ -106,13 +107,14 @@ def _expect_none(todo: Sequence[Job], out: Path) -> None:
 
 
 def _rows(runs: list[Run]) -> list[dict[str, Any]]:
-    """The mean figures of each policy, its mean rank by AUROC, and what it saves against everything."""
+    """The mean figures of each policy, its mean rank by the first, and what it saves against everything."""
     names = list(dict.fromkeys(run.settings["policy"] for run in runs))
     groups = {name: [run for run in runs if run.settings["policy"] == name] for name in names}
-    table = np.array([[run.auroc for run in groups[name]] for name in names])  # (policies, seeds)
-    ranks = (
-        1 + (table[:, None] < table[None]).sum(axis=1) + ((table[:, None] == table[None]).sum(axis=1) - 1) / 2
-    )
+    first = runs[0].measures[0]
+    figures = [[run.figures[first.name] for run in groups[name]] for name in names]
+    table = np.array(figures)  # (policies, seeds)
+    better = table[:, None] < table[None] if first.better == "higher" else table[:, None] > table[None]
+    ranks = 1 + better.sum(axis=1) + ((table[:, None] == table[None]).sum(axis=1) - 1) / 2
     joules = {name: float(np.mean([run.energy.joules for run in group])) for name, group in groups.items()}
     rows = []
     for name, rank in zip(names, ranks.mean(axis=1), strict=True):
@@ -120,9 +122,8 @@ def _rows(runs: list[Run]) -> list[dict[str, Any]]:
         rows.append(
             {
                 "policy": name,
-                "AUROC": float(np.mean([run.auroc for run in group])),
-                "AUROC spread": float(np.std([run.auroc for run in group])),
-                "accuracy": float(np.mean([run.accuracy for run in group])),
+                **_figures(group),
+                f"{first.label} spread": float(np.std([run.figures[first.name] for run in group])),
                 "rank": float(rank),
                 "Σγ share": float(np.mean([run.gamma_share for run in group])),
                 "train s": float(np.mean([run.cpu["train"] for run in group])),
@@ -133,6 +134,11 @@ def _rows(runs: list[Run]) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def _figures(runs: list[Run]) -> dict[str, float]:
+    """The mean of every measure, by its label."""
+    return {one.label: float(np.mean([run.figures[one.name] for run in runs])) for one in runs[0].measures}
 
 
 def _grams(runs: list[Run]) -> float | None:
@@ -147,18 +153,19 @@ def _table(rows: list[dict[str, Any]], runs: list[Run], seeds: int) -> Table:
     how = energy.detail.partition("× ")[2] or energy.detail
     carbon = f"; {energy.carbon.grams_per_kwh:g} g/kWh, {energy.carbon.source}" if energy.carbon else ""
     stated = all(row["CO2e g"] is not None for row in rows)
+    labels = [one.label for one in first.measures[:SHOWN]]
     table = Table(
-        ["policy", *HEADINGS, *(["CO2e mg"] if stated else [])],
+        ["policy", *labels, *HEADINGS, *(["CO2e mg"] if stated else [])],
         align="l",
         title=f"{first.stream}, {first.n_instances:,} instances, {settings['pool']}, k = {settings['k']}",
         caption=f"energy: {energy.source}, {how}{carbon}",
     )
     for row in rows:
-        spread = f" ±{row['AUROC spread']:.4f}" if seeds > 1 else ""
+        spread = f" ±{row[f'{labels[0]} spread']:.4f}" if seeds > 1 else ""
         table.add(
             row["policy"],
-            f"{row['AUROC']:.4f}{spread}",
-            f"{row['accuracy']:.4f}",
+            f"{row[labels[0]]:.4f}{spread}",
+            *(f"{row[label]:.4f}" for label in labels[1:]),
             f"{row['rank']:.1f}",
             f"{row['Σγ share']:.1%}",
             f"{row['train s']:.2f}",

@@ -34,8 +34,9 @@ class Linear(Pool):
     """Multinomial logistic regressions of given configurations.
 
     Softmax cross-entropy, one instance at a time, from weights of zero. Numbers are scaled by running
-    moments, nominal features with more than two values are one-hot; a step touches the active inputs only, whatever
-    their number. The results are those of dense steps (up to Adam's ε on inputs that were inactive).
+    moments, nominal features with more than two values are one-hot; a step touches the active inputs
+    only, whatever their number. The results are those of dense steps (up to Adam's ε on inputs that were
+    inactive).
 
     Parameters
     ----------
