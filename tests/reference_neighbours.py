@@ -44,11 +44,16 @@ class Neighbours:
         off = np.where(nominal, rows != row, rows - row)
         return (off**2).sum(axis=1)
 
-    def predict(self, x, i):
+    def look(self, x):
+        """What every model says."""
+        row = self.scaled(x)
+        return [self.predict(row, i) for i in range(len(self.models))]
+
+    def predict(self, row, i):
         _, k, weighting = self.models[i]
         start = self.window(i)
         p = np.full(self.classes, SMOOTHING)
-        squares = self.squares(self.scaled(x), start)
+        squares = self.squares(row, start)
         newest_first = np.arange(len(squares))[::-1]
         for j in newest_first[np.argsort(squares[::-1], kind="stable")][:k]:
             p[self.labels[start + j]] += 1 / (np.sqrt(squares[j]) + EPSILON) if weighting == "distance" else 1
@@ -61,7 +66,7 @@ class Neighbours:
             for i in np.flatnonzero(chosen):
                 hits = self.hits[i]
                 before = hits.mean if hits.buckets else 0.0
-                after = hits.update(float(self.predict(x, i).argmax() == y))
+                after = hits.update(float(self.predict(row, i).argmax() == y))
                 if hits.changed and after < before:
                     self.begin[i] = max(self.begin[i], len(self.rows) + 1 - hits.width)
         for f, value in enumerate(x):

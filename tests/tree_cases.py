@@ -64,7 +64,7 @@ def tree_pool(configs: list[dict[str, Any]]) -> Any:
 class Steps:
     """Test-then-train with every model, or with those a function chooses at each instance."""
 
-    def __init__(self, pool: Any) -> None:
+    def __init__(self, pool: Any, watch: int = 0) -> None:
         m = pool.models
         self.pool, self._choose = pool, None
         self.core = _core.Step(
@@ -76,7 +76,7 @@ class Steps:
             bits=np.random.default_rng(0).bit_generator,
             costs=np.full(m, 1 / m),
             answer=_core.Answer("average"),
-            watch=0,
+            watch=watch,
             warmup=0,
         )
 

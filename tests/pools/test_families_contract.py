@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import test_ensemble as contract
-from heros import pools
+from heros import Heros, policies, pools
 from test_ensemble import (  # noqa: F401
     test_a_copy_in_mid_stream_continues_bit_for_bit,
     test_a_copy_is_independent_and_an_unbound_one_can_be_copied,
@@ -21,6 +22,7 @@ from test_ensemble import (  # noqa: F401
     test_two_threads_are_kept_apart,
     test_warmup_trains_everything,
 )
+from tree_cases import Steps
 
 FAMILIES = {  # 12 models each
     "neighbours": pools.NeighboursGrid(
@@ -43,9 +45,9 @@ def test_a_seed_fixes_everything():
     X, y = contract.data(500)
 
     def run(seed):
-        model = contract.Heros(
+        model = Heros(
             contract.SMALL,
-            contract.policies.Random(),
+            policies.Random(),
             contract.K,
             seed=seed,
             schema=contract.drifting(10).schema,
@@ -53,4 +55,21 @@ def test_a_seed_fixes_everything():
         return model.test_then_train(X, y)
 
     assert contract.same(run(1), run(1))
-    assert not contract.np.array_equal(run(1).chosen, run(2).chosen)
+    assert not np.array_equal(run(1).chosen, run(2).chosen)
+
+
+@pytest.mark.parametrize("watch", [-1, 3])
+def test_who_looks_changes_nothing_that_is_learnt(watch):
+    """Models at rest that do not look, or only now and then: what the chosen ones learn is the same."""
+    X, y = contract.data(600)
+    values = [np.random.default_rng(t).random(12) < 0.3 for t in range(600)]
+
+    def learnt(watch):
+        bound = contract.SMALL.bind(contract.drifting(10).schema, np.random.default_rng(1))
+        turns = iter(values)
+        steps = Steps(bound.native, watch=watch)
+        steps.run(X, y, lambda: next(turns))
+        return bound.state()
+
+    everyone, few = learnt(0), learnt(watch)
+    assert all(np.array_equal(everyone[name], few[name]) for name in everyone)

@@ -43,6 +43,11 @@ class Pool(Part, ABC):
     ) -> BoundPool:
         """The models, fresh, for instances of this schema; with these costs, if they are known already."""
 
+    @property
+    def settles_after(self) -> int:
+        """After how many instances a step costs what it will cost: costs are measured after these."""
+        return 0
+
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
         """Refuse a state that is too small to be one of these models, before memory is taken for them."""
         return

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.errors import ParameterError
 from heros.parameters import one_of
 from heros.pools.base import BoundPool, Pool, expect_mappings, expect_schema, feature_values, shares
@@ -103,8 +103,4 @@ class BoundNative(BoundPool):
     def _seconds(self, configuration: Mapping[str, Any]) -> float:
         settings = {name: getattr(self.pool, name) for name in self.kind.described_by}
         alone = self.kind.made_of(**{**settings, "configurations": [configuration], "costs": [1.0]})
-        return seconds_alone(alone, self.schema, self._instances(configuration))
-
-    def _instances(self, configuration: Mapping[str, Any]) -> int:
-        """On how many made-up instances a model is timed."""
-        return 1000
+        return seconds_alone(alone, self.schema, 1000)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.errors import ParameterError
 from heros.parameters import number, one_of, whole
 from heros.pools.base import Pool, feature_values
@@ -25,6 +25,7 @@ Costs = Literal["window", "measured"] | Sequence[float]
 DEFAULTS: Mapping[str, Any] = MappingProxyType({"window": 1000, "neighbours": 10, "weighting": "distance"})
 WEIGHTINGS = ("distance", "uniform")
 COST_MODELS = {"window": lambda configuration: float(configuration["window"])}
+LONGEST_TIMED = 20_000
 FEW_VALUES, ROWS = 255, 64  # nominal features with at most so many values take a byte; rows in a block
 
 
@@ -115,6 +116,11 @@ class Neighbours(Pool):
         """The settings of each model, in the order of the pool."""
         return tuple(dict(zip(DEFAULTS, model, strict=True)) for model in self.models)
 
+    @property
+    def settles_after(self) -> int:
+        """When the longest window is full; one that would take more than a second or so counts as shorter."""
+        return min(max(window for window, _, _ in self.models), LONGEST_TIMED)
+
     def bind(
         self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
     ) -> BoundNeighbours:
@@ -190,9 +196,6 @@ class BoundNeighbours(BoundNative):
             rule = f"at least {least} with {schema.n_features} features ({ROWS} instances)"
             raise ParameterError.of("max_bytes", "Neighbours", rule, self.pool.max_bytes)
         super()._fit(schema)
-
-    def _instances(self, configuration: Mapping[str, Any]) -> int:
-        return 500 + int(configuration["window"])
 
 
 def _native(pool: Neighbours) -> _core.NeighboursPool:

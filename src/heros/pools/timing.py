@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros import core as _core
-from heros.pools.base import Pool, feature_values
+from heros.pools.base import BoundPool, Pool, feature_values
 from heros.schema import Schema
 
 __all__ = ["prices", "seconds_alone"]
@@ -17,21 +17,11 @@ __all__ = ["prices", "seconds_alone"]
 def seconds_alone(pool: Pool, schema: Schema, instances: int) -> float:
     """CPU seconds of evaluating and training a pool of one model on made-up instances of this schema."""
     bound = pool.bind(schema, np.random.default_rng(0))
-    step = _core.Step(
-        pool=bound.native,
-        task=_core.Classification(),
-        scores=_core.Scores("cumulative", 1, 0.0),
-        policy=_core.Policy("everything"),
-        k=1,
-        bits=np.random.default_rng(0).bit_generator,
-        costs=bound.costs,
-        answer=_core.Answer("best"),
-        watch=0,
-        warmup=0,
-    )
-    X, y = _made_up(schema, instances)
+    X, y = _made_up(schema, pool.settles_after + instances)
+    step = _step(bound)
+    step.run(X[instances:], y[instances:])
     start = time.thread_time()
-    step.run(X, y)
+    step.run(X[:instances], y[:instances])
     return time.thread_time() - start
 
 
@@ -49,7 +39,25 @@ def prices(
     (True, True)
     """
     bound = pool.bind(schema, np.random.default_rng(0), np.full(pool.n_models, 1 / pool.n_models))
+    _step(bound).run(*_made_up(schema, pool.settles_after))
     return _core.measured_prices(bound.native, *_made_up(schema, instances))
+
+
+def _step(bound: BoundPool) -> _core.Step:
+    """A step in which every model is trained."""
+    models = len(bound.costs)
+    return _core.Step(
+        pool=bound.native,
+        task=_core.Classification(),
+        scores=_core.Scores("cumulative", models, 0.0),
+        policy=_core.Policy("everything"),
+        k=models,
+        bits=np.random.default_rng(0).bit_generator,
+        costs=bound.costs,
+        answer=_core.Answer("best"),
+        watch=0,
+        warmup=0,
+    )
 
 
 def _made_up(schema: Schema, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
