@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,9 @@ from heros import core as _core
 from heros.registry import Part
 from heros.schema import Schema
 from heros.validation import class_indices
+
+if TYPE_CHECKING:
+    from heros.measures import Measure
 
 __all__ = ["Classification", "Task"]
 
@@ -34,6 +37,10 @@ class Task(Part, ABC):
     @abstractmethod
     def prediction(self, outputs: NDArray[np.float64]) -> Any:
         """What outputs (..., width) say the target is."""
+
+    @abstractmethod
+    def measures(self) -> list[Measure]:
+        """What is measured in an evaluation for which no measures were asked."""
 
     @abstractmethod
     def native(self) -> _core.Task:
@@ -66,6 +73,12 @@ class Classification(Task):
     def prediction(self, outputs: NDArray[np.float64]) -> Any:
         """The class index with the highest probability."""
         return outputs.argmax(axis=-1)
+
+    def measures(self) -> list[Measure]:
+        """AUROC, accuracy, Cohen's κ and the logarithmic loss."""
+        from heros.measures.defaults import of_classes  # noqa: PLC0415  a model does without
+
+        return of_classes()
 
     def native(self) -> _core.Classification:
         """The task as the core knows it."""

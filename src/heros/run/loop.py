@@ -10,7 +10,6 @@ from typing import Literal
 from heros.ensemble import Heros
 from heros.errors import ParameterError
 from heros.measures import Measure
-from heros.measures.defaults import of_classes
 from heros.measures.own import expect_measure
 from heros.meters import Cpu, Meter
 from heros.parameters import expect_list, one_of, whole
@@ -116,7 +115,9 @@ def evaluate(
         raise ParameterError.of("resume", "evaluate", "used with 'checkpoint'", resume)
     choices = ("return", "raise")
     one_of(on_interrupt, "on_interrupt", "evaluate", choices, "'return' or 'raise'")
-    empty = _empty_ones(of_classes() if measures is None else measures, bool(exact), checkpoint is not None)
+    empty = _empty_ones(
+        model.task.measures() if measures is None else measures, bool(exact), checkpoint is not None
+    )
     with ExitStack() as at_the_end:
         checkpointer = None
         if checkpoint is not None:
