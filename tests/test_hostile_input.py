@@ -285,15 +285,15 @@ def test_a_damaged_state_of_perceptrons_is_refused_and_changes_nothing(name, val
     model = small().learn([[1.0, 2.0]], [1])
     before = model.predict_proba([1.0, 2.0])
     with pytest.raises(DataError, match="The state does not fit"):
-        model.models.restore({**model.models.state(), name: value})
+        model.bound.restore({**model.bound.state(), name: value})
     np.testing.assert_array_equal(model.predict_proba([1.0, 2.0]), before)
 
 
 def test_a_state_in_which_a_number_has_a_category_is_refused():
     model = Heros(pools.MLP([{"hidden": 4}]), k=1, seed=1, schema=Schema.of(["a", "b"], ["no", "yes"]))
-    damaged = {**model.models.state(), "code": np.array([-1, 0], dtype=np.int32)}
+    damaged = {**model.bound.state(), "code": np.array([-1, 0], dtype=np.int32)}
     with pytest.raises(DataError, match="inputs that belong to features"):
-        model.models.restore(damaged)
+        model.bound.restore(damaged)
 
 
 @pytest.mark.parametrize(
@@ -303,20 +303,20 @@ def test_a_state_in_which_a_number_has_a_category_is_refused():
 def test_a_damaged_state_of_trees_is_refused_and_changes_nothing(name, value):
     model = small(pools.Hoeffding([{}])).learn([[1.0, 2.0], [2.0, 1.0]], [1, 0])
     before = model.predict_proba([1.0, 2.0])
-    state = model.models.state()
+    state = model.bound.state()
     state[name] = np.full_like(state[name], value)
     with pytest.raises(DataError, match="The state does not fit"):
-        model.models.restore(state)
+        model.bound.restore(state)
     np.testing.assert_array_equal(model.predict_proba([1.0, 2.0]), before)
 
 
 def test_a_damaged_state_of_scores_is_refused():
     model = small()
     for name in ("values", "invested", "costs", "cpu"):
-        state = model._ensemble.state()
+        state = model._step.state()
         state[name] = np.full_like(state[name], np.nan)
         with pytest.raises(DataError, match="The state does not fit"):
-            model._ensemble.restore(state)
+            model._step.restore(state)
     state = model.__getstate__()
     state["learnt"] = {"pool": {}}
     with pytest.raises(DataError, match="The state of a Heros must be whole"):

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 import heros_paper as paper
 from heros.cli.app import Commands, say
@@ -21,10 +19,6 @@ from heros.rivals import HEROS, RIVALS, match
 from heros.storage.packing import pack
 from heros.storage.record_tables import NAME
 from heros_paper import Cell
-from heros_paper.figures import draw_figures
-from heros_paper.page import write_paper_page
-from heros_paper.tables import write_tables
-from heros_paper.theory import write_theory
 
 __all__ = ["app"]
 
@@ -103,7 +97,7 @@ def costs_command(
         if path.exists():
             raise HerosError(f"The file {path} must not exist. Got one: move it away to measure anew.")
         paper.write_paired(paper.paired_costs(name, names, n=n), path)
-        Console().print(Text(f"measured: {path}"), soft_wrap=True)
+        typer.echo(f"measured: {path}")
 
 
 @app.command("pack")
@@ -113,29 +107,35 @@ def pack_command(
     """Collect the single records of each part in one Parquet file, from which they are read as before."""
     for part in sorted(path for path in records.iterdir() if path.is_dir()):
         if count := pack(part):
-            Console().print(Text(f"{part / NAME}: {count} records"), soft_wrap=True)
+            typer.echo(f"{part / NAME}: {count} records")
 
 
 @app.command("tables")
 def tables_command(records: Records = RECORDS, out: Out = RESULTS / "tables") -> None:
     """Write the paper's tables as Markdown, LaTeX and CSV, each cell beside the paper's own figure."""
+    from heros_paper.tables import write_tables  # noqa: PLC0415 - slow, and runs need none of it
+
     paths = write_tables(records, out)
     standing = (out / "summary.md").read_text(encoding="utf-8")
-    Console().print(Text(f"{standing}\n{len(paths)} files: {out}"), soft_wrap=True)
+    typer.echo(f"{standing}\n{len(paths)} files: {out}")
 
 
 @app.command("figures")
 def figures_command(records: Records = RECORDS, out: Out = RESULTS / "figures") -> None:
     """Draw the paper's figures as PDF and PNG."""
+    from heros_paper.figures import draw_figures  # noqa: PLC0415 - slow, and runs need none of it
+
     paths = draw_figures(records, out)
-    Console().print(Text(f"{len(paths)} files: {out}"), soft_wrap=True)
+    typer.echo(f"{len(paths)} files: {out}")
 
 
 @app.command("theory")
 def theory_command(out: Out = RESULTS / "theory") -> None:
     """Simulate the paper's stochastic model and judge its lemmas and theorems (a minute or more)."""
+    from heros_paper.theory import write_theory  # noqa: PLC0415 - slow, and runs need none of it
+
     paths = write_theory(out)
-    Console().print(Text(f"{len(paths)} files: {out}"), soft_wrap=True)
+    typer.echo(f"{len(paths)} files: {out}")
 
 
 @app.command("report")
@@ -144,9 +144,11 @@ def report_command(
     out: Annotated[Path, typer.Option("--out", "-o", help="The page.")] = RESULTS / "report.html",
 ) -> None:
     """Write all tables and figures on one self-contained HTML page."""
+    from heros_paper.page import write_paper_page  # noqa: PLC0415 - slow, and runs need none of it
+
     out.parent.mkdir(parents=True, exist_ok=True)
     write_paper_page(records, out)
-    Console().print(Text(f"page: {out}"), soft_wrap=True)
+    typer.echo(f"page: {out}")
 
 
 def _run(jobs: Sequence[Job], out: Path, executor: Executor) -> bool:
@@ -155,7 +157,7 @@ def _run(jobs: Sequence[Job], out: Path, executor: Executor) -> bool:
     for id, failure in outcome.failed.items():
         say(f"heros: {id} failed: {failure.reason}", style="red")
     counts = f"{len(outcome.done)} run, {len(outcome.kept)} kept, {len(outcome.failed)} failed"
-    Console().print(Text(f"{counts}; records: {out}"), soft_wrap=True)
+    typer.echo(f"{counts}; records: {out}")
     return bool(outcome.failed)
 
 

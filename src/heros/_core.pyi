@@ -1,7 +1,7 @@
 """The compiled core of HEROS. Private: use the classes of the heros package."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ def choose(
 
 class Scores:
     def __init__(self, kind: str, models: int, parameter: float, restart: bool = False) -> None: ...
-    def update(self, outcomes: NDArray[np.float64]) -> None: ...
+    def update(self, outcomes: NDArray[np.float64], looked: NDArray[np.bool_] | None = None) -> None: ...
     @property
     def values(self) -> NDArray[np.float64]: ...
     def state(self) -> State: ...
@@ -109,44 +109,55 @@ class MembersPool(Pool):
     def expect_readable(self) -> None: ...
     def expect_writable(self) -> None: ...
 
-class Ensemble:
+class Task: ...
+
+class Classification(Task):
+    def __init__(self) -> None: ...
+
+class Answer:
+    def __init__(self, kind: str, n: int = 1, sharpness: float = 0.0) -> None: ...
+
+class PolicyInPython(Protocol):
+    def choose(self, scores: NDArray[np.float64], costs: NDArray[np.float64], /) -> NDArray[np.bool_]: ...
+
+class ScoreInPython(Protocol):
+    def values(self) -> NDArray[np.float64]: ...
+    def update(self, outcomes: NDArray[np.float64], looked: NDArray[np.bool_], /) -> None: ...
+
+class Step:
     def __init__(
-        self, pool: Pool, scores: Scores, costs: NDArray[np.float64], answer: str, warmup: int
+        self,
+        pool: Pool,
+        task: Task,
+        scores: Scores | ScoreInPython,
+        policy: Policy | PolicyInPython,
+        k: int,
+        bits: np.random.BitGenerator,
+        costs: NDArray[np.float64],
+        answer: Answer,
+        watch: int,
+        warmup: int,
     ) -> None: ...
     def run(
-        self,
-        X: NDArray[np.float64],
-        targets: NDArray[np.float64],
-        policy: Policy,
-        k: int,
-        bits: object,
-        probabilities: NDArray[np.float64],
-        answered: NDArray[np.int32],
-        chosen: NDArray[np.uint8],
-        spent: NDArray[np.float64],
-        reward: NDArray[np.float64],
-        /,
-    ) -> bool: ...
-    def run_with(
-        self,
-        X: NDArray[np.float64],
-        targets: NDArray[np.float64],
-        choose: Callable[[NDArray[np.float64]], NDArray[np.bool_]],
-        probabilities: NDArray[np.float64],
-        answered: NDArray[np.int32],
-        chosen: NDArray[np.uint8],
-        spent: NDArray[np.float64],
-        reward: NDArray[np.float64],
-        /,
-    ) -> None: ...
-    def predict(self, X: NDArray[np.float64], out: NDArray[np.float64], /) -> None: ...
+        self, X: NDArray[np.float64], targets: NDArray[np.float64]
+    ) -> tuple[
+        NDArray[np.float64], NDArray[np.int32], NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]
+    ]: ...
+    def predict(self, X: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    def set_policy(self, policy: Policy | PolicyInPython, k: int, bits: np.random.BitGenerator) -> None: ...
     def set_costs(self, costs: NDArray[np.float64], /) -> None: ...
     @property
     def instances(self) -> int: ...
     @property
+    def scores(self) -> NDArray[np.float64]: ...
+    @property
+    def chosen_from(self) -> NDArray[np.float64]: ...
+    @property
+    def explored(self) -> bool | None: ...
+    @property
     def costs(self) -> NDArray[np.float64]: ...
     @property
-    def scores(self) -> NDArray[np.float64]: ...
+    def looked(self) -> NDArray[np.int64]: ...
     @property
     def trained(self) -> NDArray[np.int64]: ...
     @property

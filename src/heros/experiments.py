@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
-
-from rich.progress import TextColumn
 
 from heros import streams
 from heros.ensemble import Heros
@@ -23,7 +21,8 @@ from heros.meters import Meter
 from heros.policies import Policy
 from heros.pools import Pool
 from heros.progress import progress as progress_bar
-from heros.run.loop import Curves, Run, evaluate
+from heros.run.loop import evaluate
+from heros.run.result import Curves, Run
 from heros.storage import records
 from heros.streams import Stream
 
@@ -128,7 +127,7 @@ class Experiment:
             meter=meter,
             exact=self.exact,
             progress=progress,
-            on_interrupt="raise",  # half a run is no record
+            on_interrupt="raise",
         )
 
 
@@ -198,12 +197,14 @@ def run_all(
     done: list[str] = []
     failed: dict[str, Failure] = {}
     work = partial(_made if strict else _attempted, progress if each else False)
-    with progress_bar(TextColumn("{task.fields[standing]}"), wanted=False if each else progress) as bar:
+    with progress_bar("{task.fields[standing]}", wanted=False if each else progress) as bar:
         task = bar.add_task(
             "runs", total=sum(job.work for job in todo), standing=_standing(todo, done, failed)
         )
         for i, result in (Serial() if executor is None else executor).results(work, todo):
             if isinstance(result, Run):
+                if result.interrupted:
+                    raise KeyboardInterrupt  # half a run is no record
                 _record(result, ids[i], todo[i], Path(out), force=ids[i] in there)
                 done.append(ids[i])
             else:
@@ -269,7 +270,7 @@ def _record(run: Run, id: str, job: Job, out: Path, force: bool) -> None:
 
 def _cut(curves: Curves, first: int, last: int) -> Curves:
     inside = (curves.end > first) & (curves.end <= last)
-    return Curves(**{curve.name: getattr(curves, curve.name)[inside] for curve in fields(curves)})
+    return curves[inside]
 
 
 def _standing(todo: Sequence[Job], done: Sequence[str], failed: dict[str, Failure]) -> str:

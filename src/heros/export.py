@@ -59,7 +59,7 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
     True
     """
     onnx = needed("onnx", "The export to ONNX", "onnx")
-    bound = model.models
+    bound = model.bound
     i = model.best if member is None else whole(member, "member", "to_onnx", 0, model.pool.n_models - 1)
     if not isinstance(bound, BoundMLP):
         kind = type(model.pool).__name__

@@ -6,7 +6,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["LazyModule", "metadata", "pa", "pc", "pq", "shutil", "tomllib"]
+__all__ = ["LazyModule", "filelock", "metadata", "pa", "pc", "platformdirs", "pq", "shutil", "tomllib"]
 
 
 class LazyModule(ModuleType):
@@ -35,13 +35,17 @@ if TYPE_CHECKING:
     import tomllib
     from importlib import metadata
 
+    import filelock
+    import platformdirs
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 else:
+    filelock = LazyModule("filelock")
     metadata = LazyModule("importlib.metadata")
     pa = LazyModule("pyarrow")
     pc = LazyModule("pyarrow.compute")
+    platformdirs = LazyModule("platformdirs")
     pq = LazyModule("pyarrow.parquet")
     shutil = LazyModule("shutil")
     tomllib = LazyModule("tomllib")

@@ -157,8 +157,8 @@ def run_rival(
     model = Heros(pool, Everything(), 1, score=Cumulative(), warmup=0, seed=seed, schema=stream.schema)
     meter = Cpu(process=True)
     run = evaluate(model, stream, window=window, meter=meter, progress=progress, on_interrupt="raise")
-    assert isinstance(model.models, BoundModels)
-    options = getattr(model.models[name], "CLI", None)  # how MOA was told its settings
+    assert isinstance(model.bound, BoundModels)
+    options = getattr(model.bound[name], "CLI", None)  # how MOA was told its settings
     settings = {
         **run.settings,
         **_identity(name, seed),

@@ -14,7 +14,7 @@ import numpy as np
 from fuzz.bytes_in import BytesIn
 from fuzz.targets import _damaged, _exercise, _file, _learnt, _place, target
 from heros import Heros, evaluate, pools, streams
-from heros.storage import archive, checkpoints
+from heros.storage import archive, checkpoints, models
 
 DIGEST = hashlib.sha256().digest_size
 EVERY = 40  # instances
@@ -58,7 +58,7 @@ def model_file_signed(data: bytes) -> None:
 def model_values(data: bytes) -> None:
     """A saved model with other values in its document or its arrays."""
     source = BytesIn(data)
-    document, arrays = _learnt(source.one_of(["mlp", "trees"]))._kept()
+    document, arrays = models.pack(_learnt(source.one_of(["mlp", "trees"])))
     path = _place() / f"{os.getpid()}-values.heros"
     archive.write(path, "model", _replaced(document, source), _plain(_damaged(arrays, source)))
     _load(path.read_bytes())

@@ -617,8 +617,8 @@ NUMBERS_OF: dict[str, tuple[Any, ...]] = {
 def _restored(kind: str, data: bytes) -> None:
     source = BytesIn(data)
     model = copy.deepcopy(_learnt(kind))
-    state = _damaged(model.models.state(), source)
-    (model.models if source.byte() & 1 else model.models.native).restore(state)
+    state = _damaged(model.bound.state(), source)
+    (model.bound if source.byte() & 1 else model.bound.native).restore(state)
     _exercise(model)
 
 
@@ -639,7 +639,7 @@ def restore_ensemble(data: bytes) -> None:
     """Scores and counts from a damaged state."""
     source = BytesIn(data)
     model = copy.deepcopy(_learnt("mlp"))
-    model._ensemble.restore(_damaged(model._ensemble.state(), source))
+    model._step.restore(_damaged(model._step.state(), source))
     _exercise(model)
 
 

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import heros_paper as paper
 from heros import streams
+from heros.cli import app as heros_app
 from heros.errors import DataError, HerosError, ParameterError
 from heros.executors import Dask, Processes
 from heros.experiments import run_all
@@ -156,6 +157,32 @@ def test_the_command_runs_a_part_of_the_grid_and_goes_on(tmp_path, monkeypatch):
     assert first.exit_code == 0, first.output
     assert first.stdout == "4 run, 0 kept, 0 failed; records: paper/records-first-300/grid\n"
     assert heros(*words, "--seeds", "1,2").stdout.startswith("4 run, 4 kept, 0 failed")
+
+
+def test_packed_cells_count_as_recorded(tmp_path):
+    words = [
+        "--base",
+        "trees",
+        "--streams",
+        "led_a",
+        "--seeds",
+        "1",
+        "--n",
+        "300",
+        "--records",
+        str(tmp_path),
+    ]
+    assert heros("run", *words, "--policies", "cand").exit_code == 0
+    assert heros("pack", "--records", str(tmp_path)).stdout == f"{tmp_path}/grid/records.parquet: 1 records\n"
+    assert [path.name for path in (tmp_path / "grid").iterdir()] == ["records.parquet"]
+    assert heros("run", *words, "--policies", "cand,random").stdout.startswith("1 run, 1 kept, 0 failed")
+    assert heros("pack", "--records", str(tmp_path)).stdout == f"{tmp_path}/grid/records.parquet: 2 records\n"
+
+
+def test_the_library_says_where_the_paper_is():
+    result = CliRunner().invoke(heros_app, ["paper", "run", "--n", "3"])
+    assert result.exit_code == 2
+    assert "pip install ./paper (in a clone), then heros-paper run --n 3" in result.stderr
 
 
 def test_a_failed_cell_gives_exit_code_1(tmp_path, monkeypatch):

@@ -87,8 +87,8 @@ def test_if_a_python_model_throws_all_the_others_have_learnt_the_same_instances(
         model.learn(X, y)
     trees = Heros(TREES, policies.Everything(), seed=1, schema=schema).learn(X[:50], y[:50])
     assert model.instances == 50
-    assert [tree.bytes for tree in model.models.parts[1].stats()] == [
-        tree.bytes for tree in trees.models.stats()
+    assert [tree.bytes for tree in model.bound.parts[1].stats()] == [
+        tree.bytes for tree in trees.bound.stats()
     ]
 
 

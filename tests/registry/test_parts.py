@@ -34,7 +34,6 @@ STORED = [
     for kind in parts(role).values()
     if kind.plain and role != "meter"
 ]
-NOT_STORED = {"Models", "CodeCarbon", "Cpu", "Rapl"}
 
 
 def example(kind):
@@ -61,7 +60,9 @@ def test_every_part_is_exported_by_its_package(role):
 
 
 def test_only_what_needs_the_machine_or_holds_objects_is_not_stored():
-    assert {kind.__name__ for role in ROLES for kind in parts(role).values() if not kind.plain} == NOT_STORED
+    assert not any(kind.plain for kind in parts("meter").values())
+    others = [kind for role in ROLES if role != "meter" for kind in parts(role).values()]
+    assert {kind.__name__ for kind in others if not kind.plain} == {"Models"}
 
 
 @pytest.mark.parametrize(("role", "kind"), STORED)
@@ -85,7 +86,7 @@ def test_a_part_of_another_role_or_of_the_users_own_is_not_made(role, kind):
     assert described(own.__new__(own)) == {"own": f"{__name__}.{kind.__name__}"}
 
 
-@pytest.mark.parametrize("name", sorted(NOT_STORED))
+@pytest.mark.parametrize("name", ["Models", *parts("meter")])
 def test_what_is_not_plain_is_never_made_from_a_file(name):
     for role in ROLES:
         for plain in ({"kind": name}, {"kind": "Explore", "policy": {"kind": name}, "epsilon": 0.1}):

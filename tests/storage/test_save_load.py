@@ -13,7 +13,7 @@ import pytest
 import make_format_golden as golden
 from heros import Heros, Schema, evaluate, policies, pools, scores, streams
 from heros.errors import DataError, HerosError, ParameterError
-from heros.storage import archive
+from heros.storage import archive, models
 
 FORMATS = sorted(Path(__file__).parents[1].glob("data/format_*"))
 MLP = pools.MLPGrid(hidden=[4, 8], learning_rates=[0.05, 0.005])
@@ -28,7 +28,7 @@ def learnt(**settings):
 
 def assert_same(a, b, but=None):
     """What they know now, and what they make of more."""
-    one, two = a._kept(), b._kept()
+    one, two = models.pack(a), models.pack(b)
     assert one[0] == two[0]
     assert set(one[1]) == set(two[1])
     for name, array in one[1].items():
@@ -143,7 +143,7 @@ def test_no_code_of_a_file_is_ever_named_or_run(tmp_path):
         {},
     ):
         model = learnt()
-        document, arrays = model._kept()
+        document, arrays = models.pack(model)
         archive.write(tmp_path / "model", "model", document | {"policy": {"kind": kind}}, arrays)
         with pytest.raises(DataError, match=r"must hold a whole model|must name a class of HEROS"):
             Heros.load(tmp_path / "model")
@@ -180,7 +180,7 @@ def _changed(document, path, value):
     ids=str,
 )  # fmt: skip
 def test_a_description_that_cannot_be_is_refused(path, value, tmp_path):
-    document, arrays = learnt()._kept()
+    document, arrays = models.pack(learnt())
     archive.write(tmp_path / "model", "model", _changed(document, path, value), arrays)
     with pytest.raises(DataError):
         Heros.load(tmp_path / "model")
@@ -188,7 +188,7 @@ def test_a_description_that_cannot_be_is_refused(path, value, tmp_path):
 
 @pytest.mark.parametrize("depth", [32, 300, sys.getrecursionlimit() // 2])
 def test_a_description_deeper_than_anyone_means_is_refused(tmp_path, depth):
-    document, arrays = learnt()._kept()
+    document, arrays = models.pack(learnt())
     deep = {"kind": "Zeta", "zeta": 0.1}
     for _ in range(depth):
         deep = {"kind": "Explore", "policy": deep, "epsilon": 0.5}
@@ -210,7 +210,7 @@ def test_what_is_as_deep_as_may_be_is_kept_and_prints_itself_and_what_is_deeper_
 
 @pytest.mark.parametrize("pool", [MLP, TREES])
 def test_arrays_that_do_not_fit_are_refused(pool, tmp_path):
-    document, arrays = learnt(pool=pool)._kept()
+    document, arrays = models.pack(learnt(pool=pool))
     path = tmp_path / "model"
     for name, array in arrays.items():
         for wrong in (None, array[:-1], np.zeros(len(array), dtype=np.int16), array.reshape(1, -1)):

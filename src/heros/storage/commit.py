@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from importlib.metadata import version
 from pathlib import Path
+
+from heros.lazy import metadata
 
 __all__ = ["commit"]
 
@@ -17,10 +18,10 @@ def commit() -> str:
 
     Examples
     --------
-    >>> len(commit()) in {40, 64} or commit() == version("heros-learn")
+    >>> len(commit()) in {40, 64} or commit() == metadata.version("heros-learn")
     True
     """
-    return commit_of(Path(__file__).parents[3]) or version("heros-learn")
+    return commit_of(Path(__file__).parents[3]) or metadata.version("heros-learn")
 
 
 def commit_of(tree: Path) -> str | None:

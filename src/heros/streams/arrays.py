@@ -12,7 +12,7 @@ from heros.errors import DataError, ParameterError
 from heros.parameters import expect_list
 from heros.schema import Feature, Schema
 from heros.streams.base import Block, Stream
-from heros.validation import Validator
+from heros.validation import Validator, class_indices
 from heros.vocabulary import Codes, label_of, natural_order
 
 __all__ = ["from_arrays"]
@@ -192,7 +192,7 @@ def _coded(rows: NDArray[np.generic], labels: NDArray[np.generic], schema: Schem
     for start in range(0, max(1, len(rows)), step):
         validator.instances(rows[start : start + step], first_row=start)
     if labels.dtype.kind in "iu":
-        return validator.labels(labels, len(rows))
+        return class_indices(labels, len(rows), schema.n_classes)
     return _indices(labels, schema.classes)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.errors import DataError, ParameterError
 from heros.parameters import seed as seed_of
 from heros.parameters import whole

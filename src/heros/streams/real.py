@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import os
 import shutil
-import sys
 import tarfile
 import tempfile
 import zlib
@@ -18,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from heros.errors import DataError
-from heros.lazy import pa, pq
+from heros.lazy import pa, platformdirs, pq
 from heros.progress import progress
 from heros.schema import Feature, Schema
 from heros.streams.arrow import ParquetReader
@@ -96,11 +95,7 @@ def data_directory() -> Path:
     """Where the real streams are kept: HEROS_DATA, by default a cache directory of the user's."""
     if chosen := os.environ.get("HEROS_DATA"):
         return Path(chosen).expanduser()
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "heros"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "heros" / "cache"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "heros"
+    return platformdirs.user_cache_path("heros", appauthor=False)
 
 
 def copy_of(real: RealStream) -> Path:

@@ -13,26 +13,25 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from heros.ensemble import PARTS, SETTINGS, Heros
+from heros.ensemble import Heros
 from heros.errors import DataError, HerosError, ParameterError
-from heros.measures.predictions import Part
+from heros.measures.predictions import Predicted
 from heros.meters import Meter, Reading
 from heros.parameters import one_of, whole
 from heros.progress import progress as progress_bar
-from heros.registry import described
 from heros.sources import Block, Source
 from heros.sources.base import Signal
-from heros.storage import archive
+from heros.storage import archive, models
 from heros.storage.checkpoints.files import (
     KIND,
     CheckpointWarning,
     Content,
     drafts,
-    locked,
     name_of,
     newest_first,
     opened,
 )
+from heros.storage.checkpoints.lock import DirectoryLock
 from heros.storage.checkpoints.predictions import Predictions
 
 __all__ = ["Checkpointer", "Resumable"]
@@ -53,7 +52,7 @@ class Resumable(Protocol):
         ...
 
     @property
-    def predictions(self) -> list[Part]:
+    def predictions(self) -> list[Predicted]:
         """Labels and probabilities, window by window, if they are all kept."""
         ...
 
@@ -62,7 +61,7 @@ class Resumable(Protocol):
         ...
 
     def restore(
-        self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], predictions: list[Part]
+        self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], predictions: list[Predicted]
     ) -> None:
         """Go on from what `state` and `predictions` gave."""
         ...
@@ -76,7 +75,7 @@ class Checkpointer:
     directory
         Where they are; for one run only. Made if it is not there.
     every
-        After how many instances one is written: at the end of the block that reaches them.
+        After how many instances one is written.
     keep
         How many of the last ones stay.
     resume
@@ -94,7 +93,7 @@ class Checkpointer:
         self.keep = whole(keep, "keep", "evaluate", 1)
         rule = "'raise' or 'warn'"
         self.on_error = one_of(on_error, "on_checkpoint_error", "evaluate", ("raise", "warn"), rule)
-        self._lock = locked(self.directory)
+        self._lock = DirectoryLock(self.directory)
         try:
             self.content = self._choose(resume)
         except BaseException:
@@ -109,7 +108,7 @@ class Checkpointer:
 
     def close(self) -> None:
         """Let others have the directory."""
-        os.close(self._lock)
+        self._lock.release()
 
     @property
     def earlier(self) -> Reading | None:
@@ -128,10 +127,14 @@ class Checkpointer:
 
     # -- writing ----------------------------------------------------------------------------------------
 
+    def room(self, evaluation: Resumable) -> int:
+        """How many instances may be learnt before the next checkpoint is due."""
+        return self.every - evaluation.taken % self.every
+
     def learnt(self, block: Block, evaluation: Resumable) -> None:
         """Take note of a block that was learnt from, and write a checkpoint if it is time."""
         self._crc = _crc(self._crc, block)
-        if evaluation.taken // self.every > self._last // self.every:
+        if evaluation.taken % self.every == 0:
             self.write(evaluation)
 
     def write(self, evaluation: Resumable, at_the_end: bool = False) -> None:
@@ -148,7 +151,8 @@ class Checkpointer:
         self._last = evaluation.taken
 
     def _write_one(self, evaluation: Resumable) -> None:
-        model_document, model_arrays = evaluation.model._kept()
+        self._lock.expect_held()
+        model_document, model_arrays = models.pack(evaluation.model)
         document, arrays = evaluation.state()
         spent = evaluation.meter.so_far()
         self._forget_later_ones()
@@ -197,7 +201,9 @@ class Checkpointer:
 
     # -- going on -----------------------------------------------------------------------------------------
 
-    def restore(self, evaluation: Resumable, settings: Mapping[str, Any], show: bool | None = None) -> None:
+    def restore(
+        self, evaluation: Resumable, settings: Mapping[str, Any], block: int, show: bool | None = None
+    ) -> None:
         """Bring model, evaluation and stream to where the checkpoint was written, if there is one."""
         self._settings = dict(settings)
         if self.content is None:
@@ -206,8 +212,8 @@ class Checkpointer:
         try:
             kept, crc, taken = document["model"], tuple(document["stream"]["crc"]), document["instances"]
             self._expect_same(evaluation, settings)
-            parts = {role: getattr(evaluation.model, role) for role in PARTS}
-            model = Heros._of(kept, archive.subset(arrays, "model"), **parts)
+            parts = {role: getattr(evaluation.model, role) for role in models.PARTS}
+            model = models.unpack(type(evaluation.model), kept, archive.subset(arrays, "model"), **parts)
             evaluation.restore(
                 document["evaluation"], archive.subset(arrays, "evaluation"), self.content.parts
             )
@@ -223,11 +229,11 @@ class Checkpointer:
             self._go_to(evaluation.stream, where, path)
             self._crc = crc
         else:
-            self._read_over(evaluation.stream, taken, settings["block"], show)
+            self._read_over(evaluation.stream, taken, block, show)
         if self._crc != crc:
             rule = f"the one that {path.name} was written on (its first {taken:,} instances differ)"
             raise ParameterError.of("stream", "evaluate", rule, evaluation.stream)
-        vars(evaluation.model).update(vars(model))
+        evaluation.model.become(model)
         self.content = None  # its arrays are needed no more
 
     @staticmethod
@@ -241,7 +247,7 @@ class Checkpointer:
             raise _not_whole(path, f"no place in the stream: {error!r}") from None
 
     def _read_over(self, stream: Source, n: int, block: int, show: bool | None) -> None:
-        """Move the stream on, in the same blocks as before: its schema grows at the same places."""
+        """Move the stream on; its schema grows at the same instances, however they are asked for."""
         with progress_bar("count", wanted=show) as bar:
             task = bar.add_task(f"{stream.name}: reading up to the checkpoint", total=n)
             done = 0
@@ -259,14 +265,12 @@ class Checkpointer:
         document, name = self.content.document, self.content.path.name
         for setting, value in settings.items():
             if document["settings"][setting] != value:
-                both = " (the smaller of 'block' and 'every')" if setting == "block" else ""
-                rule = f"{document['settings'][setting]!r}, as in {name}{both}"
+                rule = f"{document['settings'][setting]!r}, as in {name}"
                 raise ParameterError.of(setting, "evaluate", rule, value)
-        mine = {role: described(getattr(evaluation.model, role)) for role in PARTS}
-        mine |= {setting: getattr(evaluation.model, setting) for setting in SETTINGS}
-        for part, value in mine.items():
-            if document["model"][part] != value:
-                rule = f"the one of {name}, with {part} = {document['model'][part]}"
+        kept = {**models.FIRST, **document["model"]}
+        for part, value in models.description(evaluation.model).items():
+            if kept[part] != value:
+                rule = f"the one of {name}, with {part} = {kept[part]}"
                 raise ParameterError.of("model", "evaluate", rule, value)
         if document["stream"]["name"] != evaluation.stream.name:
             rule = f"the one of {name}, {document['stream']['name']!r}"

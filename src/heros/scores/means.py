@@ -1,48 +1,27 @@
-"""L(f_i): how the running performance of every model is kept.
-
-An outcome is 1 for a hit and 0 for a miss, or any value in [0, 1]. For regression, turn an absolute
-error e into the outcome 1/(1 + e/s), with s the running mean absolute deviation of the target: 1 is
-perfect, ½ is as good as always answering the mean.
-"""
+"""Means that are kept in the compiled core."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from numpy.typing import NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.errors import ParameterError
 from heros.parameters import number, whole
-from heros.registry import Part
+from heros.scores.base import CompiledScore
 
-__all__ = ["Adwin", "Cumulative", "Fading", "Score", "Window"]
-
-
-@dataclass(frozen=True)
-class Score(Part):
-    """How the running performance is kept: the base of all scores."""
-
-    role: ClassVar[str] = "score"
-
-    @abstractmethod
-    def bind(self, models: int) -> _core.Scores:
-        """Scores for so many models."""
-
-    def expect_room(self, models: int, state: Mapping[str, NDArray[Any]]) -> None:
-        """Refuse a state that is too small for so many models, before memory is taken for them."""
-        return
+__all__ = ["Adwin", "Cumulative", "Fading", "Window"]
 
 
 @dataclass(frozen=True)
-class Adwin(Score):
+class Adwin(CompiledScore):
     """The mean over an adaptive window, which forgets its older part when performance changes.
 
     ADWIN (Bifet and Gavaldà 2007) as River and MOA define it: at most 5 buckets per size, a look for a
-    change every 32 instances. Constant memory per model.
+    change every 32 instances that the model looked at. Constant memory per model.
 
     Parameters
     ----------
@@ -79,8 +58,8 @@ class Adwin(Score):
 
 
 @dataclass(frozen=True)
-class Cumulative(Score):
-    """The mean over everything so far.
+class Cumulative(CompiledScore):
+    """The mean over everything that the model has looked at.
 
     Examples
     --------
@@ -98,8 +77,8 @@ class Cumulative(Score):
 
 
 @dataclass(frozen=True)
-class Window(Score):
-    """The mean over the last `size` instances.
+class Window(CompiledScore):
+    """The mean over the last `size` instances that the model looked at.
 
     Examples
     --------
@@ -127,8 +106,8 @@ class Window(Score):
 
 
 @dataclass(frozen=True)
-class Fading(Score):
-    """The mean with weights that fade by `factor` per instance (Gama et al. 2013).
+class Fading(CompiledScore):
+    """The mean with weights that fade by `factor` per instance that the model looked at (Gama et al. 2013).
 
     Examples
     --------
