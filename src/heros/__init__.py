@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from heros import errors, policies, pools, scores
 from heros.ensemble import Block, Heros
 from heros.schema import Feature, Schema
+from heros.watch import Top
 
 if TYPE_CHECKING:
     from heros import export, measures, meters, streams
@@ -27,6 +28,7 @@ __all__ = [
     "Heros",
     "Run",
     "Schema",
+    "Top",
     "checkpoints",
     "errors",
     "evaluate",
