@@ -69,7 +69,7 @@ def test_equal_to_scikit_learns_brute_force(window, k, weighting):
     X, y, schema = numbers(900)
     pool = pools.Neighbours([{"window": window, "neighbours": k, "weighting": weighting}], forget=None)
     model = Heros(pool, policies.Everything(), 1, seed=1, schema=schema).learn(X, y)
-    state = model.models.state()
+    state = model.bound.state()
     rows = state["numbers"].reshape(-1, 6)[-window:].astype(np.float64)
     labels = state["targets"][-window:].astype(int)
     weights = "uniform" if weighting == "uniform" else lambda d: 1 / (d + reference.EPSILON)
@@ -87,7 +87,7 @@ def test_equal_to_scikit_learns_brute_force(window, k, weighting):
 def _as_kept(model, x):
     """How the store would keep x: learnt by a copy."""
     again = model.pool.bind(model.schema, np.random.default_rng(1))
-    again.restore(model.models.state())
+    again.restore(model.bound.state())
     Steps(again.native).run(x[None], np.zeros(1))
     return again.state()["numbers"].reshape(-1, 6)[-1].astype(np.float64)
 
@@ -109,9 +109,9 @@ def test_a_store_is_shared_and_takes_what_any_model_is_chosen_for():
     assert np.array_equal(
         everything.test_then_train(X, y).probabilities, second.test_then_train(X, y).probabilities
     )
-    assert [s.rows for s in second.models.stats()] == [100, 200]
+    assert [s.rows for s in second.bound.stats()] == [100, 200]
     nobody = Heros(pool, Nobody(), 1, seed=1, warmup=0, schema=schema).learn(X, y)
-    assert [s.rows for s in nobody.models.stats()] == [0, 0]
+    assert [s.rows for s in nobody.bound.stats()] == [0, 0]
     assert np.allclose(nobody.predict_proba(X[0]), 1 / 3)
 
 
@@ -123,14 +123,14 @@ def test_a_change_makes_windows_shorter_and_the_answers_better():
     def hits_after(forget):
         pool = pools.Neighbours([{"window": 3000, "neighbours": 5}], forget=forget)
         model = Heros(pool, policies.Everything(), 1, seed=1, schema=schema).learn(X[:3000], y[:3000])
-        assert model.models.stats()[0].rows == 3000
+        assert model.bound.stats()[0].rows == 3000
         block = model.test_then_train(X[3000:4000], y[3000:4000])
         return model, (block.probabilities.argmax(axis=1) == y[3000:4000]).mean()
 
     kept, without = hits_after(None)
     forgot, with_it = hits_after(0.1)
-    assert kept.models.stats()[0].rows == 3000
-    assert 900 < forgot.models.stats()[0].rows < 1100
+    assert kept.bound.stats()[0].rows == 3000
+    assert 900 < forgot.bound.stats()[0].rows < 1100
     assert with_it > without + 0.4
 
 
@@ -138,11 +138,11 @@ def test_the_byte_limit_binds_and_is_told():
     X, y, schema = numbers(3000)
     pool = pools.Neighbours([{"window": 100}, {"window": 5000}], max_bytes=20_000, forget=None)
     model = Heros(pool, policies.Everything(), 2, seed=1, schema=schema).learn(X, y)
-    small, large = model.models.stats()
+    small, large = model.bound.stats()
     assert (small.rows, small.most, small.window) == (100, 100, 100)
     assert large.rows == large.most == 512
     assert large.window == 5000
-    assert 10_000 < model.models.bytes <= 20_000
+    assert 10_000 < model.bound.bytes <= 20_000
     assert pools.Neighbours([{"window": 512}]).bind(schema, np.random.default_rng(1)).bytes == 0
     free = Heros(
         pools.Neighbours([{"window": 100}, {"window": 512}], forget=None), policies.Everything(), 2, seed=1
@@ -157,7 +157,7 @@ def test_memory_follows_the_rows_not_the_window():
     model = Heros(pools.Neighbours([{"window": 1 << 31}], max_bytes=1 << 40), k=1, seed=1, schema=schema)
     X, y, _ = numbers(10)
     model.learn(X, y)
-    assert model.models.bytes < 10_000
+    assert model.bound.bytes < 10_000
 
 
 def test_a_nominal_value_that_differs_counts_like_one_standard_deviation():
@@ -179,9 +179,9 @@ def test_growth_keeps_the_rows():
     y = (X[:, 0] > 0).astype(int)
     model = Heros(pools.Neighbours([{"neighbours": 3}]), policies.Everything(), 1, seed=1, schema=before)
     model.learn(X, y)
-    kept = model.models.state()
+    kept = model.bound.state()
     model.bind(after)
-    state = model.models.state()
+    state = model.bound.state()
     assert np.array_equal(state["numbers"].reshape(-1, 2)[:, 0], kept["numbers"])
     assert np.array_equal(state["codes"].reshape(-1, 2)[:, 0], kept["codes"])
     assert not state["numbers"].reshape(-1, 2)[:, 1].any()
