@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from heros import Heros, evaluate, policies, pools, streams
+from heros import Heros, evaluate, measures, policies, pools, streams
 from heros.progress import progress
 from heros.storage import checkpoints, models
 from heros.storage.disk import write_whole
@@ -39,14 +39,22 @@ def perceptrons():
     return (
         Heros(pool, policies.Explore(policies.Zeta(0.05), 0.2), 4, seed=1),
         streams.load("agr_a").take(N),
-        True,
+        {},
     )
 
 
 def trees():
     pool = pools.HoeffdingGrid(max_bytes=[4096, 16384], grace_periods=[50, 100], costs="bytes")
     stream = streams.Drift(streams.LED(drift=1), streams.LED(drift=5), position=N // 2, width=300)
-    return Heros(pool, policies.Random(), 2, seed=2), stream.take(N), False
+    return Heros(pool, policies.Random(), 2, seed=2), stream.take(N), {"exact": False}
+
+
+def long_curves():
+    """More windows than curves have points: neighbours are merged on the way, and again after it."""
+    pool = pools.MLP([{"hidden": 4}, {"hidden": 8, "optimizer": "sgd"}])
+    measured = [measures.Auroc(), measures.Kappa(), measures.F1(), measures.PrAuc()]
+    settings = {"exact": False, "window": 1, "measures": measured}
+    return Heros(pool, k=1, seed=4), streams.LED().take(N), settings
 
 
 def growing():
@@ -64,10 +72,10 @@ def growing():
             yield x, ("no", "yes", "maybe")[rng.randrange(2 + (i > N * 0.6))]
 
     stream = streams.from_iter(pairs, on_bad_row="skip")
-    return Heros(pools.MLP([{"hidden": 8}, {"optimizer": "sgd"}]), k=1, seed=3), stream, True
+    return Heros(pools.MLP([{"hidden": 8}, {"optimizer": "sgd"}]), k=1, seed=3), stream, {}
 
 
-CASES = (perceptrons, trees, growing)
+CASES = (perceptrons, trees, growing, long_curves)
 
 
 def outcome(run, model) -> dict[str, str]:
@@ -101,9 +109,9 @@ def work(
     place = Path(directory)
     if death is not None:
         _die_at(*death)
-    model, stream, exact = CASES[case]()
+    model, stream, settings = CASES[case]()
     keeping = {"checkpoint": place, "resume": True, **kept} if kept else {}
-    run = evaluate(model, stream, exact=exact, progress=False, **SETTINGS, **keeping)
+    run = evaluate(model, stream, progress=False, **SETTINGS | settings, **keeping)
     write_whole(place / "outcome.json", [json.dumps(outcome(run, model)).encode()])
 
 

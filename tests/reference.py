@@ -203,6 +203,42 @@ class Perceptron:
 # -- measures -------------------------------------------------------------------------------------------
 
 
+def average_precision(positive, score):
+    """The mean over positives of the share of positives among all that score at least as high."""
+    shares = [
+        sum(p for p, s in zip(positive, score, strict=True) if s >= mine) / sum(1 for s in score if s >= mine)
+        for is_positive, mine in zip(positive, score, strict=True)
+        if is_positive
+    ]
+    return sum(shares) / len(shares)
+
+
+def of_each_class(y, predicted, classes):
+    """(hits, instances, predictions) of each class, counted one by one."""
+    pairs = list(zip(y, predicted, strict=True))
+    return [
+        (sum(a == b == c for a, b in pairs), sum(a == c for a, _ in pairs), sum(b == c for _, b in pairs))
+        for c in range(classes)
+    ]
+
+
+def f1(y, predicted, classes):
+    figures = [2 * hits / (n + said) for hits, n, said in of_each_class(y, predicted, classes) if n + said]
+    return sum(figures) / len(figures)
+
+
+def balanced_accuracy(y, predicted, classes):
+    figures = [hits / n for hits, n, _ in of_each_class(y, predicted, classes) if n]
+    return sum(figures) / len(figures)
+
+
+def kappa(y, predicted, classes):
+    counted = of_each_class(y, predicted, classes)
+    right = sum(hits for hits, _, _ in counted) / len(y)
+    chance = sum(n * said for _, n, said in counted) / len(y) ** 2
+    return (right - chance) / (1 - chance)
+
+
 def auroc(positive, score):
     """All pairs of a positive and a negative instance."""
     pairs = [(p > n) + 0.5 * (p == n) for p in score[positive] for n in score[~positive]]

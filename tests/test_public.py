@@ -17,8 +17,9 @@ def test_all_names():
         "PerformBest", "PerformWorst", "Policy", "Random", "Reward", "Zeta", "compiled",
     ]  # fmt: skip
     assert pools.__all__ == [
-        "MLP", "BoundHoeffding", "BoundJoin", "BoundModels", "BoundPool", "Hoeffding", "HoeffdingGrid", "Join", "MLPGrid",
-        "Models", "Pool", "TreeStats",
+        "MLP", "BoundHoeffding", "BoundJoin", "BoundLinear", "BoundModels", "BoundNaiveBayes", "BoundNeighbours",
+        "BoundPool", "Hoeffding", "HoeffdingGrid", "Join", "Linear", "LinearGrid", "MLPGrid", "Models", "NaiveBayes",
+        "NaiveBayesGrid", "NeighbourStats", "Neighbours", "NeighboursGrid", "Pool", "TreeStats",
     ]  # fmt: skip
     assert scores.__all__ == ["Adwin", "Cumulative", "Fading", "Score", "Window"]
     assert measures.__all__ == [

@@ -99,6 +99,22 @@ def test_the_figures_are_those_of_the_records(recorded, page):
         assert f"<td>{share:.1%}</td>" in text
 
 
+def test_a_stream_of_one_class_has_no_auroc_and_a_report_all_the_same(tmp_path):
+    """Neither its own report is broken nor those of later runs into the same directory."""
+    X = np.random.default_rng(1).normal(size=(400, 3))
+    for seed, label in ((1, "ones"), (2, "ones"), (1, "signs")):
+        y = np.ones(400, dtype=int) if label == "ones" else (X[:, 0] > 0).astype(int)
+        stream = streams.from_arrays(X, y, classes=["0", "1"], name=label)
+        run = evaluate(Heros(pools.MLP([{}]), k=1, seed=seed), stream, window=100)
+        assert np.isnan(run.auroc) == (label == "ones")
+        records.save(run, tmp_path)
+        write_report(tmp_path, tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert "nan" not in text
+    assert re.search(r"<td>2</td><td>–</td><td>[01]\.\d{4}</td><td>", text)  # runs, AUROC, accuracy
+    assert text.count("AUROC, per window") == text.count("Performance against energy: AUROC") == 2
+
+
 def test_no_records_is_said(tmp_path):
     with pytest.raises(DataError, match=r"must have records below it\. Got none\.$"):
         write_report(tmp_path, tmp_path / "report.html")
@@ -117,6 +133,13 @@ def test_the_front_leaves_out_what_another_point_beats():
     chart = scatter("t", [Point(0, "a", 1, 0.8), Point(1, "b", 2, 0.7), Point(2, "c", 3, 0.9)], "x", "y")
     front = re.search(r'class="front" d="([^"]*)"', chart)[1]
     assert front.count("L") == 1
+
+
+def test_where_lower_is_better_the_front_goes_below():
+    points = [Point(0, "a", 1, 0.8), Point(1, "b", 2, 0.7), Point(2, "c", 3, 0.9)]
+    front = re.search(r'class="front" d="([^"]*)"', scatter("t", points, "x", "y", higher=False))[1]
+    assert front.count("L") == 1
+    assert front != re.search(r'class="front" d="([^"]*)"', scatter("t", points, "x", "y"))[1]
 
 
 def test_the_heat_map_has_the_first_model_at_the_bottom():

@@ -41,7 +41,7 @@ __all__ = [
     "scores",
     "streams",
 ]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # What is imported when it is first asked for: a model does without.
 _MODULES = {

@@ -62,6 +62,31 @@ def test_run_prints_the_bill_and_writes_a_record_and_a_report(tmp_path, pool):
     assert records.read(place).n_instances == 10
 
 
+def test_run_measures_what_it_is_asked_for(tmp_path, pool):
+    out = tmp_path / "out"
+    words = [
+        "run",
+        "agr_a",
+        "--n",
+        "2000",
+        "--pool",
+        pool,
+        "--measure",
+        "f1",
+        "--measure",
+        "pr_auc",
+        "--measure",
+        "f1",
+    ]
+    text = ok(*words, "--out", str(out))
+    run = records.read(out / "agr_a" / "mlp4" / "zeta_0.05_0.2" / "k2" / "seed1")
+    assert list(run.figures) == ["auroc", "accuracy", "kappa", "log_loss", "f1", "pr_auc"]
+    assert f"F1           {run.f1:.4f}   PR-AUC {run.pr_auc:.4f}" in text
+    assert "F1, per window" in (out / "report.html").read_text()
+    wrong = runner.invoke(app, ["run", "agr_a", "--measure", "luck"])
+    assert (wrong.exit_code, "must be one of accuracy, auroc" in wrong.stderr) == (2, True)
+
+
 def test_run_without_a_stated_intensity_has_no_co2e(pool):
     document = json.loads(ok("run", "agr_a", "--n", "500", "--pool", pool, "--json"))
     assert document["co2e_kg"] is None

@@ -15,6 +15,8 @@ from heros.cli.checkpoints import checkpointing, told
 from heros.cli.parsing import few_enough, meter_of, stream_of
 from heros.ensemble import Heros
 from heros.errors import HerosError
+from heros.measures import Measure
+from heros.measures.base import Caption
 from heros.meters import Energy
 from heros.registry import policy_of, pool_of
 from heros.report import write_report
@@ -42,6 +44,10 @@ def run_command(
     seed: options.Seed = 1,
     n: options.N = None,
     window: options.Window = 1000,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(help=f"One more measure, of {', '.join(Measure.names())}; several times."),
+    ] = None,
     meter: options.MeterName = "cpu",
     watts: options.Watts = None,
     carbon_intensity: options.Intensity = None,
@@ -73,8 +79,18 @@ def run_command(
     if out is not None and not force and records.exists(there := out / records.id_of(model, source)):
         raise HerosError(f"The record {there} must not exist (or pass --force to replace it). Got one.")
     exact = stream != "-" and few_enough(source)
+    names = dict.fromkeys([*(one.name for one in model.task.measures()), *(measure or ())])
     with told():
-        run = evaluate(model, source, window=window, block=BLOCK, meter=reader, exact=exact, **kept)
+        run = evaluate(
+            model,
+            source,
+            measures=map(Measure.of, names),
+            window=window,
+            block=BLOCK,
+            meter=reader,
+            exact=exact,
+            **kept,
+        )
     if run.interrupted:
         say(f"heros: stopped after {run.n_instances:,} instances", style="yellow")
     place = None if out is None else _write(run, out, force)
@@ -121,7 +137,7 @@ def bill(run: Run) -> Table:
 
 def _figures(run: Run) -> dict[str, str]:
     """The first measure in a row of its own, the others three to a row."""
-    figures = [(one.label, _figure(run.figures[one.name], one.note)) for one in run.measures]
+    figures = [(one.label, _figure(run, one)) for one in run.measures]
     rows = [figures[:1], *(figures[start : start + 3] for start in range(1, len(figures), 3))]
     return {
         row[0][0]: "   ".join([row[0][1], *(f"{label} {figure}" for label, figure in row[1:])])
@@ -130,8 +146,9 @@ def _figures(run: Run) -> dict[str, str]:
     }
 
 
-def _figure(value: float, note: str) -> str:
-    return f"{value:.4f} ({note})" if note else f"{value:.4f}"
+def _figure(run: Run, measure: Caption) -> str:
+    text = measure.text(run.figures[measure.name])
+    return f"{text} ({measure.note})" if measure.note else text
 
 
 def energy_text(energy: Energy) -> str:

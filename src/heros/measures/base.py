@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,9 +11,11 @@ from typing import Any, ClassVar, Literal, Self
 from numpy.typing import NDArray
 
 from heros.errors import DataError, ParameterError
-from heros.measures.predictions import Part
+from heros.measures.predictions import Predicted
+from heros.parameters import one_of
+from heros.registry import Part, parts
 
-__all__ = ["Better", "Caption", "Measure", "State", "known"]
+__all__ = ["Better", "Caption", "Measure", "State", "expect_array", "expect_same"]
 
 Better = Literal["higher", "lower"]
 State = Mapping[str, NDArray[Any]]
@@ -26,6 +29,16 @@ class Caption:
     label: str
     better: Better = "higher"
     note: str = ""
+
+    def text(self, figure: float) -> str:
+        """A figure for people; a dash where there is none, as of the AUROC of a stream of one class.
+
+        Examples
+        --------
+        >>> Caption("auroc", "AUROC").text(0.75), Caption("auroc", "AUROC").text(math.nan)
+        ('0.7500', '–')
+        """
+        return "–" if math.isnan(figure) else f"{figure:.4f}"
 
     @classmethod
     def of(cls, measure: Measure) -> Caption:
@@ -41,11 +54,11 @@ class Caption:
         >>> Caption.named("log_loss")
         Caption(name='log_loss', label='log-loss', better='lower', note='')
         """
-        measure = known().get(name)
+        measure = _known().get(name)
         return cls(name, name) if measure is None else cls(name, measure.label, measure.better)
 
 
-class Measure(ABC):
+class Measure(Part, ABC):
     """A figure over a stream, kept while the stream runs.
 
     A measure has a name, under which runs, curves and records have its figure, a label for people, and says
@@ -67,13 +80,36 @@ class Measure(ABC):
     >>> accuracy.update(np.array([0, 1, 1]), np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]]))
     >>> round(accuracy.value, 3)
     0.667
+    >>> Measure.of("f1"), Measure.names()[:2]
+    (F1(), ('accuracy', 'auroc'))
     """
 
+    role: ClassVar[str] = "measure"
+    plain: ClassVar[bool] = False  # a file holds what it has counted, not what it is
     name: ClassVar[str]
     label: ClassVar[str]
     better: ClassVar[Better] = "higher"
     note: str = ""
-    predictions: list[Part] | None = None
+    predictions: list[Predicted] | None = None
+
+    @staticmethod
+    def names() -> tuple[str, ...]:
+        """The names of the measures there are."""
+        return tuple(sorted(_known()))
+
+    @staticmethod
+    def of(name: str) -> Measure:
+        """The measure of this name, empty.
+
+        Examples
+        --------
+        >>> Measure.of("cost")
+        Traceback (most recent call last):
+            ...
+        heros.errors.ParameterError: The 'name' parameter of Measure.of must be one of accuracy, auroc, ...
+        """
+        one_of(name, "name", "Measure.of", Measure.names(), f"one of {', '.join(Measure.names())}")
+        return _known()[name]()
 
     @abstractmethod
     def update(self, y: NDArray[Any], output: NDArray[Any]) -> None:
@@ -120,23 +156,9 @@ class Measure(ABC):
         return f"{type(self).__name__}()"
 
 
-def known() -> dict[str, type[Measure]]:
-    """The classes of measures by name, in the order in which they were defined.
-
-    Examples
-    --------
-    >>> list(known())[:2]
-    ['accuracy', 'auroc']
-    """
-    found: dict[str, type[Measure]] = {}
-    for kind in _kinds(Measure):  # type: ignore[type-abstract]
-        if isinstance(name := getattr(kind, "name", None), str):
-            found.setdefault(name, kind)
-    return dict(sorted(found.items()))
-
-
-def _kinds(parent: type[Measure]) -> list[type[Measure]]:
-    return [kind for child in parent.__subclasses__() for kind in (child, *_kinds(child))]
+def _known() -> dict[str, type[Measure]]:
+    """The measures of HEROS by name; classes that several share have none."""
+    return {kind.name: kind for kind in parts("measure").values() if hasattr(kind, "name")}
 
 
 def expect_same(measure: Measure, other: object) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Part", "joined", "stacked"]
+__all__ = ["Predicted", "joined", "stacked"]
 
-Part = tuple[NDArray[np.int64], NDArray[np.float64]]
+Predicted = tuple[NDArray[np.int64], NDArray[np.float64]]
 """Labels (n,) and probabilities (n, classes)."""
 
 
@@ -25,7 +25,7 @@ def stacked(parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     return np.concatenate([np.pad(part, ((0, 0), (0, classes - part.shape[1]))) for part in parts])
 
 
-def joined(parts: Sequence[Part]) -> Part:
+def joined(parts: Sequence[Predicted]) -> Predicted:
     """All labels and all probabilities."""
     if not parts:
         return np.empty(0, dtype=np.int64), np.empty((0, 1))

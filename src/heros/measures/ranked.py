@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from heros.errors import DataError, ParameterError
 from heros.measures.base import Measure, State, expect_array, expect_same
 from heros.measures.checks import expect_answers
-from heros.measures.predictions import Part, joined
+from heros.measures.predictions import Predicted, joined
 
 __all__ = ["Ranked"]
 
@@ -54,7 +54,7 @@ class Ranked(Measure):
             raise ParameterError.of("exact", type(self).__name__, "True or False", exact)
         self.exact = bool(exact)
         self.note = "" if exact else "from a histogram"
-        self.predictions: list[Part] | None = [] if exact else None
+        self.predictions: list[Predicted] | None = [] if exact else None
         self._running = self._histogram()
 
     @staticmethod

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from html import escape
@@ -91,7 +90,7 @@ def _cells(group: Group, measures: Sequence[Caption]) -> list[str]:
     return [
         group.label,
         str(len(group.runs)),
-        *(_number(group.figure(measure)) for measure in measures),
+        *(measure.text(group.figure(measure)) for measure in measures),
         f"{group.gamma_share:.1%}",
         *(f"{group.cpu(phase):.2f}" for phase in PHASES),
         f"{group.cpu_seconds:.2f}",
@@ -99,11 +98,6 @@ def _cells(group: Group, measures: Sequence[Caption]) -> list[str]:
         f"{group.joules / 3.6e6:.3g}",
         f"{sum(grams) / len(grams):.3g}" if len(grams) == len(group.runs) else "not stated",
     ]
-
-
-def _number(figure: float) -> str:
-    """A figure; a dash where there is none, as of the AUROC of a stream of one class."""
-    return "–" if math.isnan(figure) else f"{figure:.4f}"
 
 
 def _source(run: Run) -> str:

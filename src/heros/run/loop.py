@@ -17,7 +17,7 @@ from heros.progress import progress as progress_bar
 from heros.run.interrupt import Interrupts
 from heros.run.result import Curves, Run
 from heros.run.state import Evaluation
-from heros.sources import END, Source
+from heros.sources import END, Source, expect_source
 from heros.sources.base import Signal
 from heros.storage.checkpoints import Checkpointer
 
@@ -55,11 +55,13 @@ def evaluate(
     model
         Bound to the stream's schema here, if it is not yet.
     stream
-        Read from its current position to its end. What comes is learnt when it comes.
+        Read from its current position to its end; what comes is learnt when it comes. A stream, or any
+        object with a `schema` and a ``poll(most, timeout)`` (see `heros.sources.Source`).
     measures
-        What is measured; by default AUROC, accuracy, κ and log-loss. Objects of `heros.measures`, or any
-        with a `name`, an ``update(y, output)`` and a `value` (see `heros.measures.Measure` for what else one
-        may have). They are not changed: each run has empty ones of its own.
+        What is measured; by default what the model's task says: AUROC, accuracy, κ and log-loss. Objects of
+        `heros.measures`, or any with a `name`, an ``update(y, output)`` and a `value` (see
+        `heros.measures.Measure` for what else one may have). They are not changed: each run has empty ones
+        of its own.
     window
         Over how many instances a point of the curves is taken.
     block
@@ -76,8 +78,8 @@ def evaluate(
         A directory, of this run only, to which checkpoints are written: all it takes to go on after a
         kill, with the results of a run that was not killed, bit for bit (see docs/reliability.md).
     every
-        After how many instances one is written (at the end of the block that reaches them; blocks are
-        never longer), besides one at the end of the stream or where it breaks off.
+        After how many instances one is written, besides one at the end of the stream or where it breaks
+        off.
     keep
         How many of the last checkpoints stay.
     resume
@@ -105,8 +107,7 @@ def evaluate(
     """
     if not isinstance(model, Heros):
         raise ParameterError.of("model", "evaluate", "a Heros", model)
-    if not isinstance(stream, Source):
-        raise ParameterError.of("stream", "evaluate", "a stream, e.g. heros.streams.load('agr_a')", stream)
+    source = expect_source(stream, "stream", "evaluate")
     window, block = whole(window, "window", "evaluate", 1), whole(block, "block", "evaluate", 1)
     meter = Cpu() if meter is None else meter
     if not isinstance(meter, Meter):
@@ -115,9 +116,8 @@ def evaluate(
         raise ParameterError.of("resume", "evaluate", "used with 'checkpoint'", resume)
     choices = ("return", "raise")
     one_of(on_interrupt, "on_interrupt", "evaluate", choices, "'return' or 'raise'")
-    empty = _empty_ones(
-        model.task.measures() if measures is None else measures, bool(exact), checkpoint is not None
-    )
+    wanted = model.task.measures() if measures is None else measures
+    empty = _empty_ones(wanted, bool(exact), checkpoint is not None)
     with ExitStack() as at_the_end:
         checkpointer = None
         if checkpoint is not None:
@@ -125,14 +125,13 @@ def evaluate(
                 checkpoint, every=every, keep=keep, resume=resume, on_error=on_checkpoint_error
             )
             at_the_end.callback(checkpointer.close)
-            block = min(block, checkpointer.every)
         meter.start(checkpointer.earlier if checkpointer else None)
         at_the_end.callback(meter.abandon)
-        evaluation = Evaluation(model, stream, meter, empty, window=window, exact=bool(exact))
+        evaluation = Evaluation(model, source, meter, empty, window=window, exact=bool(exact))
         if checkpointer:
             names = [measure.name for measure in empty]
-            settings = {"window": window, "block": block, "exact": bool(exact), "measures": names}
-            checkpointer.restore(evaluation, settings, progress)
+            settings = {"window": window, "exact": bool(exact), "measures": names}
+            checkpointer.restore(evaluation, settings, block, progress)
         interrupted = _learn(evaluation, block, checkpointer, progress, on_interrupt)
         if interrupted and evaluation.taken == 0:
             raise KeyboardInterrupt
@@ -155,7 +154,8 @@ def _learn(
         task = bar.add_task(stream.name, total=_instances_left(stream), standing="")
         while not interrupts.pressed:
             try:
-                came = interrupts.poll(stream, block, TIMEOUT)
+                most = block if checkpointer is None else min(block, checkpointer.room(evaluation))
+                came = interrupts.poll(stream, most, TIMEOUT)
             except Exception:  # what was learnt so far is kept; the stream may be mended
                 if checkpointer:
                     checkpointer.write(evaluation)
@@ -194,5 +194,4 @@ _COLUMNS = {*Run.__dataclass_fields__, *Curves.__dataclass_fields__}
 
 
 def _instances_left(stream: Source) -> int | None:
-    n: int | None = getattr(stream, "n_instances", None)
-    return None if n is None else n - getattr(stream, "position", 0)
+    return None if stream.n_instances is None else stream.n_instances - stream.position

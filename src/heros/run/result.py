@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from heros.measures import Confusion
 from heros.measures.base import Caption
 from heros.meters import Energy
-from heros.streams import BadRows, DriftPoint
+from heros.sources import BadRows, DriftPoint
 
 __all__ = ["Curves", "Run"]
 

@@ -15,7 +15,7 @@ from heros.errors import DataError, ParameterError
 from heros.measures import Measure
 from heros.measures.base import Caption
 from heros.measures.counted import Counted
-from heros.measures.predictions import Part, stacked
+from heros.measures.predictions import Predicted, stacked
 from heros.meters import Energy, Meter
 from heros.phases import PHASES
 from heros.registry import settings_of
@@ -24,7 +24,6 @@ from heros.run.fit import PENDING, expect_fit
 from heros.run.result import Curves, Run
 from heros.sources import Source
 from heros.storage import archive
-from heros.streams import BadRows
 from heros.tables import short
 
 __all__ = ["Evaluation"]
@@ -75,7 +74,7 @@ class Evaluation:
         return self.n + self.pending
 
     @property
-    def predictions(self) -> list[Part]:
+    def predictions(self) -> list[Predicted]:
         """Labels and probabilities, window by window, if a measure needs them all."""
         return next((m.predictions for m in self.measures if m.predictions is not None), [])
 
@@ -134,8 +133,8 @@ class Evaluation:
             curves=Curves.of(self.points.columns()),
             window=self.window,
             settings=settings_of(model),
-            drifts=getattr(self.stream, "drifts", ()),
-            bad_rows=getattr(self.stream, "bad_rows", BadRows()),
+            drifts=self.stream.drifts,
+            bad_rows=self.stream.bad_rows,
             interrupted=interrupted,
         )
 
@@ -171,7 +170,7 @@ class Evaluation:
         }
 
     def restore(
-        self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], predictions: list[Part]
+        self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], predictions: list[Predicted]
     ) -> None:
         """Go on from what `state` gave, and the predictions until then."""
         self.n, self.pending = int(document["n"]), int(document["pending"])

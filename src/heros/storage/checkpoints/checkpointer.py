@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from heros.ensemble import Heros
 from heros.errors import DataError, HerosError, ParameterError
-from heros.measures.predictions import Part
+from heros.measures.predictions import Predicted
 from heros.meters import Meter, Reading
 from heros.parameters import one_of, whole
 from heros.progress import progress as progress_bar
@@ -52,7 +52,7 @@ class Resumable(Protocol):
         ...
 
     @property
-    def predictions(self) -> list[Part]:
+    def predictions(self) -> list[Predicted]:
         """Labels and probabilities, window by window, if they are all kept."""
         ...
 
@@ -61,7 +61,7 @@ class Resumable(Protocol):
         ...
 
     def restore(
-        self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], predictions: list[Part]
+        self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], predictions: list[Predicted]
     ) -> None:
         """Go on from what `state` and `predictions` gave."""
         ...
@@ -75,7 +75,7 @@ class Checkpointer:
     directory
         Where they are; for one run only. Made if it is not there.
     every
-        After how many instances one is written: at the end of the block that reaches them.
+        After how many instances one is written.
     keep
         How many of the last ones stay.
     resume
@@ -127,10 +127,14 @@ class Checkpointer:
 
     # -- writing ----------------------------------------------------------------------------------------
 
+    def room(self, evaluation: Resumable) -> int:
+        """How many instances may be learnt before the next checkpoint is due."""
+        return self.every - evaluation.taken % self.every
+
     def learnt(self, block: Block, evaluation: Resumable) -> None:
         """Take note of a block that was learnt from, and write a checkpoint if it is time."""
         self._crc = _crc(self._crc, block)
-        if evaluation.taken // self.every > self._last // self.every:
+        if evaluation.taken % self.every == 0:
             self.write(evaluation)
 
     def write(self, evaluation: Resumable, at_the_end: bool = False) -> None:
@@ -182,6 +186,8 @@ class Checkpointer:
             archive.grouped({"model": model_arrays, "evaluation": arrays}),
         )
         self._tip = evaluation.taken
+        if where is not None:
+            evaluation.stream.acknowledge(where)
         for _, path in newest_first(self.directory)[self.keep :]:
             with suppress(OSError):  # then there is one more than there need be
                 path.unlink()
@@ -195,7 +201,9 @@ class Checkpointer:
 
     # -- going on -----------------------------------------------------------------------------------------
 
-    def restore(self, evaluation: Resumable, settings: Mapping[str, Any], show: bool | None = None) -> None:
+    def restore(
+        self, evaluation: Resumable, settings: Mapping[str, Any], block: int, show: bool | None = None
+    ) -> None:
         """Bring model, evaluation and stream to where the checkpoint was written, if there is one."""
         self._settings = dict(settings)
         if self.content is None:
@@ -221,7 +229,7 @@ class Checkpointer:
             self._go_to(evaluation.stream, where, path)
             self._crc = crc
         else:
-            self._read_over(evaluation.stream, taken, settings["block"], show)
+            self._read_over(evaluation.stream, taken, block, show)
         if self._crc != crc:
             rule = f"the one that {path.name} was written on (its first {taken:,} instances differ)"
             raise ParameterError.of("stream", "evaluate", rule, evaluation.stream)
@@ -239,7 +247,7 @@ class Checkpointer:
             raise _not_whole(path, f"no place in the stream: {error!r}") from None
 
     def _read_over(self, stream: Source, n: int, block: int, show: bool | None) -> None:
-        """Move the stream on, in the same blocks as before: its schema grows at the same places."""
+        """Move the stream on; its schema grows at the same instances, however they are asked for."""
         with progress_bar("count", wanted=show) as bar:
             task = bar.add_task(f"{stream.name}: reading up to the checkpoint", total=n)
             done = 0
@@ -257,8 +265,7 @@ class Checkpointer:
         document, name = self.content.document, self.content.path.name
         for setting, value in settings.items():
             if document["settings"][setting] != value:
-                both = " (the smaller of 'block' and 'every')" if setting == "block" else ""
-                rule = f"{document['settings'][setting]!r}, as in {name}{both}"
+                rule = f"{document['settings'][setting]!r}, as in {name}"
                 raise ParameterError.of(setting, "evaluate", rule, value)
         kept = {**models.FIRST, **document["model"]}
         for part, value in models.description(evaluation.model).items():

@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from heros.errors import DataError, HerosError
-from heros.measures.predictions import Part
+from heros.measures.predictions import Predicted
 from heros.storage import archive
 from heros.storage.checkpoints.format_1 import as_format_2
 from heros.storage.checkpoints.predictions import Predictions
@@ -54,7 +54,7 @@ class Content:
     document: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
     predictions: Predictions
-    parts: list[Part]
+    parts: list[Predicted]
 
 
 def name_of(instances: int) -> str:

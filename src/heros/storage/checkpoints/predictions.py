@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros.errors import DataError, HerosError
-from heros.measures.predictions import Part
+from heros.measures.predictions import Predicted
 from heros.storage.disk import reason
 
 __all__ = ["NAME", "Predictions"]
@@ -60,7 +60,7 @@ class Predictions:
             "stretches": [list(stretch) for stretch in self._stretches],
         }
 
-    def append(self, parts: Sequence[Part]) -> None:
+    def append(self, parts: Sequence[Predicted]) -> None:
         """Write these rows behind those that count, and have them on disk."""
         rows = [_rows(labels, probabilities) for labels, probabilities in parts]
         data = b"".join(row.tobytes() for row in rows)
@@ -98,7 +98,7 @@ class Predictions:
             self._stretches.append([rows, classes])
 
     @classmethod
-    def reopened(cls, directory: Path, extent: object) -> tuple[Predictions, list[Part]]:
+    def reopened(cls, directory: Path, extent: object) -> tuple[Predictions, list[Predicted]]:
         """The file as a checkpoint knew it, and its rows; a DataError if they are not there."""
         name, length, sha256, stretches = _checked(directory, extent)
         predictions = cls(directory, name)
