@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import reference
 from heros import Heros, evaluate, policies, pools, streams
 from heros.errors import HerosError, ParameterError
+from heros.registry import parts
 from heros.scores import Adwin, Cumulative, Fading, Window
 
 
@@ -136,9 +137,15 @@ def test_errors(make, message):
     assert str(error.value) == message
 
 
-@pytest.mark.parametrize(
-    "score", [Adwin(0.01), Adwin(0.01, restart=True), Cumulative(), Window(37), Fading(0.97)], ids=repr
-)
+EVERY_SCORE = [Adwin(0.01), Adwin(0.01, restart=True), Cumulative(), Window(37), Fading(0.97)]
+EVERY_SCORE += [kind() for kind in parts("score").values() if kind not in map(type, EVERY_SCORE)]
+
+
+def one(hit):
+    return np.array([hit]), np.array([True])
+
+
+@pytest.mark.parametrize("score", EVERY_SCORE, ids=repr)
 def test_every_model_has_a_clock_of_its_own(score):
     """The score of a model that looks now and then is that of a model alone that sees what it looked at."""
     models, rng = 5, np.random.default_rng(7)
@@ -149,11 +156,11 @@ def test_every_model_has_a_clock_of_its_own(score):
         looked = (rng.random(models) < shares) if t >= 500 else np.ones(models, dtype=bool)
         together.update(outcomes, looked)
         for i in np.flatnonzero(looked):
-            alone[i].update(outcomes[i : i + 1])
+            alone[i].update(*one(outcomes[i]))
         if t % 97 == 0:  # in the middle of everything its state is enough to go on
             state, together = together.state(), score.bind(models)
             together.restore(state)
-        np.testing.assert_array_equal(together.values, [one.values[0] for one in alone])
+        np.testing.assert_array_equal(together.values, [model.values[0] for model in alone])
 
 
 def test_a_mask_that_lets_all_look_is_no_mask():
