@@ -9,7 +9,7 @@ from heros.storage import records
 
 def test_all_names():
     assert heros.__all__ == [
-        "Block", "Curves", "Feature", "Heros", "Run", "Schema", "checkpoints", "errors", "evaluate", "export", "measures",
+        "Block", "Curves", "Feature", "Heros", "Run", "Schema", "Top", "checkpoints", "errors", "evaluate", "export", "measures",
         "meters", "policies", "pools", "records", "scores", "streams",
     ]  # fmt: skip
     assert policies.__all__ == [
@@ -17,8 +17,9 @@ def test_all_names():
         "PerformBest", "PerformWorst", "Policy", "Random", "Reward", "Zeta", "compiled",
     ]  # fmt: skip
     assert pools.__all__ == [
-        "MLP", "BoundHoeffding", "BoundJoin", "BoundModels", "BoundPool", "Hoeffding", "HoeffdingGrid", "Join", "MLPGrid",
-        "Models", "Pool", "TreeStats",
+        "MLP", "BoundHoeffding", "BoundJoin", "BoundLinear", "BoundModels", "BoundNaiveBayes", "BoundNeighbours",
+        "BoundPool", "Hoeffding", "HoeffdingGrid", "Join", "Linear", "LinearGrid", "MLPGrid", "Models", "NaiveBayes",
+        "NaiveBayesGrid", "NeighbourStats", "Neighbours", "NeighboursGrid", "Pool", "TreeStats",
     ]  # fmt: skip
     assert scores.__all__ == ["Adwin", "Cumulative", "Fading", "Score", "Window"]
     assert measures.__all__ == [

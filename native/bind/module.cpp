@@ -33,6 +33,9 @@ NB_MODULE(_core, m) {
   heros::bind_score(m);
   heros::bind_mlp(m);
   heros::bind_hoeffding(m);
+  heros::bind_neighbours(m);
+  heros::bind_linear(m);
+  heros::bind_bayes(m);
   heros::bind_members(m);
   heros::bind_joined(m);
   heros::bind_step(m);

@@ -69,6 +69,11 @@ class Adwin {
     }
   }
 
+  // Of model i: how many outcomes its window holds, their mean, and whether its last outcome made the window shorter.
+  std::int64_t width(int i) const { return width_[i]; }
+  double mean(int i) const { return width_[i] > 0 ? total_[i] / static_cast<double>(width_[i]) : 0.0; }
+  bool changed(int i) const { return changed_[i] != 0; }
+
   template <class Archive>
   void fields(Archive& a) {
     for (int i = 0; i < models_; ++i) settle(i);

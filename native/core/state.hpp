@@ -34,6 +34,17 @@ inline void require(bool holds, const char* what) {
 inline bool countable(std::int64_t n) { return n >= 0 && n <= INT64_MAX / 2; }
 inline bool amount(double x) { return std::isfinite(x) && x >= 0; }
 
+// Fields of a part under names of its own: what it calls "count" may be called so elsewhere.
+template <class Archive>
+struct Prefixed {
+  Archive& archive;
+  std::string prefix;
+  template <class T>
+  void operator()(const char* name, T& value) {
+    archive((prefix + name).c_str(), value);
+  }
+};
+
 template <class T, class Rule>
 bool all_of(const std::vector<T>& values, Rule rule) {
   return std::all_of(values.begin(), values.end(), rule);

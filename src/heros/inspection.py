@@ -9,7 +9,7 @@ from typing import Any, TypeGuard, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.policies import Explore, Policy, Random
 from heros.policies.reasons import Reasons, explain
 from heros.pools import Pool

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.errors import DataError
 from heros.schema import Schema
 

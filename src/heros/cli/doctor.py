@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import typer
 
-from heros import _core
+from heros import core as _core
 from heros.cli import options
 from heros.cli.app import app
 from heros.errors import HerosError

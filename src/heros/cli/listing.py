@@ -14,11 +14,21 @@ from heros.tables import Table
 
 __all__ = ["policies_command", "pools_command"]
 
-FILE = """kind = "mlp"                       # or "trees"
+FILE = """kind = "mlp"                       # or another name from above
 costs = "hidden"                   # if not the default
-[grid]                             # the arguments of MLPGrid or HoeffdingGrid,
+[grid]                             # the arguments of MLPGrid, HoeffdingGrid, ...,
 hidden = [16, 64]                  # or [[models]] tables, one per model
-learning_rates = [0.05, 0.005]"""
+learning_rates = [0.05, 0.005]
+
+kind = "join"                      # a pool of pools: a table [[pools]] like the above for each
+[[pools]]
+kind = "mlp"
+[pools.grid]
+hidden = [16, 64]
+[[pools]]
+kind = "trees"
+[[pools.models]]
+max_bytes = 65536"""
 
 
 @app.command("policies")

@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.errors import ParameterError
 from heros.registry import Part
 
@@ -49,6 +49,11 @@ class CompiledPolicy(Part):
 
     explorable: ClassVar[bool] = True
     """Whether it is of use to explore around it: to train k random models now and then."""
+
+    @property
+    def explores(self) -> bool:
+        """Whether it comes back to every model sooner or later, whatever their scores are."""
+        return not self.explorable
 
     def choose(
         self, scores: ArrayLike, costs: ArrayLike, k: int, rng: np.random.Generator

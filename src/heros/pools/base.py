@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.errors import ParameterError
 from heros.registry import Part
 from heros.schema import Feature, Schema

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.errors import ParameterError
 from heros.parameters import number, one_of, whole
 from heros.pools.base import BoundPool, Pool, expect_mappings, expect_schema, feature_values, shares

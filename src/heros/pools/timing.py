@@ -7,7 +7,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.pools.base import Pool, feature_values
 from heros.schema import Schema
 

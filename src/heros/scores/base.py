@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.errors import HerosError, ParameterError
 from heros.registry import Part
 

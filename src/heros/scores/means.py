@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.errors import ParameterError
 from heros.parameters import number, whole
 from heros.scores.base import CompiledScore

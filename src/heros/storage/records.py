@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.ensemble import Heros
 from heros.errors import DataError, HerosError
 from heros.lazy import metadata, pa, pq
