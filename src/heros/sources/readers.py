@@ -10,7 +10,6 @@ from collections.abc import AsyncIterable, Callable, Iterator
 from contextlib import suppress
 from typing import Any, Protocol
 
-from heros.lazy import asyncio
 from heros.sources.base import END, IDLE, Signal
 
 __all__ = ["AsyncReader", "BackgroundReader", "DirectReader", "Reader"]
