@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 __all__ = ["Part", "name_of", "parameters", "parts", "plain_parts"]
 
 HOMES = {
+    "answer": "heros.watch",
     "measure": "heros.measures",
     "meter": "heros.meters",
     "policy": "heros.policies",
