@@ -53,3 +53,13 @@ except AttributeError as error:
 """
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout == "module 'heros' has no attribute 'nothing'\n"
+
+
+def test_the_registry_finds_parts_that_nobody_has_imported():
+    program = """
+from heros.registry import parts, policy_of, pool_of, rebuilt
+print(policy_of("zeta:0.05@0.2"), rebuilt({"kind": "Window", "size": 5}, "score"), pool_of("trees").n_models)
+print(*parts("meter"))
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout == "Explore(Zeta(0.05), 0.2) Window(size=5) 50\nCodeCarbon Cpu Rapl\n"

@@ -44,8 +44,10 @@ class BoundStep {
   // Whether something of it is called back in Python, so that the lock is held all the time.
   bool locked() const { return policy_.is_valid() || calls_ != nullptr; }
 
-  void set_policy(nb::object policy, int k, nb::object bits) {
+  void set_policy(nb::object policy, int k, nb::object bits, std::int64_t watch) {
     Step& step = at_rest();
+    expect((watch == Watch::kAll) == step.all_look() && watch >= Watch::kTrained, "all models looking, or some");
+    step.set_watch({watch});
     bits_ = std::move(bits);
     step.set_chooser(chooser(std::move(policy), k, step.models()));
   }
@@ -190,7 +192,8 @@ void bind_step(nb::module_& m) {
            nb::arg("costs"), nb::arg("answer"), nb::arg("watch"), nb::arg("warmup"))
       .def("run", &run, nb::arg("X"), nb::arg("targets"))
       .def("predict", &predict, nb::arg("X"))
-      .def("set_policy", &BoundStep::set_policy, nb::arg("policy"), nb::arg("k"), nb::arg("bits"))
+      .def("set_policy", &BoundStep::set_policy, nb::arg("policy"), nb::arg("k"), nb::arg("bits"),
+           nb::arg("watch"))
       .def("set_costs",
            [](BoundStep& self, const In1<double>& costs) {
              expect(costs.size() == static_cast<std::size_t>(self.at_rest().models()), "one cost per model");

@@ -53,6 +53,7 @@ class Step {
     chooser_ = std::move(chooser);
     chooser_->set_costs(ledger_.costs);
   }
+  void set_watch(Watch watch) { watch_ = watch; }
   void set_costs(std::vector<double> costs) {
     ledger_.costs = std::move(costs);
     chooser_->set_costs(ledger_.costs);

@@ -11,14 +11,13 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from heros import errors, policies, pools, scores
-from heros.ensemble import Block, Heros
-from heros.schema import Feature, Schema
-
 if TYPE_CHECKING:
-    from heros import export, measures, meters, streams
+    from heros import errors, export, measures, meters, policies, pools, scores, streams
+    from heros.ensemble import Block, Heros
     from heros.run.loop import Curves, Run, evaluate
+    from heros.schema import Feature, Schema
     from heros.storage import checkpoints, records
+    from heros.watch import Top
 
 __all__ = [
     "Block",
@@ -27,6 +26,7 @@ __all__ = [
     "Heros",
     "Run",
     "Schema",
+    "Top",
     "checkpoints",
     "errors",
     "evaluate",
@@ -39,18 +39,31 @@ __all__ = [
     "scores",
     "streams",
 ]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
-# What is imported when it is first asked for: a model does without.
+# Everything is imported when it is first asked for.
 _MODULES = {
     "checkpoints": "heros.storage.checkpoints",
+    "errors": "heros.errors",
     "export": "heros.export",
     "measures": "heros.measures",
     "meters": "heros.meters",
+    "policies": "heros.policies",
+    "pools": "heros.pools",
     "records": "heros.storage.records",
+    "scores": "heros.scores",
     "streams": "heros.streams",
 }
-_NAMES = {"Curves": "heros.run.loop", "Run": "heros.run.loop", "evaluate": "heros.run.loop"}
+_NAMES = {
+    "Block": "heros.ensemble",
+    "Curves": "heros.run.loop",
+    "Feature": "heros.schema",
+    "Heros": "heros.ensemble",
+    "Run": "heros.run.loop",
+    "Schema": "heros.schema",
+    "Top": "heros.watch",
+    "evaluate": "heros.run.loop",
+}
 
 
 def __getattr__(name: str) -> Any:

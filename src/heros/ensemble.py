@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from heros import core as _core
 from heros.errors import DataError, HerosError, ParameterError
 from heros.inspection import Explanation, LastStep, Leaderboard, PoolSummary
-from heros.parameters import one_of, whole
+from heros.parameters import whole
 from heros.phases import PHASES
 from heros.policies import Explore, Policy, Zeta
 from heros.policies.base import expect_policy
@@ -28,10 +28,10 @@ from heros.scores.base import ScoreCalls, bound_score, expect_score
 from heros.storage import archive, models
 from heros.task import Classification, Task
 from heros.validation import Validator
+from heros.watch import Answer, Watch, checked_answer, checked_watch, native_answer, turns
 
 __all__ = ["Block", "Heros"]
 
-ANSWERS = ("best", "average", "weighted")
 REMEASURE = 1000  # every so many instances costs that change are measured anew
 DEFAULT_SHARE = 0.6  # of the pool is trained if k is not given: the paper's 30 of 50
 
@@ -52,7 +52,8 @@ class Heros:
 
     For every instance: the model with the highest running score answers; every model is tested and its
     score updated; the policy chooses at most k models from the updated scores and the costs; those are
-    trained.
+    trained. That is the paper, in which every model looks at every instance; with `watch`, models that are
+    not trained need not look, and cost nothing.
 
     Parameters
     ----------
@@ -70,9 +71,17 @@ class Heros:
         How the running performance L is kept; ADWIN with δ = 1e-5 by default. A score of your own is any
         object with a method ``bind(models)``: see `heros.scores.Score`.
     answer
-        Who answers: "best" (the highest L before the label is seen; ties: the lowest index), or the
-        whole pool by "average" or "weighted" (by L) probabilities. A model whose output is not finite
-        never answers.
+        Who answers: "best" (the highest L before the label is seen; ties: the lowest index), the few best
+        together (`heros.Top`), or the whole pool by "average" or "weighted" (by L) probabilities. A model
+        whose output is not finite never answers.
+    watch
+        Who looks at an instance: "all" models (the paper); only those that are "trained" on it and those
+        that answer; or a whole number n: these, and each model at rest at every n-th instance, one after
+        the other. Unless all look, the order is: the policy chooses, from L as it stands; those who have to
+        look; they answer; the score of those who looked is updated; the chosen ones are trained. L of a
+        model that does not look stays as it is, whatever happens meanwhile. A policy that never explores
+        (`Zeta` without `Explore`, `Cheapest`, ...) might leave a model at rest, and its L unseen, for ever:
+        with such a policy of HEROS's own "trained" means 8. Where the whole pool answers, all look.
     warmup
         On how many first instances all models are trained.
     seed
@@ -116,7 +125,8 @@ class Heros:
         *,
         task: Task | None = None,
         score: Score | None = None,
-        answer: Literal["best", "average", "weighted"] = "best",
+        answer: Answer = "best",
+        watch: Watch = "all",
         warmup: int = 100,
         seed: int | None = None,
         schema: Schema | None = None,
@@ -130,7 +140,8 @@ class Heros:
         expect_policy(self._policy, "Heros")
         expect_score(self.score, "Heros")
         self._k = self._checked_k(max(1, round(DEFAULT_SHARE * self.pool.n_models)) if k is None else k)
-        self.answer = one_of(answer, "answer", "Heros", ANSWERS, "'best', 'average' or 'weighted'")
+        self.answer = checked_answer(answer)
+        self.watch = checked_watch(watch)
         self.warmup = min(whole(warmup, "warmup", "Heros", 0), 1 << 62)
         self.seed = seed if seed is None else whole(seed, "seed", "Heros", 0)
         self._rng = np.random.default_rng(self.seed)
@@ -221,8 +232,8 @@ class Heros:
             k=self.k,
             bits=self.rng.bit_generator,
             costs=bound.costs,
-            answer=_core.Answer(self.answer),
-            watch=0,
+            answer=native_answer(self.answer),
+            watch=turns(self.watch, self.policy),
             warmup=self.warmup,
         )
         self._bound = bound
@@ -231,7 +242,9 @@ class Heros:
         """The policy as it is now takes over."""
         if self.schema is not None:
             self._chooser = bound_policy(self.policy, self.k, self.rng)
-            self._step.set_policy(self._chooser, self.k, self.rng.bit_generator)
+            self._step.set_policy(
+                self._chooser, self.k, self.rng.bit_generator, turns(self.watch, self.policy)
+            )
 
     # -- predicting and learning ------------------------------------------------------------------------
 
@@ -342,6 +355,11 @@ class Heros:
     def costs(self) -> NDArray[np.float64]:
         """γ: the cost of a training step of each model, as shares of their sum."""
         return self._learnt.costs
+
+    @property
+    def looked(self) -> NDArray[np.int64]:
+        """At how many instances each model looked: at all of them, unless `watch` says otherwise."""
+        return self._learnt.looked
 
     @property
     def trained(self) -> NDArray[np.int64]:

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["LazyModule", "filelock", "metadata", "pa", "pc", "platformdirs", "pq", "shutil", "tomllib"]
+__all__ = [
+    "LazyModule",
+    "asyncio",
+    "filelock",
+    "metadata",
+    "pa",
+    "pc",
+    "platformdirs",
+    "pq",
+    "shutil",
+    "tomllib",
+]
 
 
 class LazyModule(ModuleType):
@@ -23,14 +35,14 @@ class LazyModule(ModuleType):
         if name.startswith("__"):  # asked by those who look at modules, not by those who use them
             raise AttributeError(name)
         module = import_module(self.__name__)
-        value = getattr(module, name, None)
-        if value is None:
-            value = import_module(f"{self.__name__}.{name}")
-        setattr(self, name, value)
-        return value
+        if not hasattr(module, name):
+            with suppress(ModuleNotFoundError):
+                return import_module(f"{self.__name__}.{name}")
+        return getattr(module, name)
 
 
 if TYPE_CHECKING:
+    import asyncio
     import shutil
     import tomllib
     from importlib import metadata
@@ -41,6 +53,7 @@ if TYPE_CHECKING:
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 else:
+    asyncio = LazyModule("asyncio")
     filelock = LazyModule("filelock")
     metadata = LazyModule("importlib.metadata")
     pa = LazyModule("pyarrow")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,9 @@ from heros.measures import Accuracy, Auroc, Kappa, LogLoss, Measure
 from heros.registry import Part
 from heros.schema import Schema
 from heros.validation import class_indices
+
+if TYPE_CHECKING:
+    from heros.measures import Measure
 
 __all__ = ["Classification", "Task"]
 

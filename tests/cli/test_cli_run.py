@@ -171,7 +171,7 @@ def test_compare_in_processes_gives_what_one_process_gives(pool):
             "The 'zeta' parameter of Zeta must be in [0, 1]. Got 2.0 instead.",
         ),
         (["run", "agr_a", "--policy", "luck"], "The 'policy' parameter of heros must be one of budget, cand"),
-        (["run", "agr_a", "--pool", "forest"], "must be one of mlp, trees or a .toml file"),
+        (["run", "agr_a", "--pool", "jungle"], "trees or a .toml file. Got 'jungle' instead."),
         (["run", "agr_a", "--pool", "no.toml"], "The pool file no.toml must be readable TOML"),
         (
             ["run", "agr_a", "--target", "x"],

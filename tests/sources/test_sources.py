@@ -108,6 +108,14 @@ def _filled(source):
     return source
 
 
+def test_an_end_is_the_end():
+    source = Log([list(rows(3, 1)), []], target="y")
+    fetched = iter([[({"a": 1.0, "y": 0}, {})], END, [({"a": 2.0, "y": 0}, {})]])
+    source.fetch = lambda most, timeout: next(fetched)
+    assert len(source.poll(5, 0)[1]) == 1
+    assert [source.poll(5, 0), source.poll(5, 0)] == [END, END]
+
+
 def test_a_bad_row_that_is_not_skipped_stays_the_next():
     source = Log([list(rows(90, 1)), []], target="y")
     while True:

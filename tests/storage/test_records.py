@@ -58,7 +58,7 @@ def test_the_record_says_what_ran_where(tmp_path):
     assert set(document["versions"]) == {"python", "heros-learn", "numpy", "pyarrow"}
     assert document["machine"]["cpu"]
     assert document["machine"]["isa"] in _core.isas()
-    assert document["commit"] == commit()
+    assert document["commit"] == commit() or commit() is None
     assert re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}|\d+\.\d+.*", document["commit"])
     assert document["energy"]["source"] == "cpu-model"
     assert "12 W per core (stated)" in document["energy"]["detail"]

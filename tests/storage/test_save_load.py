@@ -13,6 +13,7 @@ import pytest
 import make_format_golden as golden
 from heros import Heros, Schema, evaluate, policies, pools, scores, streams
 from heros.errors import DataError, HerosError, ParameterError
+from heros.registry import parts
 from heros.storage import archive, models
 
 FORMATS = sorted(Path(__file__).parents[1].glob("data/format_*"))
@@ -44,13 +45,9 @@ EVERY_POLICY = [
     policies.Expensive(), policies.PerformBest(), policies.PerformWorst(), policies.Random(), policies.Reward(0.5),
     policies.Zeta(0.05), policies.Explore(policies.Explore(policies.Zeta(np.float64(0.1)), 0.5), 0.1),
 ]  # fmt: skip
+EVERY_POLICY += [kind() for kind in parts("policy").values() if kind not in map(type, EVERY_POLICY)]
 EVERY_SCORE = [scores.Adwin(1e-3, restart=True), scores.Cumulative(), scores.Fading(0.9), scores.Window(50)]
-
-
-def test_every_policy_is_tried():
-    named = {name for name in policies.__all__ if name not in {"CompiledPolicy", "Policy", "compiled"}}
-    assert {type(policy).__name__ for policy in EVERY_POLICY} == named
-    assert {type(score).__name__ for score in EVERY_SCORE} == set(scores.__all__) - {"Score"}
+EVERY_SCORE += [kind() for kind in parts("score").values() if kind not in map(type, EVERY_SCORE)]
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ class Ranked(Measure):
             self._running.update(y, output)
         else:
             y, output = expect_answers(y, output, type(self).__name__)
-            self.predictions.append((y.copy(), output))
+            self.predictions.append((y.copy(), output.copy()))
 
     def add(self, y: NDArray[np.int64], output: NDArray[np.float64]) -> float:
         """Count a stretch of the stream, and give the exact figure over it alone. The arrays are kept."""

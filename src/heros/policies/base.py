@@ -50,6 +50,11 @@ class CompiledPolicy(Part):
     explorable: ClassVar[bool] = True
     """Whether it is of use to explore around it: to train k random models now and then."""
 
+    @property
+    def explores(self) -> bool:
+        """Whether it comes back to every model sooner or later, whatever their scores are."""
+        return not self.explorable
+
     def choose(
         self, scores: ArrayLike, costs: ArrayLike, k: int, rng: np.random.Generator
     ) -> NDArray[np.bool_]:

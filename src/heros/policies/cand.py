@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,8 @@ class Cand(CompiledPolicy):
     array([1, 0, 1, 0])
     """
 
+    explores: ClassVar[bool] = True  # half of what it chooses is drawn
+
     def explain(
         self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int, chosen: NDArray[np.bool_]
     ) -> Reasons:
@@ -54,6 +57,8 @@ class CandAsPublished(CompiledPolicy):
     >>> CandAsPublished().choose(scores, costs, 2, np.random.default_rng(1)).astype(int)
     array([0, 1, 0, 1])
     """
+
+    explores: ClassVar[bool] = True  # half of what it chooses is drawn
 
     def explain(
         self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int, chosen: NDArray[np.bool_]

@@ -45,6 +45,11 @@ class Explore(CompiledPolicy):
     policy: Policy
     epsilon: float
 
+    @property
+    def explores(self) -> bool:
+        """Whether it comes back to every model sooner or later: of a policy of your own nothing is known."""
+        return self.epsilon > 0 or getattr(self.policy, "explores", True)
+
     def __post_init__(self) -> None:
         number(self.epsilon, "epsilon", "Explore", 0, 1)
         expect_policy(self.policy, "Explore")

@@ -22,7 +22,8 @@ class Made(Protocol):
     score: Any
     k: int
     seed: int | None
-    answer: str
+    answer: Any
+    watch: Any
     warmup: int
 
     @property
@@ -53,7 +54,8 @@ def settings_of(model: Made) -> dict[str, Any]:
         "policy": policy_id(model.policy),
         "k": model.k,
         "seed": model.seed,
-        "answer": model.answer,
+        "answer": str(model.answer),
+        "watch": model.watch,
         "warmup": model.warmup,
         "score": repr(model.score),
         "policy_as_written": str(model.policy),

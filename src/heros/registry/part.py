@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from dataclasses import fields, is_dataclass
+from importlib import import_module
 from typing import Any, ClassVar
 
 __all__ = ["Part", "name_of", "parameters", "parts", "plain_parts"]
+
+HOMES = {
+    "answer": "heros.watch",
+    "measure": "heros.measures",
+    "meter": "heros.meters",
+    "policy": "heros.policies",
+    "pool": "heros.pools",
+    "score": "heros.scores",
+    "task": "heros.task",
+}
+"""Where the parts of each role are exported; imported when somebody asks for them."""
 
 _defined: list[type[Part]] = []
 
@@ -65,7 +78,10 @@ def parts(role: str) -> dict[str, type[Any]]:
     >>> list(parts("score"))
     ['Adwin', 'Cumulative', 'Fading', 'Window']
     """
-    named = {kind.__name__: kind for kind in _defined if kind.role == role and _in_its_module(kind)}
+    if role in HOMES:
+        import_module(HOMES[role])
+    kinds = (kind for kind in _defined if kind.role == role and not inspect.isabstract(kind))
+    named = {kind.__name__: kind for kind in kinds if _in_its_module(kind)}
     return dict(sorted(named.items()))
 
 

@@ -7,4 +7,10 @@ counts are the instances that it looked at (all of them, unless `Heros` watches 
 from heros.scores.base import Score
 from heros.scores.means import Adwin, Cumulative, Fading, Window
 
-__all__ = ["Adwin", "Cumulative", "Fading", "Score", "Window"]
+__all__ = [
+    "Adwin",
+    "Cumulative",
+    "Fading",
+    "Score",
+    "Window",
+]

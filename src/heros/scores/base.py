@@ -14,7 +14,7 @@ from heros import core as _core
 from heros.errors import HerosError, ParameterError
 from heros.registry import Part
 
-__all__ = ["BoundScore", "CompiledScore", "Score", "ScoreCalls", "bound_score", "expect_score"]
+__all__ = ["BoundScore", "BuiltInScore", "Score", "ScoreCalls", "bound_score", "expect_score"]
 
 RULE = "a score, e.g. heros.scores.Adwin()"
 
@@ -71,13 +71,13 @@ class Score(Protocol):
 
 
 @dataclass(frozen=True)
-class CompiledScore(Part):
-    """A score of the compiled core."""
+class BuiltInScore(Part):
+    """A score of HEROS's own, which files and records know by its class: compiled, or in Python."""
 
     role: ClassVar[str] = "score"
 
     @abstractmethod
-    def bind(self, models: int) -> _core.Scores:
+    def bind(self, models: int) -> BoundScore:
         """Scores for so many models."""
 
     def expect_room(self, models: int, state: Mapping[str, NDArray[Any]]) -> None:
@@ -130,12 +130,12 @@ def expect_score(score: object, owner: str) -> None:
 
 def bound_score(score: Score, models: int) -> _core.Scores | ScoreCalls:
     """The score for so many models, as the core takes it."""
-    if isinstance(score, CompiledScore):
-        return score.bind(models)
     try:
         bound = score.bind(models)
     except TypeError as error:  # something else with a method of that name
         raise ParameterError.of("score", "Heros", f"{RULE} (its bind(models): {error})", score) from error
+    if isinstance(bound, _core.Scores):
+        return bound
     if not callable(getattr(bound, "update", None)) or not hasattr(bound, "values"):
         rule = "a score, whose bind(models) gives an object with 'update' and 'values'"
         raise ParameterError.of("score", "Heros", rule, bound)

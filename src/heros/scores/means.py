@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from heros import core as _core
 from heros.errors import ParameterError
 from heros.parameters import number, whole
-from heros.scores.base import CompiledScore
+from heros.scores.base import BuiltInScore
 
 __all__ = ["Adwin", "Cumulative", "Fading", "Window"]
 
 
 @dataclass(frozen=True)
-class Adwin(CompiledScore):
+class Adwin(BuiltInScore):
     """The mean over an adaptive window, which forgets its older part when performance changes.
 
     ADWIN (Bifet and Gavaldà 2007) as River and MOA define it: at most 5 buckets per size, a look for a
@@ -58,7 +58,7 @@ class Adwin(CompiledScore):
 
 
 @dataclass(frozen=True)
-class Cumulative(CompiledScore):
+class Cumulative(BuiltInScore):
     """The mean over everything that the model has looked at.
 
     Examples
@@ -77,7 +77,7 @@ class Cumulative(CompiledScore):
 
 
 @dataclass(frozen=True)
-class Window(CompiledScore):
+class Window(BuiltInScore):
     """The mean over the last `size` instances that the model looked at.
 
     Examples
@@ -106,7 +106,7 @@ class Window(CompiledScore):
 
 
 @dataclass(frozen=True)
-class Fading(CompiledScore):
+class Fading(BuiltInScore):
     """The mean with weights that fade by `factor` per instance that the model looked at (Gama et al. 2013).
 
     Examples

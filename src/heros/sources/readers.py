@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 import weakref
@@ -102,6 +101,7 @@ class AsyncReader(BackgroundReader):
 
     Examples
     --------
+    >>> import asyncio
     >>> async def letters():
     ...     for letter in "abc":
     ...         await asyncio.sleep(0)
@@ -206,12 +206,16 @@ def _read(iterator: Iterator[Any], exchange: _Exchange) -> None:
 
 
 def _read_async(items: AsyncIterable[Any], exchange: _Exchange) -> None:
+    import asyncio  # noqa: PLC0415 - slow to import, and seldom needed
+
     with suppress(asyncio.CancelledError):
         asyncio.run(_pump(items, exchange))
 
 
 async def _pump(items: AsyncIterable[Any], exchange: _Exchange) -> None:
     """As `_read`; the loop goes on while nothing is wanted, so that tasks of the iterator's own do."""
+    import asyncio  # noqa: PLC0415
+
     loop, task, told = asyncio.get_running_loop(), asyncio.current_task(), asyncio.Event()
 
     def tell() -> None:

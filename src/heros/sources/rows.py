@@ -16,10 +16,10 @@ from heros.errors import DataError, ParameterError
 from heros.parameters import expect_list, number, one_of, whole
 from heros.schema import Schema, schema_of, schema_plain
 from heros.sources.bad_rows import BadRow, BadRows
-from heros.sources.base import IDLE, Block, Polled, Signal, Source
+from heros.sources.base import END, IDLE, Block, Polled, Signal, Source
 from heros.vocabulary import Refused, Vocabulary
 
-__all__ = ["RowBlocks", "RowSource"]
+__all__ = ["RowBlocks", "RowSource", "vocabulary_of"]
 
 Fetch = Callable[[int, float | None], Sequence[Any] | Signal]
 """Up to so many rows, after at most so many seconds; none, or IDLE, if there are none by then."""
@@ -57,6 +57,7 @@ class RowBlocks:
         self._ahead: list[Any] = []  # rows fetched, but not dealt with
         self._error: Exception | None = None  # what fetching raised, to be raised when its turn comes
         self._fault: str | None = None  # what is wrong with the next row
+        self._ended = False
 
     def start_at(self, read: int, bad_rows: BadRows) -> None:
         """Begin behind so many rows; what was fetched is forgotten."""
@@ -115,12 +116,15 @@ class RowBlocks:
             raise error
 
     def _fetch(self, fetch: Fetch, most: int, deadline: float | None) -> Sequence[Any] | Signal:
+        if self._ended:
+            return END
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         try:
             got = fetch(most, left)
         except Exception as error:
             self._error = error
             return IDLE
+        self._ended = got is END
         return got if isinstance(got, Signal) or len(got) else IDLE
 
     def _coded(self, row: Any, started: bool, grow: bool) -> tuple[list[float], int] | None:
@@ -138,7 +142,7 @@ class RowBlocks:
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy reads what lies ahead by itself."""
-        return {**self.__dict__, "_ahead": [], "_error": None}
+        return {**self.__dict__, "_ahead": [], "_error": None, "_ended": False}
 
 
 def _block(rows: list[list[float]], labels: list[int]) -> Block:

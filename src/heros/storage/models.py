@@ -17,12 +17,15 @@ from heros.scores import Score
 from heros.storage import archive
 from heros.storage.generators import generator, generator_state
 from heros.task import Task
+from heros.watch import AnswerPart
 
 __all__ = ["FIRST", "PARTS", "description", "pack", "unpack"]
 
 PARTS = ("task", "pool", "policy", "score")
-SETTINGS = ("k", "answer", "warmup", "seed")
-FIRST = {"task": {"kind": "Classification"}}  # what the first files do not say, as there was no choice
+SETTINGS = ("k", "answer", "watch", "warmup", "seed")
+FIRST = {"task": {"kind": "Classification"}, "watch": "all"}
+"""What the first files do not say, as there was no choice."""
+
 GROUPS = ("pool", "ensemble", "score")
 
 
@@ -58,7 +61,10 @@ def description(model: Packable) -> dict[str, Any]:
     ({'kind': 'Adwin', 'delta': 1e-05, 'restart': False}, 3)
     """
     parts = {role: described(getattr(model, role)) for role in PARTS}
-    return parts | {name: getattr(model, name) for name in SETTINGS}
+    settings = {name: getattr(model, name) for name in SETTINGS}
+    if isinstance(settings["answer"], AnswerPart):
+        settings["answer"] = described(settings["answer"])
+    return parts | settings
 
 
 def pack(model: Packable) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -95,7 +101,10 @@ def unpack(
     parts = {role: rebuilt(whole.get(role), role, given[role]) for role in PARTS}
     _expect_plain(parts["pool"])
     try:
-        model = kind(**parts, **{name: whole[name] for name in SETTINGS})
+        settings = {name: whole[name] for name in SETTINGS}
+        if isinstance(settings["answer"], dict):
+            settings["answer"] = rebuilt(settings["answer"], "answer")
+        model = kind(**parts, **settings)
         model.rng = generator(whole["rng"])
         if whole["schema"] is not None:
             _restore(model, schema_of(whole["schema"]), arrays)

@@ -295,7 +295,7 @@ def document(run: Run, id: str | None = None) -> dict[str, Any]:
                 "python": platform.python_version(),
                 **{name: metadata.version(name) for name in PACKAGES},
             },
-            "commit": commit(),
+            "commit": commit() or metadata.version("heros-learn"),
             "machine": {
                 "cpu": cpu_model(),
                 "cores": os.cpu_count(),

@@ -15,7 +15,7 @@ from heros.schema import Schema
 from heros.sources.bad_rows import BadRows
 from heros.sources.base import END, Block, DriftPoint, Polled, Signal, Source
 
-__all__ = ["Block", "DriftPoint", "Stream", "Taken", "again", "empty_block"]
+__all__ = ["Block", "DriftPoint", "Stream", "Taken", "empty_block", "rewound"]
 
 
 class Stream(Source):
@@ -201,12 +201,12 @@ class Taken(Stream):
         return self._source.poll(min(n, left), timeout) if left else END
 
     def _restart(self) -> None:
-        self._source = again(self._origin, self._source)
+        self._source = rewound(self._origin, self._source)
         if self._source.position < self._start:  # it could not be copied, and went back to its very start
             self._source.draw(self._start - self._source.position)
 
 
-def again(origin: Stream, current: Stream) -> Stream:
+def rewound(origin: Stream, current: Stream) -> Stream:
     """A stream at the place of `origin`, which `current` has left."""
     fresh = origin._fork()
     if fresh is current:
