@@ -73,11 +73,11 @@ class Steps:
         """The mean of the models' probabilities, before each label was seen."""
         n, m = len(y), self.pool.models
         everything = np.ones(m, dtype=bool)
-        probabilities = np.empty((n, self.pool.classes))
+        probabilities = np.empty((n, self.pool.outputs))
         out = (np.empty(n, np.int32), np.empty((n, m), np.uint8), np.empty(n), np.empty(n))
 
         def chosen(scores: np.ndarray) -> np.ndarray:
             return everything if choose is None else choose()
 
-        self.core.run_with(np.ascontiguousarray(X), y, chosen, probabilities, *out)
+        self.core.run_with(np.ascontiguousarray(X), y.astype(np.float64), chosen, probabilities, *out)
         return probabilities

@@ -33,7 +33,7 @@ NB_MODULE(_core, m) {
   heros::bind_score(m);
   heros::bind_mlp(m);
   heros::bind_hoeffding(m);
-  heros::bind_models(m);
-  heros::bind_prequential(m);
+  heros::bind_members(m);
+  heros::bind_step(m);
   heros::bind_streams(m);
 }

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstring>
 
 #include "bind/bind.hpp"
@@ -16,21 +17,6 @@ Answer answer_named(const std::string& name) {
   throw nb::value_error("no such answer");
 }
 
-// Marks the pool while an ensemble works with it. With Python's lock held others may look in between.
-class Work {
- public:
-  Work(Pool& pool, bool locked) : pool_(writable(pool)) {
-    pool_.busy = !locked;
-    pool_.in_step = true;
-  }
-  ~Work() { pool_.busy = pool_.in_step = false; }
-  Work(const Work&) = delete;
-  Work& operator=(const Work&) = delete;
-
- private:
-  Pool& pool_;
-};
-
 // An ensemble to look at, and one to change.
 Ensemble& seen(Ensemble& e) {
   readable(e.pool());
@@ -48,39 +34,40 @@ struct BlockArrays {
   Out1<double> spent, reward;
 };
 
-BlockRecord checked(const Ensemble& e, const In2<double>& X, const In1<std::int64_t>& y, const BlockArrays& a) {
-  const std::size_t n = X.shape(0), classes = e.classes(), models = e.models();
-  expect(classes > 0, "models that know their instances");
-  expect(X.shape(1) == static_cast<std::size_t>(e.features()) && y.size() == n, "a block of another shape");
+BlockRecord checked(const Ensemble& e, const In2<double>& X, const In1<double>& targets, const BlockArrays& a) {
+  const std::size_t n = X.shape(0), outputs = e.outputs(), models = e.models();
+  expect(outputs > 0, "models that know their instances");
+  expect(X.shape(1) == static_cast<std::size_t>(e.features()) && targets.size() == n, "a block of another shape");
   for (std::size_t t = 0; t < n; ++t)
-    expect(y.data()[t] >= 0 && y.data()[t] < e.classes(), "a label outside the classes");
-  expect(a.probabilities.shape(0) == n && a.probabilities.shape(1) == classes && a.answered.size() == n &&
+    expect(targets.data()[t] >= 0 && targets.data()[t] < e.outputs() && targets.data()[t] == std::floor(targets.data()[t]),
+           "a label outside the classes");
+  expect(a.probabilities.shape(0) == n && a.probabilities.shape(1) == outputs && a.answered.size() == n &&
              a.chosen.shape(0) == n && a.chosen.shape(1) == models && a.spent.size() == n && a.reward.size() == n,
          "records of another shape");
   return {a.probabilities.data(), a.answered.data(), a.chosen.data(), a.spent.data(), a.reward.data()};
 }
 
 // Returns whether the last choice was exploration.
-bool run_compiled(Ensemble& e, const In2<double>& X, const In1<std::int64_t>& y, const Policy& policy, int k,
+bool run_compiled(Ensemble& e, const In2<double>& X, const In1<double>& targets, const Policy& policy, int k,
                   const nb::capsule& bits, const BlockArrays& arrays) {
-  const BlockRecord record = checked(e, X, y, arrays);
+  const BlockRecord record = checked(e, X, targets, arrays);
   expect(k >= 1 && k <= e.models(), "k must be in [1, M]");
   Random random = random_from(bits);
   Chooser chooser;
   chooser.set_costs(e.costs().data(), e.models());
   const Work work(e.pool(), false);
   const nb::gil_scoped_release release;
-  e.run(X.data(), y.data(), static_cast<std::int64_t>(X.shape(0)),
+  e.run(X.data(), targets.data(), static_cast<std::int64_t>(X.shape(0)),
         [&](const double* scores, std::uint8_t* chosen) { chooser.choose(policy, scores, k, random, chosen); },
         record);
   return chooser.explored();
 }
 
-void run_callback(Ensemble& e, const In2<double>& X, const In1<std::int64_t>& y, const nb::callable& choose,
+void run_callback(Ensemble& e, const In2<double>& X, const In1<double>& targets, const nb::callable& choose,
                   const BlockArrays& arrays) {
-  const BlockRecord record = checked(e, X, y, arrays);
+  const BlockRecord record = checked(e, X, targets, arrays);
   const Work work(e.pool(), true);
-  e.run(X.data(), y.data(), static_cast<std::int64_t>(X.shape(0)),
+  e.run(X.data(), targets.data(), static_cast<std::int64_t>(X.shape(0)),
         [&](const double* scores, std::uint8_t* chosen) {
           const auto mask = nb::cast<In1<bool>>(choose(to_array(scores, e.models())));
           expect(mask.size() == static_cast<std::size_t>(e.models()), "a mask with one entry per model");
@@ -91,7 +78,7 @@ void run_callback(Ensemble& e, const In2<double>& X, const In1<std::int64_t>& y,
 
 }  // namespace
 
-void bind_prequential(nb::module_& m) {
+void bind_step(nb::module_& m) {
   nb::class_<Ensemble>(m, "Ensemble")
       .def("__init__",
            [](Ensemble* self, std::shared_ptr<Pool> pool, const Scores& scores, const In1<double>& costs,
@@ -103,22 +90,22 @@ void bind_prequential(nb::module_& m) {
            },
            nb::arg("pool"), nb::arg("scores"), nb::arg("costs"), nb::arg("answer"), nb::arg("warmup"))
       .def("run",
-           [](Ensemble& self, const In2<double>& X, const In1<std::int64_t>& y, const Policy& policy, int k,
+           [](Ensemble& self, const In2<double>& X, const In1<double>& targets, const Policy& policy, int k,
               const nb::capsule& bits, Out2<double> probabilities, Out1<std::int32_t> answered,
               Out2<std::uint8_t> chosen, Out1<double> spent, Out1<double> reward) {
-             return run_compiled(self, X, y, policy, k, bits, {probabilities, answered, chosen, spent, reward});
+             return run_compiled(self, X, targets, policy, k, bits, {probabilities, answered, chosen, spent, reward});
            })
       .def("run_with",
-           [](Ensemble& self, const In2<double>& X, const In1<std::int64_t>& y, const nb::callable& choose,
+           [](Ensemble& self, const In2<double>& X, const In1<double>& targets, const nb::callable& choose,
               Out2<double> probabilities, Out1<std::int32_t> answered, Out2<std::uint8_t> chosen, Out1<double> spent,
               Out1<double> reward) {
-             run_callback(self, X, y, choose, {probabilities, answered, chosen, spent, reward});
+             run_callback(self, X, targets, choose, {probabilities, answered, chosen, spent, reward});
            })
       .def("predict",
            [](Ensemble& self, const In2<double>& X, Out2<double> out) {
-             expect(self.classes() > 0, "models that know their instances");
+             expect(self.outputs() > 0, "models that know their instances");
              expect(X.shape(1) == static_cast<std::size_t>(self.features()) && out.shape(0) == X.shape(0) &&
-                        out.shape(1) == static_cast<std::size_t>(self.classes()),
+                        out.shape(1) == static_cast<std::size_t>(self.outputs()),
                     "instances of another shape");
              const Work work(self.pool(), false);
              const nb::gil_scoped_release release;
@@ -141,6 +128,8 @@ void bind_prequential(nb::module_& m) {
       .def("state", [](Ensemble& self) { return export_state(seen(self)); })
       .def("restore", [](Ensemble& self, nb::dict state) { import_state(at_rest(self), std::move(state)); },
            nb::arg("state"));
+
+  m.def("phases", [] { return std::vector<std::string>(kPhaseNames.begin(), kPhaseNames.end()); });
 
   m.def("first_fault",
         [](const In2<double>& X, const In1<std::int32_t>& values, const In1<std::uint8_t>& missing) {

@@ -9,7 +9,8 @@
 namespace heros {
 
 enum class Phase : int { encode, evaluate, choose, train, other };
-inline constexpr int kPhases = 5;
+inline constexpr std::array kPhaseNames{"encode", "evaluate", "choose", "train", "other"};
+inline constexpr int kPhases = static_cast<int>(kPhaseNames.size());
 
 class PhaseClock {
  public:

@@ -41,7 +41,7 @@ class Ensemble {
 
   int models() const { return pool_->models(); }
   int features() const { return pool_->features(); }
-  int classes() const { return pool_->classes(); }
+  int outputs() const { return pool_->outputs(); }
   Pool& pool() { return *pool_; }
   const std::vector<double>& costs() const { return costs_; }
   const std::vector<double>& scores() const { return scores_.values(); }
@@ -57,25 +57,25 @@ class Ensemble {
   // Test, then train, on instance after instance. If something throws, the rest of the block is not touched
   // and the exception goes on. An instance counts once it has been scored: if `choose` throws, as one on
   // which nothing was trained.
-  void run(const double* X, const std::int64_t* y, std::int64_t n, const Choose& choose, BlockRecord out) {
+  void run(const double* X, const double* target, std::int64_t n, const Choose& choose, BlockRecord out) {
     const double cpu_before = thread_cpu_seconds();
     PhaseClock clock;
     clock.start();
     try {
       for (std::int64_t t = 0; t < n; ++t) {
         const double* x = X + t * features();
-        if (t == 0) pool_->evaluate(x, clock);
-        out.answered[t] = answer(out.probabilities + t * classes());
-        score(static_cast<int>(y[t]));
+        if (t == 0) pool_->look(x, nullptr, clock);
+        out.answered[t] = answer(out.probabilities + t * outputs());
+        score(target[t]);
         clock.lap(Phase::evaluate);
         std::uint8_t* chosen = out.chosen + t * models();
-        choose_or_train_nothing(choose, x, static_cast<int>(y[t]), chosen, clock);
+        choose_or_train_nothing(choose, x, target[t], chosen, clock);
         clock.lap(Phase::choose);
         account(chosen, out.spent[t], out.reward[t]);
         ++instances_;
         const double* next = x + features();
-        if (t + 1 < n) pool_->train_and_evaluate(x, static_cast<int>(y[t]), chosen, next, n - t - 1, clock);
-        else pool_->train(x, static_cast<int>(y[t]), chosen, clock);
+        if (t + 1 < n) pool_->train_and_look(x, target[t], chosen, next, nullptr, n - t - 1, clock);
+        else pool_->train(x, target[t], chosen, clock);
       }
     } catch (...) {
       book(clock, thread_cpu_seconds() - cpu_before);
@@ -89,11 +89,11 @@ class Ensemble {
   void predict(const double* x, double* out) {
     if (answer_ == Answer::best) {
       const int i = best([](int) { return true; });
-      pool_->predict(i, x, out);
-      if (pool_->vote(i) >= 0) return;
+      pool_->answer(i, x, out);
+      if (pool_->sound(i)) return;
     }
-    scratch_.resize(classes());
-    for (int i = 0; i < models(); ++i) pool_->predict(i, x, scratch_.data());
+    scratch_.resize(outputs());
+    for (int i = 0; i < models(); ++i) pool_->answer(i, x, scratch_.data());
     answer(out);
   }
 
@@ -133,30 +133,30 @@ class Ensemble {
 
   // The ensemble's probabilities for the evaluated instance. A diverged model never answers.
   int answer(double* out) {
-    const auto finite = [&](int i) { return pool_->vote(i) >= 0; };
+    const auto sound = [&](int i) { return pool_->sound(i); };
     if (answer_ == Answer::best) {
-      const int i = best(finite);
-      pool_->probabilities(i, out);
+      const int i = best(sound);
+      pool_->output(i, out);
       return i;
     }
     const std::vector<double>& scores = scores_.values();
     const bool weighted = answer_ == Answer::weighted &&
                           std::any_of(scores.begin(), scores.end(), [](double s) { return s > 0; });
-    std::fill(out, out + classes(), 0.0);
-    scratch_.resize(classes());
+    std::fill(out, out + outputs(), 0.0);
+    scratch_.resize(outputs());
     double total = 0;
     for (int i = 0; i < models(); ++i) {
       const double weight = weighted ? scores[i] : 1.0;
-      if (weight == 0 || !finite(i)) continue;
-      pool_->probabilities(i, scratch_.data());
-      for (int c = 0; c < classes(); ++c) out[c] += weight * scratch_[c];
+      if (weight == 0 || !sound(i)) continue;
+      pool_->output(i, scratch_.data());
+      for (int c = 0; c < outputs(); ++c) out[c] += weight * scratch_[c];
       total += weight;
     }
-    for (int c = 0; c < classes(); ++c) out[c] = total > 0 ? out[c] / total : 1.0 / classes();
+    for (int c = 0; c < outputs(); ++c) out[c] = total > 0 ? out[c] / total : 1.0 / outputs();
     return -1;
   }
 
-  void choose_or_train_nothing(const Choose& choose, const double* x, int y, std::uint8_t* chosen,
+  void choose_or_train_nothing(const Choose& choose, const double* x, double target, std::uint8_t* chosen,
                                PhaseClock& clock) {
     if (instances_ < warmup_) {
       std::fill(chosen, chosen + models(), std::uint8_t{1});
@@ -166,7 +166,7 @@ class Ensemble {
       } catch (...) {
         std::fill(chosen, chosen + models(), std::uint8_t{0});
         ++instances_;
-        pool_->train(x, y, chosen, clock);
+        pool_->train(x, target, chosen, clock);
         throw;
       }
     }
@@ -174,11 +174,10 @@ class Ensemble {
       if (!pool_->trainable(i)) chosen[i] = 0;
   }
 
-  void score(int y) {
+  void score(double target) {
     for (int i = 0; i < models(); ++i) {
-      const int vote = pool_->vote(i);
-      outcomes_[i] = vote == y ? 1.0 : 0.0;
-      if (vote < 0) diverged_[i] = 1;
+      outcomes_[i] = pool_->outcome(i, target);
+      if (outcomes_[i] == 0 && !pool_->sound(i)) diverged_[i] = 1;
     }
     scores_.update(outcomes_.data());
   }

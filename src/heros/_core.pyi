@@ -29,7 +29,7 @@ class Pool:
     @property
     def features(self) -> int: ...
     @property
-    def classes(self) -> int: ...
+    def outputs(self) -> int: ...
 
 class Encoder:
     def __init__(self, scale: bool) -> None: ...
@@ -85,18 +85,18 @@ class HoeffdingPool(Pool):
     def tree_state(self, i: int, /) -> State: ...
     def restore(self, state: State) -> None: ...
 
-class ModelsPool(Pool):
+class MembersPool(Pool):
     def __init__(
         self,
-        evaluate: Callable[[NDArray[np.float64]], None],
-        train: Callable[[int, NDArray[np.uint8]], None],
-        predict: Callable[[int, NDArray[np.float64]], None],
+        look: Callable[[NDArray[np.float64], NDArray[np.uint8] | None], None],
+        train: Callable[[float, NDArray[np.uint8]], None],
+        answer: Callable[[int, NDArray[np.float64]], None],
     ) -> None: ...
     def fit(
         self,
         features: int,
-        probabilities: NDArray[np.float64],
-        votes: NDArray[np.int32],
+        outputs: NDArray[np.float64],
+        favoured: NDArray[np.int32],
         active: NDArray[np.uint8],
     ) -> None: ...
     def expect_readable(self) -> None: ...
@@ -109,7 +109,7 @@ class Ensemble:
     def run(
         self,
         X: NDArray[np.float64],
-        y: NDArray[np.int64],
+        targets: NDArray[np.float64],
         policy: Policy,
         k: int,
         bits: object,
@@ -123,7 +123,7 @@ class Ensemble:
     def run_with(
         self,
         X: NDArray[np.float64],
-        y: NDArray[np.int64],
+        targets: NDArray[np.float64],
         choose: Callable[[NDArray[np.float64]], NDArray[np.bool_]],
         probabilities: NDArray[np.float64],
         answered: NDArray[np.int32],
@@ -151,6 +151,7 @@ class Ensemble:
     def state(self) -> State: ...
     def restore(self, state: State) -> None: ...
 
+def phases() -> list[str]: ...
 def first_fault(
     X: NDArray[np.float64], values: NDArray[np.int32], missing: NDArray[np.uint8]
 ) -> tuple[int, int, int]: ...

@@ -16,6 +16,7 @@ from heros import _core
 from heros.errors import DataError, HerosError, ParameterError
 from heros.inspection import Explanation, LastStep, Leaderboard, PoolSummary
 from heros.parameters import one_of, whole
+from heros.phases import PHASES
 from heros.policies import Explore, Policy, Zeta, compiled
 from heros.policies.base import expect_policy
 from heros.pools import BoundPool, MLPGrid, Pool
@@ -34,9 +35,8 @@ from heros.scores import Adwin, Score
 from heros.storage import archive
 from heros.validation import Validator
 
-__all__ = ["PHASES", "Block", "Heros"]
+__all__ = ["Block", "Heros"]
 
-PHASES = ("encode", "evaluate", "choose", "train", "other")
 ANSWERS = ("best", "average", "weighted")
 REMEASURE = 1000  # every so many instances costs that change are measured anew
 DEFAULT_SHARE = 0.6  # of the pool is trained if k is not given: the paper's 30 of 50
@@ -214,13 +214,14 @@ class Heros:
     def _run(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> Block:
         n, models = len(X), self._bound.native.models
         record = Block(
-            np.empty((n, self._bound.native.classes)),
+            np.empty((n, self._bound.native.outputs)),
             np.empty(n, dtype=np.int32),
             np.zeros((n, models), dtype=np.bool_),
             np.zeros(n),
             np.zeros(n),
         )
         policy = compiled(self.policy)
+        targets = y.astype(np.float64)
         explored: bool | None = None
         with self._alone():
             for part in self._stretches(n):
@@ -233,10 +234,10 @@ class Heros:
                     record.reward[part],
                 )
                 if policy is None:
-                    self._ensemble.run_with(X[part], y[part], self._ask_policy, *arrays)
+                    self._ensemble.run_with(X[part], targets[part], self._ask_policy, *arrays)
                 else:
                     bits = self.rng.bit_generator.capsule
-                    explored = self._ensemble.run(X[part], y[part], policy, self.k, bits, *arrays)
+                    explored = self._ensemble.run(X[part], targets[part], policy, self.k, bits, *arrays)
             if n > 0:
                 self._last = LastStep(record.chosen[-1].copy(), self._bound.costs, explored, self._draws)
         return record

@@ -187,7 +187,7 @@ class BoundMLP(BoundPool):
 
     def _empty_weights(self, i: int) -> dict[str, NDArray[np.float32]]:
         whole(i, "i", "weights", 0, self.pool.n_models - 1)
-        hidden, inputs, classes = self.pool.models[i][2], self.native.inputs, self.native.classes
+        hidden, inputs, classes = self.pool.models[i][2], self.native.inputs, self.native.outputs
         shapes = {
             "0.weight": (hidden, inputs),
             "0.bias": (hidden,),
@@ -233,7 +233,7 @@ def _by_hidden(bound: BoundMLP, schema: Schema) -> list[float]:
 
 
 def _by_multiply_adds(bound: BoundMLP, schema: Schema) -> list[float]:
-    inputs, classes = bound.native.inputs, bound.native.classes
+    inputs, classes = bound.native.inputs, bound.native.outputs
     return [float(hidden * (inputs + classes)) for _, _, hidden in bound.pool.models]
 
 

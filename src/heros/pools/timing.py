@@ -28,7 +28,7 @@ def seconds_alone(pool: Pool, schema: Schema, instances: int) -> float:
         np.empty(instances),
     )
     start = time.thread_time()
-    ensemble.run(X, y, _core.Policy("everything"), 1, bits, *record)
+    ensemble.run(X, y.astype(np.float64), _core.Policy("everything"), 1, bits, *record)
     return time.thread_time() - start
 
 

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.progress import MofNCompleteColumn, TextColumn
 
-from heros.ensemble import PHASES, Block, Heros
+from heros.ensemble import Block, Heros
 from heros.errors import ParameterError
 from heros.measures import Confusion, RunningAuroc, auroc, log_loss
 from heros.meters import Cpu, Energy, Meter
 from heros.parameters import whole
+from heros.phases import PHASES
 from heros.progress import progress as progress_bar
 from heros.run.curves import MOST_POINTS, add_point
 from heros.settings import settings_of
