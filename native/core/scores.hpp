@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/pool.hpp"
 #include "core/state.hpp"
 
 namespace heros {
@@ -33,22 +34,32 @@ class Adwin {
         sums_(std::size_t(models) * kRows * (kBuckets + 1)), square_sums_(sums_.size()), waiting_(models),
         outcomes_(std::size_t(models) * kClock) {}
 
-  // Takes an outcome of every model and gives their means.
-  void update(const double* outcomes, double* means) {
-    double* kept = &outcomes_[std::size_t(next_) * models_];
-    next_ = (next_ + 1) % kClock;
+  // Takes an outcome of every model that looked and gives their means.
+  void update(const double* outcomes, const std::uint8_t* watched, double* means) {
     for (int i = 0; i < models_; ++i) {
+      if (!looks(watched, i)) continue;
       if (changed_[i]) {
         changed_[i] = 0;
         if (restart_) forget(i);
       }
-      kept[i] = outcomes[i];
-      ++waiting_[i];
+      outcomes_[std::size_t(waiting_[i]++) * models_ + i] = outcomes[i];
       width_[i] += 1;
       total_[i] += outcomes[i];
       if (++ticks_[i] % kClock == 0) look_for_change(i);
       means[i] = total_[i] / static_cast<double>(width_[i]);
     }
+  }
+
+  std::int64_t width(int i) const { return width_[i]; }
+  bool changed(int i) const { return changed_[i] != 0; }  // whether its last outcome shortened the window
+
+  // Begins anew with model i.
+  void forget(int i) {
+    ticks_[i] = width_[i] = 0;
+    rows_[i] = 1;
+    total_[i] = squares_[i] = 0;
+    waiting_[i] = 0, changed_[i] = 0;
+    std::fill_n(&count(i, 0), kRows, 0);
   }
 
   template <class Archive>
@@ -96,12 +107,13 @@ class Adwin {
 
   // Puts the outcomes that wait into buckets, in their order.
   void settle(int i) {
-    for (; waiting_[i] > 0; --waiting_[i]) {
-      const double outcome = outcomes_[std::size_t((next_ + kClock - waiting_[i]) % kClock) * models_ + i];
+    for (int w = 0; w < waiting_[i]; ++w) {
+      const double outcome = outcomes_[std::size_t(w) * models_ + i];
       push(i, 0, outcome, outcome * outcome);
       squares_[i] += outcome * outcome;
       compress(i);
     }
+    waiting_[i] = 0;
   }
 
   std::int32_t& count(int i, int row) { return count_[i * kRows + row]; }
@@ -140,13 +152,6 @@ class Adwin {
     squares_[i] -= square_sums_[at];
     remove_oldest(i, row, 1);
     while (rows_[i] > 1 && count(i, rows_[i] - 1) == 0) --rows_[i];
-  }
-
-  void forget(int i) {
-    ticks_[i] = width_[i] = 0;
-    rows_[i] = 1;
-    total_[i] = squares_[i] = 0;
-    std::fill_n(&count(i, 0), kRows, 0);
   }
 
   // Whether some split of the window into an older and a newer part has means that differ by more than ε.
@@ -188,9 +193,8 @@ class Adwin {
   std::vector<std::int32_t> count_;              // (M, rows)
   std::vector<double> total_, squares_;
   std::vector<double> sums_, square_sums_;       // (M, rows, buckets + 1), the oldest bucket first
-  std::vector<std::int32_t> waiting_;            // outcomes not yet in buckets
-  std::vector<double> outcomes_;                 // (clock, M): the last of every model, as a ring
-  int next_ = 0;                                 // where the ring goes on
+  std::vector<std::int32_t> waiting_;            // outcomes not yet in buckets: at most kClock
+  std::vector<double> outcomes_;                 // (clock, M): those outcomes
 };
 
 class Scores {
@@ -211,7 +215,7 @@ class Scores {
     ++updates_;
     switch (kind_) {
       case ScoreKind::adwin:
-        return adwin_.update(outcomes, values_.data());
+        return adwin_.update(outcomes, nullptr, values_.data());
       case ScoreKind::cumulative: weight_ += 1; return average(outcomes, 1);
       case ScoreKind::fading: weight_ = parameter_ * weight_ + 1; return average(outcomes, parameter_);
       case ScoreKind::window: return slide(outcomes);
