@@ -8,7 +8,9 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <vector>
 
@@ -38,6 +40,26 @@ nb::object to_array(const std::vector<T, A>& values) {
   return to_array(values.data(), values.size());
 }
 
+// An array of zeros to be filled without Python's lock, and then given to Python.
+template <class T, std::size_t D>
+class NewArray {
+ public:
+  explicit NewArray(const std::array<std::size_t, D>& shape) : shape_(shape) {
+    std::size_t n = 1;
+    for (const std::size_t extent : shape) n *= extent;
+    data_ = std::unique_ptr<T[]>(new T[n > 0 ? n : 1]());
+  }
+  T* data() { return data_.get(); }
+  nb::object array() {
+    nb::capsule owner(data_.get(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<D>>(data_.release(), D, shape_.data(), owner));
+  }
+
+ private:
+  std::array<std::size_t, D> shape_;
+  std::unique_ptr<T[]> data_;
+};
+
 // The generator behind `numpy.random.Generator.bit_generator.capsule`.
 inline Random random_from(const nb::capsule& capsule) {
   void* bits = PyCapsule_GetPointer(capsule.ptr(), "BitGenerator");
@@ -47,6 +69,14 @@ inline Random random_from(const nb::capsule& capsule) {
 
 inline void expect(bool holds, const char* what) {
   if (!holds) throw nb::value_error(what);
+}
+
+// The kind of that name, in a table of names and kinds.
+template <class Table>
+auto named(const Table& table, const std::string& name, const char* otherwise) {
+  for (const auto& [known, kind] : table)
+    if (name == known) return kind;
+  throw nb::value_error(otherwise);
 }
 
 // A schema only grows: no fewer features, values or classes, and no feature of another kind.

@@ -11,7 +11,11 @@ void bind_score(nb::module_& m);
 void bind_mlp(nb::module_& m);
 void bind_hoeffding(nb::module_& m);
 void bind_forest(nb::module_& m);
+void bind_neighbours(nb::module_& m);
+void bind_linear(nb::module_& m);
+void bind_bayes(nb::module_& m);
 void bind_members(nb::module_& m);
+void bind_joined(nb::module_& m);
 void bind_step(nb::module_& m);
 void bind_streams(nb::module_& m);
 

@@ -34,7 +34,11 @@ NB_MODULE(_core, m) {
   heros::bind_mlp(m);
   heros::bind_hoeffding(m);
   heros::bind_forest(m);
+  heros::bind_neighbours(m);
+  heros::bind_linear(m);
+  heros::bind_bayes(m);
   heros::bind_members(m);
+  heros::bind_joined(m);
   heros::bind_step(m);
   heros::bind_streams(m);
 }

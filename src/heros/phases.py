@@ -8,7 +8,7 @@ Examples
 
 from __future__ import annotations
 
-from heros import _core
+from heros import core as _core
 
 __all__ = ["PHASES"]
 

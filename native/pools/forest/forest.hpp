@@ -38,29 +38,25 @@ class Forest {
   // Fits the forest to a schema that extends the one it knows (at first: nothing).
   void grow(const std::vector<std::int32_t>& values, int classes) {
     values_ = values, classes_ = classes;
-    output_.assign(classes, 1.0 / classes);
     for (ForestTree& tree : trees_) widen(tree);
     for (std::optional<ForestTree>& tree : background_)
       if (tree) widen(*tree);
     while (trees_.size() < std::size_t(settings_.trees)) trees_.push_back(sprout(settings_.tree_bytes()));
   }
 
-  void look(const double* x) {
+  // Writes its probabilities.
+  void look(const double* x, double* out) {
     for (ForestTree& tree : trees_) tree.gather(x);
     for (ForestTree& tree : trees_) tree.find();
     for (ForestTree& tree : trees_) tree.ask();
-    std::fill(output_.begin(), output_.end(), 0.0);
+    std::fill_n(out, classes_, 0.0);
     double total = 0;
     for (std::size_t t = 0; t < trees_.size(); ++t) {
       const double weight = drift_.accuracy(static_cast<int>(t));
-      if (trees_[t].add_to(output_.data(), weight)) total += weight;
+      if (trees_[t].add_to(out, weight)) total += weight;
     }
-    for (double& p : output_) p = total > 0 ? p / total : 1.0 / classes_;
-    favoured_ = highest(output_.data(), classes_);
+    for (int c = 0; c < classes_; ++c) out[c] = total > 0 ? out[c] / total : 1.0 / classes_;
   }
-  // Of the last look.
-  int favoured() const { return favoured_; }
-  const std::vector<double>& output() const { return output_; }
 
   // Learns from x, the last instance looked at.
   void train(const double* x, int y) {
@@ -82,7 +78,6 @@ class Forest {
   }
 
   const ForestTree& tree(int t) const { return trees_[t]; }
-  std::int64_t bytes() const { return summary().bytes; }
   ForestSummary summary() const {
     ForestSummary sum;
     sum.warnings = warnings_, sum.replaced = replaced_;
@@ -111,18 +106,17 @@ class Forest {
     // Its share of hits, as if one instance had been hit and one missed before.
     double accuracy(int t) const {
       const auto n = static_cast<double>(adwin_.width(t));
-      return (means_[t] * n + 1) / (n + 2);
+      return (std::clamp(means_[t], 0.0, 1.0) * n + 1) / (n + 2);
     }
     void forget(int t) { adwin_.forget(t), means_[t] = 0; }
 
     template <class Archive>
     void fields(Archive& a) {
-      a("means", means_);
       adwin_.fields(a);
     }
-    void check() const {
-      require(means_.size() == before_.size() && all_of(means_, [](double p) { return p >= 0 && p <= 1; }), "shares of hits");
+    void check() {
       adwin_.check();
+      for (std::size_t t = 0; t < means_.size(); ++t) means_[t] = adwin_.mean(static_cast<int>(t));
     }
 
    private:
@@ -200,9 +194,6 @@ class Forest {
   std::vector<ForestTree> trees_;
   std::vector<std::optional<ForestTree>> background_;
   std::int64_t warnings_ = 0, replaced_ = 0;
-
-  int favoured_ = 0;
-  std::vector<double> output_;
 };
 
 }  // namespace heros

@@ -1,9 +1,8 @@
 // A pool of forests with different settings.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "core/state.hpp"
 #include "pools/forest/forest.hpp"
 #include "pools/forest/state.hpp"
+#include "pools/looks.hpp"
 
 namespace heros {
 
@@ -38,8 +38,7 @@ struct ForestPoolState {
 class ForestPool final : public Pool {
  public:
   // A seed for every forest.
-  ForestPool(const std::vector<ForestSettings>& settings, const std::vector<std::uint64_t>& seeds)
-      : fresh_(settings.size()) {
+  ForestPool(const std::vector<ForestSettings>& settings, const std::vector<std::uint64_t>& seeds) {
     for (std::size_t i = 0; i < settings.size(); ++i) forests_.emplace_back(settings[i], seeds[i]);
   }
 
@@ -58,30 +57,30 @@ class ForestPool final : public Pool {
                                     " bytes with this schema: no forest may have less for its trees.");
     for (Forest& forest : forests_) forest.grow(values, classes);
     values_ = values, classes_ = classes;
-    forget_looks();
+    looks_.resize(models(), features(), classes_);
   }
 
   void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) override {
-    look_at(x);
+    looks_.at(x);
     for (int i = 0; i < models(); ++i)
       if (looks(watched, i)) look_with(i, x);
     clock.lap(Phase::evaluate);
   }
 
-  double outcome(int i, double target) const override { return forests_[i].favoured() == target ? 1.0 : 0.0; }
-  bool sound(int) const override { return true; }
-  void output(int i, double* out) const override { std::copy_n(forests_[i].output().data(), classes_, out); }
+  double outcome(int i, double target) const override { return looks_.outcome(i, target); }
+  bool sound(int i) const override { return looks_.sound(i); }
+  void output(int i, double* out) const override { looks_.output(i, out); }
 
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
     look(x, chosen, clock);  // for nothing if they have looked at x
     for (int i = 0; i < models(); ++i)
       if (chosen[i]) forests_[i].train(x, static_cast<int>(target));
-    forget_looks();
+    looks_.forget();
     clock.lap(Phase::train);
   }
 
   void answer(int i, const double* x, double* out) override {
-    look_at(x);
+    looks_.at(x);
     look_with(i, x);
     output(i, out);
   }
@@ -98,30 +97,20 @@ class ForestPool final : public Pool {
     std::vector<Forest> forests = forests_;
     for (std::size_t i = 0; i < forests.size(); ++i) forests[i].restore(state.forests[i], state.values, state.classes);
     forests_ = std::move(forests), values_ = state.values, classes_ = state.classes;
-    forget_looks();
+    looks_.resize(models(), features(), classes_);
   }
 
  private:
-  void look_at(const double* x) {
-    const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
-    if (!x_.empty() && x_.size() == values_.size() && std::equal(x_.begin(), x_.end(), x, same)) return;
-    x_.assign(x, x + values_.size());
-    std::fill(fresh_.begin(), fresh_.end(), std::uint8_t{0});
-  }
   void look_with(int i, const double* x) {
-    if (!fresh_[i]) forests_[i].look(x);
-    fresh_[i] = 1;
-  }
-  void forget_looks() {
-    std::fill(fresh_.begin(), fresh_.end(), std::uint8_t{0});
-    x_.clear();
+    if (looks_.fresh(i)) return;
+    forests_[i].look(x, looks_.of(i));
+    looks_.take(i);
   }
 
   std::vector<Forest> forests_;
   std::vector<std::int32_t> values_;
   int classes_ = 0;
-  std::vector<double> x_;            // the last instance looked at
-  std::vector<std::uint8_t> fresh_;  // per forest: whether it has looked at it
+  Looks looks_;
 };
 
 }  // namespace heros

@@ -50,7 +50,7 @@ struct ForestState {
     Prefixed drifts(a, "drift_"), warned(a, "warning_");
     drift.fields(drifts), warning_hits.fields(warned);
   }
-  void check(const ForestSettings& settings, int features) const {
+  void check(const ForestSettings& settings, int features) {
     require(behind.size() == std::size_t(settings.trees) && all_of(behind, [](auto b) { return b <= 1; }), "trees");
     const auto n = behind.size() + static_cast<std::size_t>(std::count(behind.begin(), behind.end(), 1));
     require(trees.size() == n && keys.size() == n, "trees, and those in the background");
@@ -83,7 +83,6 @@ inline ForestState Forest::state() const {
 inline void Forest::restore(ForestState state, const std::vector<std::int32_t>& values, int classes) {
   state.check(settings_, static_cast<int>(values.size()));
   values_ = values, classes_ = classes;
-  output_.assign(classes, 1.0 / classes);
   std::size_t at = 0;
   const auto next = [&](std::int64_t bytes) {
     const TreeSettings settings = tree_settings(bytes, state.keys[at]);

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.errors import ParameterError
+from heros.registry import Part
 from heros.schema import Feature, Schema
 
 __all__ = ["BoundPool", "Pool", "expect_mappings", "expect_schema", "feature_values", "shares"]
@@ -18,11 +19,13 @@ __all__ = ["BoundPool", "Pool", "expect_mappings", "expect_schema", "feature_val
 ROUNDING = 1e-12
 
 
-class Pool(ABC):
+class Pool(Part, ABC):
     """A description of M models. It holds no weights: `bind` makes the models."""
 
-    plain: ClassVar[bool] = True
-    """Whether what its models learn is plain data, which files and checkpoints can hold."""
+    role: ClassVar[str] = "pool"
+
+    grid: ClassVar[bool] = False
+    """Whether it is made from a grid of settings: what `--pool` and its name give."""
 
     @property
     @abstractmethod

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.errors import HerosError, ParameterError
 from heros.parameters import one_of
 from heros.pools.adapters import Member, kind_of, makes, member_of
