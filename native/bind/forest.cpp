@@ -7,14 +7,14 @@ namespace heros {
 void bind_forest(nb::module_& m) {
   nb::class_<ForestSettings>(m, "ForestSettings")
       .def("__init__",
-           [](ForestSettings* self, const TreeSettings& tree, std::int32_t trees, double share, std::int32_t features,
-              bool per_leaf, bool random_cuts, double bagging, double warning, double drift) {
-             new (self) ForestSettings{tree, trees, share, features, per_leaf, bagging, warning, drift};
+           [](ForestSettings* self, const TreeSettings& tree, std::int32_t trees, double features, bool per_leaf,
+              bool random_cuts, double bagging, double warning, double drift) {
+             new (self) ForestSettings{tree, trees, features, per_leaf, bagging, warning, drift};
              self->tree.search.quick = true;
              self->tree.search.random_cuts = random_cuts;
            },
-           nb::arg("tree"), nb::arg("trees"), nb::arg("share"), nb::arg("features"), nb::arg("per_leaf"),
-           nb::arg("random_cuts"), nb::arg("bagging"), nb::arg("warning"), nb::arg("drift"));
+           nb::arg("tree"), nb::arg("trees"), nb::arg("features"), nb::arg("per_leaf"), nb::arg("random_cuts"),
+           nb::arg("bagging"), nb::arg("warning"), nb::arg("drift"));
 
   nb::class_<ForestPool, Pool>(m, "ForestPool")
       .def("__init__",

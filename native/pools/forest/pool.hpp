@@ -25,7 +25,7 @@ struct ForestPoolState {
   void fields(Archive& a) {
     a("values", values), a("classes", classes);
     for (std::size_t i = 0; i < forests.size(); ++i) {
-      Prefixed own(a, "forest_" + std::to_string(i) + "_");
+      Prefixed<Archive> own{a, "forest_" + std::to_string(i) + "_"};
       forests[i].fields(own);
     }
   }

@@ -12,15 +12,13 @@ namespace heros {
 struct ForestSettings {
   TreeSettings tree;              // of every tree; its byte limit is the whole forest's
   std::int32_t trees = 1;
-  double share = 1;               // of the features, for a tree or a leaf; 0: `features` of them
-  std::int32_t features = 0;
+  double features = 1;            // the share of the features for a tree or a leaf
   bool per_leaf = false;          // drawn at every leaf, not once for a tree
   double bagging = 0;             // how often an instance counts: the mean of a Poisson distribution; 0: once
   double warning = 0, drift = 0;  // ADWIN's δ for a tree to begin in the background, and for it to take over; 0: never
 
   int features_of(int all) const {
-    const double n = share > 0 ? std::round(share * all) : features;
-    return static_cast<int>(std::min(std::max(n, 1.0), static_cast<double>(all)));
+    return std::min(std::max(static_cast<int>(std::round(features * all)), 1), all);
   }
 
   // What a tree may hold: an equal part of the forest's bytes, of which a quarter is kept for the one behind it.

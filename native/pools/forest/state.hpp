@@ -13,22 +13,6 @@
 
 namespace heros {
 
-// An archive whose names begin with something: several objects of a kind in one state.
-template <class Archive>
-class Prefixed {
- public:
-  Prefixed(Archive& archive, std::string prefix) : archive_(archive), prefix_(std::move(prefix)) {}
-
-  template <class T>
-  void operator()(const char* name, T& value) {
-    archive_((prefix_ + name).c_str(), value);
-  }
-
- private:
-  Archive& archive_;
-  std::string prefix_;
-};
-
 struct ForestTreeArrays : TreeArrays {
   std::vector<std::int32_t> columns;
 };
@@ -47,7 +31,7 @@ struct ForestState {
     a("draws", draws), a("warnings", warnings), a("replaced", replaced), a("behind", behind), a("keys", keys);
     joined(a, "columns", trees, &ForestTreeArrays::columns);
     tree_fields(a, trees);
-    Prefixed drifts(a, "drift_"), warned(a, "warning_");
+    Prefixed<Archive> drifts{a, "drift_"}, warned{a, "warning_"};
     drift.fields(drifts), warning_hits.fields(warned);
   }
   void check(const ForestSettings& settings, int features) {

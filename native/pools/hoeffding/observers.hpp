@@ -57,9 +57,10 @@ inline bool is_sound(const TreeLayout& layout, const ConstClassBlock& block) {
 }
 
 // A value that counts `times` times moves the moments as that many equal ones; once, no bit differs from a sum that knows
-// no weights.
+// no weights. The mean of the first value is that value, however often it counts: w * x / w may be another number.
 inline void observe_number(const ClassBlock& block, int j, double x, std::int32_t times) {
-  const double w = times, n = block.seen[j] + w, away = x - block.mean[j], mean = block.mean[j] + w * away / n;
+  const double w = times, n = block.seen[j] + w, away = x - block.mean[j];
+  const double mean = block.mean[j] + (block.seen[j] > 0 ? w * away / n : away);
   const double spread = block.spread[j] + w * away * (x - mean);
   if (!std::isfinite(spread)) return;  // numbers near the end of the range: beyond what moments can hold
   block.seen[j] += times;
