@@ -140,7 +140,7 @@ class Forest:
         s, every = self.settings, list(range(len(self.values)))
         key = self.draws.next()
         share = s["features"]
-        n = min(max(int(math.floor(share * len(every) + 0.5)), 1), len(every))
+        n = min(max(math.floor(share * len(every) + 0.5), 1), len(every))
         columns = every
         if s["subspace"] == "tree" and n < len(every):
             for j in range(n):

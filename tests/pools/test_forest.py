@@ -112,7 +112,9 @@ def test_trees_of_a_subspace_know_only_their_features():
         assert len(used) <= 2
         found.append(frozenset(used))
     assert len(set(found)) > 2
-    with pytest.raises(ParameterError, match=r"The 'tree' parameter of text must be a whole number in \[0, 5\]"):
+    with pytest.raises(
+        ParameterError, match=r"The 'tree' parameter of text must be a whole number in \[0, 5\]"
+    ):
         model.bound.text(0, tree=6)
 
 
@@ -180,7 +182,9 @@ def test_new_features_values_and_classes_are_learnt(subspace):
     )
     model.bind(wider)
     longer = np.column_stack([X[:50], np.full(50, np.nan)])
-    if subspace == "node":  # a tree that has drawn the new feature answers as before, too, since it is missing
+    if (
+        subspace == "node"
+    ):  # a tree that has drawn the new feature answers as before, too, since it is missing
         np.testing.assert_allclose(model.predict_proba(longer)[:, :2], known, atol=1e-6)
     X = np.column_stack([rng.normal(size=3000), rng.integers(0, 3, 3000), rng.normal(size=3000)])
     y = np.where(X[:, 1] == 2, 2, (X[:, 2] > 0).astype(int))
@@ -195,7 +199,10 @@ def test_costs():
     measured = Heros(pools.Forest(given.configurations, costs="measured"), k=1, schema=schema).costs
     assert measured.sum() == pytest.approx(1)
     assert measured[1] > 1.5 * measured[0]
-    assert Heros(pools.Forest(given.configurations, costs=[1, 1]), k=1, schema=schema).costs.tolist() == [0.5, 0.5]
+    assert Heros(pools.Forest(given.configurations, costs=[1, 1]), k=1, schema=schema).costs.tolist() == [
+        0.5,
+        0.5,
+    ]
 
 
 def test_equal_descriptions_are_equal():
@@ -208,5 +215,7 @@ def test_a_state_of_another_forest_is_refused():
     ten, five = (alone({"trees": n}, schema=agrawal(1).schema) for n in (10, 5))
     with pytest.raises(DataError, match=r"The state does not fit"):
         ten.bound.restore(five.bound.state())
-    with pytest.raises(ParameterError, match="The 'state' parameter of Forest must be one of 10 trees. Got 5 instead."):
+    with pytest.raises(
+        ParameterError, match=r"The 'state' parameter of Forest must be one of 10 trees\. Got 5 instead\."
+    ):
         ten.pool.expect_room(ten.schema, five.bound.state())

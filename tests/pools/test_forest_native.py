@@ -36,7 +36,8 @@ SETTINGS = [
 
 def native(case, configurations, seeds=None):
     pool = _core.ForestPool(
-        [_settings({**DEFAULTS, **c}) for c in configurations], seeds or list(range(1, 1 + len(configurations)))
+        [_settings({**DEFAULTS, **c}) for c in configurations],
+        seeds or list(range(1, 1 + len(configurations))),
     )
     pool.grow(case.values, case.classes)
     return pool
@@ -60,7 +61,10 @@ def changing(seed, n):
 def test_equals_the_slow_twin(seed):
     case = changing(seed, 900)
     settings = {**DEFAULTS, **SETTINGS[seed % len(SETTINGS)]}
-    pool, twin = native(case, [settings], [seed]), reference.Forest(case.values, case.classes, seed, **settings)
+    pool, twin = (
+        native(case, [settings], [seed]),
+        reference.Forest(case.values, case.classes, seed, **settings),
+    )
     expected = []
     for x, y in zip(case.X.tolist(), case.y.tolist(), strict=True):
         expected.append(twin.predict(x))

@@ -230,9 +230,7 @@ class BoundForest(BoundNative):
     def _stats(self, i: int, configuration: Mapping[str, Any]) -> ForestStats:
         background, nodes, leaves, active, depth, size, warnings, replaced = self.native.summary(i)
         trees, limit = configuration["trees"], configuration["max_bytes"]
-        return ForestStats(
-            trees, background, nodes, leaves, active, depth, size, limit, warnings, replaced
-        )
+        return ForestStats(trees, background, nodes, leaves, active, depth, size, limit, warnings, replaced)
 
     def _fit(self, schema: Schema) -> None:
         for configuration in self.pool.configurations:
