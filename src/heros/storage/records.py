@@ -31,8 +31,8 @@ from heros.measures.base import Caption
 from heros.meters import Carbon, Energy
 from heros.meters.cpu import cpu_model
 from heros.phases import PHASES
-from heros.registry import policy_id, pool_id
-from heros.run.result import Curves, Run
+from heros.registry import policy_id, pool_id, variant_id
+from heros.run.result import Curves, Price, Run
 from heros.storage import record_tables
 from heros.storage.commit import commit
 from heros.storage.disk import to_disk
@@ -69,7 +69,11 @@ Path_ = str | os.PathLike[str]
 
 
 def run_id(run: Run) -> str:
-    """Stream, pool, policy, k and seed: ``agr_a/mlp50/zeta_0.05_0.2/k30/seed1``."""
+    """Stream, pool, policy, k and seed: ``agr_a/mlp50/zeta_0.05_0.2/k30/seed1``.
+
+    Who looks and who answers are named beside k where they are not the paper's:
+    ``agr_a/mlp50/cand/k10-watch_8-top_5_60/seed1``.
+    """
     return id_from(run.stream, run.settings)
 
 
@@ -81,7 +85,9 @@ def id_from(stream: str, settings: Mapping[str, Any]) -> str:
     >>> id_from("agr_a", {"pool": "mlp50", "policy": "cand", "k": 30, "seed": 1})
     'agr_a/mlp50/cand/k30/seed1'
     """
-    return _id(stream, *(settings[name] for name in ("pool", "policy", "k", "seed")))
+    variant = variant_id(settings.get("watch", "all"), settings.get("answer", "best"))
+    pool, policy, k, seed = (settings[name] for name in ("pool", "policy", "k", "seed"))
+    return _id(stream, pool, policy, k, seed, variant)
 
 
 def id_of(model: Heros, stream: Stream) -> str:
@@ -94,12 +100,13 @@ def id_of(model: Heros, stream: Stream) -> str:
     >>> records.id_of(Heros(k=30, seed=1), streams.load("agr_a"))
     'agr_a/mlp50/zeta_0.05_0.2/k30/seed1'
     """
-    return _id(stream.name, pool_id(model.pool), policy_id(model.policy), model.k, model.seed)
+    variant = variant_id(model.watch, model.answer)
+    return _id(stream.name, pool_id(model.pool), policy_id(model.policy), model.k, model.seed, variant)
 
 
-def _id(stream: str, pool: str, policy: str, k: int, seed: int | None) -> str:
+def _id(stream: str, pool: str, policy: str, k: int, seed: int | None, variant: str) -> str:
     name = "".join(c if c.isalnum() or c in "._-" else "_" for c in stream).lstrip(".") or "stream"
-    return f"{name}/{pool}/{policy}/k{k}/seed{seed}"
+    return f"{name}/{pool}/{policy}/k{k}{variant}/seed{seed}"
 
 
 def save(
@@ -315,8 +322,10 @@ def document(run: Run, id: str | None = None) -> dict[str, Any]:
             "measures": [asdict(caption) for caption in run.measures],
             "results": {**run.figures, **{name: getattr(run, name) for name in RESULTS}},
             "confusion": None if run.confusion is None else run.confusion.counts.tolist(),
+            "looked": run.looked.tolist(),
             "trained": run.trained.tolist(),
             "invested": run.invested.tolist(),
+            "price": None if run.price is None else asdict(run.price),
             "cpu": run.cpu,
             "energy": asdict(run.energy),
             "co2e_kg": run.energy.co2e_kg,
@@ -351,8 +360,10 @@ def run_from(document: Mapping[str, Any], curves: pa.Table) -> Run:
         figures={name: results.pop(name) for name in figures},
         measures=tuple(_caption(**caption) for caption in captions),
         confusion=None if counts is None else Confusion(np.array(counts, dtype=np.int64)),
+        looked=_looked(document),
         trained=np.array(document["trained"], dtype=np.int64),
         invested=np.array(document["invested"], dtype=np.float64),
+        price=None if document.get("price") is None else Price(**document["price"]),
         cpu=document["cpu"],
         energy=Energy(**energy, carbon=Carbon(**carbon) if carbon else None),
         curves=_curves(curves),
@@ -363,6 +374,12 @@ def run_from(document: Mapping[str, Any], curves: pa.Table) -> Run:
         interrupted=document.get("interrupted", False),
         **results,
     )
+
+
+def _looked(document: Mapping[str, Any]) -> NDArray[np.int64]:
+    """How often each model looked; records of HEROS 0.1 do not say it, for there all looked always."""
+    everywhere = [document["n_instances"]] * len(document["trained"])
+    return np.array(document.get("looked", everywhere), dtype=np.int64)
 
 
 def _figures(document: Mapping[str, Any]) -> list[str]:
@@ -431,11 +448,14 @@ def _schema(figures: list[str]) -> pa.Schema:
     """Of the table of runs that have these measures."""
     return pa.schema(
         [
-            *((name, pa.string()) for name in ("id", "stream", "pool", "policy")),
+            *((name, pa.string()) for name in ("id", "stream", "pool", "policy", "watch", "answer")),
             *((name, pa.int64()) for name in ("k", "seed", "n_instances", "bad_rows")),
             *((name, pa.float64()) for name in figures),
             *((name, pa.int64() if name == "diverged" else pa.float64()) for name in RESULTS),
-            *((name, pa.float64()) for name in ("gamma_share", "cpu_seconds")),
+            *(
+                (name, pa.float64())
+                for name in ("gamma_share", "price_looking", "price_training", "cpu_seconds")
+            ),
             *((f"cpu_{phase}", pa.float64()) for phase in PHASES),
             *((name, pa.float64()) for name in ("wall_seconds", "kwh", "co2e_kg")),
             ("energy_source", pa.string()),
@@ -449,10 +469,13 @@ def _row(document: Mapping[str, Any]) -> dict[str, Any]:
         "id": document["id"],
         "stream": document["stream"]["name"],
         **{name: settings[name] for name in ("pool", "policy", "k", "seed")},
+        "watch": str(settings.get("watch", "all")),
+        "answer": settings["answer"],
         "n_instances": document["n_instances"],
         "bad_rows": document["stream"]["bad_rows"]["count"],
         **document["results"],
         "gamma_share": document["results"]["gamma_spent"] / document["n_instances"],
+        **{f"price_{name}": value for name, value in (document.get("price") or {}).items()},
         "cpu_seconds": sum(document["cpu"].values()),
         **{f"cpu_{phase}": seconds for phase, seconds in document["cpu"].items()},
         "wall_seconds": energy["wall_seconds"],
