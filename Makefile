@@ -5,7 +5,7 @@ JOBS   ?= 2
 SEED   ?= 1
 BIN    := $(VENV)/bin
 
-SOURCES := pyproject.toml CMakeLists.txt $(shell find native -type f)
+SOURCES := pyproject.toml paper/pyproject.toml CMakeLists.txt $(shell find native -type f)
 
 .PHONY: demo test check bench bench-trees fuzz kill paper sanitize sanitize-quick clean
 .DEFAULT_GOAL := help
@@ -27,10 +27,12 @@ $(VENV)/tools: pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check -r $@.txt
 	touch $@
 
-# The build environment is the virtual environment itself, so that a rebuild compiles only what changed.
+# The build environment is the virtual environment itself, so that a rebuild compiles only what changed. The paper's
+# package, which the library's wheel does not carry, goes beside it.
 $(VENV)/installed: $(VENV)/tools $(SOURCES)
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps \
 	  --config-settings=cmake.define.HEROS_WERROR=ON --editable .
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable ./paper
 	touch $@
 
 demo: $(VENV)/installed
@@ -59,11 +61,11 @@ $(VENV)/bench-trees-tools: $(VENV)/bench-tools
 bench-trees: $(VENV)/bench-trees-tools
 	$(BIN)/python benchmarks/tree_pool.py
 
-# From records only: nothing is trained. "heros paper run" makes the records.
+# From records only: nothing is trained. "heros-paper run" makes the records.
 paper: $(VENV)/installed
-	$(BIN)/heros paper tables
-	$(BIN)/heros paper figures
-	$(BIN)/heros paper report
+	$(BIN)/heros-paper tables
+	$(BIN)/heros-paper figures
+	$(BIN)/heros-paper report
 
 kill: $(VENV)/installed
 	$(BIN)/python tests/kill_resume.py --kills 200

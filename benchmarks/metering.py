@@ -13,7 +13,6 @@ from timeit import timeit
 
 from heros import Heros, evaluate, meters, streams
 from heros.errors import HerosError
-from heros.meters import METERS
 
 LAPS = 6  # readings of the phase clock per step, at most
 READS = 10_000
@@ -36,9 +35,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--n", type=int, default=50_000, help="instances of agr_a")
     n = parser.parse_args().n
-    for name in METERS:
+    for name in meters.Meter.names():
         try:
-            meter = meters.named(name)
+            meter = meters.Meter.of(name)
         except HerosError as error:
             print(f"{name}: left out. {error}")
             continue

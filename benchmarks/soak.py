@@ -37,9 +37,9 @@ def resident_mb() -> float:
 
 def weights_of(model: Heros) -> str:
     """What the weights of perceptrons look like: all numbers, and none so small that it slows arithmetic."""
-    if not isinstance(model.models, BoundMLP):
-        return f"{sum(tree.nodes for tree in model.models.stats())} nodes"
-    state = model.models.state()["weights"]
+    if not isinstance(model.bound, BoundMLP):
+        return f"{sum(tree.nodes for tree in model.bound.stats())} nodes"
+    state = model.bound.state()["weights"]
     tiny = (state != 0) & (np.abs(state) < np.finfo(np.float32).tiny)
     return f"finite: {bool(np.isfinite(state).all())}, denormal: {int(tiny.sum())} of {state.size}"
 

@@ -18,7 +18,7 @@ def main(names: list[str]) -> None:
         pool = pools.HoeffdingGrid(grace_periods=[200])
         model = Heros(pool, policies.Everything(), pool.n_models, score=scores.Cumulative(), seed=1)
         evaluate(model, streams.load(name), progress=False)
-        for score, s in zip(model.scores, model.models.stats(), strict=True):
+        for score, s in zip(model.scores, model.bound.stats(), strict=True):
             print(
                 f"| {name} | {s.max_bytes >> 10} KB | {100 * score:.2f} | {s.leaves} ({s.active_leaves}) "
                 f"| {s.depth} | {s.bytes:,} |",

@@ -24,9 +24,9 @@ from pathlib import Path
 
 import numpy as np
 
-from heros import Heros, evaluate, policies, pools, streams
+from heros import Heros, evaluate, measures, policies, pools, streams
 from heros.progress import progress
-from heros.storage import checkpoints
+from heros.storage import checkpoints, models
 from heros.storage.disk import write_whole
 
 N = 1500
@@ -39,14 +39,22 @@ def perceptrons():
     return (
         Heros(pool, policies.Explore(policies.Zeta(0.05), 0.2), 4, seed=1),
         streams.load("agr_a").take(N),
-        True,
+        {},
     )
 
 
 def trees():
     pool = pools.HoeffdingGrid(max_bytes=[4096, 16384], grace_periods=[50, 100], costs="bytes")
     stream = streams.Drift(streams.LED(drift=1), streams.LED(drift=5), position=N // 2, width=300)
-    return Heros(pool, policies.Random(), 2, seed=2), stream.take(N), False
+    return Heros(pool, policies.Random(), 2, seed=2), stream.take(N), {"exact": False}
+
+
+def long_curves():
+    """More windows than curves have points: neighbours are merged on the way, and again after it."""
+    pool = pools.MLP([{"hidden": 4}, {"hidden": 8, "optimizer": "sgd"}])
+    measured = [measures.Auroc(), measures.Kappa(), measures.F1(), measures.PrAuc()]
+    settings = {"exact": False, "window": 1, "measures": measured}
+    return Heros(pool, k=1, seed=4), streams.LED().take(N), settings
 
 
 def growing():
@@ -64,21 +72,22 @@ def growing():
             yield x, ("no", "yes", "maybe")[rng.randrange(2 + (i > N * 0.6))]
 
     stream = streams.from_iter(pairs, on_bad_row="skip")
-    return Heros(pools.MLP([{"hidden": 8}, {"optimizer": "sgd"}]), k=1, seed=3), stream, True
+    return Heros(pools.MLP([{"hidden": 8}, {"optimizer": "sgd"}]), k=1, seed=3), stream, {}
 
 
-CASES = (perceptrons, trees, growing)
+CASES = (perceptrons, trees, growing, long_curves)
 
 
 def outcome(run, model) -> dict[str, str]:
     """Everything a run gave but for the time and energy it took, each as a digest of its bits."""
     found = {}
-    for owner, values in (("run", run), ("curves", run.curves)):
-        for field in dataclasses.fields(values):
-            if field.name not in {"cpu", "energy", "curves", "confusion", "settings"}:
-                found[f"{owner}.{field.name}"] = _bits(getattr(values, field.name))
+    of_run = {field.name: getattr(run, field.name) for field in dataclasses.fields(run)}
+    for owner, values in (("run", of_run | run.figures), ("curves", run.curves.columns())):
+        for name, value in values.items():
+            if name not in {"cpu", "energy", "curves", "figures", "confusion", "settings"}:
+                found[f"{owner}.{name}"] = _bits(value)
     found["confusion"] = _bits(run.confusion.counts)
-    document, arrays = model._kept()
+    document, arrays = models.pack(model)
     found["model"] = _bits(json.dumps(document, sort_keys=True))
     found |= {name: _bits(array) for name, array in arrays.items() if name != "ensemble/cpu"}
     return found
@@ -100,9 +109,9 @@ def work(
     place = Path(directory)
     if death is not None:
         _die_at(*death)
-    model, stream, exact = CASES[case]()
+    model, stream, settings = CASES[case]()
     keeping = {"checkpoint": place, "resume": True, **kept} if kept else {}
-    run = evaluate(model, stream, exact=exact, progress=False, **SETTINGS, **keeping)
+    run = evaluate(model, stream, progress=False, **SETTINGS | settings, **keeping)
     write_whole(place / "outcome.json", [json.dumps(outcome(run, model)).encode()])
 
 

@@ -203,6 +203,42 @@ class Perceptron:
 # -- measures -------------------------------------------------------------------------------------------
 
 
+def average_precision(positive, score):
+    """The mean over positives of the share of positives among all that score at least as high."""
+    shares = [
+        sum(p for p, s in zip(positive, score, strict=True) if s >= mine) / sum(1 for s in score if s >= mine)
+        for is_positive, mine in zip(positive, score, strict=True)
+        if is_positive
+    ]
+    return sum(shares) / len(shares)
+
+
+def of_each_class(y, predicted, classes):
+    """(hits, instances, predictions) of each class, counted one by one."""
+    pairs = list(zip(y, predicted, strict=True))
+    return [
+        (sum(a == b == c for a, b in pairs), sum(a == c for a, _ in pairs), sum(b == c for _, b in pairs))
+        for c in range(classes)
+    ]
+
+
+def f1(y, predicted, classes):
+    figures = [2 * hits / (n + said) for hits, n, said in of_each_class(y, predicted, classes) if n + said]
+    return sum(figures) / len(figures)
+
+
+def balanced_accuracy(y, predicted, classes):
+    figures = [hits / n for hits, n, _ in of_each_class(y, predicted, classes) if n]
+    return sum(figures) / len(figures)
+
+
+def kappa(y, predicted, classes):
+    counted = of_each_class(y, predicted, classes)
+    right = sum(hits for hits, _, _ in counted) / len(y)
+    chance = sum(n * said for _, n, said in counted) / len(y) ** 2
+    return (right - chance) / (1 - chance)
+
+
 def auroc(positive, score):
     """All pairs of a positive and a negative instance."""
     pairs = [(p > n) + 0.5 * (p == n) for p in score[positive] for n in score[~positive]]
@@ -212,25 +248,79 @@ def auroc(positive, score):
 # -- the step -------------------------------------------------------------------------------------------
 
 
-def step_loop(members, costs, choose, X, y, classes, *, answer="best", warmup=0):
+class Fading:
+    """The mean with fading weights, in the order in which the core adds."""
+
+    def __init__(self, factor):
+        self.factor, self.sum, self.weight = factor, 0.0, 0.0
+
+    def update(self, outcome):
+        self.sum = self.factor * self.sum + outcome
+        self.weight = self.factor * self.weight + 1
+        return self.sum / self.weight
+
+
+def step_loop(
+    members, costs, choose, X, y, classes, *, answer="best", warmup=0, watch="all", score=Adwin, looks=None
+):
     """Test, then train, members with predict_proba(x) and learn(x, y); choose(L, costs) gives a mask.
 
-    Returns, per instance: the probabilities, who answered, the mask, Σγ and R.
+    `answer` is "best", "average", "weighted" or (n, sharpness); `watch` is "all", "trained" or a number; whoever
+    looked at each instance is appended to `looks`. Returns, per instance: the probabilities, who answered, the
+    mask, Σγ and R.
     """
-    windows, L, rows = [Adwin() for _ in members], np.zeros(len(members)), []
+    windows, L, rows = [score() for _ in members], np.zeros(len(members)), []
+    everyone = np.ones(len(members), dtype=bool)
     for t, (x, label) in enumerate(zip(X, y, strict=True)):
-        said = [np.asarray(member.predict_proba(x), dtype=float) for member in members]
-        p = np.array([q / q.sum() if q.sum() > 0 else np.full(classes, 1 / classes) for q in said])
-        if answer == "best":
-            who = int(np.argmax(L))
-            given = p[who]
-        else:
-            who = -1
-            weights = L if answer == "weighted" and L.any() else np.ones(len(L))
-            given = weights @ p / weights.sum()
-        L = np.array([w.update(float(q.argmax() == label)) for w, q in zip(windows, p, strict=True)])
-        chosen = np.ones(len(members), dtype=bool) if t < warmup else choose(L, costs)
+        looked = everyone
+        if watch != "all":
+            chosen = everyone if t < warmup else choose(L.copy(), costs)
+            looked = chosen | _answering(L, answer)
+            if watch != "trained":
+                looked = looked | ((t + np.arange(len(members))) % watch == 0)
+        p = {int(i): _shares(members[i].predict_proba(x), classes) for i in np.flatnonzero(looked)}
+        given, who = _answer(L, p, answer)
+        for i, q in p.items():
+            L[i] = windows[i].update(float(q.argmax() == label))
+        if watch == "all":
+            chosen = everyone if t < warmup else choose(L.copy(), costs)
         for i in np.flatnonzero(chosen):
             members[i].learn(x, label)
+        if looks is not None:
+            looks.append(looked)
         rows.append((given, who, chosen, costs[chosen].sum(), (L + 1 - costs)[chosen].sum()))
     return [np.array(column) for column in zip(*rows, strict=True)]
+
+
+def _shares(said, classes):
+    q = np.asarray(said, dtype=float)
+    return q / q.sum() if q.sum() > 0 else np.full(classes, 1 / classes)
+
+
+def _by_score(L):
+    return sorted(range(len(L)), key=lambda i: (-L[i], i))
+
+
+def _answering(L, answer):
+    """Who is asked to look because they answer."""
+    n = (
+        {"best": 1, "average": len(L), "weighted": len(L)}.get(answer)
+        if isinstance(answer, str)
+        else answer[0]
+    )
+    mask = np.zeros(len(L), dtype=bool)
+    mask[_by_score(L)[:n]] = True
+    return mask
+
+
+def _answer(L, p, answer):
+    if answer == "best":
+        best = next(i for i in _by_score(L) if i in p)
+        return p[best], best
+    if answer in {"average", "weighted"}:
+        weights = dict(enumerate(L if answer == "weighted" and L.any() else np.ones(len(L))))
+    else:
+        n, sharpness = answer
+        top = [i for i in _by_score(L) if i in p][:n]
+        weights = {i: np.exp(-sharpness * (L[top[0]] - L[i])) for i in top}
+    return sum(w * p[i] for i, w in weights.items()) / sum(weights.values()), -1

@@ -104,7 +104,7 @@ def test_any_member_can_be_had(tmp_path):
     for member in range(POOL.n_models):
         export.to_onnx(model, tmp_path / "model.onnx", member=member)
         alone = Heros(pools.MLP([POOL.configurations[member]]), seed=1, schema=schema()).learn(X, y)
-        alone.models.set_weights(0, model.models.weights(member))
+        alone.bound.set_weights(0, model.bound.weights(member))
         np.testing.assert_allclose(answers(tmp_path / "model.onnx", X)[0], alone.predict_proba(X), atol=2e-6)
     with pytest.raises(
         ParameterError, match=r"The 'member' parameter of to_onnx must be a whole number in \[0, 7\]"

@@ -9,6 +9,13 @@ from heros.errors import DataError, HerosError, ParameterError
 from heros.parameters import number, one_of, whole
 
 SCHEMA = Schema.of(["a", ("b", "x", "y", "z")], classes=["no", "yes"])
+FAMILIES = [
+    pools.MLP([{"hidden": 4}]),
+    pools.Hoeffding([{"grace_period": 5}]),
+    pools.Neighbours([{"window": 30}]),
+    pools.Linear([{}]),
+    pools.NaiveBayes([{}]),
+]
 
 
 def small(pool=None):
@@ -73,7 +80,7 @@ def test_labels_that_are_none(y, text):
     assert model.instances == 0
 
 
-@pytest.mark.parametrize("pool", [pools.MLP([{"hidden": 4}]), pools.Hoeffding([{"grace_period": 5}])])
+@pytest.mark.parametrize("pool", FAMILIES, ids=repr)
 def test_instances_in_any_layout_give_what_a_plain_array_gives(pool):
     rng = np.random.default_rng(1)
     X, y = np.column_stack([rng.normal(size=50), rng.integers(0, 3, 50)]), rng.integers(0, 2, 50)
@@ -93,7 +100,7 @@ def test_instances_in_any_layout_give_what_a_plain_array_gives(pool):
         np.testing.assert_array_equal(small(pool).test_then_train(layout, y).probabilities, expected)
 
 
-@pytest.mark.parametrize("pool", [pools.MLP([{"hidden": 4}]), pools.Hoeffding([{"grace_period": 5}])])
+@pytest.mark.parametrize("pool", FAMILIES, ids=repr)
 def test_numbers_at_the_end_of_the_range_leave_probabilities_that_are_numbers(pool):
     model = small(pool)
     huge = np.finfo(np.float64).max
@@ -108,7 +115,13 @@ def test_a_column_with_a_million_categories():
     schema = Schema((Feature("id", tuple(values)),), ("no", "yes"))
     rng = np.random.default_rng(1)
     X, y = rng.integers(0, 1_000_000, (800, 1)).astype(float), rng.integers(0, 2, 800)
-    for pool in (pools.MLP([{"hidden": 1}]), pools.Hoeffding([{}, {"binary_splits": True}])):
+    for pool in (
+        pools.MLP([{"hidden": 1}]),
+        pools.Hoeffding([{}, {"binary_splits": True}]),
+        pools.Neighbours([{}]),
+        pools.LinearGrid(),
+        pools.NaiveBayes([{}]),
+    ):
         model = Heros(pool, k=1, seed=1, schema=schema).learn(X, y)  # quadratic in the values: hours
         assert np.isfinite(model.predict_proba(X[:3])).all()
     with pytest.raises(HerosError, match="must fit into memory"):
@@ -285,15 +298,15 @@ def test_a_damaged_state_of_perceptrons_is_refused_and_changes_nothing(name, val
     model = small().learn([[1.0, 2.0]], [1])
     before = model.predict_proba([1.0, 2.0])
     with pytest.raises(DataError, match="The state does not fit"):
-        model.models.restore({**model.models.state(), name: value})
+        model.bound.restore({**model.bound.state(), name: value})
     np.testing.assert_array_equal(model.predict_proba([1.0, 2.0]), before)
 
 
 def test_a_state_in_which_a_number_has_a_category_is_refused():
     model = Heros(pools.MLP([{"hidden": 4}]), k=1, seed=1, schema=Schema.of(["a", "b"], ["no", "yes"]))
-    damaged = {**model.models.state(), "code": np.array([-1, 0], dtype=np.int32)}
+    damaged = {**model.bound.state(), "code": np.array([-1, 0], dtype=np.int32)}
     with pytest.raises(DataError, match="inputs that belong to features"):
-        model.models.restore(damaged)
+        model.bound.restore(damaged)
 
 
 @pytest.mark.parametrize(
@@ -303,20 +316,20 @@ def test_a_state_in_which_a_number_has_a_category_is_refused():
 def test_a_damaged_state_of_trees_is_refused_and_changes_nothing(name, value):
     model = small(pools.Hoeffding([{}])).learn([[1.0, 2.0], [2.0, 1.0]], [1, 0])
     before = model.predict_proba([1.0, 2.0])
-    state = model.models.state()
+    state = model.bound.state()
     state[name] = np.full_like(state[name], value)
     with pytest.raises(DataError, match="The state does not fit"):
-        model.models.restore(state)
+        model.bound.restore(state)
     np.testing.assert_array_equal(model.predict_proba([1.0, 2.0]), before)
 
 
 def test_a_damaged_state_of_scores_is_refused():
     model = small()
     for name in ("values", "invested", "costs", "cpu"):
-        state = model._ensemble.state()
+        state = model._step.state()
         state[name] = np.full_like(state[name], np.nan)
         with pytest.raises(DataError, match="The state does not fit"):
-            model._ensemble.restore(state)
+            model._step.restore(state)
     state = model.__getstate__()
     state["learnt"] = {"pool": {}}
     with pytest.raises(DataError, match="The state of a Heros must be whole"):

@@ -147,8 +147,29 @@ def test_the_phases_add_up_to_the_cpu_time_of_the_run():
 
 
 def test_a_meter_is_asked_for_by_name():
-    assert meters.named("cpu", watts=4).watts == 4
-    with pytest.raises(ParameterError, match="must be one of cpu, rapl, codecarbon"):
-        meters.named("sundial")
+    assert meters.Meter.of("cpu", watts=4).watts == 4
+    with pytest.raises(ParameterError, match="must be one of codecarbon, cpu, rapl"):
+        meters.Meter.of("sundial")
     with pytest.raises(ParameterError, match=r"^The 'meter' parameter of evaluate must be a meter"):
         evaluate(small(), streams.Agrawal().take(5), meter="cpu")
+
+
+@pytest.mark.parametrize("name", meters.Meter.names())
+def test_every_meter_reads_in_order_or_says_why_it_cannot(name):
+    """What holds of every meter: it is found by itself."""
+    carbon = meters.Carbon.of(intensity=100)
+    try:
+        meter = meters.Meter.of(name, carbon)
+    except HerosError as error:
+        pytest.skip(str(error))
+    assert meter.carbon is carbon
+    assert isinstance(meter.source, str)
+    meter.start()
+    sum(range(200_000))
+    early = meter.so_far()
+    meter.sample()
+    late = meter.stop()
+    assert 0 <= early.joules <= late.joules
+    assert 0 < early.cpu_seconds <= late.cpu_seconds
+    assert late.detail
+    meter.abandon()

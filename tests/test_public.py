@@ -9,7 +9,7 @@ from heros.storage import records
 
 def test_all_names():
     assert heros.__all__ == [
-        "Block", "Curves", "Feature", "Heros", "Run", "Schema", "checkpoints", "errors", "evaluate", "export", "measures",
+        "Block", "Curves", "Feature", "Heros", "Run", "Schema", "Top", "checkpoints", "errors", "evaluate", "export", "measures",
         "meters", "policies", "pools", "records", "scores", "streams",
     ]  # fmt: skip
     assert policies.__all__ == [
@@ -17,12 +17,18 @@ def test_all_names():
         "PerformBest", "PerformWorst", "Policy", "Random", "Reward", "Zeta", "compiled",
     ]  # fmt: skip
     assert pools.__all__ == [
-        "MLP", "BoundHoeffding", "BoundModels", "BoundPool", "Hoeffding", "HoeffdingGrid", "MLPGrid", "Models", "Pool",
-        "TreeStats",
+        "MLP", "BoundHoeffding", "BoundJoin", "BoundLinear", "BoundModels", "BoundNaiveBayes", "BoundNeighbours",
+        "BoundPool", "Hoeffding", "HoeffdingGrid", "Join", "Linear", "LinearGrid", "MLPGrid", "Models", "NaiveBayes",
+        "NaiveBayesGrid", "NeighbourStats", "Neighbours", "NeighboursGrid", "Pool", "TreeStats",
     ]  # fmt: skip
     assert scores.__all__ == ["Adwin", "Cumulative", "Fading", "Score", "Window"]
-    assert measures.__all__ == ["Confusion", "RunningAuroc", "auroc", "auroc_per_class", "log_loss"]
+    assert measures.__all__ == [
+        "F1", "Accuracy", "Auroc", "BalancedAccuracy", "Confusion", "Kappa", "LogLoss", "Measure", "PrAuc", "RunningAuroc",
+        "RunningPrAuc", "auroc", "auroc_per_class", "average_precision", "average_precision_per_class", "log_loss",
+    ]  # fmt: skip
     assert records.__all__ == [
+        "curves_at",
+        "curves_table",
         "details",
         "document",
         "exists",
@@ -30,12 +36,15 @@ def test_all_names():
         "id_from",
         "id_of",
         "load",
+        "mend",
         "read",
+        "run_from",
         "run_id",
         "save",
+        "text_at",
     ]
     assert meters.__all__ == [
-        "METERS", "Carbon", "CodeCarbon", "Cpu", "Energy", "Meter", "Rapl", "Reading", "named",
+        "Carbon", "CodeCarbon", "Cpu", "Energy", "Meter", "Rapl", "Reading",
     ]  # fmt: skip
 
 

@@ -74,11 +74,12 @@ def test_the_page_is_whole_and_has_everything(page):
     tags = Tags(text)
     assert tags.open == []
     labels = [attributes["aria-label"] for tag, attributes in tags.seen if tag == "svg"]
-    assert sum("AUROC, per window" in label for label in labels) == 2
+    for measure in ("AUROC", "Accuracy", "κ", "Log-loss"):
+        assert sum(f"{measure}, per window" in label for label in labels) == 2
     assert sum("Which models were trained when" in label for label in labels) == 4
     assert sum("Performance against energy" in label for label in labels) == 2
     assert sum("γ" in label for label in labels) == sum("Energy since" in label for label in labels) == 2
-    assert sum(attributes.get("class") == "drift" for _, attributes in tags.seen) == 4  # of the one stream
+    assert sum(attributes.get("class") == "drift" for _, attributes in tags.seen) == 6  # of the one stream
     assert "56 g CO2e per kWh (FRA: Ember" in text
     assert "10 W per core (stated)" in text
     assert "not stated" in text  # the CO2e of the other stream
@@ -96,6 +97,22 @@ def test_the_figures_are_those_of_the_records(recorded, page):
     for auroc, share in zip(table["auroc"].to_pylist(), table["gamma_share"].to_pylist(), strict=True):
         assert f"<td>{auroc:.4f}</td>" in text
         assert f"<td>{share:.1%}</td>" in text
+
+
+def test_a_stream_of_one_class_has_no_auroc_and_a_report_all_the_same(tmp_path):
+    """Neither its own report is broken nor those of later runs into the same directory."""
+    X = np.random.default_rng(1).normal(size=(400, 3))
+    for seed, label in ((1, "ones"), (2, "ones"), (1, "signs")):
+        y = np.ones(400, dtype=int) if label == "ones" else (X[:, 0] > 0).astype(int)
+        stream = streams.from_arrays(X, y, classes=["0", "1"], name=label)
+        run = evaluate(Heros(pools.MLP([{}]), k=1, seed=seed), stream, window=100)
+        assert np.isnan(run.auroc) == (label == "ones")
+        records.save(run, tmp_path)
+        write_report(tmp_path, tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert "nan" not in text
+    assert re.search(r"<td>2</td><td>–</td><td>[01]\.\d{4}</td><td>", text)  # runs, AUROC, accuracy
+    assert text.count("AUROC, per window") == text.count("Performance against energy: AUROC") == 2
 
 
 def test_no_records_is_said(tmp_path):
@@ -116,6 +133,13 @@ def test_the_front_leaves_out_what_another_point_beats():
     chart = scatter("t", [Point(0, "a", 1, 0.8), Point(1, "b", 2, 0.7), Point(2, "c", 3, 0.9)], "x", "y")
     front = re.search(r'class="front" d="([^"]*)"', chart)[1]
     assert front.count("L") == 1
+
+
+def test_where_lower_is_better_the_front_goes_below():
+    points = [Point(0, "a", 1, 0.8), Point(1, "b", 2, 0.7), Point(2, "c", 3, 0.9)]
+    front = re.search(r'class="front" d="([^"]*)"', scatter("t", points, "x", "y", higher=False))[1]
+    assert front.count("L") == 1
+    assert front != re.search(r'class="front" d="([^"]*)"', scatter("t", points, "x", "y"))[1]
 
 
 def test_the_heat_map_has_the_first_model_at_the_bottom():
@@ -147,5 +171,5 @@ def test_a_browser_shows_it_without_complaint_and_without_the_network(page, tmp_
         [*command, "--dump-dom", frame.as_uri()], capture_output=True, text=True, check=True, timeout=120
     )
     found = json.loads(re.search(r'<pre id="out">(.*?)</pre>', result.stdout)[1])
-    assert found == {"asked": [], "wide": width, "charts": 14, "seen": 14, "window": width}
+    assert found == {"asked": [], "wide": width, "charts": 18, "seen": 18, "window": width}
     assert "CONSOLE" not in result.stderr

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import copy
+import gc
+import pickle
+import weakref
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
-from heros.errors import ParameterError
+from heros import Heros, evaluate, policies, pools, streams
+from heros.errors import HerosError, ParameterError
+from heros.registry import parts
 from heros.scores import Adwin, Cumulative, Fading, Window
 
 
@@ -128,3 +135,204 @@ def test_errors(make, message):
     with pytest.raises(ParameterError) as error:
         make()
     assert str(error.value) == message
+
+
+EVERY_SCORE = [Adwin(0.01), Adwin(0.01, restart=True), Cumulative(), Window(37), Fading(0.97)]
+EVERY_SCORE += [kind() for kind in parts("score").values() if kind not in map(type, EVERY_SCORE)]
+
+
+def one(hit):
+    return np.array([hit]), np.array([True])
+
+
+@pytest.mark.parametrize("score", EVERY_SCORE, ids=repr)
+def test_every_model_has_a_clock_of_its_own(score):
+    """The score of a model that looks now and then is that of a model alone that sees what it looked at."""
+    models, rng = 5, np.random.default_rng(7)
+    together, alone = score.bind(models), [score.bind(1) for _ in range(models)]
+    shares = np.array([1.0, 0.7, 0.3, 0.05, 0.0])
+    hits = np.array([drifting_hits(seed, 3000) for seed in range(models)]).T
+    for t, outcomes in enumerate(hits):
+        looked = (rng.random(models) < shares) if t >= 500 else np.ones(models, dtype=bool)
+        together.update(outcomes, looked)
+        for i in np.flatnonzero(looked):
+            alone[i].update(*one(outcomes[i]))
+        if t % 97 == 0:  # in the middle of everything its state is enough to go on
+            state, together = together.state(), score.bind(models)
+            together.restore(state)
+        np.testing.assert_array_equal(together.values, [model.values[0] for model in alone])
+
+
+def test_a_mask_that_lets_all_look_is_no_mask():
+    for score in (Adwin(0.01), Cumulative(), Window(37), Fading(0.97)):
+        masked, plain = score.bind(2), score.bind(2)
+        for hit in drifting_hits(3, 500):
+            masked.update(np.array([hit, 1 - hit]), np.array([True, True]))
+            plain.update(np.array([hit, 1 - hit]))
+            assert np.array_equal(masked.values, plain.values)
+
+
+# -- a score written in Python ----------------------------------------------------------------------------
+
+
+class Recent:
+    """An exponential mean, as its slow twin has it."""
+
+    def __init__(self, models, factor):
+        self.means = [reference.Fading(factor) for _ in range(models)]
+        self.values = [0.0] * models
+
+    def update(self, outcomes, looked):
+        assert np.isnan(outcomes[~looked]).all()
+        for i in np.flatnonzero(looked):
+            self.values[i] = self.means[i].update(outcomes[i])
+
+    def state(self):
+        return {"sums": [m.sum for m in self.means], "weights": [m.weight for m in self.means]}
+
+    def restore(self, state):
+        for i, (mean, s, w) in enumerate(zip(self.means, state["sums"], state["weights"], strict=True)):
+            mean.sum, mean.weight = float(s), float(w)
+            self.values[i] = s / w if w else 0.0
+
+
+class InPython:
+    """A score the core does not know, which keeps what `Fading` keeps."""
+
+    def __init__(self, factor=0.97):
+        self.factor = factor
+
+    def bind(self, models):
+        return Recent(models, self.factor)
+
+    def __repr__(self):
+        return "InPython()"
+
+
+POOL = pools.MLPGrid(hidden=[4, 16], learning_rates=[0.05, 0.005])
+STREAM = streams.Agrawal(function=2)
+
+
+def model_with(score, watch="all", **settings):
+    policy = policies.Explore(policies.Zeta(0.05), 0.2)
+    return Heros(POOL, policy, 3, score=score, watch=watch, seed=4, schema=STREAM.schema, **settings)
+
+
+@pytest.mark.parametrize("watch", ["all", "trained", 3])
+def test_a_score_in_python_equals_the_compiled_one(watch):
+    X, y = streams.Agrawal(function=2).draw(1500)
+    own, built_in = model_with(InPython(), watch), model_with(Fading(0.97), watch)
+    a, b = own.test_then_train(X, y), built_in.test_then_train(X, y)
+    assert np.array_equal(a.probabilities, b.probabilities)
+    assert np.array_equal(a.chosen, b.chosen)
+    assert np.array_equal(own.scores, built_in.scores)
+
+
+def test_a_score_in_python_is_kept_with_its_model(tmp_path):
+    X, y = streams.Agrawal(function=2).draw(900)
+    model = model_with(InPython(), "trained").learn(X[:600], y[:600])
+    model.save(tmp_path / "model.heros")
+    twins = [
+        pickle.loads(pickle.dumps(model)),
+        copy.deepcopy(model),
+        Heros.load(tmp_path / "model.heros", score=InPython()),
+    ]
+    expected = model.test_then_train(X[600:], y[600:])
+    for twin in twins:
+        block = twin.test_then_train(X[600:], y[600:])
+        assert np.array_equal(block.probabilities, expected.probabilities)
+        assert np.array_equal(twin.scores, model.scores)
+    with pytest.raises(
+        HerosError, match=r"The score .*InPython is not one of HEROS's own: pass score= to bring"
+    ):
+        Heros.load(tmp_path / "model.heros")
+
+
+def test_a_run_with_a_score_in_python_goes_on_from_its_checkpoint(tmp_path):
+    def run(n, **settings):
+        stream = streams.Agrawal(function=2).take(n)
+        return evaluate(model_with(InPython()), stream, window=100, every=200, block=100, **settings)
+
+    run(500, checkpoint=tmp_path)
+    resumed, whole = run(900, checkpoint=tmp_path, resume=True), run(900)
+    assert (resumed.auroc, resumed.n_instances) == (whole.auroc, 900)
+    assert np.array_equal(resumed.curves.scores, whole.curves.scores)
+
+
+class Says:
+    """A score that binds what it is told to."""
+
+    def __init__(self, bound):
+        self.bound = bound
+
+    def bind(self, models):
+        return self.bound
+
+    def __repr__(self):
+        return "Says()"
+
+
+class Wrong:
+    """Scores of one's own that are no scores."""
+
+    def __init__(self, values, error=None):
+        self.values, self.error = values, error
+
+    def update(self, outcomes, looked):
+        if self.error:
+            raise self.error
+        self.values = np.full(len(outcomes), np.nan)
+
+
+@pytest.mark.parametrize(
+    ("score", "message"),
+    [
+        (lambda: "adwin", "The 'score' parameter of Heros must be a score, e.g. heros.scores.Adwin(). Got 'adwin' instead."),
+        (lambda: Adwin, "The 'score' parameter of Heros must be a score, e.g. heros.scores.Adwin(). Got <class 'heros.scores.means.Adwin'> instead."),
+        (lambda: Says(3), "The 'score' parameter of Heros must be a score, whose bind(models) gives an object with 'update' and 'values'. Got 3 instead."),
+        (lambda: Says(Wrong([0.0] * 3)), "The score Says() must keep a finite number for each of 8 models. Got [0.0, 0.0, 0.0] instead."),
+        (lambda: Says(Wrong("none")), "The score Says() must keep a finite number for each of 8 models. Got 'none' instead."),
+        (lambda: POOL, "The 'score' parameter of Heros must be a score, e.g. heros.scores.Adwin() (its bind(models): "),
+    ],
+)  # fmt: skip
+def test_what_is_no_score_is_refused_in_words(score, message):
+    with pytest.raises(ParameterError) as error:
+        model_with(score())
+    assert str(error.value).startswith(message)
+
+
+def test_a_score_in_python_that_fails_is_named_and_what_came_before_is_kept():
+    X, y = streams.Agrawal(function=2).draw(10)
+    model = model_with(Says(Wrong(np.zeros(8))))
+    with pytest.raises(
+        ParameterError, match=r"The score Says\(\) must keep a finite number for each of 8 models"
+    ):
+        model.learn(X, y)
+    assert model.instances == 0
+    with pytest.raises(KeyError, match="mine"):
+        model_with(Says(Wrong(np.zeros(8), KeyError("mine")))).learn(X, y)
+
+
+def test_a_score_in_python_without_a_state_is_not_written_to_a_file(tmp_path):
+    model = model_with(Says(Wrong(np.zeros(8))))
+    with pytest.raises(
+        HerosError, match=r"A file keeps the score Says\(\) only if what it binds has state\(\)"
+    ):
+        model.save(tmp_path / "model.heros")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_model_its_policy_and_its_score_are_let_go_together():
+    """Who knows whom in a circle is no leak."""
+
+    class Known:
+        def choose(self, scores, costs, k, rng):
+            return policies.PerformBest().choose(scores, costs, k, rng)
+
+    score, policy = InPython(), Known()
+    model = Heros(POOL, policy, 3, score=score, seed=4, schema=STREAM.schema)
+    score.model = policy.model = model
+    gone = weakref.ref(policy)
+    del model, score, policy
+    gc.collect()
+    assert gone() is None

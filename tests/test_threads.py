@@ -61,10 +61,10 @@ CHANGING = {
     "pickle": lambda model, X, y: pickle.dumps(model),
     "deepcopy": lambda model, X, y: copy.deepcopy(model),
     "bind": lambda model, X, y: model.bind(streams.RandomRBF(classes=4).schema),
-    "set_weights": lambda model, X, y: model.models.set_weights(0, model.models.weights(0)),
-    "restore": lambda model, X, y: model.models.restore(model.models.state()),
-    "ensemble restore": lambda model, X, y: model._ensemble.restore(model._ensemble.state()),
-    "set_costs": lambda model, X, y: model._ensemble.set_costs(model.costs),
+    "set_weights": lambda model, X, y: model.bound.set_weights(0, model.bound.weights(0)),
+    "restore": lambda model, X, y: model.bound.restore(model.bound.state()),
+    "ensemble restore": lambda model, X, y: model._step.restore(model._step.state()),
+    "set_costs": lambda model, X, y: model._step.set_costs(model.costs),
 }
 
 
@@ -94,7 +94,7 @@ def test_looking_at_a_model_that_learns_in_another_thread_is_an_error_or_consist
     texts = set()
     thread.start()
     while thread.is_alive():
-        for look in (lambda: model.scores, model.models.state, lambda: model.cpu_seconds):
+        for look in (lambda: model.scores, model.bound.state, lambda: model.cpu_seconds):
             try:
                 look()
                 looks["given"] += 1

@@ -64,20 +64,26 @@ def tree_pool(configs: list[dict[str, Any]]) -> Any:
 class Steps:
     """Test-then-train with every model, or with those a function chooses at each instance."""
 
-    def __init__(self, pool: Any) -> None:
+    def __init__(self, pool: Any, watch: int = 0) -> None:
         m = pool.models
-        self.pool = pool
-        self.core = _core.Ensemble(pool, _core.Scores("cumulative", m, 0.0), np.full(m, 1 / m), "average", 0)
+        self.pool, self._choose = pool, None
+        self.core = _core.Step(
+            pool=pool,
+            task=_core.Classification(),
+            scores=_core.Scores("cumulative", m, 0.0),
+            policy=self,
+            k=m,
+            bits=np.random.default_rng(0).bit_generator,
+            costs=np.full(m, 1 / m),
+            answer=_core.Answer("average"),
+            watch=watch,
+            warmup=0,
+        )
+
+    def choose(self, scores: np.ndarray, costs: np.ndarray) -> np.ndarray:
+        return np.ones(self.pool.models, dtype=bool) if self._choose is None else self._choose()
 
     def run(self, X: np.ndarray, y: np.ndarray, choose: Callable[[], np.ndarray] | None = None) -> np.ndarray:
         """The mean of the models' probabilities, before each label was seen."""
-        n, m = len(y), self.pool.models
-        everything = np.ones(m, dtype=bool)
-        probabilities = np.empty((n, self.pool.classes))
-        out = (np.empty(n, np.int32), np.empty((n, m), np.uint8), np.empty(n), np.empty(n))
-
-        def chosen(scores: np.ndarray) -> np.ndarray:
-            return everything if choose is None else choose()
-
-        self.core.run_with(np.ascontiguousarray(X), y, chosen, probabilities, *out)
-        return probabilities
+        self._choose = choose
+        return self.core.run(np.ascontiguousarray(X), y.astype(np.float64))[0]

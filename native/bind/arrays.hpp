@@ -8,10 +8,13 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <vector>
 
+#include "bind/access.hpp"
 #include "bind/state.hpp"
 #include "core/pool.hpp"
 #include "core/random.hpp"
@@ -37,6 +40,26 @@ nb::object to_array(const std::vector<T, A>& values) {
   return to_array(values.data(), values.size());
 }
 
+// An array of zeros to be filled without Python's lock, and then given to Python.
+template <class T, std::size_t D>
+class NewArray {
+ public:
+  explicit NewArray(const std::array<std::size_t, D>& shape) : shape_(shape) {
+    std::size_t n = 1;
+    for (const std::size_t extent : shape) n *= extent;
+    data_ = std::unique_ptr<T[]>(new T[n > 0 ? n : 1]());
+  }
+  T* data() { return data_.get(); }
+  nb::object array() {
+    nb::capsule owner(data_.get(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<D>>(data_.release(), D, shape_.data(), owner));
+  }
+
+ private:
+  std::array<std::size_t, D> shape_;
+  std::unique_ptr<T[]> data_;
+};
+
 // The generator behind `numpy.random.Generator.bit_generator.capsule`.
 inline Random random_from(const nb::capsule& capsule) {
   void* bits = PyCapsule_GetPointer(capsule.ptr(), "BitGenerator");
@@ -44,27 +67,23 @@ inline Random random_from(const nb::capsule& capsule) {
   return Random(static_cast<BitGen*>(bits));
 }
 
-// A pool to look at, and one to change: refused while an ensemble works with it.
-template <class Pool>
-Pool& readable(Pool& pool) {
-  if (pool.busy) throw AtWork("The models are at work: they can be looked at when the block is done.");
-  return pool;
-}
-template <class Pool>
-Pool& writable(Pool& pool) {
-  if (pool.in_step) throw AtWork("The models are at work: they can be changed when the step is done.");
-  return readable(pool);
-}
-
 inline void expect(bool holds, const char* what) {
   if (!holds) throw nb::value_error(what);
+}
+
+// The kind of that name, in a table of names and kinds.
+template <class Table>
+auto named(const Table& table, const std::string& name, const char* otherwise) {
+  for (const auto& [known, kind] : table)
+    if (name == known) return kind;
+  throw nb::value_error(otherwise);
 }
 
 // A schema only grows: no fewer features, values or classes, and no feature of another kind.
 template <class Pool>
 void expect_growth(const Pool& pool, const In1<std::int32_t>& values, int classes) {
   const std::vector<std::int32_t>& known = pool.values();
-  bool grows = values.size() >= known.size() && classes >= pool.classes();
+  bool grows = values.size() >= known.size() && classes >= pool.outputs();
   for (std::size_t f = 0; grows && f < known.size(); ++f)
     grows = values.data()[f] >= known[f] && (values.data()[f] == 0) == (known[f] == 0);
   for (std::size_t f = 0; grows && f < values.size(); ++f) grows = values.data()[f] >= 0;

@@ -10,8 +10,12 @@ void bind_choose(nb::module_& m);
 void bind_score(nb::module_& m);
 void bind_mlp(nb::module_& m);
 void bind_hoeffding(nb::module_& m);
-void bind_models(nb::module_& m);
-void bind_prequential(nb::module_& m);
+void bind_neighbours(nb::module_& m);
+void bind_linear(nb::module_& m);
+void bind_bayes(nb::module_& m);
+void bind_members(nb::module_& m);
+void bind_joined(nb::module_& m);
+void bind_step(nb::module_& m);
 void bind_streams(nb::module_& m);
 
 }  // namespace heros

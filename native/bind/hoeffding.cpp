@@ -69,7 +69,7 @@ void bind_hoeffding(nb::module_& m) {
            [](HoeffdingPool& self, nb::dict arrays) {
              PoolState state;
              import_state(state, std::move(arrays));
-             require(self.classes() == 0 || (state.values == self.values() && state.classes == self.classes()),
+             require(self.outputs() == 0 || (state.values == self.values() && state.classes == self.outputs()),
                      "models for the same instances");
              writable(self).restore(state);
            },

@@ -9,68 +9,69 @@ namespace {
 
 // Asks Python for what the step needs. The arrays belong to Python, which writes what the models said:
 // what the step reads of them costs no call.
-class ModelsPool final : public Pool {
+class MembersPool final : public Pool {
  public:
-  ModelsPool(nb::object evaluate, nb::object train, nb::object predict)
-      : evaluate_(std::move(evaluate)), train_(std::move(train)), predict_(std::move(predict)) {}
+  MembersPool(nb::object look, nb::object train, nb::object answer)
+      : look_(std::move(look)), train_(std::move(train)), answer_(std::move(answer)) {}
 
-  void fit(int features, Out2<double> probabilities, Out1<std::int32_t> votes, Out1<std::uint8_t> active) {
-    expect(features >= 1 && votes.size() == probabilities.shape(0) && active.size() == votes.size(),
-           "one row, vote and flag per model");
+  void fit(int features, Out2<double> outputs, Out1<std::int32_t> favoured, Out1<std::uint8_t> active) {
+    expect(features >= 1 && favoured.size() == outputs.shape(0) && active.size() == favoured.size(),
+           "one row, class and flag per model");
     features_ = features;
-    probabilities_ = std::move(probabilities), votes_ = std::move(votes), active_ = std::move(active);
+    outputs_ = std::move(outputs), favoured_ = std::move(favoured), active_ = std::move(active);
   }
 
-  int models() const override { return static_cast<int>(votes_.size()); }
+  int models() const override { return static_cast<int>(favoured_.size()); }
   int features() const override { return features_; }
-  int classes() const override { return static_cast<int>(probabilities_.shape(1)); }
+  int outputs() const override { return static_cast<int>(outputs_.shape(1)); }
   bool trainable(int i) const override { return active_.data()[i] != 0; }
-  int vote(int i) const override { return votes_.data()[i]; }
+  double outcome(int i, double target) const override { return favoured_.data()[i] == target ? 1.0 : 0.0; }
+  bool sound(int i) const override { return favoured_.data()[i] >= 0; }
 
-  void evaluate(const double* x, PhaseClock& clock) override {
+  void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) override {
     const nb::gil_scoped_acquire lock;
-    evaluate_(to_array(x, features_));
+    look_(to_array(x, features_), watched == nullptr ? nb::none() : to_array(watched, models()));
     clock.lap(Phase::evaluate);
   }
 
-  void probabilities(int i, double* out) const override {
-    const double* row = probabilities_.data() + static_cast<std::size_t>(i) * probabilities_.shape(1);
-    std::copy(row, row + probabilities_.shape(1), out);
+  void output(int i, double* out) const override {
+    const double* row = outputs_.data() + static_cast<std::size_t>(i) * outputs_.shape(1);
+    std::copy(row, row + outputs_.shape(1), out);
   }
 
-  void train(const double*, int y, const std::uint8_t* chosen, PhaseClock& clock) override {
+  void train(const double*, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
     const nb::gil_scoped_acquire lock;
-    train_(y, to_array(chosen, models()));
+    train_(target, to_array(chosen, models()));
     clock.lap(Phase::train);
   }
 
-  void predict(int i, const double* x, double* out) override {
+  void answer(int i, const double* x, double* out) override {
     const nb::gil_scoped_acquire lock;
-    predict_(i, to_array(x, features_));
-    probabilities(i, out);
+    answer_(i, to_array(x, features_));
+    output(i, out);
   }
 
  private:
-  nb::object evaluate_, train_, predict_;
+  nb::object look_, train_, answer_;
   int features_ = 0;
-  Out2<double> probabilities_;
-  Out1<std::int32_t> votes_;
-  Out1<std::uint8_t> active_;
+  Out2<double> outputs_;
+  Out1<std::int32_t> favoured_;  // the class that each output favours; -1: it is not finite
+  Out1<std::uint8_t> active_;    // models that have not been set aside
 };
 
 }  // namespace
 
-void bind_models(nb::module_& m) {
-  nb::class_<ModelsPool, Pool>(m, "ModelsPool")
-      .def(nb::init<nb::object, nb::object, nb::object>(), nb::arg("evaluate"), nb::arg("train"), nb::arg("predict"))
+void bind_members(nb::module_& m) {
+  nb::class_<MembersPool, Pool>(m, "MembersPool")
+      .def(nb::init<nb::object, nb::object, nb::object>(), nb::arg("look"), nb::arg("train"), nb::arg("answer"))
       .def("fit",
-           [](ModelsPool& self, int features, Out2<double> probabilities, Out1<std::int32_t> votes,
+           [](MembersPool& self, int features, Out2<double> outputs, Out1<std::int32_t> favoured,
               Out1<std::uint8_t> active) {
-             writable(self).fit(features, std::move(probabilities), std::move(votes), std::move(active));
+             writable(self).fit(features, std::move(outputs), std::move(favoured), std::move(active));
            },
-           nb::arg("features"), nb::arg("probabilities"), nb::arg("votes"), nb::arg("active"))
-      .def("expect_readable", [](const ModelsPool& self) { readable(self); })
-      .def("expect_writable", [](const ModelsPool& self) { writable(self); });
+           nb::arg("features"), nb::arg("outputs"), nb::arg("favoured"), nb::arg("active"))
+      .def("expect_readable", [](const MembersPool& self) { readable(self); })
+      .def("expect_writable", [](const MembersPool& self) { writable(self); });
 }
 
 }  // namespace heros

@@ -28,7 +28,7 @@ void bind_mlp(nb::module_& m) {
   nb::class_<Pool>(m, "Pool")
       .def_prop_ro("models", &Pool::models)
       .def_prop_ro("features", &Pool::features)
-      .def_prop_ro("classes", &Pool::classes);
+      .def_prop_ro("outputs", &Pool::outputs);
 
   nb::class_<Encoder>(m, "Encoder")
       .def(nb::init<bool>(), nb::arg("scale"))
@@ -85,7 +85,7 @@ void bind_mlp(nb::module_& m) {
       .def("restore", [](MlpPool& self, nb::dict state) {
              MlpPool fresh = writable(self);
              import_state(fresh, std::move(state));
-             require(self.classes() == 0 || (fresh.values() == self.values() && fresh.classes() == self.classes()),
+             require(self.outputs() == 0 || (fresh.values() == self.values() && fresh.outputs() == self.outputs()),
                      "models for the same instances");
              self = std::move(fresh);
            },

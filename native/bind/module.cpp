@@ -33,7 +33,11 @@ NB_MODULE(_core, m) {
   heros::bind_score(m);
   heros::bind_mlp(m);
   heros::bind_hoeffding(m);
-  heros::bind_models(m);
-  heros::bind_prequential(m);
+  heros::bind_neighbours(m);
+  heros::bind_linear(m);
+  heros::bind_bayes(m);
+  heros::bind_members(m);
+  heros::bind_joined(m);
+  heros::bind_step(m);
   heros::bind_streams(m);
 }

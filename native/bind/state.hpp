@@ -39,7 +39,7 @@ class StateWriter {
   }
   template <class T, class A>
   void added(const char* name, const std::vector<T, A>& values) {
-    (*this)(name, values);
+    if (!values.empty()) (*this)(name, values);
   }
   nb::dict take() { return std::move(dict_); }
 

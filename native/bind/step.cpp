@@ -1,7 +1,10 @@
-#include <cstring>
+#include <nanobind/stl/optional.h>
+
+#include <memory>
 
 #include "bind/bind.hpp"
 #include "bind/arrays.hpp"
+#include "bind/calls.hpp"
 #include "core/check.hpp"
 #include "core/step.hpp"
 
@@ -9,138 +12,208 @@ namespace heros {
 
 namespace {
 
-Answer answer_named(const std::string& name) {
-  if (name == "best") return Answer::best;
-  if (name == "average") return Answer::average;
-  if (name == "weighted") return Answer::weighted;
-  throw nb::value_error("no such answer");
-}
-
-// Marks the pool while an ensemble works with it. With Python's lock held others may look in between.
-class Work {
+// A step and the Python objects it works with. They are kept here and nowhere else, where Python's garbage collector
+// finds them: a policy may know the model that it chooses for.
+class BoundStep {
  public:
-  Work(Pool& pool, bool locked) : pool_(writable(pool)) {
-    pool_.busy = !locked;
-    pool_.in_step = true;
+  BoundStep(std::shared_ptr<Pool> pool, std::shared_ptr<Task> task, nb::object scores, nb::object policy, int k,
+            nb::object bits, std::vector<double> costs, Answer answer, Watch watch, std::int64_t warmup)
+      : bits_(std::move(bits)), scores_(std::move(scores)) {
+    const auto models = static_cast<std::size_t>(pool->models());
+    std::shared_ptr<Scores> native;
+    if (nb::try_cast(scores_, means_) && means_ != nullptr) native = means_;
+    else native = calls_ = std::make_shared<ScoreCalls>(scores_, pool->models());
+    expect(costs.size() == models && native->values().size() == models, "one cost and score per model");
+    expect(all_of(costs, amount), "costs of zero or more");
+    step_ = std::make_unique<Step>(std::move(pool), std::move(task), std::move(native),
+                                   chooser(std::move(policy), k, static_cast<int>(models)), std::move(costs), answer,
+                                   watch, warmup);
   }
-  ~Work() { pool_.busy = pool_.in_step = false; }
-  Work(const Work&) = delete;
-  Work& operator=(const Work&) = delete;
+  BoundStep(const BoundStep&) = delete;
+  BoundStep& operator=(const BoundStep&) = delete;
+
+  // To look at, and to change.
+  Step& seen() {
+    readable(step_->pool());
+    return *step_;
+  }
+  Step& at_rest() {
+    writable(step_->pool());
+    return *step_;
+  }
+  // Whether something of it is called back in Python, so that the lock is held all the time.
+  bool locked() const { return policy_.is_valid() || calls_ != nullptr; }
+
+  void set_policy(nb::object policy, int k, nb::object bits, std::int64_t watch) {
+    Step& step = at_rest();
+    expect((watch == Watch::kAll) == step.all_look() && watch >= Watch::kTrained, "all models looking, or some");
+    step.set_watch({watch});
+    bits_ = std::move(bits);
+    step.set_chooser(chooser(std::move(policy), k, step.models()));
+  }
+
+  nb::dict state() {
+    Ledger ledger = seen().ledger();
+    StateWriter writer;
+    ledger.fields(writer);
+    if (means_ != nullptr) means_->fields(writer);
+    return writer.take();
+  }
+  // If the state does not fit, everything stays as it is. A score written in Python has taken back its own.
+  void restore(nb::dict state) {
+    Step& step = at_rest();
+    StateReader reader(std::move(state));
+    Ledger ledger = step.ledger();
+    ledger.fields(reader);
+    ledger.check(step.models(), step.all_look());
+    if (means_ != nullptr) {
+      MeanScores means = *means_;
+      means.fields(reader);
+      means.check(step.all_look());
+      *means_ = std::move(means);
+    } else {
+      calls_->read();
+    }
+    step.set_ledger(std::move(ledger));
+  }
+
+  template <class Visit>
+  int each_object(Visit visit) {
+    for (nb::object* object : {&policy_, &scores_, &bits_})
+      if (const int stop = visit(*object)) return stop;
+    return 0;
+  }
 
  private:
-  Pool& pool_;
+  std::unique_ptr<Chooser> chooser(nb::object policy, int k, int models) {
+    expect(k >= 1 && k <= models, "k must be in [1, M]");
+    if (nb::isinstance<Policy>(policy)) {
+      policy_ = nb::object();
+      const auto capsule = nb::cast<nb::capsule>(bits_.attr("capsule"));
+      return std::make_unique<PolicyChooser>(nb::cast<Policy>(policy), k, random_from(capsule));
+    }
+    policy_ = std::move(policy);
+    return std::make_unique<PolicyCalls>(policy_);
+  }
+
+  nb::object bits_, scores_, policy_;
+  std::shared_ptr<MeanScores> means_;  // one of these two
+  std::shared_ptr<ScoreCalls> calls_;
+  std::unique_ptr<Step> step_;
 };
 
-// An ensemble to look at, and one to change.
-Ensemble& seen(Ensemble& e) {
-  readable(e.pool());
-  return e;
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  return nb::inst_ptr<BoundStep>(self)->each_object([&](nb::object& object) -> int {
+    Py_VISIT(object.ptr());
+    return 0;
+  });
 }
-Ensemble& at_rest(Ensemble& e) {
-  writable(e.pool());
-  return e;
+int clear(PyObject* self) {
+  return nb::inst_ptr<BoundStep>(self)->each_object([](nb::object& object) {
+    object.reset();
+    return 0;
+  });
+}
+PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse)},
+                       {Py_tp_clear, reinterpret_cast<void*>(&clear)},
+                       {0, nullptr}};
+
+void expect_instances(const Step& step, const In2<double>& X) {
+  expect(step.outputs() > 0, "models that know their instances");
+  expect(X.shape(1) == static_cast<std::size_t>(step.features()), "instances of another shape");
 }
 
-struct BlockArrays {
-  Out2<double> probabilities;
-  Out1<std::int32_t> answered;
-  Out2<std::uint8_t> chosen;
-  Out1<double> spent, reward;
-};
-
-BlockRecord checked(const Ensemble& e, const In2<double>& X, const In1<std::int64_t>& y, const BlockArrays& a) {
-  const std::size_t n = X.shape(0), classes = e.classes(), models = e.models();
-  expect(classes > 0, "models that know their instances");
-  expect(X.shape(1) == static_cast<std::size_t>(e.features()) && y.size() == n, "a block of another shape");
+// What a block gave, as BlockRecord has it: outputs, answered, chosen, spent, reward.
+nb::tuple run(BoundStep& self, const In2<double>& X, const In1<double>& targets) {
+  Step& step = self.at_rest();
+  const std::size_t n = X.shape(0), outputs = step.outputs(), models = step.models();
+  expect_instances(step, X);
+  expect(targets.size() == n, "a target per instance");
   for (std::size_t t = 0; t < n; ++t)
-    expect(y.data()[t] >= 0 && y.data()[t] < e.classes(), "a label outside the classes");
-  expect(a.probabilities.shape(0) == n && a.probabilities.shape(1) == classes && a.answered.size() == n &&
-             a.chosen.shape(0) == n && a.chosen.shape(1) == models && a.spent.size() == n && a.reward.size() == n,
-         "records of another shape");
-  return {a.probabilities.data(), a.answered.data(), a.chosen.data(), a.spent.data(), a.reward.data()};
+    expect(step.task().fits(targets.data()[t], step.outputs()), "a target that is none");
+  static_assert(sizeof(bool) == sizeof(std::uint8_t));
+  NewArray<double, 2> said({n, outputs});
+  NewArray<std::int32_t, 1> answered({n});
+  NewArray<bool, 2> chosen({n, models});
+  NewArray<double, 1> spent({n}), reward({n});
+  const BlockRecord record{said.data(), answered.data(), reinterpret_cast<std::uint8_t*>(chosen.data()), spent.data(),
+                           reward.data()};
+  {
+    const Work work(step.pool(), self.locked());
+    std::optional<nb::gil_scoped_release> release;
+    if (!self.locked()) release.emplace();
+    step.run(X.data(), targets.data(), static_cast<std::int64_t>(n), record);
+  }
+  return nb::make_tuple(said.array(), answered.array(), chosen.array(), spent.array(), reward.array());
 }
 
-// Returns whether the last choice was exploration.
-bool run_compiled(Ensemble& e, const In2<double>& X, const In1<std::int64_t>& y, const Policy& policy, int k,
-                  const nb::capsule& bits, const BlockArrays& arrays) {
-  const BlockRecord record = checked(e, X, y, arrays);
-  expect(k >= 1 && k <= e.models(), "k must be in [1, M]");
-  Random random = random_from(bits);
-  Chooser chooser;
-  chooser.set_costs(e.costs().data(), e.models());
-  const Work work(e.pool(), false);
-  const nb::gil_scoped_release release;
-  e.run(X.data(), y.data(), static_cast<std::int64_t>(X.shape(0)),
-        [&](const double* scores, std::uint8_t* chosen) { chooser.choose(policy, scores, k, random, chosen); },
-        record);
-  return chooser.explored();
-}
-
-void run_callback(Ensemble& e, const In2<double>& X, const In1<std::int64_t>& y, const nb::callable& choose,
-                  const BlockArrays& arrays) {
-  const BlockRecord record = checked(e, X, y, arrays);
-  const Work work(e.pool(), true);
-  e.run(X.data(), y.data(), static_cast<std::int64_t>(X.shape(0)),
-        [&](const double* scores, std::uint8_t* chosen) {
-          const auto mask = nb::cast<In1<bool>>(choose(to_array(scores, e.models())));
-          expect(mask.size() == static_cast<std::size_t>(e.models()), "a mask with one entry per model");
-          std::memcpy(chosen, mask.data(), mask.size());
-        },
-        record);
+nb::object predict(BoundStep& self, const In2<double>& X) {
+  Step& step = self.at_rest();
+  expect_instances(step, X);
+  const std::size_t n = X.shape(0), outputs = step.outputs();
+  NewArray<double, 2> out({n, outputs});
+  const Work work(step.pool(), false);
+  {
+    const nb::gil_scoped_release release;
+    for (std::size_t t = 0; t < n; ++t) step.predict(X.data() + t * X.shape(1), out.data() + t * outputs);
+  }
+  return out.array();
 }
 
 }  // namespace
 
-void bind_prequential(nb::module_& m) {
-  nb::class_<Ensemble>(m, "Ensemble")
+void bind_step(nb::module_& m) {
+  nb::class_<Task>(m, "Task");
+  nb::class_<Classification, Task>(m, "Classification").def(nb::init<>());
+
+  nb::class_<Answer>(m, "Answer")
       .def("__init__",
-           [](Ensemble* self, std::shared_ptr<Pool> pool, const Scores& scores, const In1<double>& costs,
-              const std::string& answer, std::int64_t warmup) {
-             const auto models = static_cast<std::size_t>(pool->models());
-             expect(costs.size() == models && scores.values().size() == models, "one cost and score per model");
-             expect(all_of(to_vector(costs), amount), "costs of zero or more");
-             new (self) Ensemble(std::move(pool), scores, to_vector(costs), answer_named(answer), warmup);
+           [](Answer* self, const std::string& kind, int n, double sharpness) {
+             expect(n >= 1 && amount(sharpness), "at least one to answer, and a sharpness of zero or more");
+             new (self) Answer(named(Answer::kNames, kind, "no such answer"), n, sharpness);
            },
-           nb::arg("pool"), nb::arg("scores"), nb::arg("costs"), nb::arg("answer"), nb::arg("warmup"))
-      .def("run",
-           [](Ensemble& self, const In2<double>& X, const In1<std::int64_t>& y, const Policy& policy, int k,
-              const nb::capsule& bits, Out2<double> probabilities, Out1<std::int32_t> answered,
-              Out2<std::uint8_t> chosen, Out1<double> spent, Out1<double> reward) {
-             return run_compiled(self, X, y, policy, k, bits, {probabilities, answered, chosen, spent, reward});
-           })
-      .def("run_with",
-           [](Ensemble& self, const In2<double>& X, const In1<std::int64_t>& y, const nb::callable& choose,
-              Out2<double> probabilities, Out1<std::int32_t> answered, Out2<std::uint8_t> chosen, Out1<double> spent,
-              Out1<double> reward) {
-             run_callback(self, X, y, choose, {probabilities, answered, chosen, spent, reward});
-           })
-      .def("predict",
-           [](Ensemble& self, const In2<double>& X, Out2<double> out) {
-             expect(self.classes() > 0, "models that know their instances");
-             expect(X.shape(1) == static_cast<std::size_t>(self.features()) && out.shape(0) == X.shape(0) &&
-                        out.shape(1) == static_cast<std::size_t>(self.classes()),
-                    "instances of another shape");
-             const Work work(self.pool(), false);
-             const nb::gil_scoped_release release;
-             for (std::size_t t = 0; t < X.shape(0); ++t)
-               self.predict(X.data() + t * X.shape(1), out.data() + t * out.shape(1));
-           })
+           nb::arg("kind"), nb::arg("n") = 1, nb::arg("sharpness") = 0.0);
+
+  const auto column = [](auto member) {
+    return [member](BoundStep& self) { return to_array(self.seen().ledger().*member); };
+  };
+  nb::class_<BoundStep>(m, "Step", nb::type_slots(slots))
+      .def("__init__",
+           [](BoundStep* self, std::shared_ptr<Pool> pool, std::shared_ptr<Task> task, nb::object scores,
+              nb::object policy, int k, nb::object bits, const In1<double>& costs, const Answer& answer,
+              std::int64_t watch, std::int64_t warmup) {
+             expect(watch >= Watch::kTrained, "a number of instances, 0 for all models or -1 for those trained");
+             new (self) BoundStep(std::move(pool), std::move(task), std::move(scores), std::move(policy), k,
+                                  std::move(bits), to_vector(costs), answer, Watch{watch}, warmup);
+           },
+           nb::arg("pool"), nb::arg("task"), nb::arg("scores"), nb::arg("policy"), nb::arg("k"), nb::arg("bits"),
+           nb::arg("costs"), nb::arg("answer"), nb::arg("watch"), nb::arg("warmup"))
+      .def("run", &run, nb::arg("X"), nb::arg("targets"))
+      .def("predict", &predict, nb::arg("X"))
+      .def("set_policy", &BoundStep::set_policy, nb::arg("policy"), nb::arg("k"), nb::arg("bits"),
+           nb::arg("watch"))
       .def("set_costs",
-           [](Ensemble& self, const In1<double>& costs) {
-             expect(costs.size() == static_cast<std::size_t>(self.models()), "one cost per model");
+           [](BoundStep& self, const In1<double>& costs) {
+             expect(costs.size() == static_cast<std::size_t>(self.at_rest().models()), "one cost per model");
              expect(all_of(to_vector(costs), amount), "costs of zero or more");
-             at_rest(self).set_costs(to_vector(costs));
+             self.at_rest().set_costs(to_vector(costs));
            })
-      .def_prop_ro("instances", [](Ensemble& self) { return seen(self).instances(); })
-      .def_prop_ro("costs", [](Ensemble& self) { return to_array(seen(self).costs()); })
-      .def_prop_ro("scores", [](Ensemble& self) { return to_array(seen(self).scores()); })
-      .def_prop_ro("trained", [](Ensemble& self) { return to_array(seen(self).trained()); })
-      .def_prop_ro("invested", [](Ensemble& self) { return to_array(seen(self).invested()); })
-      .def_prop_ro("diverged", [](Ensemble& self) { return to_array(seen(self).diverged()); })
-      .def_prop_ro("cpu_seconds", [](Ensemble& self) { return to_array(seen(self).cpu_seconds()); })
-      .def("state", [](Ensemble& self) { return export_state(seen(self)); })
-      .def("restore", [](Ensemble& self, nb::dict state) { import_state(at_rest(self), std::move(state)); },
-           nb::arg("state"));
+      .def_prop_ro("instances", [](BoundStep& self) { return self.seen().ledger().instances; })
+      .def_prop_ro("scores", [](BoundStep& self) { return to_array(self.seen().scores().values()); })
+      .def_prop_ro("chosen_from", [](BoundStep& self) { return to_array(self.seen().chosen_from()); })
+      .def_prop_ro("explored", [](BoundStep& self) { return self.seen().explored(); })
+      .def_prop_ro("costs", column(&Ledger::costs))
+      .def_prop_ro("looked", [](BoundStep& self) { return to_array(self.seen().ledger().looks_of_each()); })
+      .def_prop_ro("trained", column(&Ledger::trained))
+      .def_prop_ro("invested", column(&Ledger::invested))
+      .def_prop_ro("diverged", column(&Ledger::diverged))
+      .def_prop_ro("cpu_seconds", column(&Ledger::cpu))
+      .def("state", &BoundStep::state)
+      .def("restore", &BoundStep::restore, nb::arg("state"));
+
+  m.def("phases", [] { return std::vector<std::string>(kPhaseNames.begin(), kPhaseNames.end()); });
 
   m.def("first_fault",
         [](const In2<double>& X, const In1<std::int32_t>& values, const In1<std::uint8_t>& missing) {

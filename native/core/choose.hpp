@@ -7,30 +7,59 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/random.hpp"
 
 namespace heros {
 
+// Chooses from the scores of a pool's models: a built-in policy (below), or one written in Python (bind/step.cpp).
+class Chooser {
+ public:
+  virtual ~Chooser() = default;
+  virtual void set_costs(const std::vector<double>& costs) = 0;
+  // Writes 1 for the chosen models and 0 for the others.
+  virtual void choose(const double* scores, std::uint8_t* chosen) = 0;
+  // Whether the last choice was exploration, where that is known here.
+  virtual std::optional<bool> explored() const { return std::nullopt; }
+};
+
 struct Policy {
   enum class Kind {
     random, perform_best, perform_worst, cheapest, expensive, cand, cand_as_published,
     zeta, explore, reward, budget, everything,
+  };
+  static constexpr std::pair<const char*, Kind> kNames[] = {
+      {"random", Kind::random},
+      {"perform_best", Kind::perform_best},
+      {"perform_worst", Kind::perform_worst},
+      {"cheapest", Kind::cheapest},
+      {"expensive", Kind::expensive},
+      {"cand", Kind::cand},
+      {"cand_as_published", Kind::cand_as_published},
+      {"zeta", Kind::zeta},
+      {"explore", Kind::explore},
+      {"reward", Kind::reward},
+      {"budget", Kind::budget},
+      {"everything", Kind::everything},
   };
   Kind kind;
   double parameter = 0;                         // ζ, ε, w or β
   std::shared_ptr<const Policy> inner = nullptr;  // explore: what is explored around
 };
 
-// Chooses for one pool. It keeps the order of the scores from step to step: scores change little between
-// two instances, so re-sorting an almost sorted list is nearly free. The choice itself is a pure function
-// of the arguments of `choose` and the draws.
-class Chooser {
+// A built-in policy, choosing at most k models of one pool. It keeps the order of the scores from step to step: scores
+// change little between two instances, so re-sorting an almost sorted list is nearly free. The choice itself is a pure
+// function of scores, costs, k and the draws.
+class PolicyChooser final : public Chooser {
  public:
-  void set_costs(const double* costs, int models) {
-    models_ = models;
-    costs_.assign(costs, costs + models);
+  PolicyChooser(Policy policy, int k, Random random) : policy_(std::move(policy)), k_(k), random_(random) {}
+
+  void set_costs(const std::vector<double>& costs) override {
+    const int models = models_ = static_cast<int>(costs.size());
+    costs_ = costs;
     by_score_.resize(models);
     std::iota(by_score_.begin(), by_score_.end(), 0);
     by_cost_ = by_score_;
@@ -45,38 +74,35 @@ class Chooser {
     eligible_.resize((models + 63) / 64);
   }
 
-  int models() const { return models_; }
-  const std::vector<double>& costs() const { return costs_; }
-  bool explored() const { return explored_; }  // whether the last choice was exploration
+  std::optional<bool> explored() const override { return explored_; }
 
-  // Writes 1 for the chosen models and 0 for the others.
-  void choose(const Policy& policy, const double* scores, int k, Random& random, std::uint8_t* chosen) {
+  void choose(const double* scores, std::uint8_t* chosen) override {
     std::fill(chosen, chosen + models_, std::uint8_t{0});
     explored_ = false;
-    dispatch(policy, scores, k, random, chosen);
+    follow(policy_, scores, k_, chosen);
   }
 
  private:
   using Kind = Policy::Kind;
 
-  void dispatch(const Policy& policy, const double* scores, int k, Random& random, std::uint8_t* chosen) {
+  void follow(const Policy& policy, const double* scores, int k, std::uint8_t* chosen) {
     switch (policy.kind) {
-      case Kind::random: return draw_rest(k, random, chosen);
+      case Kind::random: return draw_rest(k, chosen);
       case Kind::perform_best: return take(sorted_by(scores), k, chosen);
       case Kind::perform_worst: return take_worst(scores, k, chosen);
       case Kind::cheapest: return take(by_cost_, k, chosen);
       case Kind::expensive: return take(by_cost_down_, k, chosen);
       case Kind::cand:
         take(sorted_by(scores), k / 2, chosen);
-        return draw_rest(k - k / 2, random, chosen);
+        return draw_rest(k - k / 2, chosen);
       case Kind::cand_as_published:
         take_worst(scores, k / 2, chosen);
-        return draw_rest(k - k / 2, random, chosen);
+        return draw_rest(k - k / 2, chosen);
       case Kind::zeta: return zeta(policy.parameter, scores, k, chosen);
       case Kind::explore:
-        explored_ = random.uniform() < policy.parameter;
-        if (explored_) return draw_rest(k, random, chosen);
-        return dispatch(*policy.inner, scores, k, random, chosen);
+        explored_ = random_.uniform() < policy.parameter;
+        if (explored_) return draw_rest(k, chosen);
+        return follow(*policy.inner, scores, k, chosen);
       case Kind::reward: return reward(policy.parameter, scores, k, chosen);
       case Kind::budget: return budget(policy.parameter, scores, k, chosen);
       case Kind::everything: std::fill(chosen, chosen + models_, std::uint8_t{1}); return;
@@ -93,12 +119,12 @@ class Chooser {
   }
 
   // n of the models not yet chosen, uniformly: a partial Fisher–Yates shuffle.
-  void draw_rest(int n, Random& random, std::uint8_t* chosen) {
+  void draw_rest(int n, std::uint8_t* chosen) {
     urn_.clear();
     for (int i = 0; i < models_; ++i)
       if (!chosen[i]) urn_.push_back(i);
     for (int d = 0; d < n; ++d) {
-      const auto pick = d + random.below(urn_.size() - d);
+      const auto pick = d + random_.below(urn_.size() - d);
       std::swap(urn_[d], urn_[pick]);
       chosen[urn_[d]] = 1;
     }
@@ -172,6 +198,9 @@ class Chooser {
     }
   }
 
+  Policy policy_;
+  int k_;
+  Random random_;
   int models_ = 0;
   bool explored_ = false;
   std::vector<double> costs_;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/moments.hpp"
 #include "core/state.hpp"
 
 namespace heros {
@@ -51,9 +52,7 @@ class Encoder {
       for (int code = before; values[f] > 2 && code < values[f]; ++code) append(f, code);
     }
     values_ = values;
-    count_.resize(values.size());
-    mean_.resize(values.size());
-    squares_.resize(values.size());
+    moments_.grow(values.size());
     index_inputs();
   }
 
@@ -72,16 +71,8 @@ class Encoder {
 
   // Makes x part of the running moments (Welford).
   void learn(const double* x) {
-    for (int f : scaled_features_) {
-      if (std::isnan(x[f])) continue;
-      const double off = x[f] - mean_[f];
-      const double mean = mean_[f] + off / (count_[f] + 1);
-      const double squares = squares_[f] + off * (x[f] - mean);
-      if (!std::isfinite(squares)) continue;  // numbers near the end of the range: beyond what moments can hold
-      count_[f] += 1;
-      mean_[f] = mean;
-      squares_[f] = squares;
-    }
+    for (int f : scaled_features_)
+      if (!std::isnan(x[f])) moments_.learn(f, x[f]);
   }
 
   // What the models will see of the coming rows X, each learnt before the next. The moments are put back: nothing is
@@ -89,24 +80,23 @@ class Encoder {
   template <std::size_t N>
   void encode_ahead(const double* X, std::array<Inputs, N>& out) {
     for (Inputs& inputs : out) inputs.reserve(features());
-    count_before_ = count_, mean_before_ = mean_, squares_before_ = squares_;
+    moments_before_ = moments_;
     for (Inputs& inputs : out) {
       encode(X, inputs);
       learn(X);
       X += features();
     }
-    count_.swap(count_before_), mean_.swap(mean_before_), squares_.swap(squares_before_);
+    std::swap(moments_, moments_before_);
   }
 
   template <class Archive>
   void fields(Archive& a) {
     a("values", values_), a("owner", owner_), a("code", code_);
-    a("count", count_), a("mean", mean_), a("square_deviations", squares_);
+    moments_.fields(a);
   }
   void check() {
     const std::size_t f = values_.size();
     require(std::all_of(values_.begin(), values_.end(), [](auto n) { return n >= 0 && n <= kMostValues; }), "values");
-    require(count_.size() == f && mean_.size() == f && squares_.size() == f, "moments of every feature");
     require(owner_.size() == code_.size(), "inputs");
     for (std::size_t i = 0; i < owner_.size(); ++i)
       require(owner_[i] >= 0 && std::size_t(owner_[i]) < f && code_[i] >= -1 &&
@@ -115,9 +105,7 @@ class Encoder {
     std::int64_t one_hot = 0;  // every value of theirs has an input of its own: no table is larger than these
     for (const std::int32_t n : values_) one_hot += n > 2 ? n : 0;
     require(one_hot <= static_cast<std::int64_t>(owner_.size()), "an input for every value");
-    require(all_of(count_, amount) && all_of(squares_, amount) &&
-                all_of(mean_, [](double x) { return std::isfinite(x); }),
-            "moments that are numbers");
+    moments_.check(f);
     index_inputs();
     for (std::size_t g = 0; g < f; ++g) {
       const auto* codes = category_.data() + first_[g];
@@ -168,11 +156,8 @@ class Encoder {
   }
 
   double standardised(int f, double x) const {
-    const double n = count_[f] + 1;
-    const double off = x - mean_[f];
-    const double mean = mean_[f] + off / n;
-    const double variance = (squares_[f] + off * (x - mean)) / n;
-    return variance > 0 && std::isfinite(variance) ? (x - mean) / (3 * std::sqrt(variance)) : 0.0;
+    const auto [off, sd] = moments_.deviation(f, x);
+    return sd > 0 ? off / (3 * sd) : 0.0;
   }
 
   // Few and almost in order: insertion sort.
@@ -190,8 +175,7 @@ class Encoder {
   bool scale_;
   std::vector<std::int32_t> values_;         // per feature
   std::vector<std::int32_t> owner_, code_;   // per input: its feature, and its value or -1 if scaled
-  std::vector<double> count_, mean_, squares_;
-  std::vector<double> count_before_, mean_before_, squares_before_;  // while looking ahead
+  Moments moments_, moments_before_;         // the latter while looking ahead
   std::vector<std::int32_t> first_, category_, scaled_, scaled_features_, one_hot_features_;
   std::vector<std::int32_t> slot_;
   int scaled_count_ = 0;

@@ -1,7 +1,8 @@
-// What the step needs of a pool of M models, whatever the models are.
+// What the step needs of a pool of M models, whatever the models are and whatever they learn.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/phases.hpp"
@@ -9,47 +10,55 @@
 
 namespace heros {
 
-// An instance is a row of doubles: numbers as they are, nominal values as 0-based codes, NaN = missing.
-// The caller has checked it against the schema: pools do not check again. Only models written in Python throw.
+// An instance is a row of doubles: numbers as they are, nominal values as 0-based codes, NaN = missing. A target is a
+// double: the index of a class. An output is what a model says of an instance: a probability per class. The caller has
+// checked instances and targets: pools do not check again. Only models written in Python throw.
+//
+// Who looks and who is trained are masks with a byte per model, 0 or 1; no mask (nullptr) of those who look means all.
 class Pool {
  public:
   virtual ~Pool() = default;
 
-  // Whether an ensemble works with the pool at this moment: without Python's lock, so that nobody may look
-  // inside, or in the middle of a step, so that nobody may change it.
-  bool busy = false, in_step = false;
-
   virtual int models() const = 0;
   virtual int features() const = 0;
-  virtual int classes() const = 0;
+  virtual int outputs() const = 0;  // numbers in an output; 0 before the pool knows its instances
 
-  // Every model looks at x; what prediction and training need of that look is kept until the next one.
-  virtual void evaluate(const double* x, PhaseClock& clock) = 0;
+  // The watched models look at x; what outputs and training need of that look is kept until the next one. A model
+  // that does not look costs nothing.
+  virtual void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) = 0;
 
-  // The class model i gave to the last evaluated instance (ties: the lowest), or -1 if it gave none
-  // (a diverged model): that counts as wrong.
-  virtual int vote(int i) const = 0;
+  // Of the last look of model i: how right it was, in [0, 1] (for a class: 1 if it is the one that the model favours,
+  // ties: the lowest; else 0); whether its output is finite (a model that has diverged is not sound, and its outcome
+  // is 0); and the output, which sums to 1 and is uniform if it is not sound.
+  virtual double outcome(int i, double target) const = 0;
+  virtual bool sound(int i) const = 0;
+  virtual void output(int i, double* out) const = 0;
 
-  // Model i's probabilities for the last evaluated instance: finite, summing to 1, uniform if diverged.
-  virtual void probabilities(int i, double* out) const = 0;
-
-  // Trains the chosen models (chosen[i] != 0) on x, the last evaluated instance, with class y.
-  virtual void train(const double* x, int y, const std::uint8_t* chosen, PhaseClock& clock) = 0;
+  // Trains the chosen models on x, the last instance looked at. Where training needs a look and a model has not had
+  // one, it looks first.
+  virtual void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) = 0;
 
   // Whether model i can be trained now: one that has been set aside is not, even if it is chosen.
   virtual bool trainable(int) const { return true; }
 
-  // train(x) followed by evaluate(next), for pools that can do both in one pass over their memory. `next` is the
-  // first of `left` rows to come: a pool may look ahead. The results must equal those of the two calls bit for bit.
-  virtual void train_and_evaluate(const double* x, int y, const std::uint8_t* chosen, const double* next,
-                                  std::int64_t /*left*/, PhaseClock& clock) {
-    train(x, y, chosen, clock);
-    evaluate(next, clock);
+  // train(x) followed by look(next), for pools that can do both in one pass over their memory. `next` is the first of
+  // `left` rows to come: where all look, a pool may look ahead. The results must equal those of the two calls bit for
+  // bit.
+  virtual void train_and_look(const double* x, double target, const std::uint8_t* chosen, const double* next,
+                              const std::uint8_t* watched, std::int64_t /*left*/, PhaseClock& clock) {
+    train(x, target, chosen, clock);
+    look(next, watched, clock);
   }
 
-  // Model i's probabilities for any x. Nothing that is learnt changes.
-  virtual void predict(int i, const double* x, double* out) = 0;
+  // Model i's output for any x, of which `sound` and `output` then speak. Nothing that is learnt changes.
+  virtual void answer(int i, const double* x, double* out) = 0;
+
+  // The pools that this one is joined from, if it is.
+  virtual std::vector<std::shared_ptr<Pool>> parts() const { return {}; }
 };
+
+// Whether model i is among those who look.
+inline bool looks(const std::uint8_t* watched, int i) { return watched == nullptr || watched[i] != 0; }
 
 // Places in memory are counted with 32 bits: a schema beyond that is refused before anything is laid out.
 inline void expect_countable(const std::vector<std::int32_t>& values, int classes) {

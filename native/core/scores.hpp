@@ -1,16 +1,36 @@
-// L(f_i): the running performance of M models, from an outcome in [0, 1] per model and instance.
+// L(f_i): the running performance of M models, from an outcome in [0, 1] per model that looked at an instance. Every
+// model has a clock of its own: its score counts the instances that it looked at, and stays as it is at others.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "core/pool.hpp"
 #include "core/state.hpp"
 
 namespace heros {
 
-enum class ScoreKind : int { adwin, cumulative, window, fading };
+// How the running performance is kept: the built-in ways (below), or one written in Python (bind/scores.cpp).
+class Scores {
+ public:
+  explicit Scores(int models) : models_(models), values_(models) {}
+  virtual ~Scores() = default;
+
+  int models() const { return models_; }
+  const std::vector<double>& values() const { return values_; }
+
+  // outcomes: M values in [0, 1], of which those of the models that looked count.
+  virtual void update(const double* outcomes, const std::uint8_t* watched) = 0;
+
+ protected:
+  Scores(const Scores&) = default;
+  Scores& operator=(const Scores&) = default;
+  int models_;
+  std::vector<double> values_;
+};
 
 // ADWIN (Bifet and Gavaldà 2007): the mean over a window that drops its oldest part when the means of its
 // two parts differ. The window is kept as rows of at most 5 buckets; a bucket of row r sums 2^r outcomes.
@@ -33,23 +53,26 @@ class Adwin {
         sums_(std::size_t(models) * kRows * (kBuckets + 1)), square_sums_(sums_.size()), waiting_(models),
         outcomes_(std::size_t(models) * kClock) {}
 
-  // Takes an outcome of every model and gives their means.
-  void update(const double* outcomes, double* means) {
-    double* kept = &outcomes_[std::size_t(next_) * models_];
-    next_ = (next_ + 1) % kClock;
+  // Takes an outcome of every model that looked and gives their means.
+  void update(const double* outcomes, const std::uint8_t* watched, double* means) {
     for (int i = 0; i < models_; ++i) {
+      if (!looks(watched, i)) continue;
       if (changed_[i]) {
         changed_[i] = 0;
         if (restart_) forget(i);
       }
-      kept[i] = outcomes[i];
-      ++waiting_[i];
+      outcomes_[std::size_t(waiting_[i]++) * models_ + i] = outcomes[i];
       width_[i] += 1;
       total_[i] += outcomes[i];
       if (++ticks_[i] % kClock == 0) look_for_change(i);
       means[i] = total_[i] / static_cast<double>(width_[i]);
     }
   }
+
+  // Of model i: how many outcomes its window holds, their mean, and whether its last outcome made the window shorter.
+  std::int64_t width(int i) const { return width_[i]; }
+  double mean(int i) const { return width_[i] > 0 ? total_[i] / static_cast<double>(width_[i]) : 0.0; }
+  bool changed(int i) const { return changed_[i] != 0; }
 
   template <class Archive>
   void fields(Archive& a) {
@@ -96,12 +119,13 @@ class Adwin {
 
   // Puts the outcomes that wait into buckets, in their order.
   void settle(int i) {
-    for (; waiting_[i] > 0; --waiting_[i]) {
-      const double outcome = outcomes_[std::size_t((next_ + kClock - waiting_[i]) % kClock) * models_ + i];
+    for (int w = 0; w < waiting_[i]; ++w) {
+      const double outcome = outcomes_[std::size_t(w) * models_ + i];
       push(i, 0, outcome, outcome * outcome);
       squares_[i] += outcome * outcome;
       compress(i);
     }
+    waiting_[i] = 0;
   }
 
   std::int32_t& count(int i, int row) { return count_[i * kRows + row]; }
@@ -188,77 +212,84 @@ class Adwin {
   std::vector<std::int32_t> count_;              // (M, rows)
   std::vector<double> total_, squares_;
   std::vector<double> sums_, square_sums_;       // (M, rows, buckets + 1), the oldest bucket first
-  std::vector<std::int32_t> waiting_;            // outcomes not yet in buckets
-  std::vector<double> outcomes_;                 // (clock, M): the last of every model, as a ring
-  int next_ = 0;                                 // where the ring goes on
+  std::vector<std::int32_t> waiting_;            // outcomes not yet in buckets: at most kClock
+  std::vector<double> outcomes_;                 // (clock, M): those outcomes
 };
 
-class Scores {
+// The means HEROS has built in.
+class MeanScores final : public Scores {
  public:
+  enum class Kind { adwin, cumulative, window, fading };
+  static constexpr std::pair<const char*, Kind> kNames[] = {
+      {"adwin", Kind::adwin}, {"cumulative", Kind::cumulative}, {"window", Kind::window}, {"fading", Kind::fading}};
+
   // `parameter`: ADWIN's δ, the window's size, or the fading factor.
-  Scores(ScoreKind kind, int models, double parameter, bool restart)
-      : kind_(kind), models_(models), parameter_(parameter), values_(models) {
-    if (kind == ScoreKind::adwin) adwin_ = Adwin(models, parameter, restart);
+  MeanScores(Kind kind, int models, double parameter, bool restart)
+      : Scores(models), kind_(kind), parameter_(parameter) {
+    if (kind == Kind::adwin) adwin_ = Adwin(models, parameter, restart);
     else sums_.resize(models);
-    if (kind == ScoreKind::window) ring_.resize(static_cast<std::size_t>(parameter) * models);
+    if (kind == Kind::window) ring_.resize(static_cast<std::size_t>(parameter) * models);
   }
 
-  int models() const { return models_; }
-  const std::vector<double>& values() const { return values_; }
-
-  // outcomes: M values in [0, 1], e.g. 1 for a hit and 0 for a miss.
-  void update(const double* outcomes) {
+  void update(const double* outcomes, const std::uint8_t* watched) override {
+    if (kind_ != Kind::adwin && watched != nullptr && looks_.empty())
+      looks_.assign(models_, updates_), weights_.assign(models_, weight_);
     ++updates_;
-    switch (kind_) {
-      case ScoreKind::adwin:
-        return adwin_.update(outcomes, values_.data());
-      case ScoreKind::cumulative: weight_ += 1; return average(outcomes, 1);
-      case ScoreKind::fading: weight_ = parameter_ * weight_ + 1; return average(outcomes, parameter_);
-      case ScoreKind::window: return slide(outcomes);
+    if (kind_ == Kind::adwin) return adwin_.update(outcomes, watched, values_.data());
+    const double keep = kind_ == Kind::fading ? parameter_ : 1;
+    if (kind_ != Kind::window) weight_ = keep * weight_ + 1;
+    for (int i = 0; i < models_; ++i) {
+      if (!looks(watched, i)) continue;
+      if (kind_ == Kind::window) slide(i, outcomes[i]);
+      else average(i, outcomes[i], keep);
     }
   }
 
   template <class Archive>
   void fields(Archive& a) {
     a("updates", updates_), a("weight", weight_), a("values", values_), a("averaged_sums", sums_), a("ring", ring_);
+    a.added("looks", looks_), a.added("weights", weights_);
     adwin_.fields(a);
   }
-  void check() const {
+  void check(bool all_look = true) const {
     const std::size_t m = models_;
     require(values_.size() == m, "one score per model");
-    require(kind_ == ScoreKind::adwin || sums_.size() == m, "one sum per model");
-    require(kind_ != ScoreKind::window || ring_.size() == static_cast<std::size_t>(parameter_) * m, "window");
+    require((looks_.size() == m && weights_.size() == m) ||
+                (looks_.empty() && weights_.empty() && (all_look || updates_ == 0 || kind_ == Kind::adwin)),
+            "looks of every model");
+    require(kind_ == Kind::adwin || sums_.size() == m, "one sum per model");
+    require(kind_ != Kind::window || ring_.size() == static_cast<std::size_t>(parameter_) * m, "window");
     const auto finite = [](double x) { return std::isfinite(x); };
-    require(all_of(values_, finite) && all_of(sums_, finite) && all_of(ring_, finite) && amount(weight_), "scores");
-    require(countable(updates_), "updates");
+    require(all_of(values_, finite) && all_of(sums_, finite) && all_of(ring_, finite) && amount(weight_) &&
+                all_of(weights_, amount),
+            "scores");
+    require(countable(updates_) && all_of(looks_, countable), "updates");
     adwin_.check();
   }
 
  private:
-  void average(const double* outcomes, double keep) {
-    for (int i = 0; i < models_; ++i) {
-      sums_[i] = keep * sums_[i] + outcomes[i];
-      values_[i] = sums_[i] / weight_;
-    }
+  void average(int i, double outcome, double keep) {
+    sums_[i] = keep * sums_[i] + outcome;
+    if (!weights_.empty()) weights_[i] = keep * weights_[i] + 1;
+    values_[i] = sums_[i] / (weights_.empty() ? weight_ : weights_[i]);
   }
 
-  void slide(const double* outcomes) {
+  void slide(int i, double outcome) {
     const auto size = static_cast<std::int64_t>(parameter_);
-    double* oldest = &ring_[static_cast<std::size_t>((updates_ - 1) % size) * models_];
-    const double held = static_cast<double>(std::min(updates_, size));
-    for (int i = 0; i < models_; ++i) {
-      sums_[i] += outcomes[i] - oldest[i];
-      oldest[i] = outcomes[i];
-      values_[i] = sums_[i] / held;
-    }
+    const std::int64_t now = looks_.empty() ? updates_ : ++looks_[i];
+    double& oldest = ring_[static_cast<std::size_t>((now - 1) % size) * models_ + i];
+    sums_[i] += outcome - oldest;
+    oldest = outcome;
+    values_[i] = sums_[i] / static_cast<double>(std::min(now, size));
   }
 
-  ScoreKind kind_;
-  int models_;
+  Kind kind_;
   double parameter_;
-  std::int64_t updates_ = 0;
-  double weight_ = 0;
-  std::vector<double> values_, sums_, ring_;
+  std::int64_t updates_ = 0;          // instances
+  double weight_ = 0;                 // of a model that looked at all of them
+  std::vector<std::int64_t> looks_;   // of each model, and the weights of their sums; nothing while all look at all
+  std::vector<double> weights_;       // instances (ADWIN keeps its own)
+  std::vector<double> sums_, ring_;
   Adwin adwin_;
 };
 

@@ -2,10 +2,10 @@
 //
 //   template <class Archive> void fields(Archive& a) { a("steps", steps_); a("weights", weights_); }
 //
-// and the bindings (bind_state.hpp) turn that list into a dict of NumPy arrays and back. A member that earlier
-// versions did not have is listed with `a.added(...)`: from their states it comes back empty. After an
-// import the class's `check()` must throw a DataFault if the arrays do not fit together: whatever it lets
-// pass must be safe to work with, wherever it came from.
+// and the bindings (bind/state.hpp) turn that list into a dict of NumPy arrays and back. A member that earlier
+// versions did not have is listed with `a.added(...)`: from their states it comes back empty, and as long as it is
+// empty it is left out. After an import the class's `check()` must throw a DataFault if the arrays do not fit together:
+// whatever it lets pass must be safe to work with, wherever it came from.
 #pragma once
 
 #include <algorithm>
@@ -33,6 +33,17 @@ inline void require(bool holds, const char* what) {
 // Counts that leave room to count on, and amounts.
 inline bool countable(std::int64_t n) { return n >= 0 && n <= INT64_MAX / 2; }
 inline bool amount(double x) { return std::isfinite(x) && x >= 0; }
+
+// Fields of a part under names of its own: what it calls "count" may be called so elsewhere.
+template <class Archive>
+struct Prefixed {
+  Archive& archive;
+  std::string prefix;
+  template <class T>
+  void operator()(const char* name, T& value) {
+    archive((prefix + name).c_str(), value);
+  }
+};
 
 template <class T, class Rule>
 bool all_of(const std::vector<T>& values, Rule rule) {

@@ -1,220 +1,186 @@
-// The step of HEROS (predict, evaluate, choose, train) and the loop over a block of instances.
+// The step of HEROS and the loop over a block of instances, bound once to the parts that it is made of.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <ctime>
-#include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "core/answer.hpp"
 #include "core/choose.hpp"
+#include "core/ledger.hpp"
 #include "core/phases.hpp"
 #include "core/pool.hpp"
 #include "core/scores.hpp"
-#include "core/state.hpp"
+#include "core/task.hpp"
+#include "core/watch.hpp"
 
 namespace heros {
 
-enum class Answer : int { best, average, weighted };
-
 // What a block of n instances gave. Arrays of the caller's, in C order.
 struct BlockRecord {
-  double* probabilities;   // (n, classes), of the ensemble, before the label was seen
+  double* outputs;         // (n, outputs), of the ensemble, before the target was seen
   std::int32_t* answered;  // (n,) the model that answered; -1 where several did
   std::uint8_t* chosen;    // (n, M) which models were trained
   double* spent;           // (n,) Σγ of the chosen models
   double* reward;          // (n,) R = Σ (L_i + (1 − γ_i)) over the chosen models
 };
 
-// Chooses from the scores; writes 1 for the chosen models. Built-in policies choose inside the core, a
-// user's own is called back.
-using Choose = std::function<void(const double* scores, std::uint8_t* chosen)>;
-
-class Ensemble {
+class Step {
  public:
-  Ensemble(std::shared_ptr<Pool> pool, Scores scores, std::vector<double> costs, Answer answer, std::int64_t warmup)
-      : pool_(std::move(pool)), scores_(std::move(scores)), costs_(std::move(costs)), answer_(answer),
-        warmup_(warmup), trained_(costs_.size()), invested_(costs_.size()), diverged_(costs_.size()),
-        cpu_(kPhases), outcomes_(costs_.size()) {}
+  Step(std::shared_ptr<Pool> pool, std::shared_ptr<Task> task, std::shared_ptr<Scores> scores,
+       std::unique_ptr<Chooser> chooser, std::vector<double> costs, Answer answer, Watch watch, std::int64_t warmup)
+      : pool_(std::move(pool)), task_(std::move(task)), scores_(std::move(scores)), answer_(answer), watch_(watch),
+        warmup_(warmup), ledger_(std::move(costs)), outcomes_(models()), watched_(models()) {
+    set_chooser(std::move(chooser));
+  }
 
   int models() const { return pool_->models(); }
   int features() const { return pool_->features(); }
-  int classes() const { return pool_->classes(); }
+  int outputs() const { return pool_->outputs(); }
   Pool& pool() { return *pool_; }
-  const std::vector<double>& costs() const { return costs_; }
-  const std::vector<double>& scores() const { return scores_.values(); }
-  const std::vector<std::int64_t>& trained() const { return trained_; }
-  const std::vector<double>& invested() const { return invested_; }
-  const std::vector<std::uint8_t>& diverged() const { return diverged_; }
-  const std::vector<double>& cpu_seconds() const { return cpu_; }
-  std::int64_t instances() const { return instances_; }
+  Task& task() { return *task_; }
+  const Scores& scores() const { return *scores_; }
+  const Ledger& ledger() const { return ledger_; }
+  bool all_look() const { return watch_.all(); }
+  std::optional<bool> explored() const { return chooser_->explored(); }
+  // The scores that the last choice was made from.
+  const std::vector<double>& chosen_from() const { return watch_.all() ? scores_->values() : chosen_from_; }
 
-  // The costs of the models may be measured anew while a stream runs.
-  void set_costs(std::vector<double> costs) { costs_ = std::move(costs); }
+  // Another policy may take over, and costs may be measured anew, while a stream runs.
+  void set_chooser(std::unique_ptr<Chooser> chooser) {
+    chooser_ = std::move(chooser);
+    chooser_->set_costs(ledger_.costs);
+  }
+  void set_watch(Watch watch) { watch_ = watch; }
+  void set_costs(std::vector<double> costs) {
+    ledger_.costs = std::move(costs);
+    chooser_->set_costs(ledger_.costs);
+  }
+  void set_ledger(Ledger ledger) {
+    ledger_ = std::move(ledger);
+    chooser_->set_costs(ledger_.costs);
+  }
 
-  // Test, then train, on instance after instance. If something throws, the rest of the block is not touched
-  // and the exception goes on. An instance counts once it has been scored: if `choose` throws, as one on
-  // which nothing was trained.
-  void run(const double* X, const std::int64_t* y, std::int64_t n, const Choose& choose, BlockRecord out) {
+  // Test, then train, on instance after instance. If something throws, the rest of the block is not touched and the
+  // exception goes on. An instance counts once it has been scored: if the policy throws then, as one on which nothing
+  // was trained.
+  void run(const double* X, const double* targets, std::int64_t n, BlockRecord out) {
     const double cpu_before = thread_cpu_seconds();
     PhaseClock clock;
     clock.start();
     try {
+      if (n > 0) begin(X, out.chosen, clock);
       for (std::int64_t t = 0; t < n; ++t) {
         const double* x = X + t * features();
-        if (t == 0) pool_->evaluate(x, clock);
-        out.answered[t] = answer(out.probabilities + t * classes());
-        score(static_cast<int>(y[t]));
-        clock.lap(Phase::evaluate);
         std::uint8_t* chosen = out.chosen + t * models();
-        choose_or_train_nothing(choose, x, static_cast<int>(y[t]), chosen, clock);
-        clock.lap(Phase::choose);
-        account(chosen, out.spent[t], out.reward[t]);
-        ++instances_;
-        const double* next = x + features();
-        if (t + 1 < n) pool_->train_and_evaluate(x, static_cast<int>(y[t]), chosen, next, n - t - 1, clock);
-        else pool_->train(x, static_cast<int>(y[t]), chosen, clock);
+        out.answered[t] = answer(out.outputs + t * outputs());
+        score(targets[t]);
+        clock.lap(Phase::evaluate);
+        if (watch_.all()) choose_or_train_nothing(x, targets[t], chosen, clock);
+        for (int i = 0; i < models(); ++i)
+          if (!pool_->trainable(i)) chosen[i] = 0;
+        ledger_.note_training(chosen, scores_->values().data(), out.spent[t], out.reward[t]);
+        train_and_go_on(x, targets[t], chosen, n - t - 1, clock);
       }
     } catch (...) {
-      book(clock, thread_cpu_seconds() - cpu_before);
+      ledger_.note_time(clock, thread_cpu_seconds() - cpu_before);
       throw;
     }
     clock.lap(Phase::other);
-    book(clock, thread_cpu_seconds() - cpu_before);
+    ledger_.note_time(clock, thread_cpu_seconds() - cpu_before);
   }
 
-  // The ensemble's probabilities for any x; nothing is learnt.
+  // What the ensemble says of any x; nothing is learnt.
   void predict(const double* x, double* out) {
-    if (answer_ == Answer::best) {
-      const int i = best([](int) { return true; });
-      pool_->predict(i, x, out);
-      if (pool_->vote(i) >= 0) return;
-    }
-    scratch_.resize(classes());
-    for (int i = 0; i < models(); ++i) pool_->predict(i, x, scratch_.data());
-    answer(out);
-  }
-
-  template <class Archive>
-  void fields(Archive& a) {
-    a("instances", instances_), a("trained", trained_), a("invested", invested_), a("diverged", diverged_);
-    a("costs", costs_), a("cpu", cpu_);
-    scores_.fields(a);
-  }
-  void check() const {
-    const std::size_t m = models();
-    require(trained_.size() == m && invested_.size() == m && diverged_.size() == m && costs_.size() == m,
-            "counts of every model");
-    require(cpu_.size() == kPhases && all_of(cpu_, amount), "CPU time of every phase");
-    require(countable(instances_) && all_of(trained_, countable), "counts");
-    require(all_of(costs_, amount) && all_of(invested_, amount), "costs");
-    require(all_of(diverged_, [](std::uint8_t flag) { return flag <= 1; }), "which models diverged");
-    scores_.check();
+    const auto ask = [&](int i, double* said) {
+      pool_->answer(i, x, said);
+      return pool_->sound(i);
+    };
+    answer_.say(*task_, scores_->values(), outputs(), ask, out);
   }
 
  private:
-  static double thread_cpu_seconds() {
-    timespec t{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+  // Who looks at the instance at hand; no mask where all do.
+  const std::uint8_t* watched() const { return watch_.all() ? nullptr : watched_.data(); }
+
+  void begin(const double* x, std::uint8_t* chosen, PhaseClock& clock) {
+    if (!watch_.all()) choose_and_watch(chosen, clock);
+    pool_->look(x, watched(), clock);
   }
 
-  // The model with the highest score (ties: the lowest index) among those that are `fit`; 0 if none is.
-  template <class Fit>
-  int best(Fit fit) const {
-    const std::vector<double>& scores = scores_.values();
-    int best = -1;
-    for (int i = 0; i < models(); ++i)
-      if ((best < 0 || scores[i] > scores[best]) && fit(i)) best = i;
-    return std::max(best, 0);
-  }
-
-  // The ensemble's probabilities for the evaluated instance. A diverged model never answers.
-  int answer(double* out) {
-    const auto finite = [&](int i) { return pool_->vote(i) >= 0; };
-    if (answer_ == Answer::best) {
-      const int i = best(finite);
-      pool_->probabilities(i, out);
-      return i;
-    }
-    const std::vector<double>& scores = scores_.values();
-    const bool weighted = answer_ == Answer::weighted &&
-                          std::any_of(scores.begin(), scores.end(), [](double s) { return s > 0; });
-    std::fill(out, out + classes(), 0.0);
-    scratch_.resize(classes());
-    double total = 0;
-    for (int i = 0; i < models(); ++i) {
-      const double weight = weighted ? scores[i] : 1.0;
-      if (weight == 0 || !finite(i)) continue;
-      pool_->probabilities(i, scratch_.data());
-      for (int c = 0; c < classes(); ++c) out[c] += weight * scratch_[c];
-      total += weight;
-    }
-    for (int c = 0; c < classes(); ++c) out[c] = total > 0 ? out[c] / total : 1.0 / classes();
-    return -1;
-  }
-
-  void choose_or_train_nothing(const Choose& choose, const double* x, int y, std::uint8_t* chosen,
-                               PhaseClock& clock) {
-    if (instances_ < warmup_) {
-      std::fill(chosen, chosen + models(), std::uint8_t{1});
-    } else {
+  // Trains, and looks at the next instance if there are some left: who does so is known by then.
+  void train_and_go_on(const double* x, double target, std::uint8_t* chosen, std::int64_t left, PhaseClock& clock) {
+    if (left == 0) return pool_->train(x, target, chosen, clock);
+    if (!watch_.all()) {
       try {
-        choose(scores_.values().data(), chosen);
+        choose_and_watch(chosen + models(), clock);
       } catch (...) {
-        std::fill(chosen, chosen + models(), std::uint8_t{0});
-        ++instances_;
-        pool_->train(x, y, chosen, clock);
+        pool_->train(x, target, chosen, clock);
         throw;
       }
     }
+    pool_->train_and_look(x, target, chosen, x + features(), watched(), left, clock);
+  }
+
+  // The ensemble's answer to the instance that was looked at.
+  int answer(double* out) {
+    const auto ask = [&](int i, double* said) {
+      if (!looks(watched(), i) || !pool_->sound(i)) return false;
+      pool_->output(i, said);
+      return true;
+    };
+    return answer_.say(*task_, scores_->values(), outputs(), ask, out);
+  }
+
+  void score(double target) {
+    const std::uint8_t* looked = watched();
+    task_->outcomes(*pool_, target, looked, outcomes_.data());
     for (int i = 0; i < models(); ++i)
-      if (!pool_->trainable(i)) chosen[i] = 0;
+      if (looks(looked, i) && outcomes_[i] == 0 && !pool_->sound(i)) ledger_.diverged[i] = 1;
+    scores_->update(outcomes_.data(), looked);
+    ledger_.note_looks(looked);
   }
 
-  void score(int y) {
-    for (int i = 0; i < models(); ++i) {
-      const int vote = pool_->vote(i);
-      outcomes_[i] = vote == y ? 1.0 : 0.0;
-      if (vote < 0) diverged_[i] = 1;
+  void choose(std::uint8_t* chosen) {
+    if (ledger_.instances < warmup_) std::fill_n(chosen, models(), std::uint8_t{1});
+    else chooser_->choose(scores_->values().data(), chosen);
+  }
+
+  void choose_or_train_nothing(const double* x, double target, std::uint8_t* chosen, PhaseClock& clock) {
+    try {
+      choose(chosen);
+    } catch (...) {
+      std::fill_n(chosen, models(), std::uint8_t{0});
+      ++ledger_.instances;
+      pool_->train(x, target, chosen, clock);
+      throw;
     }
-    scores_.update(outcomes_.data());
+    clock.lap(Phase::choose);
   }
 
-  void account(const std::uint8_t* chosen, double& spent, double& reward) {
-    const std::vector<double>& scores = scores_.values();
-    spent = reward = 0;
-    for (int i = 0; i < models(); ++i) {
-      if (!chosen[i]) continue;
-      ++trained_[i];
-      invested_[i] += costs_[i];
-      spent += costs_[i];
-      reward += scores[i] + (1 - costs_[i]);
-    }
-  }
-
-  // Scales the shares of the phases to the CPU time the thread really got.
-  void book(const PhaseClock& clock, double seconds) {
-    std::int64_t total = 0;
-    for (std::int64_t ticks : clock.all()) total += ticks;
-    for (int p = 0; p < kPhases && total > 0; ++p)
-      cpu_[p] += seconds * static_cast<double>(clock.all()[p]) / static_cast<double>(total);
+  // Before anyone looks: who will be trained, and so who looks.
+  void choose_and_watch(std::uint8_t* chosen, PhaseClock& clock) {
+    const std::vector<double>& scores = scores_->values();
+    choose(chosen);
+    chosen_from_ = scores;
+    std::copy_n(chosen, models(), watched_.data());
+    answer_.mark(scores, watched_.data());
+    watch_.mark(ledger_.instances, models(), watched_.data());
+    clock.lap(Phase::choose);
   }
 
   std::shared_ptr<Pool> pool_;
-  Scores scores_;
-  std::vector<double> costs_;
+  std::shared_ptr<Task> task_;
+  std::shared_ptr<Scores> scores_;
+  std::unique_ptr<Chooser> chooser_;
   Answer answer_;
+  Watch watch_;
   std::int64_t warmup_;
-
-  std::int64_t instances_ = 0;
-  std::vector<std::int64_t> trained_;   // how often each model was trained
-  std::vector<double> invested_;        // r_i: the cost spent on each model
-  std::vector<std::uint8_t> diverged_;  // ever gave a prediction that was not finite
-  std::vector<double> cpu_;             // seconds per phase
-  std::vector<double> outcomes_, scratch_;
+  Ledger ledger_;
+  std::vector<double> outcomes_, chosen_from_;
+  std::vector<std::uint8_t> watched_;
 };
 
 }  // namespace heros

@@ -8,11 +8,16 @@
 '...% of the price of training everything'
 """
 
-from heros import errors, export, measures, meters, policies, pools, scores, streams
-from heros.ensemble import Block, Heros
-from heros.run.loop import Curves, Run, evaluate
-from heros.schema import Feature, Schema
-from heros.storage import checkpoints, records
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from heros import errors, export, measures, meters, policies, pools, scores, streams
+    from heros.ensemble import Block, Heros
+    from heros.run.loop import Curves, Run, evaluate
+    from heros.schema import Feature, Schema
+    from heros.storage import checkpoints, records
+    from heros.watch import Top
 
 __all__ = [
     "Block",
@@ -21,6 +26,7 @@ __all__ = [
     "Heros",
     "Run",
     "Schema",
+    "Top",
     "checkpoints",
     "errors",
     "evaluate",
@@ -33,4 +39,43 @@ __all__ = [
     "scores",
     "streams",
 ]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
+
+# Everything is imported when it is first asked for.
+_MODULES = {
+    "checkpoints": "heros.storage.checkpoints",
+    "errors": "heros.errors",
+    "export": "heros.export",
+    "measures": "heros.measures",
+    "meters": "heros.meters",
+    "policies": "heros.policies",
+    "pools": "heros.pools",
+    "records": "heros.storage.records",
+    "scores": "heros.scores",
+    "streams": "heros.streams",
+}
+_NAMES = {
+    "Block": "heros.ensemble",
+    "Curves": "heros.run.loop",
+    "Feature": "heros.schema",
+    "Heros": "heros.ensemble",
+    "Run": "heros.run.loop",
+    "Schema": "heros.schema",
+    "Top": "heros.watch",
+    "evaluate": "heros.run.loop",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        value = import_module(_MODULES[name])
+    elif name in _NAMES:
+        value = getattr(import_module(_NAMES[name]), name)
+    else:
+        raise AttributeError(f"module 'heros' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-
 from heros.ensemble import Heros
 from heros.policies import Everything, Explore, Policy, Random, Zeta
 from heros.pools import MLPGrid
 from heros.run.loop import Run, evaluate
 from heros.streams import Agrawal, Drift, Stream
+from heros.tables import Table
 
 __all__ = ["compare", "drifting_agrawal", "main"]
 
@@ -40,14 +37,12 @@ def drifting_agrawal(n: int) -> Stream:
 def compare(n: int) -> Table:
     """The bill of each policy on n instances, for the paper's pool of 50 perceptrons."""
     title = f"The paper's 50 perceptrons on Agrawal 2→4→6→8, {n:,} instances, k = 30"
-    table = Table(title=title, caption="Σγ: one step that trains all 50 costs 1. CPU seconds by phase.")
-    table.box, table.padding, table.pad_edge = box.SIMPLE_HEAD, (0, 0, 0, 1), False
-    table.add_column("policy", no_wrap=True)
-    for heading in HEADINGS:
-        table.add_column(heading, justify="right", no_wrap=True)
+    caption = "Σγ: one step that trains all 50 costs 1. CPU seconds by phase."
+    table = Table(("policy", *HEADINGS), align="l", title=title, caption=caption)
     for name, policy in POLICIES.items():
-        run = evaluate(Heros(MLPGrid(), policy, k=30, seed=1), drifting_agrawal(n))
-        table.add_row(name, *_figures(run))
+        model = Heros(MLPGrid(), policy, k=30, seed=1)
+        run = evaluate(model, drifting_agrawal(n), on_interrupt="raise")
+        table.add(name, *_figures(run))
     return table
 
 
@@ -59,7 +54,7 @@ def _figures(run: Run) -> list[str]:
 
 def main(n: int = 60_000) -> None:
     """Print the comparison."""
-    Console().print(compare(n))
+    compare(n).show()
 
 
 if __name__ == "__main__":

@@ -7,37 +7,31 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.errors import DataError, HerosError, ParameterError
 from heros.inspection import Explanation, LastStep, Leaderboard, PoolSummary
-from heros.parameters import one_of, whole
-from heros.policies import Explore, Policy, Zeta, compiled
+from heros.parameters import whole
+from heros.phases import PHASES
+from heros.policies import Explore, Policy, Zeta
 from heros.policies.base import expect_policy
+from heros.policies.calls import PolicyCalls, bound_policy
 from heros.pools import BoundPool, MLPGrid, Pool
 from heros.pools.base import shares
-from heros.registry import (
-    described,
-    generator,
-    generator_state,
-    own_policy,
-    rebuilt,
-    schema_of,
-    schema_plain,
-)
 from heros.schema import Schema
 from heros.scores import Adwin, Score
-from heros.storage import archive
+from heros.scores.base import ScoreCalls, bound_score, expect_score
+from heros.storage import archive, models
+from heros.task import Classification, Task
 from heros.validation import Validator
+from heros.watch import Answer, Watch, checked_answer, checked_watch, native_answer, turns
 
-__all__ = ["PHASES", "Block", "Heros"]
+__all__ = ["Block", "Heros"]
 
-PHASES = ("encode", "evaluate", "choose", "train", "other")
-ANSWERS = ("best", "average", "weighted")
 REMEASURE = 1000  # every so many instances costs that change are measured anew
 DEFAULT_SHARE = 0.6  # of the pool is trained if k is not given: the paper's 30 of 50
 
@@ -47,7 +41,7 @@ class Block:
     """What testing, then training on n instances gave."""
 
     probabilities: NDArray[np.float64]  # (n, classes), given before each label was seen
-    answered: NDArray[np.int32]  # (n,) the model that answered; -1 where all did
+    answered: NDArray[np.int32]  # (n,) the model that answered; -1 where several did
     chosen: NDArray[np.bool_]  # (n, M) which models were trained
     spent: NDArray[np.float64]  # (n,) Σγ of the trained models
     reward: NDArray[np.float64]  # (n,) R = Σ (L + (1 − γ)) of the trained models
@@ -58,7 +52,8 @@ class Heros:
 
     For every instance: the model with the highest running score answers; every model is tested and its
     score updated; the policy chooses at most k models from the updated scores and the costs; those are
-    trained.
+    trained. That is the paper, in which every model looks at every instance; with `watch`, models that are
+    not trained need not look, and cost nothing.
 
     Parameters
     ----------
@@ -66,15 +61,27 @@ class Heros:
         The models; the paper's 50 perceptrons by default.
     policy
         Which models to train; ``Explore(Zeta(0.05), 0.2)`` by default. A policy of your own is any
-        object with a method ``choose(scores, costs, k, rng)`` that returns a mask.
+        object with a method ``choose(scores, costs, k, rng)`` that returns a mask. Another one may take
+        over at any time: ``model.policy = policies.Cheapest()``.
     k
-        How many models may be trained per step; 60 % of the pool by default.
+        How many models may be trained per step; 60 % of the pool by default. Can be changed likewise.
+    task
+        What is learnt: `heros.task.Classification()` by default.
     score
-        How the running performance L is kept; ADWIN with δ = 1e-5 by default.
+        How the running performance L is kept; ADWIN with δ = 1e-5 by default. A score of your own is any
+        object with a method ``bind(models)``: see `heros.scores.Score`.
     answer
-        Who answers: "best" (the highest L before the label is seen; ties: the lowest index), or the
-        whole pool by "average" or "weighted" (by L) probabilities. A model whose output is not finite
-        never answers.
+        Who answers: "best" (the highest L before the label is seen; ties: the lowest index), the few best
+        together (`heros.Top`), or the whole pool by "average" or "weighted" (by L) probabilities. A model
+        whose output is not finite never answers.
+    watch
+        Who looks at an instance: "all" models (the paper); only those that are "trained" on it and those
+        that answer; or a whole number n: these, and each model at rest at every n-th instance, one after
+        the other. Unless all look, the order is: the policy chooses, from L as it stands; those who have to
+        look; they answer; the score of those who looked is updated; the chosen ones are trained. L of a
+        model that does not look stays as it is, whatever happens meanwhile. A policy that never explores
+        (`Zeta` without `Explore`, `Cheapest`, ...) might leave a model at rest, and its L unseen, for ever:
+        with such a policy of HEROS's own "trained" means 8. Where the whole pool answers, all look.
     warmup
         On how many first instances all models are trained.
     seed
@@ -109,7 +116,6 @@ class Heros:
     """
 
     _last: LastStep | None = None  # what the last step chose
-    _draws: Mapping[str, Any] | None = None  # the generator before an exploring policy of Python's was asked
 
     def __init__(
         self,
@@ -117,28 +123,70 @@ class Heros:
         policy: Policy | None = None,
         k: int | None = None,
         *,
+        task: Task | None = None,
         score: Score | None = None,
-        answer: Literal["best", "average", "weighted"] = "best",
+        answer: Answer = "best",
+        watch: Watch = "all",
         warmup: int = 100,
         seed: int | None = None,
         schema: Schema | None = None,
     ) -> None:
+        self.task = Classification() if task is None else task
         self.pool = MLPGrid() if pool is None else pool
-        self.policy = Explore(Zeta(0.05), 0.2) if policy is None else policy
-        self.score = Adwin() if score is None else score
+        self._policy: Policy = Explore(Zeta(0.05), 0.2) if policy is None else policy
+        self.score: Score = Adwin() if score is None else score
+        _expect(self.task, Task, "task", "a task, e.g. heros.task.Classification()")
         _expect(self.pool, Pool, "pool", "a pool, e.g. heros.pools.MLPGrid()")
-        expect_policy(self.policy, "Heros")
-        _expect(self.score, Score, "score", "a score, e.g. heros.scores.Adwin()")
-        models = self.pool.n_models
-        self.k = whole(max(1, round(DEFAULT_SHARE * models)) if k is None else k, "k", "Heros", 1, models)
-        self.answer = one_of(answer, "answer", "Heros", ANSWERS, "'best', 'average' or 'weighted'")
+        expect_policy(self._policy, "Heros")
+        expect_score(self.score, "Heros")
+        self._k = self._checked_k(max(1, round(DEFAULT_SHARE * self.pool.n_models)) if k is None else k)
+        self.answer = checked_answer(answer)
+        self.watch = checked_watch(watch)
         self.warmup = min(whole(warmup, "warmup", "Heros", 0), 1 << 62)
         self.seed = seed if seed is None else whole(seed, "seed", "Heros", 0)
-        self.rng = np.random.default_rng(self.seed)
+        self._rng = np.random.default_rng(self.seed)
         self.schema: Schema | None = None
         self._lock = threading.Lock()
         if schema is not None:
             self.bind(schema)
+
+    @property
+    def policy(self) -> Policy:
+        """Which models to train."""
+        return self._policy
+
+    @policy.setter
+    def policy(self, policy: Policy) -> None:
+        expect_policy(policy, "Heros")
+        with self._alone():
+            self._policy = policy
+            self._bind_policy()
+
+    @property
+    def k(self) -> int:
+        """How many models may be trained per step."""
+        return self._k
+
+    @k.setter
+    def k(self, k: int) -> None:
+        with self._alone():
+            self._k = self._checked_k(k)
+            self._bind_policy()
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """The generator of the initial weights and the policy's draws."""
+        return self._rng
+
+    @rng.setter
+    def rng(self, rng: np.random.Generator) -> None:
+        _expect(rng, np.random.Generator, "rng", "a numpy.random.Generator")
+        with self._alone():
+            self._rng = rng
+            self._bind_policy()
+
+    def _checked_k(self, k: object) -> int:
+        return whole(k, "k", "Heros", 1, self.pool.n_models)
 
     # -- the schema -----------------------------------------------------------------------------------
 
@@ -163,21 +211,40 @@ class Heros:
             raise ParameterError.of("schema", "Heros", "one with at least one feature and one class", schema)
         with self._alone(), _enough_memory(schema):
             if self.schema is None:
-                self._make(schema)
+                self._bind_step(self.pool.bind(schema, self.rng))
             elif schema.extends(self.schema):
                 self._bound.grow(schema, self.rng)
-                self._ensemble.set_costs(self._bound.costs)
+                self._step.set_costs(self._bound.costs)
             else:
                 raise ParameterError.of("schema", "bind", f"an extension of {self.schema}", schema)
             self.schema, self._validator = schema, Validator(schema)
         return self
 
-    def _make(self, schema: Schema) -> None:
-        self._bound: BoundPool = self.pool.bind(schema, self.rng)
-        scores = self.score.bind(self.pool.n_models)
-        self._ensemble = _core.Ensemble(
-            self._bound.native, scores, self._bound.costs, self.answer, self.warmup
+    def _bind_step(self, bound: BoundPool, scores: ScoreCalls | None = None) -> None:
+        """These models and the step that works with them, from now on; with scores that are known already."""
+        self._scores = scores or bound_score(self.score, self.pool.n_models)
+        self._chooser = bound_policy(self.policy, self.k, self.rng)
+        self._step = _core.Step(
+            pool=bound.native,
+            task=self.task.native(),
+            scores=self._scores,
+            policy=self._chooser,
+            k=self.k,
+            bits=self.rng.bit_generator,
+            costs=bound.costs,
+            answer=native_answer(self.answer),
+            watch=turns(self.watch, self.policy),
+            warmup=self.warmup,
         )
+        self._bound = bound
+
+    def _bind_policy(self) -> None:
+        """The policy as it is now takes over."""
+        if self.schema is not None:
+            self._chooser = bound_policy(self.policy, self.k, self.rng)
+            self._step.set_policy(
+                self._chooser, self.k, self.rng.bit_generator, turns(self.watch, self.policy)
+            )
 
     # -- predicting and learning ------------------------------------------------------------------------
 
@@ -186,97 +253,73 @@ class Heros:
 
         Nothing is learnt, and nothing that is learnt later depends on what was asked here.
         """
-        validator, X, single = self._instances(x)
-        out = np.empty((len(X), validator.schema.n_classes))
+        X, single = self._instances(x)
         with self._alone():
-            self._ensemble.predict(X, out)
+            out = self._step.predict(X)
         return out[0] if single else out
 
     def predict(self, x: ArrayLike) -> Any:
         """The class index with the highest probability, of one instance or of several."""
-        best = self.predict_proba(x).argmax(axis=-1)
-        return int(best) if best.ndim == 0 else best
+        best = self.task.prediction(self.predict_proba(x))
+        return best.item() if best.ndim == 0 else best
 
     def learn(self, x: ArrayLike, y: ArrayLike) -> Self:
         """Learn from one labelled instance, or from several, one after the other.
 
         The rows must stay as they are until it is done: the pool may look ahead.
         """
-        validator, X, single = self._instances(x)
-        self._run(X, validator.labels(np.asarray(y)[np.newaxis] if single else y, len(X)))
+        X, single = self._instances(x)
+        self._run(X, self._targets(np.asarray(y)[np.newaxis] if single else y, len(X)))
         return self
 
     def test_then_train(self, X: ArrayLike, y: ArrayLike) -> Block:
         """For every instance in turn: answer, then learn from its label. As `learn`, with a record."""
-        validator, X, _ = self._instances(X)
-        return self._run(X, validator.labels(y, len(X)))
+        X, _ = self._instances(X)
+        return self._run(X, self._targets(y, len(X)))
 
-    def _run(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> Block:
-        n, models = len(X), self._bound.native.models
-        record = Block(
-            np.empty((n, self._bound.native.classes)),
-            np.empty(n, dtype=np.int32),
-            np.zeros((n, models), dtype=np.bool_),
-            np.zeros(n),
-            np.zeros(n),
-        )
-        policy = compiled(self.policy)
-        explored: bool | None = None
+    def _run(self, X: NDArray[np.float64], targets: NDArray[np.float64]) -> Block:
         with self._alone():
-            for part in self._stretches(n):
+            blocks = []
+            for part in self._stretches(len(X)):
                 self._last = None
-                arrays = (
-                    record.probabilities[part],
-                    record.answered[part],
-                    record.chosen[part].view(np.uint8),
-                    record.spent[part],
-                    record.reward[part],
+                blocks.append(Block(*self._step.run(X[part], targets[part])))
+            block = blocks[0] if len(blocks) == 1 else _joined(blocks)
+            if len(X) > 0:
+                draws = self._chooser.draws if isinstance(self._chooser, PolicyCalls) else None
+                self._last = LastStep(
+                    block.chosen[-1].copy(),
+                    self._step.chosen_from,
+                    self._bound.costs,
+                    self._step.explored,
+                    draws,
                 )
-                if policy is None:
-                    self._ensemble.run_with(X[part], y[part], self._ask_policy, *arrays)
-                else:
-                    bits = self.rng.bit_generator.capsule
-                    explored = self._ensemble.run(X[part], y[part], policy, self.k, bits, *arrays)
-            if n > 0:
-                self._last = LastStep(record.chosen[-1].copy(), self._bound.costs, explored, self._draws)
-        return record
+        return block
 
     def _stretches(self, n: int) -> Iterator[slice]:
         """The block, cut where costs are measured anew: at the same instances however blocks are cut."""
         start = 0
         while self._bound.costs_change and start < n:
-            done = self._ensemble.instances % REMEASURE
+            done = self._step.instances % REMEASURE
             if done == 0:
-                self._ensemble.set_costs(self._bound.measure())
+                self._step.set_costs(self._bound.measure())
             stop = min(n, start + REMEASURE - done)
             yield slice(start, stop)
             start = stop
-        if start < n:
+        if start < n or n == 0:
             yield slice(start, n)
 
-    def _ask_policy(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """The choice of a policy written in Python, checked."""
-        self._draws = self.rng.bit_generator.state if isinstance(self.policy, Explore) else None
-        mask = np.asarray(self.policy.choose(scores, self._bound.costs.copy(), self.k, self.rng))
-        if mask.shape != scores.shape or mask.dtype != np.bool_:
-            rule = f"a boolean mask of {len(scores)} models"
-            raise ParameterError(f"The policy {self.policy!r} must return {rule}. Got {mask!r} instead.")
-        if mask.sum() > self.k:
-            rule = f"at most {self.k} models"
-            raise ParameterError(
-                f"The policy {self.policy!r} must choose {rule}. Got {int(mask.sum())} instead."
-            )
-        return np.ascontiguousarray(mask)
-
-    def _instances(self, x: ArrayLike) -> tuple[Validator, NDArray[np.float64], bool]:
+    def _instances(self, x: ArrayLike) -> tuple[NDArray[np.float64], bool]:
+        """The instances, checked, and whether it was a single one."""
         if self.schema is None:
             raise HerosError("This Heros does not know its instances yet: call bind(schema) or pass schema=.")
         try:
             single = np.ndim(x) == 1
         except ValueError:  # rows of different lengths: the validator says so
             single = False
-        X = self._validator.instances(np.asarray(x)[np.newaxis] if single else x)
-        return self._validator, X, single
+        return self._validator.instances(np.asarray(x)[np.newaxis] if single else x), single
+
+    def _targets(self, y: ArrayLike, n: int) -> NDArray[np.float64]:
+        return self.task.targets(y, n, self._validator.schema)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -293,7 +336,7 @@ class Heros:
     # -- what it has learnt -------------------------------------------------------------------------------
 
     @property
-    def models(self) -> BoundPool:
+    def bound(self) -> BoundPool:
         """The models as they are now, e.g. the weights of perceptrons or the sizes of trees."""
         _ = self._learnt
         return self._bound
@@ -312,6 +355,11 @@ class Heros:
     def costs(self) -> NDArray[np.float64]:
         """γ: the cost of a training step of each model, as shares of their sum."""
         return self._learnt.costs
+
+    @property
+    def looked(self) -> NDArray[np.int64]:
+        """At how many instances each model looked: at all of them, unless `watch` says otherwise."""
+        return self._learnt.looked
 
     @property
     def trained(self) -> NDArray[np.int64]:
@@ -359,17 +407,17 @@ class Heros:
         return dict(zip(PHASES, self._learnt.cpu_seconds.tolist(), strict=True))
 
     @property
-    def _learnt(self) -> _core.Ensemble:
+    def _learnt(self) -> _core.Step:
         if self.schema is None:
             raise HerosError("This Heros has learnt nothing yet: call bind(schema) or pass schema=.")
-        return self._ensemble
+        return self._step
 
     # -- its whole state ------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all of it to a file, which `load` opens: data, no code, checksummed, whole or not there.
 
-        A policy or pool of your own is written by the name of its class, and its state if it has
+        A policy, pool or score of your own is written by the name of its class, and its state if it has
         ``state()`` and ``restore(state)``. docs/reliability.md has the format.
 
         Examples
@@ -385,13 +433,14 @@ class Heros:
         >>> again, bool((again.predict_proba(X) == model.predict_proba(X)).all())
         (<Heros MLPGrid(50 models, costs='hidden'), Explore(Zeta(0.05), 0.2), k=3, 200 instances>, True)
         """
-        archive.write(path, "model", *self._kept())
+        archive.write(path, "model", *models.pack(self))
 
     @classmethod
     def load(
         cls,
         path: str | os.PathLike[str],
         *,
+        task: Task | None = None,
         pool: Pool | None = None,
         policy: Policy | None = None,
         score: Score | None = None,
@@ -402,83 +451,77 @@ class Heros:
         """
         document, arrays = archive.read(path, "model")
         try:
-            return cls._of(document, arrays, pool=pool, policy=policy, score=score)
+            return models.unpack(cls, document, arrays, task=task, pool=pool, policy=policy, score=score)
         except DataError as error:
             raise DataError(f"The file {os.fspath(path)} must hold a whole model. {error}") from None
 
-    def _kept(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """All of it as plain data and arrays."""
-        _expect_plain(self.pool)
-        document: dict[str, Any] = {role: described(getattr(self, role)) for role in PARTS}
-        document |= {name: getattr(self, name) for name in SETTINGS}
-        document["rng"] = generator_state(self.rng)
-        document["schema"] = None if self.schema is None else schema_plain(self.schema)
-        own = own_policy(self.policy)
-        groups = {"policy": {} if own is None else own.state(), **self.__getstate__().get("learnt", {})}
-        return document, archive.grouped(groups)
+    def state(self) -> dict[str, dict[str, NDArray[Any]]]:
+        """What it has learnt, as groups of arrays that `restore` takes back; nothing before it is bound.
 
-    @classmethod
-    def _of(cls, document: Mapping[str, Any], arrays: archive.Arrays, **given: Any) -> Self:
-        """The model that `_kept` described; a DataError if there can be none."""
-        parts = {role: rebuilt(document.get(role), role, given[role]) for role in PARTS}
-        _expect_plain(parts["pool"])
-        try:
-            model = cls(**parts, **{name: document[name] for name in SETTINGS})
-            model.rng = generator(document["rng"])
-            if document["schema"] is not None:
-                schema = schema_of(document["schema"])
-                learnt = {group: archive.subset(arrays, group) for group in ("pool", "ensemble")}
-                model.pool.expect_room(schema, learnt["pool"])
-                model.score.expect_room(model.pool.n_models, learnt["ensemble"])
-                boundary = Validator(schema)
-                model.__setstate__(
-                    {**vars(model), "schema": schema, "_validator": boundary, "learnt": learnt}
-                )
-        except (KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
-            raise DataError(f"Got: {error!r}.") from None
-        own = own_policy(model.policy)
-        if own is not None:
-            own.restore(archive.subset(arrays, "policy"))
-        return model
+        Settings, schema and generator are not among them: `heros.storage.models` has it all.
+        """
+        if self.schema is None:
+            return {}
+        groups = self._learnt_arrays()
+        if isinstance(self._scores, ScoreCalls):
+            groups["score"] = self._scores.state()
+        return groups
+
+    def restore(self, schema: Schema, state: Mapping[str, dict[str, NDArray[Any]]]) -> None:
+        """Make models for this schema that know what `state` gave."""
+        with self._alone():
+            self._revive(schema, state)
+            self._last = None
+
+    def become(self, other: Heros) -> None:
+        """Take over all that another Heros is and has learnt; that one is not to be used any more."""
+        _expect(other, Heros, "other", "a Heros")
+        with self._alone():
+            vars(self).update({name: value for name, value in vars(other).items() if name != "_lock"})
+
+    def _learnt_arrays(self) -> dict[str, dict[str, NDArray[Any]]]:
+        with self._alone():
+            return {"pool": self._bound.state(), "ensemble": self._step.state()}
+
+    def _revive(
+        self, schema: Schema, learnt: Mapping[str, dict[str, NDArray[Any]]], scores: ScoreCalls | None = None
+    ) -> None:
+        if "gamma" not in learnt.get("pool", {}) or "ensemble" not in learnt:
+            raise DataError("The state of a Heros must be whole. Got one without its models.")
+        known = learnt["pool"]["gamma"]  # measuring them anew would take time and be thrown away
+        known = shares(known, self.pool.n_models, "Heros")
+        bound = self.pool.bind(schema, np.random.default_rng(0), known)
+        bound.restore(learnt["pool"])
+        self._bind_step(bound, scores)
+        if isinstance(self._scores, ScoreCalls) and scores is None:
+            self._scores.restore(learnt.get("score", {}))
+        self._step.restore(learnt["ensemble"])
+        self.schema, self._validator = schema, Validator(schema)
 
     def __getstate__(self) -> dict[str, Any]:
         state = {name: value for name, value in vars(self).items() if name not in NATIVE}
         if self.schema is not None:
-            with self._alone():
-                state["learnt"] = {"pool": self._bound.state(), "ensemble": self._ensemble.state()}
+            state["learnt"] = self._learnt_arrays()
+            state["scores"] = self._scores if isinstance(self._scores, ScoreCalls) else None
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        learnt = state.pop("learnt", None)
+        learnt, scores = state.pop("learnt", None), state.pop("scores", None)
         vars(self).update(state, _lock=threading.Lock())
         if self.schema is not None and learnt is not None:
-            if "gamma" not in learnt.get("pool", {}) or "ensemble" not in learnt:
-                raise DataError("The state of a Heros must be whole. Got one without its models.")
-            known = learnt["pool"]["gamma"]  # measuring them anew would take time and be thrown away
-            known = shares(known, self.pool.n_models, "Heros")
-            self._bound = self.pool.bind(self.schema, np.random.default_rng(0), known)
-            self._bound.restore(learnt["pool"])
-            scores = self.score.bind(self.pool.n_models)
-            self._ensemble = _core.Ensemble(
-                self._bound.native, scores, self._bound.costs, self.answer, self.warmup
-            )
-            self._ensemble.restore(learnt["ensemble"])
+            self._revive(self.schema, learnt, scores)
 
     def __repr__(self) -> str:
         state = "not bound" if self.schema is None else f"{self.instances} instances"
         return f"<Heros {self.pool!r}, {self.policy}, k={self.k}, {state}>"
 
 
-NATIVE = ("_bound", "_ensemble", "_lock")
-PARTS = ("pool", "policy", "score")
-SETTINGS = ("k", "answer", "warmup", "seed")
+NATIVE = ("_bound", "_step", "_scores", "_chooser", "_validator", "_lock")
 
 
-def _expect_plain(pool: Pool) -> None:
-    """Refuse to keep in a file, or to take from one, what only unpickling could bring back."""
-    if not pool.plain:
-        kind = type(pool).__name__
-        raise HerosError(f"A file holds data, no code, and {kind} holds Python objects: keep it with pickle.")
+def _joined(blocks: list[Block]) -> Block:
+    columns = ([getattr(block, name) for block in blocks] for name in Block.__slots__)
+    return Block(*map(np.concatenate, columns))
 
 
 @contextmanager

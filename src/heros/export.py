@@ -15,7 +15,7 @@ from heros.errors import HerosError, ParameterError
 from heros.extras import needed
 from heros.parameters import whole
 from heros.pools.mlp import BoundMLP
-from heros.registry import schema_plain
+from heros.schema import schema_plain
 from heros.storage.disk import write_whole
 
 __all__ = ["to_onnx"]
@@ -59,7 +59,7 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
     True
     """
     onnx = needed("onnx", "The export to ONNX", "onnx")
-    bound = model.models
+    bound = model.bound
     i = model.best if member is None else whole(member, "member", "to_onnx", 0, model.pool.n_models - 1)
     if not isinstance(bound, BoundMLP):
         kind = type(model.pool).__name__

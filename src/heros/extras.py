@@ -20,10 +20,10 @@ def needed(module: str, what: str, extra: str) -> Any:
     --------
     >>> needed("json.decoder", "Reading JSON", "json").JSONDecoder.__name__
     'JSONDecoder'
-    >>> needed("no_such_package.part", "This", "paper")
+    >>> needed("no_such_package.part", "This", "sklearn")
     Traceback (most recent call last):
         ...
-    heros.errors.MissingExtra: This needs an extra that is not installed: pip install 'heros-learn[paper]'
+    heros.errors.MissingExtra: This needs an extra that is not installed: pip install 'heros-learn[sklearn]'
     """
     package = module.partition(".")[0]
     try:

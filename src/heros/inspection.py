@@ -9,11 +9,11 @@ from typing import Any, TypeGuard, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.policies import Explore, Policy, Random
 from heros.policies.reasons import Reasons, explain
 from heros.pools import Pool
-from heros.text_table import aligned, words
+from heros.tables import Table, short
 
 __all__ = ["Choice", "Explanation", "LastStep", "Leaderboard", "PoolSummary", "SettingSummary", "Standing"]
 
@@ -26,6 +26,7 @@ class LastStep:
     """
 
     chosen: NDArray[np.bool_]  # (M,)
+    scores: NDArray[np.float64]  # (M,) L from which it chose
     costs: NDArray[np.float64]  # (M,) γ at that step
     explored: bool | None
     draws: Mapping[str, Any] | None = None
@@ -65,7 +66,7 @@ class Leaderboard(Sequence[Standing]):
         self._standings = tuple(standings)
 
     @classmethod
-    def of(cls, pool: Pool, learnt: _core.Ensemble) -> Leaderboard:
+    def of(cls, pool: Pool, learnt: _core.Step) -> Leaderboard:
         """The models of a pool by what has been learnt of them."""
         scores, costs, configurations = learnt.scores, learnt.costs, pool.configurations
         trained, invested, diverged = learnt.trained, learnt.invested, learnt.diverged
@@ -110,7 +111,7 @@ class Leaderboard(Sequence[Standing]):
             ]
             for row in self
         ]
-        return aligned(["rank", "model", *settings, "L", "γ", "trained"], rows)
+        return str(Table(["rank", "model", *settings, "L", "γ", "trained"], rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +145,10 @@ class Explanation(Sequence[Choice]):
 
     @classmethod
     def of(
-        cls, pool: Pool, policy: Policy, k: int, warmup: int, learnt: _core.Ensemble, last: LastStep
+        cls, pool: Pool, policy: Policy, k: int, warmup: int, learnt: _core.Step, last: LastStep
     ) -> Explanation:
         """The explanation of a step that was made with these scores, from what is noted of it."""
-        scores, at, models = learnt.scores, learnt.instances, len(last.chosen)
+        scores, at, models = last.scores, learnt.instances, len(last.chosen)
         reasons: Reasons
         if at <= warmup:
             rule = f"warm-up: all {models} models are trained on the first {warmup:,} instances"
@@ -181,8 +182,8 @@ class Explanation(Sequence[Choice]):
         return len(self.choices)
 
     def __repr__(self) -> str:
-        rows = [[c.model, words(c.configuration), f"{c.score:.4f}", c.cost, c.reason] for c in self.choices]
-        return f"{self.rule}\n{aligned(['model', 'settings', 'L', 'γ', 'why'], rows)}"
+        rows = [[c.model, short(c.configuration), f"{c.score:.4f}", c.cost, c.reason] for c in self.choices]
+        return f"{self.rule}\n{Table(['model', 'settings', 'L', 'γ', 'why'], rows, align='rrrrl')}"
 
 
 def _exploration(policy: Policy, last: LastStep) -> float | None:
@@ -235,7 +236,7 @@ class PoolSummary(Sequence[SettingSummary]):
     settings: tuple[SettingSummary, ...]
 
     @classmethod
-    def of(cls, pool: Pool, k: int, learnt: _core.Ensemble) -> PoolSummary:
+    def of(cls, pool: Pool, k: int, learnt: _core.Step) -> PoolSummary:
         """The summary of a pool by what has been learnt of it."""
         diverged = int(learnt.diverged.sum())
         title = f"{pool!r}: {learnt.instances:,} instances, k = {k}" + (
@@ -267,10 +268,10 @@ class PoolSummary(Sequence[SettingSummary]):
             ]
             for row in self.settings
         ]
-        return f"{self.title}\n{aligned(headings, rows)}" if rows else self.title
+        return f"{self.title}\n{Table(headings, rows)}" if rows else self.title
 
 
-def _by_setting(pool: Pool, learnt: _core.Ensemble) -> Iterator[SettingSummary]:
+def _by_setting(pool: Pool, learnt: _core.Step) -> Iterator[SettingSummary]:
     """Every value of every setting in which the models differ."""
     scores, costs, invested = learnt.scores, learnt.costs, learnt.invested
     spent = invested.sum()

@@ -3,31 +3,102 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from typing import Any, Protocol, Self, TypeVar
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+__all__ = ["Bar", "progress"]
 
-__all__ = ["progress"]
+T = TypeVar("T")
 
 
-def progress(*measures: ProgressColumn, wanted: bool | None = None) -> Progress:
-    """A progress bar that shows what is done, the measures given and the time left.
+class Bar(Protocol):
+    """What is told of progress; a part of `rich.progress.Progress`."""
 
-    `wanted` overrules whether standard error is a terminal.
+    @property
+    def disable(self) -> bool:
+        """Whether nobody sees it."""
+        ...
+
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *error: Any) -> None: ...
+
+    def add_task(self, description: str, *, total: float | None = None, **fields: Any) -> Any:
+        """Something to do; what the other methods call it by."""
+        ...
+
+    def advance(self, task_id: Any, advance: float = 1) -> None:
+        """So much more of it is done."""
+        ...
+
+    def update(self, task_id: Any, **fields: Any) -> None:
+        """How it stands: `completed`, `total`, `description` or a field of its own."""
+        ...
+
+    def track(self, sequence: Iterable[T], *, description: str = "") -> Iterable[T]:
+        """The sequence, with its progress shown."""
+        ...
+
+
+def progress(*columns: Any, wanted: bool | None = None) -> Bar:
+    """A progress bar that shows what is done and the time left.
+
+    Parameters
+    ----------
+    columns
+        What it shows besides: ``"count"`` (so many of so many), ``"bytes"``, or a template like
+        ``"{task.fields[standing]}"``.
+    wanted
+        Overrules whether standard error is a terminal.
 
     Examples
     --------
-    >>> with progress() as bar:
+    >>> with progress("count") as bar:
     ...     task = bar.add_task("reading", total=3)
     ...     for _ in range(3):
     ...         bar.advance(task)
     """
+    if not (sys.stderr.isatty() if wanted is None else wanted):
+        return _Unseen()
+    from rich.console import Console  # noqa: PLC0415  nobody waits for rich who sees no bar
+    from rich.progress import (  # noqa: PLC0415
+        BarColumn,
+        DownloadColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    known = {"count": MofNCompleteColumn, "bytes": DownloadColumn}
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        *measures,
+        *(known[column]() if column in known else column for column in columns),
         TimeRemainingColumn(),
         console=Console(stderr=True, force_terminal=wanted),
         transient=True,
-        disable=not (sys.stderr.isatty() if wanted is None else wanted),
     )
+
+
+class _Unseen:
+    """A bar where there is no terminal to show it."""
+
+    disable = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        return
+
+    def add_task(self, description: str, *, total: float | None = None, **fields: Any) -> Any:
+        return 0
+
+    def advance(self, task_id: Any, advance: float = 1) -> None:
+        return
+
+    def update(self, task_id: Any, **fields: Any) -> None:
+        return
+
+    def track(self, sequence: Iterable[T], *, description: str = "") -> Iterable[T]:
+        return sequence

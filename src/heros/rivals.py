@@ -18,17 +18,18 @@ from typing import Any
 from heros import streams
 from heros.ensemble import Heros
 from heros.errors import ParameterError
+from heros.experiments import Experiment, Job, Outcome, run_all
 from heros.extras import needed
 from heros.meters import Cpu
 from heros.parameters import one_of, whole
-from heros.policies import Cand, Everything, Explore, Zeta
+from heros.policies import Cand, Everything, Explore, Policy, Zeta
 from heros.pools import BoundModels, MLPGrid, Models
 from heros.run.loop import Run, evaluate
 from heros.scores import Cumulative
 from heros.storage import records
 from heros.streams import Stream
 
-__all__ = ["HEROS", "RIVALS", "Rival", "first", "rival_id", "run_rival", "run_rivals"]
+__all__ = ["HEROS", "RIVALS", "Match", "Rival", "first", "match", "run_rival", "run_rivals"]
 
 MEMBERS = 50  # of every ensemble of CapyMOA's
 SUBSPACE = 0.6
@@ -116,11 +117,8 @@ RIVALS: dict[str, Rival] = {
 }
 """The rivals by name. Their settings are those of the paper; see docs/rivals.md."""
 
-HEROS: dict[str, Callable[[int], Heros]] = {
-    "heros": lambda seed: Heros(MLPGrid(), Explore(Zeta(0.05), 0.2), 30, seed=seed),
-    "heros_cand": lambda seed: Heros(MLPGrid(), Cand(), 30, seed=seed),
-}
-"""HEROS as it is compared with them: the paper's pool of perceptrons, k = 30."""
+HEROS: dict[str, Policy] = {"heros": Explore(Zeta(0.05), 0.2), "heros_cand": Cand()}
+"""HEROS as it is compared with them: these policies over the paper's pool of perceptrons, k = 30."""
 
 
 def run_rival(
@@ -157,9 +155,10 @@ def run_rival(
     learner = rival.make(seed, stream.n_instances - stream.position)
     pool = Models([(name, learner)], costs=[1], on_error="raise")
     model = Heros(pool, Everything(), 1, score=Cumulative(), warmup=0, seed=seed, schema=stream.schema)
-    run = evaluate(model, stream, window=window, meter=Cpu(process=True), progress=progress)
-    assert isinstance(model.models, BoundModels)
-    options = getattr(model.models[name], "CLI", None)  # how MOA was told its settings
+    meter = Cpu(process=True)
+    run = evaluate(model, stream, window=window, meter=meter, progress=progress, on_interrupt="raise")
+    assert isinstance(model.bound, BoundModels)
+    options = getattr(model.bound[name], "CLI", None)  # how MOA was told its settings
     settings = {
         **run.settings,
         **_identity(name, seed),
@@ -170,6 +169,65 @@ def run_rival(
     return replace(run, settings=settings)
 
 
+@dataclass(frozen=True, eq=False)
+class Match:
+    """A rival on one of the paper's streams, as a job of `heros.experiments`.
+
+    Parameters
+    ----------
+    name
+        One of `RIVALS`.
+    stream, n
+        As for `first`.
+    seed, window
+        As for `run_rival`.
+
+    Examples
+    --------
+    >>> match = Match("arf", "agr_a", 100_000)
+    >>> match.id, match.instances
+    ('agr_a_100k/capymoa50/arf/k50/seed1', 100000)
+    """
+
+    name: str
+    stream: str
+    n: int | None = None
+    seed: int = 1
+    window: int = 1000
+    compact: bool = True
+    span: tuple[int, int] | None = None
+    work: float = 1.0
+
+    @property
+    def id(self) -> str:
+        """Where its record is, below the directory of records."""
+        return records.id_from(first(self.stream, self.n).name, _identity(self.name, self.seed))
+
+    @property
+    def instances(self) -> int | None:
+        """How many instances it runs on."""
+        return first(self.stream, self.n).n_instances
+
+    def run(self, progress: bool | None = False) -> Run:
+        """Test, then train the rival on the stream."""
+        stream = first(self.stream, self.n)
+        return run_rival(self.name, stream, self.seed, window=self.window, progress=progress)
+
+
+def match(name: str, stream: str, n: int | None = None, seed: int = 1, window: int = 1000) -> Job:
+    """A rival, or HEROS as it is compared with them, on a stream.
+
+    Examples
+    --------
+    >>> match("heros", "agr_a", 100_000).id
+    'agr_a_100k/mlp50/zeta_0.05_0.2/k30/seed1'
+    """
+    if name not in HEROS:
+        return Match(name, stream, n, seed, window)
+    opened = partial(first, stream, n)
+    return Experiment(opened, MLPGrid(), HEROS[name], 30, seed, window=window, compact=True)
+
+
 def run_rivals(
     names: Iterable[str],
     stream_names: Iterable[str],
@@ -178,7 +236,7 @@ def run_rivals(
     n: int | None = None,
     seeds: Iterable[int] = (1,),
     window: int = 1000,
-) -> list[Path]:
+) -> Outcome:
     """Run rivals, and HEROS beside them, on the paper's streams, one after the other, into records.
 
     What is recorded already is left alone: a second call goes on where the first was broken off.
@@ -200,33 +258,11 @@ def run_rivals(
 
     Returns
     -------
-    The directories of all these records, new and old.
+    The ids of the records, new and old, and what failed.
     """
-    places = []
-    for stream_name, seed, name in product(stream_names, seeds, names):
-        stream = first(stream_name, n)
-        place = Path(out, rival_id(name, stream, seed))
-        if not records.exists(place):
-            if name in HEROS:
-                run = evaluate(HEROS[name](seed), stream, window=window)
-            else:
-                run = run_rival(name, stream, seed, window=window)
-            records.save(run, out, compact=True)
-        places.append(place)
-    return places
-
-
-def rival_id(name: str, stream: Stream, seed: int) -> str:
-    """The id that the record of such a run has.
-
-    Examples
-    --------
-    >>> rival_id("arf", first("agr_a", 100_000), 1), rival_id("heros", first("agr_a", 100_000), 1)
-    ('agr_a_100k/capymoa50/arf/k50/seed1', 'agr_a_100k/mlp50/zeta_0.05_0.2/k30/seed1')
-    """
-    if name in HEROS:
-        return records.id_of(HEROS[name](seed), stream)
-    return records.id_from(stream.name, _identity(name, seed))
+    chosen = product(stream_names, seeds, list(names))
+    jobs = [match(name, stream, n, seed, window) for stream, seed, name in chosen]
+    return run_all(jobs, out, each=True)
 
 
 def first(name: str, n: int | None) -> Stream:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
-from heros.errors import ParameterError
+from heros.errors import DataError, ParameterError
 
-__all__ = ["Feature", "Schema"]
+__all__ = ["Feature", "Schema", "schema_of", "schema_plain"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,3 +123,39 @@ def _extends(new: Feature, old: Feature) -> bool:
     if new.name != old.name or new.nominal != old.nominal or (old.missing and not new.missing):
         return False
     return old.values is None or (new.values or ())[: len(old.values)] == old.values
+
+
+def schema_plain(schema: Schema) -> dict[str, Any]:
+    """A schema as plain data."""
+    return {
+        "features": [[feature.name, feature.values, feature.missing] for feature in schema.features],
+        "classes": list(schema.classes),
+    }
+
+
+def schema_of(plain: object) -> Schema:
+    """The schema that `schema_plain` described.
+
+    Examples
+    --------
+    >>> schema = Schema.of(["age", ("colour", "red", "green")], classes=["no", "yes"])
+    >>> schema_of(schema_plain(schema)) == schema
+    True
+    """
+    match plain:
+        case {"features": list(features), "classes": list(classes)} if _strings(classes):
+            return Schema(tuple(_feature_of(feature) for feature in features), tuple(map(str, classes)))
+    raise DataError("A schema must have features and classes. Got something else.")
+
+
+def _feature_of(plain: object) -> Feature:
+    match plain:
+        case [str(name), None, bool(missing)]:
+            return Feature(name, None, missing)
+        case [str(name), [*values], bool(missing)] if _strings(values):
+            return Feature(name, tuple(map(str, values)), missing)
+    raise DataError("A feature must have a name, values and whether they may be missing. Got something else.")
+
+
+def _strings(values: list[Any]) -> bool:
+    return all(isinstance(value, str) for value in values)

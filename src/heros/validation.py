@@ -1,29 +1,29 @@
-"""Instances and labels from outside, checked against the schema before anything learns from them."""
+"""Instances from outside, checked against the schema before anything learns from them."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.errors import DataError
 from heros.schema import Schema
 
-__all__ = ["Validator"]
+__all__ = ["Validator", "class_indices"]
 
 # What first_fault reports, as people read it.
 INFINITE, MISSING, NOT_A_CODE = 1, 2, 3
 
 
 class Validator:
-    """Checks and converts the arrays that a user hands over.
+    """Checks and converts the instances that a user hands over.
 
     Examples
     --------
-    >>> boundary = Validator(Schema.of(["age", ("colour", "red", "green")], classes=["no", "yes"]))
-    >>> boundary.instances([[31.0, 1.0]])
+    >>> validator = Validator(Schema.of(["age", ("colour", "red", "green")], classes=["no", "yes"]))
+    >>> validator.instances([[31.0, 1.0]])
     array([[31.,  1.]])
-    >>> boundary.instances([[31.0, 1.0], [np.inf, 0.0]])
+    >>> validator.instances([[31.0, 1.0], [np.inf, 0.0]])
     Traceback (most recent call last):
         ...
     heros.errors.DataError: Column 'age' (0) of row 1 must be a finite number. Got inf instead.
@@ -37,8 +37,8 @@ class Validator:
         )
         self._missing = np.array([feature.missing for feature in schema.features], dtype=np.uint8)
 
-    def instances(self, X: ArrayLike) -> NDArray[np.float64]:
-        """X (n, n_features) as the core takes it; a DataError names the first bad value."""
+    def instances(self, X: ArrayLike, first_row: int = 0) -> NDArray[np.float64]:
+        """X (n, n_features) as the core takes it; a DataError names the first bad value and its row."""
         block = _numbers(X)
         if block.ndim != 2:
             raise DataError(
@@ -48,27 +48,8 @@ class Validator:
             raise DataError(f"X must have {self.schema.n_features} features. Got {block.shape[1]} instead.")
         fault, row, column = _core.first_fault(block, self._values, self._missing)
         if fault:
-            raise DataError(self._message(fault, row, column, float(block[row, column])))
+            raise DataError(self._message(fault, first_row + row, column, float(block[row, column])))
         return block
-
-    def labels(self, y: ArrayLike, n: int) -> NDArray[np.int64]:
-        """Y (n,) as class indices; a DataError names the first bad label."""
-        try:
-            labels = np.asarray(y)
-        except (TypeError, ValueError) as error:
-            raise DataError(f"y must be an array of class indices: {error}.") from None
-        if np.ma.isMaskedArray(y) and np.ma.getmaskarray(y).any():
-            raise DataError("y must have a label for every instance. Got masked ones instead.")
-        if labels.shape != (n,):
-            raise DataError(f"y must have one label per instance ({n}). Got shape {labels.shape} instead.")
-        if labels.dtype.kind not in "buif":
-            raise DataError(f"y must hold class indices. Got {labels.dtype} instead.")
-        bad = ~((labels >= 0) & (labels < self.schema.n_classes) & (labels == np.floor(labels)))
-        if bad.any():
-            row = int(bad.argmax())
-            rule = f"a class index in [0, {self.schema.n_classes - 1}]"
-            raise DataError(f"The label of row {row} must be {rule}. Got {labels[row]} instead.")
-        return np.require(labels, np.int64, ["C", "A"])
 
     def _message(self, fault: int, row: int, column: int, value: float) -> str:
         feature = self.schema.features[column]
@@ -84,6 +65,26 @@ class Validator:
         else:
             rule = "a finite number"
         return f"Column {feature.name!r} ({column}) of row {row} must be {rule}. Got {value:g} instead."
+
+
+def class_indices(y: ArrayLike, n: int, classes: int) -> NDArray[np.int64]:
+    """Y (n,) as indices of so many classes; a DataError names the first bad label."""
+    try:
+        labels = np.asarray(y)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"y must be an array of class indices: {error}.") from None
+    if np.ma.isMaskedArray(y) and np.ma.getmaskarray(y).any():
+        raise DataError("y must have a label for every instance. Got masked ones instead.")
+    if labels.shape != (n,):
+        raise DataError(f"y must have one label per instance ({n}). Got shape {labels.shape} instead.")
+    if labels.dtype.kind not in "buif":
+        raise DataError(f"y must hold class indices. Got {labels.dtype} instead.")
+    bad = ~((labels >= 0) & (labels < classes) & (labels == np.floor(labels)))
+    if bad.any():
+        row = int(bad.argmax())
+        rule = f"a class index in [0, {classes - 1}]"
+        raise DataError(f"The label of row {row} must be {rule}. Got {labels[row]} instead.")
+    return np.require(labels, np.int64, ["C", "A"])
 
 
 def _numbers(X: ArrayLike) -> NDArray[np.float64]:

@@ -8,16 +8,15 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
-from heros import streams
 from heros.cli import app
-from heros.cli.interrupt import interruptible
-from heros.cli.parsing import POLICIES, policy_of, pool_of
 from heros.errors import DataError, HerosError
+from heros.registry import policy_of, pool_of, written_parts
 from heros.storage import records
 from heros.streams.pipe import read_pipe
 
@@ -63,6 +62,31 @@ def test_run_prints_the_bill_and_writes_a_record_and_a_report(tmp_path, pool):
     assert records.read(place).n_instances == 10
 
 
+def test_run_measures_what_it_is_asked_for(tmp_path, pool):
+    out = tmp_path / "out"
+    words = [
+        "run",
+        "agr_a",
+        "--n",
+        "2000",
+        "--pool",
+        pool,
+        "--measure",
+        "f1",
+        "--measure",
+        "pr_auc",
+        "--measure",
+        "f1",
+    ]
+    text = ok(*words, "--out", str(out))
+    run = records.read(out / "agr_a" / "mlp4" / "zeta_0.05_0.2" / "k2" / "seed1")
+    assert list(run.figures) == ["auroc", "accuracy", "kappa", "log_loss", "f1", "pr_auc"]
+    assert f"F1           {run.f1:.4f}   PR-AUC {run.pr_auc:.4f}" in text
+    assert "F1, per window" in (out / "report.html").read_text()
+    wrong = runner.invoke(app, ["run", "agr_a", "--measure", "luck"])
+    assert (wrong.exit_code, "must be one of accuracy, auroc" in wrong.stderr) == (2, True)
+
+
 def test_run_without_a_stated_intensity_has_no_co2e(pool):
     document = json.loads(ok("run", "agr_a", "--n", "500", "--pool", pool, "--json"))
     assert document["co2e_kg"] is None
@@ -101,7 +125,7 @@ def test_compare_ranks_policies_and_shows_the_saving(tmp_path, pool):
     assert sum(row["rank"] for row in rows) == pytest.approx(6)
     assert rows[0]["saving"] == 0
     assert rows[0]["Σγ share"] == pytest.approx(1)
-    assert rows[0]["train s"] > rows[1]["train s"]
+    assert rows[0]["Σγ share"] > rows[1]["Σγ share"]
     table = records.load(out)
     assert len(table) == 6
     energy = {name: [] for name in ("everything", "cheapest")}
@@ -147,13 +171,13 @@ def test_compare_in_processes_gives_what_one_process_gives(pool):
             "The 'zeta' parameter of Zeta must be in [0, 1]. Got 2.0 instead.",
         ),
         (["run", "agr_a", "--policy", "luck"], "The 'policy' parameter of heros must be one of budget, cand"),
-        (["run", "agr_a", "--pool", "forest"], "must be one of mlp, trees or a .toml file"),
+        (["run", "agr_a", "--pool", "jungle"], "trees or a .toml file. Got 'jungle' instead."),
         (["run", "agr_a", "--pool", "no.toml"], "The pool file no.toml must be readable TOML"),
         (
             ["run", "agr_a", "--target", "x"],
             "The 'target' parameter of heros must be left out, for agr_a has its own",
         ),
-        (["run", "agr_a", "--meter", "sundial"], "must be one of cpu, rapl, codecarbon"),
+        (["run", "agr_a", "--meter", "sundial"], "must be one of codecarbon, cpu, rapl"),
         (["run", "agr_a", "--country", "XXX"], "The 'country' parameter of Carbon must be one of AUS"),
         (["run", "agr_a", "--meter", "rapl", "--watts", "3"], "left out unless the meter is cpu"),
         (["compare", "-"], "standard input is read only once"),
@@ -190,7 +214,7 @@ def test_every_policy_is_listed_and_can_be_written(pool):
         written = re.sub(r":[A-Z]+", ":0.5", row["policy"])
         assert row["policy"] in text
         assert policy_of(written).choose([0.5, 0.6, 0.7], [0.2, 0.3, 0.5], 2, _rng()).sum() >= 1
-    assert len(POLICIES) == 11
+    assert len(written_parts("policy")) == 11
     assert "50 models" in ok("pools")
 
 
@@ -233,9 +257,19 @@ class Endless:
     def read1(self, _):
         if not self.parts:
             signal.raise_signal(signal.SIGINT)
+            time.sleep(60)
         return self.parts.pop(0)
 
 
+@pytest.fixture
+def _ctrl_c():
+    """As in a terminal: shells ignore it in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_ctrl_c")
 def test_an_interrupt_ends_an_endless_input_with_a_summary(pool, monkeypatch):
     pipe = Endless(b"a,b,label\n" + rows(3500))
     monkeypatch.setattr("heros.cli.parsing.sys", SimpleNamespace(stdin=SimpleNamespace(buffer=pipe)))
@@ -247,24 +281,10 @@ def test_an_interrupt_ends_an_endless_input_with_a_summary(pool, monkeypatch):
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_an_interrupt_ends_any_stream_after_the_block_at_hand_and_a_second_one_at_once():
-    with interruptible(streams.Agrawal().take(5000)) as stream:
-        for blocks, (_, y) in enumerate(stream.blocks(1000), start=1):
-            assert len(y) == 1000
-            if blocks == 2:
-                signal.raise_signal(signal.SIGINT)
-        assert (blocks, stream.position) == (2, 2000)
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
-
-
+@pytest.mark.usefixtures("_ctrl_c")
 def test_an_interrupt_of_anything_else_is_one_line_and_130(monkeypatch):
     monkeypatch.setattr("heros.demo.main", lambda n: signal.raise_signal(signal.SIGINT))
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it in the background
-    try:
-        result = runner.invoke(app, ["demo"])
-    finally:
-        signal.signal(signal.SIGINT, before)
+    result = runner.invoke(app, ["demo"])
     assert (result.exit_code, result.stderr) == (130, "heros: stopped\n")
 
 

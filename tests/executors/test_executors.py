@@ -2,7 +2,10 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import distributed
@@ -30,6 +33,12 @@ def always_die(path):
     with path.open("a") as file:
         file.write("x")
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def kill_or_name(name):
+    if name == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return name
 
 
 def note_and_name(path):
@@ -88,6 +97,61 @@ def test_an_item_that_kills_every_worker_is_given_up(engine, tmp_path):
     (result,) = (result for _, result in engine.results(always_die, [tmp_path / "log"]))
     assert isinstance(result, WorkerDied)
     assert Path(tmp_path / "log").read_text() == "xxx"
+
+
+def test_only_the_item_that_kills_is_given_up(tmp_path):
+    names = ["kill", "a", "b", "c"]
+    found = dict(Processes(2).results(kill_or_name, names))
+    assert isinstance(found.pop(0), WorkerDied)
+    assert found == {1: "a", 2: "b", 3: "c"}
+
+
+ORPHANS = """
+import os, sys, time
+from pathlib import Path
+from heros.executors import Dask, Processes
+
+def work(name):
+    Path(name).write_text(str(os.getpid()))
+    time.sleep(300)
+
+if __name__ == "__main__":
+    list({engine}.results(work, ["one", "two"]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("engine", "ends_by"),
+    [
+        ("Processes(2)", signal.SIGKILL),
+        ("Processes(2)", signal.SIGTERM),
+        ("Processes(2)", signal.SIGINT),
+        ("Dask(jobs=2)", signal.SIGKILL),
+    ],
+)
+def test_the_workers_end_with_the_process_that_started_them(engine, ends_by, tmp_path):
+    (tmp_path / "script.py").write_text(ORPHANS.format(engine=engine))
+    with subprocess.Popen(
+        [sys.executable, "script.py"], cwd=tmp_path, stderr=subprocess.DEVNULL, start_new_session=True
+    ) as parent:
+        try:
+            files = [tmp_path / "one", tmp_path / "two"]
+            wait_for(lambda: all(path.exists() and path.read_text() for path in files))
+            workers = [int(path.read_text()) for path in files]
+            parent.send_signal(ends_by)  # to it alone
+            parent.wait(30)
+            wait_for(lambda: not any(alive(pid) for pid in workers))
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(parent.pid, signal.SIGKILL)
+
+
+def alive(pid):
+    """Whether a process runs: one that has ended and that nobody asked about does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_a_scheduler_that_does_not_answer_is_named():

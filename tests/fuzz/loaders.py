@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from fuzz.bytes_in import BytesIn
-from fuzz.targets import _damaged, _exercise, _file, _learnt, _place, target
+from fuzz.targets import KINDS, _damaged, _exercise, _file, _learnt, _place, target
 from heros import Heros, evaluate, pools, streams
-from heros.storage import archive, checkpoints
+from heros.storage import archive, checkpoints, models
 
 DIGEST = hashlib.sha256().digest_size
 EVERY = 40  # instances
@@ -42,13 +42,13 @@ def _load(data: bytes) -> None:
         _exercise(model)
 
 
-@target(lambda: [_model_file("mlp"), _model_file("trees")])
+@target(lambda: [_model_file(kind) for kind in KINDS])
 def model_file(data: bytes) -> None:
     """A saved model with damaged bytes."""
     _load(data)
 
 
-@target(lambda: [_model_file("mlp"), _model_file("trees")])
+@target(lambda: [_model_file(kind) for kind in KINDS])
 def model_file_signed(data: bytes) -> None:
     """A saved model with damaged bytes and a checksum that is right."""
     _load(_signed(data))
@@ -58,7 +58,7 @@ def model_file_signed(data: bytes) -> None:
 def model_values(data: bytes) -> None:
     """A saved model with other values in its document or its arrays."""
     source = BytesIn(data)
-    document, arrays = _learnt(source.one_of(["mlp", "trees"]))._kept()
+    document, arrays = models.pack(_learnt(source.one_of(KINDS)))
     path = _place() / f"{os.getpid()}-values.heros"
     archive.write(path, "model", _replaced(document, source), _plain(_damaged(arrays, source)))
     _load(path.read_bytes())

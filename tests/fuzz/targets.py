@@ -308,15 +308,28 @@ def generators(data: bytes) -> None:
 # -- models ---------------------------------------------------------------------------------------------
 
 
+POOLS: dict[str, pools.Pool] = {
+    "mlp": pools.MLP([{"hidden": 4}, {"optimizer": "sgd", "hidden": 9, "learning_rate": 0.05}]),
+    "trees": pools.Hoeffding(
+        [{"grace_period": 20}, {"max_bytes": 2500, "grace_period": 30, "prediction": "naive_bayes"}]
+    ),
+    "neighbours": pools.Neighbours(
+        [{"window": 30, "neighbours": 3}, {"window": 500, "weighting": "uniform"}], max_bytes=5000
+    ),
+    "linear": pools.Linear(
+        [{}, {"optimizer": "ftrl"}, {"optimizer": "sgd", "l2": 0.1}], own_values=4, hashed_to=3
+    ),
+    "bayes": pools.NaiveBayes([{}, {"fading": 0.5}]),
+}
+KINDS = list(POOLS)
+
+
 @cache
 def _learnt(kind: str) -> Heros:
     """A model that has learnt a little; cases work with copies."""
-    pool: pools.Pool = pools.MLP([{"hidden": 4}, {"optimizer": "sgd", "hidden": 9, "learning_rate": 0.05}])
-    if kind == "trees":
-        pool = pools.Hoeffding(
-            [{"grace_period": 20}, {"max_bytes": 2500, "grace_period": 30, "prediction": "naive_bayes"}]
-        )
-    model = Heros(pool, policies.Explore(policies.Zeta(0.05), 0.2), k=1, seed=1, warmup=5, schema=SCHEMA)
+    model = Heros(
+        POOLS[kind], policies.Explore(policies.Zeta(0.05), 0.2), k=1, seed=1, warmup=5, schema=SCHEMA
+    )
     rng = np.random.default_rng(1)
     X = np.column_stack(
         [rng.normal(size=300), rng.integers(0, 3, 300), rng.normal(size=300), rng.integers(0, 2, 300)]
@@ -348,7 +361,7 @@ def _exercise(model: Heros) -> None:
 def heros_arrays(data: bytes) -> None:
     """What a user hands to `learn`, `predict_proba` and `test_then_train`."""
     source = BytesIn(data)
-    model = copy.deepcopy(_learnt(source.one_of(["mlp", "trees"])))
+    model = copy.deepcopy(_learnt(source.one_of(KINDS)))
     for _ in range(1 + source.below(3)):
         X = source.instances(4, CODES)
         what = source.below(4)
@@ -377,7 +390,7 @@ def _length(X: Any) -> int:
 def growth(data: bytes) -> None:
     """Schemas that grow, and some that must not."""
     source = BytesIn(data)
-    model = copy.deepcopy(_learnt(source.one_of(["mlp", "trees"])))
+    model = copy.deepcopy(_learnt(source.one_of(KINDS)))
     for _ in range(1 + source.below(3)):
         features, classes = list(model.schema.features), list(model.schema.classes)
         for _ in range(source.below(4)):
@@ -437,7 +450,30 @@ def pools_and_settings(data: bytes) -> None:
         if source.maybe()
         else None
     )
-    chosen, make = (net, pools.MLP) if source.byte() & 1 else (tree, pools.Hoeffding)
+    near: dict[str, Callable[[], Any]] = {
+        "window": lambda: source.whole(200),
+        "neighbours": lambda: source.whole(20),
+        "weighting": lambda: source.one_of(["distance", "uniform", "x", None]),
+    }
+    line: dict[str, Callable[[], Any]] = {
+        "optimizer": lambda: source.one_of(["adam", "sgd", "ftrl", "x", 3]),
+        "learning_rate": source.number,
+        "l1": source.share,
+        "l2": source.share,
+    }
+    bayes: dict[str, Callable[[], Any]] = {
+        "fading": source.share,
+        "smoothing": source.number,
+        "variance_prior": source.number,
+    }
+    families: list[tuple[dict[str, Callable[[], Any]], Any]] = [
+        (net, pools.MLP),
+        (tree, pools.Hoeffding),
+        (near, pools.Neighbours),
+        (line, pools.Linear),
+        (bayes, pools.NaiveBayes),
+    ]
+    chosen, make = source.one_of(families)
     configurations: Any = [
         {name: chosen[name]() for name in list(chosen) if source.byte() & 3 == 0}
         for _ in range(source.below(3) + 1)
@@ -538,7 +574,7 @@ def measured(data: bytes) -> None:
             meters.Carbon.of(intensity=source.real(), country=source.one_of([None, "DEU", "x", 3])),
         )
     else:
-        meters.named(source.one_of(["cpu", "x", None, [], np.array(["cpu", "x"])]), watts=source.real())
+        meters.Meter.of(source.one_of(["cpu", "x", None, [], np.array(["cpu", "x"])]), watts=source.real())
 
 
 @target()
@@ -617,8 +653,8 @@ NUMBERS_OF: dict[str, tuple[Any, ...]] = {
 def _restored(kind: str, data: bytes) -> None:
     source = BytesIn(data)
     model = copy.deepcopy(_learnt(kind))
-    state = _damaged(model.models.state(), source)
-    (model.models if source.byte() & 1 else model.models.native).restore(state)
+    state = _damaged(model.bound.state(), source)
+    (model.bound if source.byte() & 1 else model.bound.native).restore(state)
     _exercise(model)
 
 
@@ -635,11 +671,29 @@ def restore_trees(data: bytes) -> None:
 
 
 @target()
+def restore_neighbours(data: bytes) -> None:
+    """Neighbours from a damaged state."""
+    _restored("neighbours", data)
+
+
+@target()
+def restore_linear(data: bytes) -> None:
+    """Linear models from a damaged state."""
+    _restored("linear", data)
+
+
+@target()
+def restore_bayes(data: bytes) -> None:
+    """Naive Bayes models from a damaged state."""
+    _restored("bayes", data)
+
+
+@target()
 def restore_ensemble(data: bytes) -> None:
     """Scores and counts from a damaged state."""
     source = BytesIn(data)
     model = copy.deepcopy(_learnt("mlp"))
-    model._ensemble.restore(_damaged(model._ensemble.state(), source))
+    model._step.restore(_damaged(model._step.state(), source))
     _exercise(model)
 
 
@@ -647,7 +701,7 @@ def restore_ensemble(data: bytes) -> None:
 def restore_heros(data: bytes) -> None:
     """A whole model from the damaged state of a pickle."""
     source = BytesIn(data)
-    state = _learnt(source.one_of(["mlp", "trees"])).__getstate__()  # what else it holds, pickle itself loads
+    state = _learnt(source.one_of(KINDS)).__getstate__()  # what else it holds, pickle itself loads
     state["learnt"] = _damaged(state["learnt"], source)
     model = Heros.__new__(Heros)
     model.__setstate__(state)

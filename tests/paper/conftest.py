@@ -46,7 +46,7 @@ def write(tmp_path, template):
             template,
             stream=stream,
             n_instances=n,
-            auroc=auroc,
+            figures={**template.figures, "auroc": auroc},
             gamma_spent=gamma * n,
             cpu=cpu,
             energy=dataclasses.replace(template.energy, kwh=kwh),

@@ -11,13 +11,16 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from heros import paper, streams
-from heros.cli import app
+import heros_paper as paper
+from heros import streams
+from heros.cli import app as heros_app
 from heros.errors import DataError, HerosError, ParameterError
 from heros.executors import Dask, Processes
-from heros.paper.tables import all_tables
+from heros.experiments import run_all
 from heros.policies import Cheapest, Random
 from heros.storage import records
+from heros_paper.cli import app
+from heros_paper.tables import all_tables
 
 SYNTHETIC = ["agr_a", "agr_g", "rbf_f", "rbf_m", "led_a", "led_g"]
 
@@ -49,7 +52,7 @@ def test_the_whole_grid_runs_in_small(tmp_path):
     """All policies and both kinds of base learners, on the streams that need no data."""
     for base in paper.BASES:
         grid = paper.cells(base, SYNTHETIC[::2], seeds=[1], n=150)
-        outcome = paper.run_grid(grid, tmp_path, engine=Processes(2))
+        outcome = run_all(grid, tmp_path, executor=Processes(2))
         assert not outcome.failed
         assert len(outcome.done) == 3 * 13
     table = records.load(tmp_path)
@@ -65,28 +68,28 @@ def small_grid(n=400, seeds=(1, 2)):
 
 def test_a_stopped_grid_goes_on(tmp_path):
     grid = small_grid()
-    paper.run_grid(grid[:3], tmp_path)
+    run_all(grid[:3], tmp_path)
     written = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("record.json")}
-    outcome = paper.run_grid(grid, tmp_path)
+    outcome = run_all(grid, tmp_path)
     assert (len(outcome.kept), len(outcome.done)) == (3, 5)
     assert all(path.stat().st_mtime_ns == when for path, when in written.items())
 
 
 def test_a_broken_record_is_run_again(tmp_path):
     grid = small_grid(seeds=[1])
-    paper.run_grid(grid, tmp_path)
+    run_all(grid, tmp_path)
     whole = results(tmp_path)
-    (grid[0].place(tmp_path) / "record.json").write_text('{"format": 1, "id"')
-    (grid[1].place(tmp_path) / "curves.parquet").unlink()
-    outcome = paper.run_grid(grid, tmp_path)
+    (tmp_path / grid[0].id / "record.json").write_text('{"format": 1, "id"')
+    (tmp_path / grid[1].id / "curves.parquet").unlink()
+    outcome = run_all(grid, tmp_path)
     assert sorted(outcome.done) == sorted([grid[0].id, grid[1].id])
     assert results(tmp_path) == whole
 
 
 def test_a_record_of_another_length_is_not_overwritten(tmp_path):
-    paper.run_grid(small_grid(n=400), tmp_path)
+    run_all(small_grid(n=400), tmp_path)
     with pytest.raises(HerosError, match=r"must be of 500 instances .* Got 400 instead"):
-        paper.run_grid(small_grid(n=500), tmp_path)
+        run_all(small_grid(n=500), tmp_path)
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,7 @@ class Faulty:
 
 def test_a_cell_that_fails_is_reported_and_the_rest_finished(tmp_path):
     grid = paper.cells("trees", ["led_a"], [Faulty(), Random()], [1], n=300)
-    outcome = paper.run_grid(grid, tmp_path)
+    outcome = run_all(grid, tmp_path)
     (id,) = outcome.failed
     assert id == "led_a/trees50/faulty/k20/seed1"
     assert outcome.failed[id].reason == "ZeroDivisionError: on purpose"
@@ -108,20 +111,20 @@ def test_a_cell_that_fails_is_reported_and_the_rest_finished(tmp_path):
 def test_a_part_of_the_curves_may_be_kept(tmp_path):
     (cell,) = paper.cells("trees", ["led_a"], [Random()], [1], n=3000)
     cell = replace(cell, curve_window=300, span=(1000, 2100))
-    paper.run_grid([cell], tmp_path)
-    run = records.read(cell.place(tmp_path))
+    run_all([cell], tmp_path)
+    run = records.read(tmp_path / cell.id)
     assert run.curves.end.tolist() == [1200, 1500, 1800, 2100]
     assert run.n_instances == 3000
 
 
 def test_dask_workers_give_the_same_and_one_of_them_may_be_killed(dask_cluster, tmp_path):
     grid = small_grid(n=4000)
-    paper.run_grid(grid, tmp_path / "here")
+    run_all(grid, tmp_path / "here")
     with distributed.Client(dask_cluster) as client:
         victim = next(iter(client.run(os.getpid).values()))
     killed = threading.Thread(target=kill_after_first_record, args=(victim, tmp_path / "dask"), daemon=True)
     killed.start()
-    outcome = paper.run_grid(grid, tmp_path / "dask", engine=Dask(dask_cluster.scheduler_address))
+    outcome = run_all(grid, tmp_path / "dask", executor=Dask(dask_cluster.scheduler_address))
     killed.join()
     assert len(outcome.done) == len(grid)
     assert results(tmp_path / "dask") == results(tmp_path / "here")
@@ -134,7 +137,7 @@ def kill_after_first_record(pid, directory):
 
 
 def heros(*words):
-    return CliRunner().invoke(app, ["paper", *words])
+    return CliRunner().invoke(app, list(words))
 
 
 def test_the_command_runs_a_part_of_the_grid_and_goes_on(tmp_path, monkeypatch):
@@ -156,13 +159,39 @@ def test_the_command_runs_a_part_of_the_grid_and_goes_on(tmp_path, monkeypatch):
     assert heros(*words, "--seeds", "1,2").stdout.startswith("4 run, 4 kept, 0 failed")
 
 
+def test_packed_cells_count_as_recorded(tmp_path):
+    words = [
+        "--base",
+        "trees",
+        "--streams",
+        "led_a",
+        "--seeds",
+        "1",
+        "--n",
+        "300",
+        "--records",
+        str(tmp_path),
+    ]
+    assert heros("run", *words, "--policies", "cand").exit_code == 0
+    assert heros("pack", "--records", str(tmp_path)).stdout == f"{tmp_path}/grid/records.parquet: 1 records\n"
+    assert [path.name for path in (tmp_path / "grid").iterdir()] == ["records.parquet"]
+    assert heros("run", *words, "--policies", "cand,random").stdout.startswith("1 run, 1 kept, 0 failed")
+    assert heros("pack", "--records", str(tmp_path)).stdout == f"{tmp_path}/grid/records.parquet: 2 records\n"
+
+
+def test_the_library_says_where_the_paper_is():
+    result = CliRunner().invoke(heros_app, ["paper", "run", "--n", "3"])
+    assert result.exit_code == 2
+    assert "pip install ./paper (in a clone), then heros-paper run --n 3" in result.stderr
+
+
 def test_a_failed_cell_gives_exit_code_1(tmp_path, monkeypatch):
     monkeypatch.setenv("HEROS_DATA", str(tmp_path / "nothing"))
 
     def unreachable(*_):
         raise DataError("no network here")
 
-    monkeypatch.setattr("heros.paper.settings.streams.load", unreachable)
+    monkeypatch.setattr("heros.streams.load", unreachable)
     result = heros(
         "run", "--streams", "led_a", "--policies", "random", "--seeds", "1", "--records", str(tmp_path)
     )
@@ -186,7 +215,7 @@ def test_rivals_run_beside_heros(tmp_path):
     ]
     result = heros(*words, "--records", str(tmp_path))
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("led_a: 2 runs; records:")
+    assert result.stdout.startswith("2 run, 0 kept, 0 failed; records:")
     assert {row["stream"] for row in records.load(tmp_path / "rivals").to_pylist()} == {"led_a_300"}
     table = next(table for table in all_tables(tmp_path) if table.name == "table3_ensembles")
     (ours,) = (
@@ -203,9 +232,9 @@ def test_rivals_run_beside_heros(tmp_path):
             ["--base", "forest"],
             "The 'base' parameter of cells must be one of mlp, trees. Got 'forest' instead.",
         ),
-        (["--seeds", "one"], "The 'seeds' parameter of heros paper run must be whole numbers, e.g. 1,2,3."),
-        (["--engine", "ray"], "The 'engine' parameter of heros paper run must be local or dask."),
-        (["--scheduler", "tcp://x"], "The 'scheduler' parameter of heros paper run must be left out"),
+        (["--seeds", "one"], "The 'seeds' parameter of heros-paper run must be whole numbers, e.g. 1,2,3."),
+        (["--engine", "ray"], "The 'engine' parameter of heros-paper run must be local or dask."),
+        (["--scheduler", "tcp://x"], "The 'scheduler' parameter of heros-paper run must be left out"),
         (
             ["--policies", "cand,cand"],
             "The 'policies' parameter of cells must be of different names. Got 'cand'",

@@ -3,10 +3,11 @@
 import pytest
 from typer.testing import CliRunner
 
-from heros import Heros, evaluate, paper, streams
-from heros.cli import app
+import heros_paper as paper
+from heros import Heros, evaluate, streams
 from heros.errors import DataError, ParameterError
 from heros.policies import Cheapest, Everything, Random
+from heros_paper.cli import app
 
 
 def test_policies_in_turn_decide_as_they_do_alone():
@@ -20,7 +21,6 @@ def test_policies_in_turn_decide_as_they_do_alone():
 
 def test_the_command_measures_once(tmp_path):
     words = [
-        "paper",
         "costs",
         "--base",
         "trees",

@@ -5,7 +5,8 @@ import pytest
 from scipy.stats import rankdata
 
 from heros import streams
-from heros.paper.published import (
+from heros.streams.real import REAL
+from heros_paper.published import (
     ENSEMBLE_AUROC,
     ENSEMBLE_RANKS,
     ENSEMBLES,
@@ -16,7 +17,6 @@ from heros.paper.published import (
     TREES,
     label_of,
 )
-from heros.streams.real import REAL
 
 TABLES = {
     "MLP, AUROC": (MLP.auroc, MLP.auroc_ranks, -1, 2),

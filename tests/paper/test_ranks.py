@@ -1,15 +1,13 @@
 """Ranks and tests against SciPy, scikit-posthocs and values worked out by hand."""
 
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
 import scikit_posthocs
 from scipy import stats
 
-from heros.errors import MissingExtra, ParameterError
-from heros.paper.ranks import Comparison, compare, holm, ranks, wilcoxon
+from heros.errors import ParameterError
+from heros_paper.ranks import Comparison, compare, holm, ranks, wilcoxon
 
 
 def test_ranks_share_ties_and_follow_the_direction():
@@ -88,9 +86,3 @@ def test_what_is_not_a_whole_table_is_refused():
         ParameterError, match=r"^The 'names' parameter of compare must be 2 names, one per column"
     ):
         compare([[1.0, 2.0]], ["a"], higher_is_better=True)
-
-
-def test_without_scipy_the_command_that_mends_it_is_given(monkeypatch):
-    monkeypatch.setitem(sys.modules, "scipy", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'heros-learn\[paper\]'"):
-        wilcoxon([1.0, 2.0])

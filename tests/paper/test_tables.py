@@ -7,12 +7,12 @@ import re
 import pytest
 
 from heros.errors import DataError
-from heros.paper import tables
-from heros.paper.paired import Paired, write_paired
-from heros.paper.published import MLP, POLICIES, STREAMS, TREES
-from heros.paper.results import grids
-from heros.paper.tables.claim import pairings
-from heros.paper.tables.layout import decimal, percent, scientific, signed
+from heros_paper import tables
+from heros_paper.paired import Paired, write_paired
+from heros_paper.published import MLP, POLICIES, STREAMS, TREES
+from heros_paper.results import grids
+from heros_paper.tables.claim import pairings
+from heros_paper.tables.layout import decimal, percent, scientific, signed
 
 
 @pytest.fixture

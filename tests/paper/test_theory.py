@@ -1,15 +1,14 @@
 """The theory of the paper: closed forms against quadrature, simulation against closed forms."""
 
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from heros.errors import MissingExtra, ParameterError
-from heros.paper.theory import (
+from heros.errors import ParameterError
+from heros.policies import Cand, Cheapest, PerformBest, Zeta
+from heros_paper.theory import (
     Model,
     Pool,
     check_theory,
@@ -18,14 +17,13 @@ from heros.paper.theory import (
     simulate,
     write_theory,
 )
-from heros.paper.theory.claims import (
+from heros_paper.theory.claims import (
     CHEAPER_THAN_BEST,
     CLOSE_TO_BEST,
     ZETA_ABOVE_CAND,
     ZETA_COST,
     ZETA_PERFORMANCE,
 )
-from heros.policies import Cand, Cheapest, PerformBest, Zeta
 
 SHAPES = [(1, 1), (2, 2), (5, 2), (0.5, 3), (80, 20)]
 SMALL = {
@@ -134,11 +132,6 @@ class TestModel:
             ParameterError, match=r"The 'k' parameter of Model.best .* in \[1, 5\]. Got 6 instead."
         ):
             Model(2, 2).best(5, 6)
-
-    def test_without_scipy_the_extra_is_named(self, monkeypatch):
-        monkeypatch.setitem(sys.modules, "scipy", None)
-        with pytest.raises(MissingExtra, match=r"pip install 'heros-learn\[paper\]'"):
-            Model(2, 2).survival(0.5)
 
 
 class TestSimulation:

@@ -66,7 +66,7 @@ def test_parameter_errors(make, message):
 def test_sizes_bind():
     """The cheapest and the most expensive trees differ, unlike in the paper, and none is above its limit."""
     model = trained(pools.HoeffdingGrid(grace_periods=[200]), 20_000)
-    stats = model.models.stats()
+    stats = model.bound.stats()
     assert all(s.bytes <= s.max_bytes for s in stats)
     assert stats[0].active_leaves < stats[0].leaves
     assert stats[-1].active_leaves == stats[-1].leaves > stats[0].active_leaves
@@ -77,15 +77,15 @@ def test_sizes_bind():
 def test_trees_differ_only_once_a_limit_binds():
     pool = pools.Hoeffding([{"max_bytes": b} for b in (1 << 16, 1 << 20, 1 << 30)])
     model = trained(pool, 5000)
-    assert len(set(map(str, model.models.stats()))) == 3  # max_bytes tells them apart
-    assert len({(s.nodes, s.bytes) for s in model.models.stats()}) == 1
-    assert len({model.models.text(i) for i in range(3)}) == 1
+    assert len(set(map(str, model.bound.stats()))) == 3  # max_bytes tells them apart
+    assert len({(s.nodes, s.bytes) for s in model.bound.stats()}) == 1
+    assert len({model.bound.text(i) for i in range(3)}) == 1
 
 
 def test_a_maximal_depth_is_kept():
     depths = (0, 1, 2, None)
     pool = pools.Hoeffding([{"max_depth": d, "tie_threshold": 0.5, "grace_period": 50} for d in depths])
-    found = [s.depth for s in trained(pool, 10_000).models.stats()]
+    found = [s.depth for s in trained(pool, 10_000).bound.stats()]
     assert found[:3] == [0, 1, 2]
     assert found[3] > 2
 
@@ -94,10 +94,10 @@ def test_binary_splits_have_two_branches():
     pool = pools.Hoeffding([{"binary_splits": b, "tie_threshold": 0.5} for b in (False, True)])
     model = Heros(pool, policies.Everything(), 2, seed=1)
     evaluate(model, streams.Agrawal(function=3).take(20_000))
-    many, two = model.models.stats()
+    many, two = model.bound.stats()
     assert two.nodes == 2 * two.leaves - 1
     assert many.nodes < 2 * many.leaves - 1
-    assert "elevel != " in model.models.text(1)
+    assert "elevel != " in model.bound.text(1)
 
 
 def test_the_text_shows_the_tree():
@@ -107,22 +107,22 @@ def test_the_text_shows_the_tree():
     y = np.where(X[:, 1] == 2, 1, 0)
     schema = Schema.of(["age", ("colour", "red", "green", "blue")], ["no", "yes"])
     model = Heros(pools.Hoeffding([{"prediction": "majority"}]), k=1, seed=1, schema=schema).learn(X, y)
-    lines = model.models.text(0).splitlines()
+    lines = model.bound.text(0).splitlines()
     assert [line.split(":")[0] for line in lines] == ["colour = red", "colour = green", "colour = blue"]
     assert lines[2].startswith("colour = blue: yes (")
     y = (X[:, 0] > 50).astype(int)
     model = Heros(pools.Hoeffding([{"max_bytes": 400}]), k=1, seed=1, schema=schema).learn(X, y)
-    first, second = model.models.text(0).splitlines()[0], model.models.text(0).splitlines()[-1]
+    first, second = model.bound.text(0).splitlines()[0], model.bound.text(0).splitlines()[-1]
     assert first.startswith("age <= ")
     assert second.lstrip().startswith("age > ")
     with pytest.raises(ParameterError, match=r"The 'i' parameter of text must be a whole number in \[0, 0\]"):
-        model.models.text(1)
+        model.bound.text(1)
 
 
 def test_inactive_leaves_are_named():
     model = trained(pools.Hoeffding([{"max_bytes": 2048}]), 20_000)
-    stats = model.models.stats()[0]
-    inactive = model.models.text(0).count(", inactive)")
+    stats = model.bound.stats()[0]
+    inactive = model.bound.text(0).count(", inactive)")
     assert inactive == stats.leaves - stats.active_leaves > 0
 
 
@@ -136,8 +136,8 @@ def test_costs_by_bytes_follow_the_trees_however_blocks_are_cut():
     assert np.array_equal(block.probabilities, np.concatenate([part.probabilities for part in found]))
     assert np.array_equal(block.spent, np.concatenate([part.spent for part in found]))
     assert np.ptp(whole.costs) > 0.1
-    now = np.array([s.bytes for s in whole.models.stats()], dtype=float)
-    np.testing.assert_allclose(whole.models.measure(), now / now.sum())
+    now = np.array([s.bytes for s in whole.bound.stats()], dtype=float)
+    np.testing.assert_allclose(whole.bound.measure(), now / now.sum())
 
 
 def test_costs_by_time_are_positive_shares():

@@ -31,7 +31,7 @@ def limit_of_every_instance(pool):
 
     class Look:
         def choose(self, scores, costs, k, rng):
-            assert (self.model.models.native.bytes <= limits).all()
+            assert (self.model.bound.native.bytes <= limits).all()
             return np.ones(pool.n_models, dtype=bool)
 
     limits = np.array([c["max_bytes"] for c in pool.configurations])
@@ -62,7 +62,7 @@ def test_no_instance_crosses_a_limit(name):
     stream = streams.load(name).take(60_000)
     policy.model = Heros(pool, policy, pool.n_models, seed=1, schema=stream.schema)
     evaluate(policy.model, stream)
-    stats = policy.model.models.stats()
+    stats = policy.model.bound.stats()
     assert all(s.bytes <= s.max_bytes for s in stats)
     assert any(s.active_leaves < s.leaves for s in stats), "a limit binds"
 
@@ -103,9 +103,9 @@ learn(models[0], 1000)  # what the code itself takes
 before = resident()
 learn(models[1], len(y))
 grown = resident() - before
-pickle.dumps(models[1]), models[1].models.text(0)  # a look from outside leaves nothing behind
+pickle.dumps(models[1]), models[1].bound.text(0)  # a look from outside leaves nothing behind
 kept = resident() - before - grown
-print(grown, kept, sum(s.bytes for s in models[1].models.stats()))
+print(grown, kept, sum(s.bytes for s in models[1].bound.stats()))
 """
 
 

@@ -264,8 +264,8 @@ def test_models_that_rest_miss_nothing(classes, isa):
         model, probabilities = learnt_in_blocks_of(size)
         assert np.array_equal(probabilities, expected)
         assert np.array_equal(model.scores, alone.scores)
-        assert {name: array.tobytes() for name, array in model.models.state().items()} == {
-            name: array.tobytes() for name, array in alone.models.state().items()
+        assert {name: array.tobytes() for name, array in model.bound.state().items()} == {
+            name: array.tobytes() for name, array in alone.bound.state().items()
         }
 
 

@@ -77,7 +77,7 @@ def test_every_model_is_asked_once_and_the_chosen_are_taught_once():
     model = heros([Witness(), Witness(), Witness()], policies.Random(), 1, warmup=10, seed=1)
     chosen = model.test_then_train(X, y).chosen
     for i, name in enumerate(model.pool.names):
-        witness = model.models[name]
+        witness = model.bound[name]
         assert witness.asked == X[:, 0].tolist()
         assert witness.taught == list(zip(X[chosen[:, i], 0].tolist(), y[chosen[:, i]].tolist(), strict=True))
     assert chosen[10:].sum(axis=1).tolist() == [1] * 190
@@ -207,7 +207,7 @@ def test_libraries_mix_in_one_pool():
     block = model.test_then_train(X, y)
     assert model.pool.names == ("Nearest", "Pipeline", "GaussianNB", "SGDClassifier")
     assert (block.probabilities.argmax(axis=1) == y)[100:].mean() > 0.9
-    assert not model.models.set_aside
+    assert not model.bound.set_aside
 
 
 # -- copies ------------------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def test_libraries_mix_in_one_pool():
 
 def test_a_model_that_cannot_be_pickled_is_no_obstacle_to_learning():
     model = heros([Majority()])
-    model.models["Majority"].secret = lambda: None
+    model.bound["Majority"].secret = lambda: None
     model.learn(*easy(20))
     with pytest.raises((AttributeError, pickle.PicklingError)):
         pickle.dumps(model)
@@ -233,7 +233,7 @@ def test_the_pool_works_with_copies_and_what_was_learnt_before_is_kept():
     assert model.predict_proba(X[0]).argmax() == y[0]
     model.learn(X, y)
     assert taught.means == before
-    assert model.models["Nearest"].means != before
+    assert model.bound["Nearest"].means != before
 
 
 def test_a_heros_can_be_a_member():
@@ -254,18 +254,18 @@ def test_a_model_that_raises_is_named_and_set_aside(method, what):
     message = rf"The model 'Fragile' \(0\) must {what}. Got ZeroDivisionError: no luck; it is set aside."
     with pytest.warns(RuntimeWarning, match=message):
         block = model.test_then_train(X, y)
-    assert list(model.models.set_aside) == ["Fragile"]
-    assert model.models["Fragile"].calls[method] == 51
+    assert list(model.bound.set_aside) == ["Fragile"]
+    assert model.bound["Fragile"].calls[method] == 51
     assert not block.chosen[51:, 0].any()
     assert block.chosen[51:, 1].all()  # its place among the k stays empty
     assert (block.answered[60:] != 0).all()
     np.testing.assert_allclose(block.spent[51:], model.costs[1])
     without = heros([Nearest(0), Majority()], policies.Cheapest(), 1, warmup=0)
     without.learn(X, y)
-    assert model.models["Nearest"].means == without.models["Nearest"].means
+    assert model.bound["Nearest"].means == without.bound["Nearest"].means
     assert model.instances == 400
     twin = pickle.loads(pickle.dumps(model))
-    assert twin.models.set_aside == model.models.set_aside
+    assert twin.bound.set_aside == model.bound.set_aside
     assert not twin.test_then_train(X, y).chosen[:, 0].any()
 
 
@@ -275,7 +275,7 @@ def test_with_raise_the_exception_goes_on_and_what_came_before_is_kept():
     with pytest.raises(HerosError, match=r"The model 'Fragile' \(0\) must predict. Got Zero") as error:
         model.learn(X, y)
     assert isinstance(error.value.__cause__, ZeroDivisionError)
-    assert model.instances == len(model.models["Witness"].taught) == 20
+    assert model.instances == len(model.bound["Witness"].taught) == 20
     assert model.cpu_seconds["train"] > 0
 
 
@@ -284,7 +284,7 @@ def test_with_raise_the_others_are_still_trained_on_the_instance():
     model = heros([Fragile("learn", at=20), Witness()], on_error="raise", warmup=0)
     with pytest.raises(HerosError, match=r"The model 'Fragile' \(0\) must learn. Got Zero"):
         model.learn(X, y)
-    assert model.instances == len(model.models["Witness"].taught) == 21
+    assert model.instances == len(model.bound["Witness"].taught) == 21
 
 
 def test_when_all_are_set_aside_the_answer_is_uniform():
@@ -319,7 +319,7 @@ def test_probabilities_are_scaled_and_what_is_not_finite_counts_as_wrong():
     model.learn(X, y)
     assert model.scores.tolist() == pytest.approx([(y == 0).mean(), (y == 0).mean(), 0])
     assert model.diverged.tolist() == [False, False, True]
-    assert not model.models.set_aside
+    assert not model.bound.set_aside
 
 
 # -- schemas that grow -------------------------------------------------------------------------------------

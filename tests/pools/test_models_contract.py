@@ -32,8 +32,8 @@ def _models(monkeypatch):
 
 def _learnt(model):
     """What equal models have in common: their pickles may differ in what refers to what."""
-    members = (model.models[name] for name in model.pool.names)
+    members = (model.bound[name] for name in model.pool.names)
     states = {
         f"{i} {name}": value for i, member in enumerate(members) for name, value in vars(member).items()
     }
-    return [states, model._ensemble.state(), model.rng.bit_generator.state]
+    return [states, model._step.state(), model.rng.bit_generator.state]

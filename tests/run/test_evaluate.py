@@ -106,7 +106,7 @@ def test_progress_is_shown_on_the_error_output_and_leaves_nothing(capsys):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: evaluate(make(), "agr_a"), "The 'stream' parameter of evaluate must be a stream, e.g. heros.streams.load('agr_a'). Got 'agr_a' instead."),
+        (lambda: evaluate(make(), "agr_a"), "The 'stream' parameter of evaluate must be a stream, e.g. heros.streams.load('agr_a'), or a source with 'schema' and 'poll'. Got 'agr_a' instead."),
         (lambda: evaluate(None, stream()), "The 'model' parameter of evaluate must be a Heros. Got None instead."),
         (lambda: evaluate(make(), stream(), window=0), "The 'window' parameter of evaluate must be a whole number >= 1. Got 0 instead."),
     ],

@@ -17,7 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 import kill_resume
-from heros import Heros, evaluate, meters, policies, pools, streams
+from heros import Heros, evaluate, measures, meters, policies, pools, streams
 from heros.cli import app
 from heros.errors import DataError, HerosError, ParameterError
 from heros.storage import archive, checkpoints
@@ -64,8 +64,8 @@ def breaking(stream, after):
 @pytest.mark.parametrize("case", kill_resume.CASES)
 def test_from_every_checkpoint_a_run_ends_the_same(case, tmp_path):
     """Trees whose costs change, perceptrons, and a schema that grows in the middle of a window."""
-    model, stream, exact = case()
-    settings = {"exact": exact, "window": 150, "block": 64}
+    model, stream, own = case()
+    settings = {"window": 150, "block": 64} | own
     expected = kill_resume.outcome(evaluate(model, stream, **settings), model)
     model, stream, _ = case()
     run = evaluate(model, stream, checkpoint=tmp_path, every=200, keep=99, **settings)
@@ -76,6 +76,18 @@ def test_from_every_checkpoint_a_run_ends_the_same(case, tmp_path):
         model, stream, _ = case()
         run = evaluate(model, stream, checkpoint=tmp_path, every=200, keep=99, resume=one.path, **settings)
         assert kill_resume.outcome(run, model) == expected, one.path.name
+
+
+def test_curves_that_were_merged_are_gone_on_from(tmp_path):
+    """After 1000 windows there are fewer points than windows."""
+    settings = {"window": 1, "exact": False, "checkpoint": tmp_path, "every": 500}
+    model = make()
+    expected = kill_resume.outcome(evaluate(model, agrawal(2600), window=1, exact=False), model)
+    evaluate(make(), agrawal(1500), **settings)
+    model = make()
+    run = evaluate(model, agrawal(2600), **settings, resume=True)
+    assert len(run.curves.end) < 1000
+    assert kill_resume.outcome(run, model) == expected
 
 
 def test_twenty_kills():
@@ -104,12 +116,12 @@ def test_a_kill_at_any_step_of_writing():
 def test_so_many_stay_and_nothing_else(tmp_path):
     evaluate(make(), agrawal(), **kept(tmp_path, keep=2))
     assert names(tmp_path) == [
-        "answers.f8",
-        "checkpoint-000000000840.heros",  # the end of the block of 70 that reaches 800
+        "checkpoint-000000000800.heros",
         "checkpoint-000000001000.heros",
+        "predictions.f8",
     ]
-    assert (tmp_path / "answers.f8").stat().st_size == 900 * 3 * 8  # all but the window at hand
-    assert [(one.instances, one.fault) for one in checkpoints.found(tmp_path)] == [(1000, None), (840, None)]
+    assert (tmp_path / "predictions.f8").stat().st_size == 900 * 3 * 8  # all but the window at hand
+    assert [(one.instances, one.fault) for one in checkpoints.found(tmp_path)] == [(1000, None), (800, None)]
 
 
 def test_a_directory_with_checkpoints_is_not_written_to_unless_resumed(tmp_path):
@@ -132,7 +144,7 @@ def test_a_stream_that_breaks_off_is_kept_up_to_there(tmp_path):
     """What was learnt since the last checkpoint is not lost if the stream, not the process, dies."""
     with pytest.raises(Broken):
         evaluate(make(), breaking(agrawal(), 333), **kept(tmp_path))
-    assert [one.instances for one in checkpoints.found(tmp_path)] == [333, 210]
+    assert [one.instances for one in checkpoints.found(tmp_path)] == [333, 200]
     expected, model = make(), make()
     whole = evaluate(
         expected, streams_line(700), **{k: v for k, v in kept(tmp_path).items() if k in {"block", "window"}}
@@ -183,8 +195,8 @@ class Clock(meters.Meter):
 
 def test_a_meter_that_can_only_stop_is_stopped_and_started(tmp_path):
     run = evaluate(make(), agrawal(), **kept(tmp_path, meter=Clock()))
-    assert run.energy.joules == 6  # after 210, 420, 630, 840 and 1000 instances, and at the end
-    assert archive.read(tmp_path / "checkpoint-000000000840.heros", "checkpoint")[0]["spent"]["joules"] == 4
+    assert run.energy.joules == 6  # after 200, 400, 600, 800 and 1000 instances, and at the end
+    assert archive.read(tmp_path / "checkpoint-000000000800.heros", "checkpoint")[0]["spent"]["joules"] == 4
 
 
 class Fair:
@@ -243,8 +255,7 @@ def test_a_model_that_had_learnt_before_is_billed_for_this_run_only(tmp_path):
         ({"stream": lambda: renamed(streams.Agrawal(function=2, seed=2).take(1000))}, "its first 1,000 instances differ"),
         ({"stream": lambda: agrawal(900)}, "must be at least 1,000 instances long"),
         ({"window": 100}, r"The 'window' parameter of evaluate must be 150, as in checkpoint-"),
-        ({"block": 64}, "The 'block' parameter of evaluate must be 70"),
-        ({"every": 50}, r"must be 70, as in checkpoint-\d+\.heros \(the smaller of 'block' and 'every'\)\. Got 50"),
+        ({"measures": [measures.F1()]}, r"The 'measures' parameter of evaluate must be \['auroc', 'accuracy', 'kappa', 'log_loss'\], as in"),
         ({"exact": False}, "The 'exact' parameter of evaluate must be True"),
         ({"resume": "elsewhere.heros"}, "The 'resume' parameter of evaluate must be True, False or a checkpoint in"),
     ],
@@ -258,6 +269,17 @@ def test_going_on_with_something_else_is_refused_and_nothing_changes(change, tex
         evaluate(model, stream, **kept(tmp_path, resume=True) | change)
     assert model.schema is None
     assert names(tmp_path) == before
+
+
+def test_blocks_and_checkpoints_may_be_cut_in_another_way(tmp_path):
+    model = make()
+    expected = kill_resume.outcome(evaluate(model, agrawal(), window=150), model)
+    evaluate(make(), agrawal(), **kept(tmp_path))
+    middle = checkpoints.found(tmp_path)[1].path
+    model = make()
+    run = evaluate(model, agrawal(), **kept(tmp_path, resume=middle, block=33, every=70, keep=9))
+    assert kill_resume.outcome(run, model) == expected
+    assert [one.instances for one in checkpoints.found(tmp_path)] == [1000, 980, 910, 840, 800, 600]
 
 
 def renamed(stream):
@@ -290,14 +312,47 @@ def test_two_runs_do_not_share_a_directory(tmp_path):
     evaluate(make(policy=Nested()), agrawal(300), **kept(tmp_path, resume=True))  # and it is freed
 
 
+def test_a_run_whose_directory_is_replaced_leaves_the_new_one_alone(tmp_path):
+    """The other run locks what is there now; a lock by name or by inode alone would let both write."""
+    place = tmp_path / "kept"
+    theirs = []
+
+    class Meddling(Fair):
+        def choose(self, *args):
+            if place.exists() and checkpoints.found(place) and not (tmp_path / "away").exists():
+                place.rename(tmp_path / "away")
+                evaluate(make(), agrawal(300), **kept(place))
+                theirs.extend((path.name, path.read_bytes()) for path in sorted(place.iterdir()))
+            return super().choose(*args)
+
+    message = r"^The checkpoint directory .*kept must be the one that the run began in\. Got another one\.$"
+    with pytest.raises(HerosError, match=message):
+        evaluate(make(policy=Meddling()), agrawal(), **kept(place))
+    assert [(path.name, path.read_bytes()) for path in sorted(place.iterdir())] == theirs
+    assert [one.instances for one in checkpoints.found(tmp_path / "away")] == [200]
+    evaluate(make(), agrawal(300), **kept(place, resume=True))  # and nobody's lock is left
+
+
+def test_a_killed_run_leaves_no_lock(tmp_path):
+    program = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from heros.storage.checkpoints.lock import DirectoryLock\n"
+        "lock = DirectoryLock(Path(sys.argv[1]))\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False).returncode == -9
+    evaluate(make(), agrawal(300), **kept(tmp_path))
+
+
 def test_an_older_checkpoint_is_gone_on_from_and_what_came_after_it_is_forgotten(tmp_path):
     evaluate(make(), agrawal(), **kept(tmp_path, keep=9))
     older = checkpoints.found(tmp_path)[3]
-    assert older.instances == 420
+    assert older.instances == 400
     run = evaluate(make(), agrawal(700), **kept(tmp_path, keep=9, resume=older.path))
     assert run.n_instances == 700
     assert [(one.instances, one.fault) for one in checkpoints.found(tmp_path)] == [
-        (700, None), (630, None), (420, None), (210, None),
+        (700, None), (600, None), (400, None), (200, None),
     ]  # fmt: skip
 
 
@@ -369,15 +424,15 @@ def test_a_broken_newest_one_is_said_and_the_one_before_is_used(tmp_path, small)
 
 
 @pytest.mark.parametrize("damage", ["shorter", "changed", "gone"])
-def test_answers_that_are_not_those_of_the_checkpoint_are_found(damage, tmp_path, small):
+def test_predictions_that_are_not_those_of_the_checkpoint_are_found(damage, tmp_path, small):
     restored(tmp_path, small)
-    answers = tmp_path / "answers.f8"
-    data = small["answers.f8"]
-    answers.unlink() if damage == "gone" else answers.write_bytes(
+    file = tmp_path / "predictions.f8"
+    data = small["predictions.f8"]
+    file.unlink() if damage == "gone" else file.write_bytes(
         data[:-8] if damage == "shorter" else data[:-1] + b"\0"
     )
     newest, older = checkpoints.found(tmp_path)
-    assert "answers.f8 must" in newest.fault
+    assert "predictions.f8 must" in newest.fault
     assert (older.fault is None) == (damage != "gone")  # its own part of the file is whole
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CheckpointWarning)
@@ -390,17 +445,17 @@ def test_answers_that_are_not_those_of_the_checkpoint_are_found(damage, tmp_path
             assert resumed(tmp_path).n_instances == 80
 
 
-def test_what_a_kill_left_behind_the_answers_does_not_matter(tmp_path, small):
+def test_what_a_kill_left_behind_the_predictions_does_not_matter(tmp_path, small):
     restored(tmp_path, small)
     expected = resumed(tmp_path)
     restored(tmp_path, small)
     (tmp_path / NEWEST).unlink()
     (tmp_path / ".checkpoint-000000000080.heros.abc.draft").write_bytes(b"half of it")
-    (tmp_path / "answers.f8").write_bytes(small["answers.f8"] + b"a torn tail")
+    (tmp_path / "predictions.f8").write_bytes(small["predictions.f8"] + b"a torn tail")
     run = resumed(tmp_path)
     assert (run.auroc, run.reward) == (expected.auroc, expected.reward)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()}.keys() == small.keys()
-    assert (tmp_path / "answers.f8").read_bytes() == small["answers.f8"]
+    assert (tmp_path / "predictions.f8").read_bytes() == small["predictions.f8"]
 
 
 def test_flipped_bytes_and_truncations_of_a_checkpoint_are_found(tmp_path, small):

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -12,9 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heros import Heros, evaluate, meters, policies, pools, streams
+from heros import Heros, _core, evaluate, meters, policies, pools, streams
 from heros.errors import DataError, HerosError
+from heros.report import write_report
 from heros.storage import records
+from heros.storage.commit import commit, commit_of
 
 
 def small_run(seed=1, policy=None, n=2500, meter=None):
@@ -23,15 +26,21 @@ def small_run(seed=1, policy=None, n=2500, meter=None):
 
 
 def assert_equal(a, b):
-    for field in dataclasses.fields(a):
-        left, right = getattr(a, field.name), getattr(b, field.name)
+    for name, left in named(a).items():
+        right = named(b)[name]
         if isinstance(left, np.ndarray):
-            assert left.dtype == right.dtype, field.name
-            np.testing.assert_array_equal(left, right, field.name)
-        elif dataclasses.is_dataclass(left):
+            assert left.dtype == right.dtype, name
+            np.testing.assert_array_equal(left, right, name)
+        elif dataclasses.is_dataclass(left) or isinstance(left, dict):
             assert_equal(left, right)
         else:
-            assert left == right or left != left, field.name  # noqa: PLR0124
+            assert left == right or left != left, name  # noqa: PLR0124
+
+
+def named(value):
+    if isinstance(value, dict):
+        return value
+    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
 
 
 def test_a_run_comes_back_as_it_was(tmp_path):
@@ -48,10 +57,56 @@ def test_the_record_says_what_ran_where(tmp_path):
     document = json.loads((records.save(run, tmp_path) / "record.json").read_text())
     assert set(document["versions"]) == {"python", "heros-learn", "numpy", "pyarrow"}
     assert document["machine"]["cpu"]
+    assert document["machine"]["isa"] in _core.isas()
+    assert document["commit"] == commit() or commit() is None
+    assert re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}|\d+\.\d+.*", document["commit"])
     assert document["energy"]["source"] == "cpu-model"
     assert "12 W per core (stated)" in document["energy"]["detail"]
     assert document["co2e_kg"] is None
     assert document["settings"]["models"][3] == {"optimizer": "sgd", "learning_rate": 0.005, "hidden": 8}
+
+
+def test_a_record_of_heros_0_1_is_read_and_reported(tmp_path):
+    """It does not say which measures it has, knows no curve of κ, no commit, no interrupt."""
+    before = Path(__file__).parents[1] / "data" / "record_1"
+    run = records.read(before)
+    assert list(run.figures) == ["auroc", "accuracy", "kappa", "log_loss"]
+    assert [(one.label, one.better) for one in run.measures] == [
+        ("AUROC", "higher"), ("accuracy", "higher"), ("κ", "higher"), ("log-loss", "lower"),
+    ]  # fmt: skip
+    assert run.auroc == pytest.approx(0.5414120370370371, abs=0)
+    assert (run.accuracy, run.curves.end.tolist(), run.interrupted) == (0.6, [200, 400, 600], False)
+    assert list(run.curves.figures) == ["accuracy", "auroc", "log_loss"]
+    assert run.confusion.counts.sum() == 600
+    records.save(run, tmp_path)
+    records.save(small_run(), tmp_path)
+    assert write_report(tmp_path, tmp_path / "report.html") == 2
+
+
+def test_the_commit_is_read_from_gits_files(tmp_path):
+    commit, other = "0123456789abcdef" * 2 + "01234567", "f" * 40
+    assert commit_of(tmp_path) is None
+    git = tmp_path / ".git"
+    (git / "refs" / "heads").mkdir(parents=True)
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    assert commit_of(tmp_path) is None  # nothing is committed yet
+    (git / "packed-refs").write_text(
+        f"# pack-refs with: peeled\n{other} refs/tags/v1\n{commit} refs/heads/main\n"
+    )
+    assert commit_of(tmp_path) == commit
+    (git / "refs" / "heads" / "main").write_text(f"{other}\n")
+    assert commit_of(tmp_path) == other
+    (git / "HEAD").write_text(f"{commit}\n")
+    assert commit_of(tmp_path) == commit
+    (git / "HEAD").write_text("nonsense\n")
+    assert commit_of(tmp_path) is None
+    tree = tmp_path / "tree"
+    (git / "worktrees" / "tree").mkdir(parents=True)
+    tree.mkdir()
+    (tree / ".git").write_text(f"gitdir: {git / 'worktrees' / 'tree'}\n")
+    (git / "worktrees" / "tree" / "HEAD").write_text("ref: refs/heads/main\n")
+    (git / "worktrees" / "tree" / "commondir").write_text("../..\n")
+    assert commit_of(tree) == other
 
 
 def test_skipped_rows_are_in_the_record(tmp_path):
@@ -141,7 +196,9 @@ def test_what_is_no_record_is_said(tmp_path):
 WRITER = """
 import sys
 from heros import Heros, evaluate, pools, streams
+from heros.report import write_report
 from heros.storage import records
+from heros.storage.commit import commit, commit_of
 run = evaluate(Heros(pools.MLP([{}]), k=1, seed=1), streams.load("agr_a").take(3000), window=3)
 records.save(run, sys.argv[1] + "-first")  # the first one takes long
 print("ready", flush=True)

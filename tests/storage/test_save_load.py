@@ -13,9 +13,10 @@ import pytest
 import make_format_golden as golden
 from heros import Heros, Schema, evaluate, policies, pools, scores, streams
 from heros.errors import DataError, HerosError, ParameterError
-from heros.storage import archive
+from heros.registry import parts
+from heros.storage import archive, models
 
-FORMATS = sorted(Path(__file__).parent.glob("data/format_*"))
+FORMATS = sorted(Path(__file__).parents[1].glob("data/format_*"))
 MLP = pools.MLPGrid(hidden=[4, 8], learning_rates=[0.05, 0.005])
 TREES = pools.HoeffdingGrid(max_bytes=[4096, 65536], grace_periods=[50], prediction="majority", costs="bytes")
 
@@ -28,7 +29,7 @@ def learnt(**settings):
 
 def assert_same(a, b, but=None):
     """What they know now, and what they make of more."""
-    one, two = a._kept(), b._kept()
+    one, two = models.pack(a), models.pack(b)
     assert one[0] == two[0]
     assert set(one[1]) == set(two[1])
     for name, array in one[1].items():
@@ -44,13 +45,9 @@ EVERY_POLICY = [
     policies.Expensive(), policies.PerformBest(), policies.PerformWorst(), policies.Random(), policies.Reward(0.5),
     policies.Zeta(0.05), policies.Explore(policies.Explore(policies.Zeta(np.float64(0.1)), 0.5), 0.1),
 ]  # fmt: skip
+EVERY_POLICY += [kind() for kind in parts("policy").values() if kind not in map(type, EVERY_POLICY)]
 EVERY_SCORE = [scores.Adwin(1e-3, restart=True), scores.Cumulative(), scores.Fading(0.9), scores.Window(50)]
-
-
-def test_every_policy_is_tried():
-    named = {name for name in policies.__all__ if name not in {"CompiledPolicy", "Policy", "compiled"}}
-    assert {type(policy).__name__ for policy in EVERY_POLICY} == named
-    assert {type(score).__name__ for score in EVERY_SCORE} == set(scores.__all__) - {"Score"}
+EVERY_SCORE += [kind() for kind in parts("score").values() if kind not in map(type, EVERY_SCORE)]
 
 
 @pytest.mark.parametrize(
@@ -61,6 +58,10 @@ def test_every_policy_is_tried():
         {"pool": TREES},
         {"pool": pools.Hoeffding([{"max_depth": 3, "criterion": "gini"}, {"binary_splits": True}])},
         {"pool": pools.MLP([{}, {"hidden": 3}], costs=[1, 3], scale=False)},
+        {"pool": pools.Neighbours([{}, {"weighting": "uniform"}], max_bytes=10_000, forget=None)},
+        {"pool": pools.NeighboursGrid(windows=[20, 60])},
+        {"pool": pools.Linear([{}, {"optimizer": "ftrl"}], own_values=4, hashed_to=16, scale=False)},
+        {"pool": pools.NaiveBayes([{}, {"fading": 0.9, "variance_prior": 0}], costs=[1, 3])},
         {"answer": "weighted", "warmup": 7, "seed": None},
     ],
     ids=str,
@@ -143,7 +144,7 @@ def test_no_code_of_a_file_is_ever_named_or_run(tmp_path):
         {},
     ):
         model = learnt()
-        document, arrays = model._kept()
+        document, arrays = models.pack(model)
         archive.write(tmp_path / "model", "model", document | {"policy": {"kind": kind}}, arrays)
         with pytest.raises(DataError, match=r"must hold a whole model|must name a class of HEROS"):
             Heros.load(tmp_path / "model")
@@ -180,25 +181,37 @@ def _changed(document, path, value):
     ids=str,
 )  # fmt: skip
 def test_a_description_that_cannot_be_is_refused(path, value, tmp_path):
-    document, arrays = learnt()._kept()
+    document, arrays = models.pack(learnt())
     archive.write(tmp_path / "model", "model", _changed(document, path, value), arrays)
     with pytest.raises(DataError):
         Heros.load(tmp_path / "model")
 
 
-def test_a_description_deeper_than_the_stack_is_refused(tmp_path):
-    document, arrays = learnt()._kept()
+@pytest.mark.parametrize("depth", [32, 300, sys.getrecursionlimit() // 2])
+def test_a_description_deeper_than_anyone_means_is_refused(tmp_path, depth):
+    document, arrays = models.pack(learnt())
     deep = {"kind": "Zeta", "zeta": 0.1}
-    for _ in range(sys.getrecursionlimit() // 2):
+    for _ in range(depth):
         deep = {"kind": "Explore", "policy": deep, "epsilon": 0.5}
     archive.write(tmp_path / "model", "model", document | {"policy": deep}, arrays)
     with pytest.raises(DataError):
         Heros.load(tmp_path / "model")
 
 
+def test_what_is_as_deep_as_may_be_is_kept_and_prints_itself_and_what_is_deeper_is_not_kept(tmp_path):
+    policy = policies.Zeta(0.1)
+    for _ in range(31):
+        policy = policies.Explore(policy, 0.01)
+    learnt(policy=policy).save(tmp_path / "model")
+    assert repr(Heros.load(tmp_path / "model").policy) == repr(policy)
+    with pytest.raises(HerosError, match=r"^Parts must be inside each other at most 32 deep\. Got more\.$"):
+        learnt(policy=policies.Explore(policy, 0.01)).save(tmp_path / "deeper")
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
 @pytest.mark.parametrize("pool", [MLP, TREES])
 def test_arrays_that_do_not_fit_are_refused(pool, tmp_path):
-    document, arrays = learnt(pool=pool)._kept()
+    document, arrays = models.pack(learnt(pool=pool))
     path = tmp_path / "model"
     for name, array in arrays.items():
         for wrong in (None, array[:-1], np.zeros(len(array), dtype=np.int16), array.reshape(1, -1)):
@@ -270,5 +283,8 @@ def test_members_that_only_pickle_knows_are_neither_kept_nor_taken(tmp_path, mon
     with monkeypatch.context() as unguarded:
         unguarded.setattr(pools.Models, "plain", True)
         model.save(tmp_path / "made_up.heros")
+    document, arrays = archive.read(tmp_path / "made_up.heros", "model")
+    made_up = document | {"pool": {"own": "heros.pools.models.Models"}}
+    archive.write(tmp_path / "made_up.heros", "model", made_up, arrays)
     with pytest.raises(HerosError, match="keep it with pickle"):
         Heros.load(tmp_path / "made_up.heros", pool=pool)

@@ -10,8 +10,8 @@ import pytest
 
 from heros import Heros, evaluate, pools, streams
 from heros.errors import DataError
+from heros.sources.bad_rows import KEPT
 from heros.streams import text
-from heros.streams.bad_rows import KEPT
 
 HEAD = "age,colour,label\n18,red,no\n"
 NUMBER = "must be a number (or be named in 'nominal')"
@@ -84,7 +84,7 @@ def test_a_long_list_of_values_is_cut_in_the_message(tmp_path):
 
 
 def test_the_line_is_right_behind_quoted_newlines_blank_lines_and_block_ends(tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "BLOCK", 40)
+    monkeypatch.setattr(text, "READ_BYTES", 40)
     path = tmp_path / "s.csv"
     rows = [f'{i},"a\nb",x' for i in range(20)]
     path.write_text("n,text,label\n\n" + "\n\n".join(rows) + "\noops,c,x\n")
@@ -122,7 +122,7 @@ def broken_pairs():
 
 def broken_stream(kind, tmp_path, monkeypatch):
     if kind in ("chunks", "damaged"):
-        monkeypatch.setattr(text, "BLOCK", 25)
+        monkeypatch.setattr(text, "READ_BYTES", 25)
     if kind == "iterator":
         return broken_pairs()
     stream = broken_file(tmp_path / "s.csv")
@@ -190,7 +190,7 @@ def test_an_evaluation_meets_every_good_row_before_the_error(tmp_path):
 
 
 def test_skipped_rows_are_counted_as_they_are_passed_and_ten_are_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "BLOCK", 30)
+    monkeypatch.setattr(text, "READ_BYTES", 30)
     path = tmp_path / "s.csv"
     path.write_text("a,label\n" + "1,x\noops,y\n" * 25)
     stream = streams.read(path, on_bad_row="skip", numeric=["a"])
@@ -286,7 +286,7 @@ def test_a_file_that_is_not_there_is_refused(tmp_path):
 
 
 def test_a_quote_that_is_never_closed_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "BLOCK", 100)
+    monkeypatch.setattr(text, "READ_BYTES", 100)
     monkeypatch.setattr(text, "LONGEST", 1000)
     path = tmp_path / "s.csv"
     path.write_text("a,b,label\n1,x,y\n" * 1 + '2,"x,y\n' + "3,x,y\n" * 1000)

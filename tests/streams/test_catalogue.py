@@ -68,6 +68,39 @@ def test_where_the_concept_changes_is_known():
     assert streams.load("rbf_f").drifts == ()
 
 
+@pytest.mark.parametrize(("name", "width"), [("agr_a", 1), ("agr_g", 5000)])
+def test_a_shorter_stream_has_all_its_drifts(name, width):
+    stream = streams.load(name, length=100_000)
+    assert (stream.n_instances, stream.name) == (100_000, name)
+    assert stream.drifts == tuple(streams.DriftPoint(p, width) for p in (25_000, 50_000, 75_000))
+    expected = streams.Agrawal(2)
+    for at, function in ((25_000, 4), (50_000, 6), (75_000, 8)):
+        expected = streams.Drift(expected, streams.Agrawal(function), at, width)
+    for found, array in zip(stream.draw(200_000), expected.draw(100_000), strict=True):
+        np.testing.assert_array_equal(found, array)
+
+
+def test_a_longer_stream_without_drift_points_only_goes_on():
+    X, _ = streams.load("rbf_m", length=3000).draw(5000)
+    np.testing.assert_array_equal(X, streams.load("rbf_m").draw(3000)[0])
+
+
+@pytest.mark.parametrize("length", [0, -5, 1.5, "many"])
+def test_a_length_is_a_count(length):
+    with pytest.raises(ParameterError) as error:
+        streams.load("agr_a", length=length)
+    assert str(error.value) == (
+        f"The 'length' parameter of load must be a whole number >= 1. Got {length!r} instead."
+    )
+
+
+@pytest.mark.data
+def test_the_length_of_a_real_stream_is_that_of_its_beginning(real_data):
+    stream = streams.load("electricity", length=1000)
+    assert (stream.n_instances, stream.name) == (1000, "electricity")
+    np.testing.assert_array_equal(stream.draw(5000)[0], streams.load("electricity").draw(1000)[0])
+
+
 @pytest.mark.data
 @pytest.mark.parametrize("name", SIZES)
 def test_a_real_stream_has_its_rows_features_and_classes(name, real_data):

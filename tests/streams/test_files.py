@@ -175,7 +175,7 @@ def test_another_encoding_can_be_said(tmp_path):
 
 
 def test_values_and_classes_that_turn_up_later_are_appended(tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "BLOCK", 64)
+    monkeypatch.setattr(text, "READ_BYTES", 64)
     path = tmp_path / "s.csv"
     path.write_text("a,b,label\n" + "1,red,yes\n" * 20 + "?,amber,maybe\n" + "2,blue,no\n" * 20)
     stream = streams.read(path)
@@ -202,7 +202,7 @@ def test_the_size_of_the_blocks_read_does_not_matter(tmp_path, monkeypatch, bloc
     expected = streams.read(
         path, nominal={"b": [f"{string.ascii_letters[i % 50]}\n{i % 3}" for i in range(40)]}
     )
-    monkeypatch.setattr(text, "BLOCK", block)
+    monkeypatch.setattr(text, "READ_BYTES", block)
     stream = streams.read(path, nominal={"b": expected.schema.features[1].values}, classes=["x", "y"])
     X, y = stream.draw(100)
     np.testing.assert_array_equal(X[:, 0], np.arange(40))
@@ -224,7 +224,7 @@ def test_reading_record_by_record_gives_what_arrow_gives(tmp_path, rows):
     def read(careful):
         with pytest.MonkeyPatch.context() as patch:
             if careful:
-                patch.setattr(text.TextSource, "_parse_plain", lambda self, block: None)
+                patch.setattr(text.TextReader, "_parse_plain", lambda self, block: None)
             stream = streams.read(path, nominal=["a", "b"])
             X, y = stream.draw(100)
             return X, y, stream.schema

@@ -109,10 +109,11 @@ def test_arrays_that_break_a_rule():
         "from_arrays, row 2: the label must be one of 'a'. Got 'b' instead.",
         "The 'names' parameter of from_arrays must be 1 names. Got ['a', 'b'] instead.",
         "The 'nominal' parameter of from_arrays must be made of feature names or indices. Got 'z' instead.",
-        "The 'X' of from_arrays must have the 2 features of its schema. Got 1 instead.",
-        "from_arrays: the feature 'colour' must hold codes below 2. Got 2 instead.",
-        "from_arrays: the feature 'size' must have no missing values. Got NaN instead.",
-        "from_arrays, row 1: the label must be a class index below 2. Got 2 instead.",
+        "X must have 2 features. Got 1 instead.",
+        "Column 'colour' (1) of row 0 must be the code of one of its values, in [0, 1]. Got 2 instead.",
+        "Column 'size' (0) of row 0 must be a finite number (missing values need a feature with missing=True). "
+        "Got nan instead.",
+        "The label of row 0 must be a class index in [0, 1]. Got 2 instead.",
     ]
 
 

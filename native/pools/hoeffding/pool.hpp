@@ -23,7 +23,7 @@ class HoeffdingPool final : public Pool {
 
   int models() const override { return static_cast<int>(settings_.size()); }
   int features() const override { return layout_.features(); }
-  int classes() const override { return layout_.classes; }
+  int outputs() const override { return layout_.classes; }
 
   // Fits the pool to a schema that extends the one it knows (at first: nothing). values[f]: how many values
   // feature f has, 0 if it is numeric.
@@ -38,28 +38,29 @@ class HoeffdingPool final : public Pool {
       else trees_[i].grow(layout_, layout);
     }
     layout_ = layout;
-    forget_evaluation();
+    forget_looks();
   }
 
-  void evaluate(const double* x, PhaseClock& clock) override {
+  void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) override {
     look_at(x);
     clock.lap(Phase::encode);
     const int m = models();
     for (int i = 0; i < m; ++i)
-      if (!looks_[i].fresh) find(i);
+      if (looks(watched, i) && !looks_[i].fresh) find(i);
     for (int i = 0; i < m; ++i)
-      if (!looks_[i].fresh) answer(i);
+      if (looks(watched, i) && !looks_[i].fresh) ask(i);
     clock.lap(Phase::evaluate);
   }
 
-  int vote(int i) const override { return looks_[i].vote; }
+  double outcome(int i, double target) const override { return looks_[i].favoured == target ? 1.0 : 0.0; }
+  bool sound(int) const override { return true; }
 
-  void probabilities(int i, double* out) const override {
+  void output(int i, double* out) const override {
     const Look& look = looks_[i];
     const int n = layout_.classes;
     if (look.by_bayes) {
       const double* z = votes(i);
-      const double top = z[look.vote];
+      const double top = z[look.favoured];
       for (int c = 0; c < n; ++c) out[c] = z[c] == top ? 1 : std::exp(z[c] - top);
       if (top == kNoVote) std::fill_n(out, n, 1.0);
     } else {
@@ -70,24 +71,25 @@ class HoeffdingPool final : public Pool {
     for (int c = 0; c < n; ++c) out[c] = total > 0 ? out[c] / total : 1.0 / n;
   }
 
-  void train(const double* x, int y, const std::uint8_t* chosen, PhaseClock& clock) override {
-    evaluate(x, clock);  // for nothing if x was the last instance evaluated
+  void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
+    look(x, chosen, clock);  // for nothing if they have looked at x
     for (int i = 0; i < models(); ++i) {
       if (!chosen[i]) continue;
       const Look& look = looks_[i];
-      trees_[i].train(layout_, instance_, y, look.place, look.by_bayes ? look.vote : -1, scratch_.data());
+      trees_[i].train(layout_, instance_, static_cast<int>(target), look.place, look.by_bayes ? look.favoured : -1,
+                      scratch_.data());
     }
-    forget_evaluation();
+    forget_looks();
     clock.lap(Phase::train);
   }
 
-  void predict(int i, const double* x, double* out) override {
+  void answer(int i, const double* x, double* out) override {
     look_at(x);
     if (!looks_[i].fresh) {
       find(i);
-      answer(i);
+      ask(i);
     }
-    probabilities(i, out);
+    output(i, out);
   }
 
   const std::vector<std::int32_t>& values() const { return layout_.values; }
@@ -109,13 +111,13 @@ class HoeffdingPool final : public Pool {
     std::vector<HoeffdingTree> trees(state.trees.size());
     for (std::size_t i = 0; i < trees.size(); ++i) trees[i].adopt(state.trees[i], settings_[i], layout);
     layout_ = layout, trees_ = std::move(trees);
-    forget_evaluation();
+    forget_looks();
   }
 
  private:
-  struct Look {  // what was seen of the last instance evaluated
+  struct Look {  // what was seen of the last instance looked at
     HoeffdingTree::Place place;
-    std::int32_t vote = 0;
+    std::int32_t favoured = 0;  // the class with the most votes
     bool by_bayes = false, fresh = false;
   };
 
@@ -135,15 +137,15 @@ class HoeffdingPool final : public Pool {
     trees_[i].prefetch(layout_, looks_[i].place);
   }
 
-  void answer(int i) {
+  void ask(int i) {
     Look& look = looks_[i];
     look.by_bayes = trees_[i].answers_by_bayes(look.place);
-    look.vote = look.by_bayes ? trees_[i].bayes_votes(layout_, look.place, instance_, votes(i))
-                              : highest(trees_[i].counts_at(layout_, look.place), layout_.classes);
+    look.favoured = look.by_bayes ? trees_[i].bayes_votes(layout_, look.place, instance_, votes(i))
+                                  : highest(trees_[i].counts_at(layout_, look.place), layout_.classes);
     look.fresh = true;
   }
 
-  void forget_evaluation() {
+  void forget_looks() {
     for (Look& look : looks_) look.fresh = false;
     instance_.x.clear();
     votes_.resize(settings_.size() * layout_.classes);

@@ -27,11 +27,12 @@ class MlpPool final : public Pool {
   MlpPool(std::vector<std::int32_t> hidden, std::vector<std::uint8_t> adam, std::vector<double> rate, bool scale,
           const std::string& isa)
       : memory_(std::move(hidden), std::move(adam)), rate_(std::move(rate)), encoder_(scale),
-        isa_(find_isa(isa)), steps_(models()), fresh_(models()), unfinished_(models()) {}
+        isa_(find_isa(isa)), steps_(models()), seen_by_(models()), unfinished_(models()) {}
 
   int models() const override { return memory_.models(); }
   int features() const override { return encoder_.features(); }
-  int classes() const override { return memory_.classes(); }
+  int outputs() const override { return classes(); }
+  int classes() const { return memory_.classes(); }
   int inputs() const { return encoder_.inputs(); }
   int hidden(int i) const { return memory_.hidden(i); }
   const std::vector<std::int32_t>& values() const { return encoder_.values(); }
@@ -44,41 +45,32 @@ class MlpPool final : public Pool {
     const int old_inputs = inputs(), old_classes = this->classes();
     Encoder encoder = encoder_;
     encoder.grow(values);
-    forget_evaluation();
+    forget_looks();
     make_place(classes);
     memory_.grow(encoder, classes, old_inputs);
     encoder_ = std::move(encoder);
     for (int i = 0; i < models(); ++i) initialise(i, old_inputs, old_classes, random);
   }
 
-  void evaluate(const double* x, PhaseClock& clock) override {
+  void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) override {
     ahead_.close();  // a block that was broken off may have left it open
     look_at(x);
     clock.lap(Phase::encode);
     const FlushDenormals guard;
     plan_.assign(encoder_, {}, seen_);
     for (int i = 0; i < models(); ++i) {
-      // (A row may have been caught up by a look only, which keeps nothing.)
-      if (!fresh_[i] || !is_caught_up(i, plan_.rows)) sweep_model(i, Task::evaluate, plan_);
+      if (!looks(watched, i) || seen_by_[i] == Seen::kept) continue;
+      if (seen_by_[i] == Seen::nothing || !is_caught_up(i, plan_.rows)) sweep_model(i, Pass::look, plan_);
+      seen_by_[i] = Seen::kept;
     }
-    std::fill(fresh_.begin(), fresh_.end(), std::uint8_t{1});
     clock.lap(Phase::evaluate);
   }
 
-  int vote(int i) const override {
-    const float* z = logits(i);
-    if (memory_.paired()) return std::isfinite(z[0]) ? z[0] > 0 : -1;
-    int best = 0;
-    bool finite = std::isfinite(z[0]);
-    for (int c = 1; c < classes(); ++c) {
-      finite = finite && std::isfinite(z[c]);
-      if (z[c] > z[best]) best = c;
-    }
-    return finite ? best : -1;
-  }
+  double outcome(int i, double target) const override { return favoured(i) == target ? 1.0 : 0.0; }
+  bool sound(int i) const override { return favoured(i) >= 0; }
 
-  void probabilities(int i, double* out) const override {
-    if (vote(i) < 0) {
+  void output(int i, double* out) const override {
+    if (!sound(i)) {
       std::fill_n(out, classes(), 1.0 / classes());
       return;
     }
@@ -94,29 +86,26 @@ class MlpPool final : public Pool {
     for (int c = 0; c < classes(); ++c) out[c] /= total;
   }
 
-  void train(const double* x, int y, const std::uint8_t* chosen, PhaseClock& clock) override {
-    encoder_.learn(x);  // before denormals are flushed: its doubles are as they are
+  void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
+    begin_training(x, chosen);
     const FlushDenormals guard;
-    finish_looks(chosen, seen_);
-    plan_.assign(encoder_, seen_, {});
     for (int i = 0; i < models(); ++i)
-      if (chosen[i]) sweep_model(i, Task::train, plan_, y);
-    forget_evaluation();
+      if (chosen[i]) sweep_model(i, Pass::train, plan_, target);
+    forget_looks();
     clock.lap(Phase::train);
   }
 
-  // In one pass over the memory of the chosen models. How much of that pass is evaluation cannot be seen
+  // In one pass over the memory of the models that are chosen and look. How much of that pass is looking cannot be seen
   // from outside, so one step in kSample is made in two passes and timed; the result is the same.
-  void train_and_evaluate(const double* x, int y, const std::uint8_t* chosen, const double* next, std::int64_t left,
-                          PhaseClock& clock) override {
-    if (++fused_steps_ % kSample == 1) return sample_step(x, y, chosen, next, clock);
+  void train_and_look(const double* x, double target, const std::uint8_t* chosen, const double* next,
+                      const std::uint8_t* watched, std::int64_t left, PhaseClock& clock) override {
+    if (++fused_steps_ % kSample == 1) return sample_step(x, target, chosen, next, watched, clock);
     encoder_.learn(x);
     std::swap(now_, seen_);
-    ahead_.note(chosen);
-    ahead_.advance(encoder_, next, left, seen_);
-    remember(next);
+    see_next(chosen, next, watched, left);
     fused_plan_.assign(encoder_, now_, seen_);
     plan_.assign(encoder_, {}, seen_);
+    if (watched != nullptr) train_plan_.assign(encoder_, now_, {});
     clock.lap(Phase::encode);
     const FlushDenormals guard;
     finish_looks(chosen, now_);
@@ -126,24 +115,26 @@ class MlpPool final : public Pool {
       for (int n = 0; n < models(); ++n) {
         const int i = upwards_ ? n : models() - 1 - n;
         if ((chosen[i] != 0) != trained) continue;
-        if (trained) sweep_model(i, Task::train_and_evaluate, fused_plan_, y);
-        else evaluate_at_rest(i);
+        if (trained && looks(watched, i)) sweep_model(i, Pass::train_and_look, fused_plan_, target);
+        else if (trained) sweep_model(i, Pass::train, train_plan_, target);
+        else if (watched == nullptr) look_at_rest(i);
+        else if (watched[i]) sweep_model(i, Pass::look, plan_);
       }
       if (trained) clock.lap_split(Phase::evaluate, evaluate_share(), Phase::train);
       else clock.lap(Phase::evaluate);
     }
-    std::fill(fresh_.begin(), fresh_.end(), std::uint8_t{1});
+    note_looks(watched);
   }
 
-  void predict(int i, const double* x, double* out) override {
+  void answer(int i, const double* x, double* out) override {
     look_at(x);
-    if (!fresh_[i]) {
+    if (seen_by_[i] == Seen::nothing) {
       const FlushDenormals guard;
       plan_.assign(encoder_, {}, seen_);
-      sweep_model(i, Task::look, plan_);
-      fresh_[i] = 1;
+      sweep_model(i, Pass::glimpse, plan_);
+      seen_by_[i] = Seen::glimpsed;
     }
-    probabilities(i, out);
+    output(i, out);
   }
 
   // The weights of model i as PyTorch lays them out: w1 (hidden, inputs), b1 (hidden), w2 (classes, hidden),
@@ -165,7 +156,7 @@ class MlpPool final : public Pool {
       for (int u = 0; u < hidden(i); ++u) memory_.set_output(i, c, u, 0, w2[std::size_t(c) * hidden(i) + u]);
       memory_.set_output(i, c, hidden(i), 0, b2[c]);
     }
-    forget_evaluation();
+    forget_looks();
   }
 
   template <class Archive>
@@ -179,12 +170,28 @@ class MlpPool final : public Pool {
     require(steps_.size() == std::size_t(models()) && all_of(steps_, countable), "steps of every model");
     memory_.check(encoder_, steps_);
     make_place(classes());
-    forget_evaluation();
+    forget_looks();
   }
 
  private:
-  enum class Task { train, evaluate, train_and_evaluate, look };
+  enum class Pass { train, look, train_and_look, glimpse };
+  // What a model has seen of the last instance looked at: a glimpse (an answer to a question) keeps nothing of what it
+  // caught up on the way.
+  enum class Seen : std::uint8_t { nothing, glimpsed, kept };
   static constexpr std::int64_t kSample = 256;
+
+  // The class with the highest logit (ties: the lowest), or -1 if one is not finite.
+  int favoured(int i) const {
+    const float* z = logits(i);
+    if (memory_.paired()) return std::isfinite(z[0]) ? z[0] > 0 : -1;
+    int best = 0;
+    bool finite = std::isfinite(z[0]);
+    for (int c = 1; c < classes(); ++c) {
+      finite = finite && std::isfinite(z[c]);
+      if (z[c] > z[best]) best = c;
+    }
+    return finite ? best : -1;
+  }
 
   float* logits(int i) { return &logits_[std::size_t(i) * MlpMemory::padded(classes())]; }
   const float* logits(int i) const { return &logits_[std::size_t(i) * MlpMemory::padded(classes())]; }
@@ -213,59 +220,88 @@ class MlpPool final : public Pool {
 
   // Encodes x unless it is what was looked at last (a prediction followed by learning from it).
   void look_at(const double* x) {
-    if (seen_x_.size() == std::size_t(features()) && any_fresh_ &&
+    if (seen_x_.size() == std::size_t(features()) && any_seen_ &&
         std::memcmp(seen_x_.data(), x, seen_x_.size() * sizeof(double)) == 0)
       return;
     encoder_.encode(x, seen_);
-    std::fill(fresh_.begin(), fresh_.end(), std::uint8_t{0});
+    std::fill(seen_by_.begin(), seen_by_.end(), Seen::nothing);
     remember(x);
   }
   void remember(const double* x) {
     seen_x_.assign(x, x + features());
-    any_fresh_ = true;
+    any_seen_ = true;
   }
-  void forget_evaluation() {
-    any_fresh_ = false;
-    std::fill(fresh_.begin(), fresh_.end(), std::uint8_t{0});
+  void note_looks(const std::uint8_t* watched) {
+    for (int i = 0; i < models(); ++i) seen_by_[i] = looks(watched, i) ? Seen::kept : Seen::nothing;
+  }
+  void forget_looks() {
+    any_seen_ = false;
+    std::fill(seen_by_.begin(), seen_by_.end(), Seen::nothing);
     ahead_.close();
   }
 
+  // The inputs of the next instance. Only where all look is it worth looking further ahead.
+  void see_next(const std::uint8_t* chosen, const double* next, const std::uint8_t* watched, std::int64_t left) {
+    if (watched == nullptr) {
+      ahead_.note(chosen);
+      ahead_.advance(encoder_, next, left, seen_);
+    } else {
+      ahead_.close();
+      encoder_.encode(next, seen_);
+    }
+    remember(next);
+  }
+
   // A model that is not trained at this step: its logits may be known from a look ahead, which leaves no activations.
-  void evaluate_at_rest(int i) {
+  void look_at_rest(int i) {
     if (ahead_.wanted(i) && is_caught_up(i, ahead_.rows())) {
       isa_.get().look_ahead(sweep_of(i), ahead_.look(i));
       ahead_.cover(i);
     }
-    if (!ahead_.covers(i)) return sweep_model(i, Task::evaluate, plan_);
+    if (!ahead_.covers(i)) return sweep_model(i, Pass::look, plan_);
     ahead_.read(i, memory_.outputs(), logits(i));
     unfinished_[i] = 1;
   }
-  // What a look ahead left out for models that are chosen after all: their activations for the instance seen last.
+  // What is missing of the looks of models that are chosen after all: of a look ahead the activations for the instance
+  // seen last, of a model that has not looked all of it.
   void finish_looks(const std::uint8_t* chosen, const Inputs& seen) {
     bool any = false;  // asked without branches: choices cannot be predicted
-    for (int i = 0; i < models(); ++i) any |= (chosen[i] != 0) & (unfinished_[i] != 0);
+    for (int i = 0; i < models(); ++i) any |= (chosen[i] != 0) & is_unfinished(i);
     if (!any) return;
     again_plan_.assign(encoder_, {}, seen);
     for (int i = 0; i < models(); ++i)
-      if (chosen[i] && unfinished_[i]) sweep_model(i, Task::evaluate, again_plan_);
+      if (chosen[i] && is_unfinished(i)) sweep_model(i, Pass::look, again_plan_);
+  }
+  bool is_unfinished(int i) const { return (unfinished_[i] != 0) | (seen_by_[i] != Seen::kept); }
+
+  void begin_training(const double* x, const std::uint8_t* chosen) {
+    encoder_.learn(x);  // before denormals are flushed: its doubles are as they are
+    const FlushDenormals guard;
+    finish_looks(chosen, seen_);
+    plan_.assign(encoder_, seen_, {});
   }
 
-  void sample_step(const double* x, int y, const std::uint8_t* chosen, const double* next, PhaseClock& clock) {
-    const auto trained_before = clock.ticks(Phase::train), evaluated_before = clock.ticks(Phase::evaluate);
-    train(x, y, chosen, clock);
+  void sample_step(const double* x, double target, const std::uint8_t* chosen, const double* next,
+                   const std::uint8_t* watched, PhaseClock& clock) {
+    const auto fused = [&](int i) { return chosen[i] && looks(watched, i); };
+    const auto sweep_those = [&](auto those, Pass pass, Phase phase) {
+      const FlushDenormals guard;
+      const auto before = clock.ticks(phase);
+      for (int i = 0; i < models(); ++i)
+        if (those(i)) sweep_model(i, pass, plan_, target);
+      clock.lap(phase);
+      return static_cast<double>(clock.ticks(phase) - before);
+    };
+    begin_training(x, chosen);
+    sampled_train_ += sweep_those(fused, Pass::train, Phase::train);
+    sweep_those([&](int i) { return chosen[i] && !fused(i); }, Pass::train, Phase::train);
+    forget_looks();
     look_at(next);
-    clock.lap(Phase::encode);
-    const FlushDenormals guard;
     plan_.assign(encoder_, {}, seen_);
-    for (int i = 0; i < models(); ++i)
-      if (chosen[i]) sweep_model(i, Task::evaluate, plan_);
-    clock.lap(Phase::evaluate);
-    sampled_train_ += static_cast<double>(clock.ticks(Phase::train) - trained_before);
-    sampled_evaluate_ += static_cast<double>(clock.ticks(Phase::evaluate) - evaluated_before);
-    for (int i = 0; i < models(); ++i)
-      if (!chosen[i]) sweep_model(i, Task::evaluate, plan_);
-    std::fill(fresh_.begin(), fresh_.end(), std::uint8_t{1});
-    clock.lap(Phase::evaluate);
+    clock.lap(Phase::encode);
+    sampled_evaluate_ += sweep_those(fused, Pass::look, Phase::evaluate);
+    sweep_those([&](int i) { return !chosen[i] && looks(watched, i); }, Pass::look, Phase::evaluate);
+    note_looks(watched);
   }
   double evaluate_share() const {
     const double sum = sampled_evaluate_ + sampled_train_;
@@ -290,15 +326,15 @@ class MlpPool final : public Pool {
     s.rate = static_cast<float>(rate_[i]);
     return s;
   }
-  void sweep_model(int i, Task task, const Plan& plan, int y = 0) {
+  void sweep_model(int i, Pass pass, const Plan& plan, double target = 0) {
     Sweep s = sweep_of(i);
-    s.train = task == Task::train || task == Task::train_and_evaluate;
-    s.evaluate = task != Task::train;
-    s.keep = task != Task::look;
+    s.train = pass == Pass::train || pass == Pass::train_and_look;
+    s.evaluate = pass != Pass::train;
+    s.keep = pass != Pass::glimpse;
     s.rows = plan.rows.data();
     s.n_rows = static_cast<int>(plan.rows.size());
     if (s.train) {
-      softmax_errors(i, y);
+      softmax_errors(i, static_cast<int>(target));
       ++steps_[i];
     }
     if (s.adam) prepare_adam(i, plan, s);
@@ -344,10 +380,10 @@ class MlpPool final : public Pool {
     for (int input = 0; input < inputs(); ++input) all.add(input, 1);
     const FlushDenormals guard;
     plan_.assign(encoder_, {}, all);
-    sweep_model(i, Task::evaluate, plan_);
+    sweep_model(i, Pass::look, plan_);
   }
 
-  // ∂loss/∂logits = softmax − one-hot(y), for the last evaluated instance.
+  // ∂loss/∂logits = softmax − one-hot(y), for the last instance looked at.
   void softmax_errors(int i, int y) {
     const float* z = logits(i);
     if (memory_.paired()) {
@@ -382,13 +418,13 @@ class MlpPool final : public Pool {
   // `unfinished_`, activations are valid.
   std::vector<double> seen_x_;
   Inputs seen_, now_;
-  bool any_fresh_ = false;
-  std::vector<std::uint8_t> fresh_;
+  bool any_seen_ = false;
+  std::vector<Seen> seen_by_;
   std::vector<std::uint8_t> unfinished_;  // activations are missing: the logits are from a look ahead
   Ahead ahead_;
   AlignedFloats activations_, logits_, errors_;
   std::vector<std::size_t> unit_offset_;  // where a model's activations begin
-  Plan plan_, fused_plan_, again_plan_;
+  Plan plan_, fused_plan_, train_plan_, again_plan_;
   std::vector<CatchUp> lags_;
 
   bool upwards_ = false;

@@ -1,6 +1,6 @@
-"""The command line: `heros`."""
+"""The command line: `heros`. Each of these modules adds its commands to the application."""
 
-from heros.cli import (  # each adds its commands
+from heros.cli import (
     checkpoints,
     compare,
     doctor,
@@ -12,4 +12,4 @@ from heros.cli import (  # each adds its commands
 )
 from heros.cli.app import app
 
-__all__ = ["app", "checkpoints", "compare", "doctor", "listing", "paper", "report", "run", "streams"]
+__all__ = ["app"]

@@ -11,13 +11,14 @@ from typer.core import TyperGroup
 
 from heros.errors import HerosError
 
-__all__ = ["app", "say"]
+__all__ = ["Commands", "app", "say"]
 
 
-class _Commands(TyperGroup):
+class Commands(TyperGroup):
     """Commands that answer a user's mistake with one line and exit code 2, an interrupt with 130."""
 
     def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
         try:
             return super().invoke(ctx)
         except HerosError as error:
@@ -28,7 +29,7 @@ class _Commands(TyperGroup):
             raise typer.Exit(130) from None
 
 
-app = typer.Typer(name="heros", cls=_Commands, no_args_is_help=True, pretty_exceptions_enable=False)
+app = typer.Typer(name="heros", cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 @app.callback()

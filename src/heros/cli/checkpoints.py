@@ -10,15 +10,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from heros.cli import options
 from heros.cli.app import app, say
 from heros.errors import ParameterError
 from heros.storage.checkpoints import Checkpoint, CheckpointWarning, found
+from heros.tables import Table
 
 __all__ = ["checkpointing", "checkpoints_command", "told"]
 
@@ -33,16 +30,12 @@ def checkpoints_command(
     if as_json:
         typer.echo(json.dumps([_plain(checkpoint) for checkpoint in there], ensure_ascii=False))
         return
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for heading in ("checkpoint", "instances", "written (UTC)", "bytes", ""):
-        numbers = heading in {"instances", "bytes"}
-        table.add_column(heading, justify="right" if numbers else "left", no_wrap=bool(heading))
+    table = Table(("checkpoint", "instances", "written (UTC)", "bytes", ""), align="lrlrw")
     for one in there:
-        state = Text("whole") if one.fault is None else Text(f"broken: {one.fault}", style="red")
+        state, style = ("whole", "") if one.fault is None else (f"broken: {one.fault}", "red")
         written = "–" if one.written is None else one.written[:16].replace("T", " ")
-        row = (one.path.name, f"{one.instances:,}", written, f"{one.size:,}")
-        table.add_row(*map(Text, row), state)
-    Console().print(table)
+        table.add(one.path.name, f"{one.instances:,}", written, f"{one.size:,}", state, style=style)
+    table.show()
 
 
 def _plain(checkpoint: Checkpoint) -> dict[str, Any]:

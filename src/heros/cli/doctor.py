@@ -8,18 +8,15 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from heros import _core
+from heros import core as _core
 from heros.cli import options
 from heros.cli.app import app
 from heros.errors import HerosError
-from heros.meters import METERS, Cpu, named
+from heros.meters import Cpu, Meter
 from heros.meters.cpu import cpu_model
 from heros.streams.real import REAL, copy_of, data_directory
+from heros.tables import Table
 
 __all__ = ["doctor_command"]
 
@@ -42,7 +39,7 @@ def doctor_command(as_json: options.AsJson = False) -> None:
     found = {
         "CPU": f"{cpu_model()}, {os.cpu_count()} cores",
         "instructions": f"{_core.isas()[0]} (of {', '.join(_core.isas())})",
-        **{f"meter {name}": _meter(name) for name in METERS},
+        **{f"meter {name}": _meter(name) for name in Meter.names()},
         "data directory": str(data_directory()),
         **{f"stream {name}": _data(name) for name in REAL},
         "Python": platform.python_version(),
@@ -51,17 +48,12 @@ def doctor_command(as_json: options.AsJson = False) -> None:
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False))
         return
-    table = Table(box=box.SIMPLE, show_header=False, padding=(0, 1, 0, 0))
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column()
-    for name, value in found.items():
-        table.add_row(name, Text(value))
-    Console().print(table)
+    Table(rows=found.items(), align="lw").show()
 
 
 def _meter(name: str) -> str:
     try:
-        meter = named(name)
+        meter = Meter.of(name)
     except HerosError as error:
         return f"no: {error}"
     return f"yes: {meter.watts:g} W per core ({meter.origin})" if isinstance(meter, Cpu) else "yes"

@@ -4,34 +4,37 @@ from __future__ import annotations
 
 import inspect
 import json
-from dataclasses import fields
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from heros.cli import options
 from heros.cli.app import app
-from heros.cli.parsing import POLICIES, POOLS
+from heros.registry import form_of, written_parts
+from heros.tables import Table
 
 __all__ = ["policies_command", "pools_command"]
 
-FILE = """kind = "mlp"                       # or "trees"
+FILE = """kind = "mlp"                       # or another name from above
 costs = "hidden"                   # if not the default
-[grid]                             # the arguments of MLPGrid or HoeffdingGrid,
+[grid]                             # the arguments of MLPGrid, HoeffdingGrid, ...,
 hidden = [16, 64]                  # or [[models]] tables, one per model
-learning_rates = [0.05, 0.005]"""
+learning_rates = [0.05, 0.005]
+
+kind = "join"                      # a pool of pools: a table [[pools]] like the above for each
+[[pools]]
+kind = "mlp"
+[pools.grid]
+hidden = [16, 64]
+[[pools]]
+kind = "trees"
+[[pools.models]]
+max_bytes = 65536"""
 
 
 @app.command("policies")
 def policies_command(as_json: options.AsJson = False) -> None:
     """List the policies: how they are written and what they choose."""
-    rows = []
-    for name, kind in POLICIES.items():
-        parameters = [field.name.upper() for field in fields(kind)]  # type: ignore[arg-type]
-        rows.append((":".join([name, *parameters]), _first_line(kind)))
+    rows = [(form_of(kind), _first_line(kind)) for kind in written_parts("policy").values()]
     _show(("policy", "trains"), rows, as_json)
     if not as_json:
         typer.echo("Append @EPSILON to explore: zeta:0.05@0.2 trains k random models in 20 % of the steps.")
@@ -40,7 +43,10 @@ def policies_command(as_json: options.AsJson = False) -> None:
 @app.command("pools")
 def pools_command(as_json: options.AsJson = False) -> None:
     """List the pools, and show what a pool file looks like."""
-    rows = [(name, f"{grid().n_models} models. {_first_line(grid)}") for name, (grid, _) in POOLS.items()]
+    rows = [
+        (name, f"{grid().n_models} models. {_first_line(grid)}")
+        for name, grid in written_parts("pool").items()
+    ]
     _show(("pool", "models"), rows, as_json)
     if not as_json:
         typer.echo(f"Or a file of your own, e.g. --pool mine.toml:\n\n{FILE}")
@@ -54,9 +60,5 @@ def _show(headings: tuple[str, str], rows: list[tuple[str, str]], as_json: bool)
     if as_json:
         typer.echo(json.dumps([dict(zip(headings, row, strict=True)) for row in rows], ensure_ascii=False))
         return
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column(headings[0], no_wrap=True, style="bold")
-    table.add_column(headings[1])
-    for name, text in rows:
-        table.add_row(name, Text(text))
-    Console().print(table)
+    Table(headings, rows, align="lw").show()
+    typer.echo()

@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+from heros.meters import Meter
+from heros.registry import written_parts
+
 __all__ = [
     "AsJson",
     "CheckpointDirectory",
@@ -36,7 +39,10 @@ StreamName = Annotated[
     str, typer.Argument(metavar="STREAM", help="A name (see heros streams), a file, or - for CSV on stdin.")
 ]
 Target = Annotated[str | None, typer.Option(help="The column with the class; by default the last.")]
-PoolName = Annotated[str, typer.Option("--pool", help="mlp, trees, or a TOML file (see heros pools).")]
+PoolName = Annotated[
+    str,
+    typer.Option("--pool", help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools)."),
+]
 Epsilon = Annotated[float | None, typer.Option(help="How often to explore: train k random models.")]
 K = Annotated[
     int | None, typer.Option("--k", help="How many models may be trained per step; by default 60 %.")
@@ -44,7 +50,9 @@ K = Annotated[
 Seed = Annotated[int, typer.Option(min=0, help="Of the initial weights and the policy's draws.")]
 N = Annotated[int | None, typer.Option("--n", min=1, help="Only the first so many instances.")]
 Window = Annotated[int, typer.Option(min=1, help="Over how many instances a point of the curves is taken.")]
-MeterName = Annotated[str, typer.Option("--meter", help="cpu, rapl or codecarbon (see heros doctor).")]
+MeterName = Annotated[
+    str, typer.Option("--meter", help=f"One of {', '.join(Meter.names())} (see heros doctor).")
+]
 Watts = Annotated[float | None, typer.Option(help="What a busy core draws, for the cpu meter.")]
 Intensity = Annotated[float | None, typer.Option("--carbon-intensity", help="Grams of CO2e per kWh.")]
 Country = Annotated[str | None, typer.Option(help="Whose carbon intensity to take: FRA, DEU, USA, ...")]

@@ -1,189 +1,19 @@
-"""`heros paper`: run the paper's grid; its tables, figures and theorems from records."""
+"""`heros paper`: where the paper has gone."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
-from heros import paper
-from heros.cli.app import app, say
-from heros.cli.parsing import policy_of
-from heros.errors import HerosError, ParameterError
-from heros.executors import Dask, Executor, Processes, Serial
-from heros.paper import Cell
-from heros.paper.figures import draw_figures
-from heros.paper.page import write_paper_page
-from heros.paper.tables import write_tables
-from heros.paper.theory import write_theory
-from heros.policies import Policy
-from heros.rivals import HEROS, RIVALS, run_rivals
-from heros.settings import policy_id
+from heros.cli.app import app
+from heros.errors import HerosError
 
-__all__ = ["paper_app"]
-
-RECORDS = Path("paper/records")
-RIVALS_WHOLE = ("electricity", "wisdm", "nomao")
-RIVALS_FIRST = 100_000  # instances of the other streams, where a rival takes many minutes
-RESULTS = Path("paper")
-
-paper_app = typer.Typer(no_args_is_help=True, help="Reproduce the paper: grid, tables, figures, theorems.")
-app.add_typer(paper_app, name="paper")
-
-Records = Annotated[Path, typer.Option("--records", help="Where the records are: grid, beta, drift, rivals.")]
-Out = Annotated[Path, typer.Option("--out", help="Where to write.")]
+__all__ = ["paper_command"]
 
 
-@paper_app.command("run")
-def run_command(
-    base: Annotated[str | None, typer.Option(help="mlp or trees; both by default.")] = None,
-    streams: Annotated[
-        str | None, typer.Option(help="E.g. electricity,wisdm; the paper's eleven by default.")
-    ] = None,
-    policies: Annotated[
-        str | None, typer.Option(help="E.g. cand,zeta:0.05@0.2; thirteen by default (see heros policies).")
-    ] = None,
-    seeds: Annotated[str, typer.Option(help="E.g. 1 or 1,2,3.")] = "1,2,3",
-    n: Annotated[int | None, typer.Option("--n", min=1, help="Only the first so many instances.")] = None,
-    extras: Annotated[
-        bool, typer.Option("--extras", help="The runs beside the grid: two figures, and M = 40.")
-    ] = False,
-    rivals: Annotated[
-        bool,
-        typer.Option("--rivals", help="ARF, SRP, Shrubs, River's two and HEROS beside them (Table III)."),
-    ] = False,
-    engine: Annotated[str, typer.Option(help="local, or dask for many machines.")] = "local",
-    scheduler: Annotated[
-        str | None, typer.Option(help="The address of a dask scheduler; without it one is started here.")
-    ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="How many runs at a time on this machine.")] = 1,
-    records: Annotated[
-        Path | None, typer.Option("--records", help="Where the records go; paper/records by default.")
-    ] = None,
-) -> None:
-    """Run the grid, or a part of it; what is recorded already is kept, so a stopped grid goes on."""
-    where = _engine(engine, scheduler, jobs)
-    directory = records or (RECORDS if n is None else Path(f"paper/records-first-{n}"))
-    if rivals:
-        _run_rivals(streams, policies, seeds, n, directory / "rivals")
-        return
-    parts = paper.extra_cells() if extras else {"grid": _grid(base, streams, policies, seeds, n)}
-    failed = [_run(cells, directory / name, where) for name, cells in parts.items()]
-    if any(failed):
-        raise typer.Exit(1)
-
-
-@paper_app.command("costs")
-def costs_command(
-    base: Annotated[str | None, typer.Option(help="mlp or trees; both by default.")] = None,
-    streams: Annotated[
-        str | None, typer.Option(help="E.g. electricity,wisdm; the paper's eleven by default.")
-    ] = None,
-    n: Annotated[int, typer.Option("--n", min=1, help="The first so many instances of each.")] = 20_000,
-    records: Records = RECORDS,
-) -> None:
-    """Measure what the policies cost, in turn on the same blocks, as a noisy machine demands."""
-    names = tuple(paper.STREAMS) if streams is None else _words(streams)
-    for name in tuple(paper.BASES) if base is None else (base,):
-        path = records / "paired" / f"{name}.csv"
-        if path.exists():
-            raise HerosError(f"The file {path} must not exist. Got one: move it away to measure anew.")
-        paper.write_paired(paper.paired_costs(name, names, n=n), path)
-        Console().print(Text(f"measured: {path}"), soft_wrap=True)
-
-
-@paper_app.command("tables")
-def tables_command(records: Records = RECORDS, out: Out = RESULTS / "tables") -> None:
-    """Write the paper's tables as Markdown, LaTeX and CSV, each cell beside the paper's own figure."""
-    paths = write_tables(records, out)
-    standing = (out / "summary.md").read_text(encoding="utf-8")
-    Console().print(Text(f"{standing}\n{len(paths)} files: {out}"), soft_wrap=True)
-
-
-@paper_app.command("figures")
-def figures_command(records: Records = RECORDS, out: Out = RESULTS / "figures") -> None:
-    """Draw the paper's figures as PDF and PNG."""
-    paths = draw_figures(records, out)
-    Console().print(Text(f"{len(paths)} files: {out}"), soft_wrap=True)
-
-
-@paper_app.command("theory")
-def theory_command(out: Out = RESULTS / "theory") -> None:
-    """Simulate the paper's stochastic model and judge its lemmas and theorems (a minute or more)."""
-    paths = write_theory(out)
-    Console().print(Text(f"{len(paths)} files: {out}"), soft_wrap=True)
-
-
-@paper_app.command("report")
-def report_command(
-    records: Records = RECORDS,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The page.")] = RESULTS / "report.html",
-) -> None:
-    """Write all tables and figures on one self-contained HTML page."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    write_paper_page(records, out)
-    Console().print(Text(f"page: {out}"), soft_wrap=True)
-
-
-def _run(cells: list[Cell], out: Path, engine: Executor) -> bool:
-    """Run a part and say what became of it; whether something failed."""
-    outcome = paper.run_grid(cells, out, engine=engine)
-    for id, failure in outcome.failed.items():
-        say(f"heros: {id} failed: {failure.reason}", style="red")
-    counts = f"{len(outcome.done)} run, {len(outcome.kept)} kept, {len(outcome.failed)} failed"
-    Console().print(Text(f"{counts}; records: {out}"), soft_wrap=True)
-    return bool(outcome.failed)
-
-
-def _run_rivals(streams: str | None, names: str | None, seeds: str, n: int | None, out: Path) -> None:
-    """The rivals one after the other: each has the process's CPU time to itself."""
-    chosen = (*RIVALS, *HEROS) if names is None else _words(names)
-    for stream in paper.STREAMS if streams is None else _words(streams):
-        length = RIVALS_FIRST if n is None and stream not in RIVALS_WHOLE else n
-        numbers = [_seed(text) for text in _words(seeds)]
-        places = run_rivals(
-            chosen, [stream], out, n=length, seeds=numbers, window=100 if length is None else 1000
-        )
-        Console().print(Text(f"{stream}: {len(places)} runs; records: {out}"), soft_wrap=True)
-
-
-def _grid(
-    base: str | None, streams: str | None, policies: str | None, seeds: str, n: int | None
-) -> list[Cell]:
-    names = tuple(paper.STREAMS) if streams is None else _words(streams)
-    chosen = paper.POLICIES if policies is None else tuple(_policy(text) for text in _words(policies))
-    numbers = [_seed(text) for text in _words(seeds)]
-    bases = tuple(paper.BASES) if base is None else (base,)
-    cells = [cell for name in bases for cell in paper.cells(name, names, chosen, numbers, n)]
-    return sorted(cells, key=lambda cell: -cell.work)
-
-
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
-
-
-def _policy(text: str) -> Policy:
-    """A policy as records name it (zeta_0.05_0.2) or as commands do (zeta:0.05@0.2)."""
-    known = {policy_id(policy): policy for policy in paper.POLICIES}
-    return known[text] if text in known else policy_of(text)
-
-
-def _seed(text: str) -> int:
-    if not text.isdecimal():
-        raise ParameterError.of("seeds", "heros paper run", "whole numbers, e.g. 1,2,3", text)
-    return int(text)
-
-
-def _engine(name: str, scheduler: str | None, jobs: int) -> Executor:
-    if name == "dask":
-        return Dask(scheduler, jobs)
-    if name != "local":
-        raise ParameterError.of("engine", "heros paper run", "local or dask", name)
-    if scheduler is not None:
-        raise ParameterError.of(
-            "scheduler", "heros paper run", "left out unless the engine is dask", scheduler
-        )
-    return Serial() if jobs == 1 else Processes(jobs)
+@app.command("paper", hidden=True, context_settings={"ignore_unknown_options": True})
+def paper_command(words: Annotated[list[str] | None, typer.Argument()] = None) -> None:
+    """The paper has a package and a command of its own."""
+    asked = " ".join(["heros-paper", *(words or [])])
+    raise HerosError(f"The paper has a package of its own: pip install ./paper (in a clone), then {asked}")

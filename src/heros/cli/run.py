@@ -7,23 +7,22 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from heros import demo
 from heros.cli import options
 from heros.cli.app import app, say
 from heros.cli.checkpoints import checkpointing, told
-from heros.cli.interrupt import interruptible
-from heros.cli.parsing import few_enough, meter_of, policy_of, pool_of, stream_of
+from heros.cli.parsing import few_enough, meter_of, stream_of
 from heros.ensemble import Heros
 from heros.errors import HerosError
+from heros.measures import Measure
+from heros.measures.base import Caption
 from heros.meters import Energy
+from heros.registry import policy_of, pool_of
 from heros.report import write_report
-from heros.run.loop import Run, evaluate
+from heros.run import Run, evaluate
 from heros.storage import records
+from heros.tables import Table
 
 __all__ = ["bill", "demo_command", "energy_text", "run_command"]
 
@@ -45,6 +44,10 @@ def run_command(
     seed: options.Seed = 1,
     n: options.N = None,
     window: options.Window = 1000,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(help=f"One more measure, of {', '.join(Measure.names())}; several times."),
+    ] = None,
     meter: options.MeterName = "cpu",
     watts: options.Watts = None,
     carbon_intensity: options.Intensity = None,
@@ -76,15 +79,25 @@ def run_command(
     if out is not None and not force and records.exists(there := out / records.id_of(model, source)):
         raise HerosError(f"The record {there} must not exist (or pass --force to replace it). Got one.")
     exact = stream != "-" and few_enough(source)
-    with interruptible(source, waits=stream == "-") as instances, told():
-        run = evaluate(model, instances, window=window, block=BLOCK, meter=reader, exact=exact, **kept)
-    if instances.stopped:
+    names = dict.fromkeys([*(one.name for one in model.task.measures()), *(measure or ())])
+    with told():
+        run = evaluate(
+            model,
+            source,
+            measures=map(Measure.of, names),
+            window=window,
+            block=BLOCK,
+            meter=reader,
+            exact=exact,
+            **kept,
+        )
+    if run.interrupted:
         say(f"heros: stopped after {run.n_instances:,} instances", style="yellow")
     place = None if out is None else _write(run, out, force)
     if as_json:
         typer.echo(json.dumps(records.document(run), ensure_ascii=False))
     else:
-        _print(run, exact, place, out)
+        _print(run, place, out)
 
 
 def _write(run: Run, out: Path, force: bool) -> Path:
@@ -93,21 +106,17 @@ def _write(run: Run, out: Path, force: bool) -> Path:
     return place
 
 
-def _print(run: Run, exact: bool, place: Path | None, out: Path | None) -> None:
-    console = Console()
-    console.print(bill(run, exact))
+def _print(run: Run, place: Path | None, out: Path | None) -> None:
+    bill(run).show()
     if run.bad_rows.count:
         first = run.bad_rows.first[0]
-        console.print(Text(f"{run.bad_rows.count:,} rows were left out; the first: {first}"), soft_wrap=True)
+        typer.echo(f"{run.bad_rows.count:,} rows were left out; the first: {first}")
     if place is not None and out is not None:
-        console.print(Text(f"record: {place}\nreport: {out / 'report.html'}"), soft_wrap=True)
+        typer.echo(f"record: {place}\nreport: {out / 'report.html'}")
 
 
-def bill(run: Run, exact: bool = True) -> Table:
+def bill(run: Run) -> Table:
     """What a run gave and what it cost."""
-    table = Table(box=box.SIMPLE, show_header=False, padding=(0, 1), title=Text(records.run_id(run)))
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column()
     settings = run.settings
     scores = run.curves.scores[-1]
     best = settings["models"][int(scores.argmax())]
@@ -115,8 +124,7 @@ def bill(run: Run, exact: bool = True) -> Table:
     phases = ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in run.cpu.items())
     rows = {
         "instances": f"{run.n_instances:,} ({rate:,.0f} per second)",
-        "AUROC": f"{run.auroc:.4f}{'' if exact else ' (from a histogram)'}",
-        "accuracy": f"{run.accuracy:.4f}   κ {run.kappa:.4f}   log-loss {run.log_loss:.4f}",
+        **_figures(run),
         "trained": f"{run.gamma_share:.1%} of the price of training everything (Σγ {run.gamma_spent:,.0f})",
         "best model": ", ".join(f"{name} {value}" for name, value in best.items()),
         "CPU seconds": f"{run.cpu_seconds:.2f}: {phases}",
@@ -124,9 +132,23 @@ def bill(run: Run, exact: bool = True) -> Table:
         "": f"{run.energy.source}: {run.energy.detail}",
         "CO2e": _carbon(run.energy),
     }
-    for name, value in rows.items():
-        table.add_row(name, Text(value))
-    return table
+    return Table(rows=rows.items(), align="lw", title=records.run_id(run))
+
+
+def _figures(run: Run) -> dict[str, str]:
+    """The first measure in a row of its own, the others three to a row."""
+    figures = [(one.label, _figure(run, one)) for one in run.measures]
+    rows = [figures[:1], *(figures[start : start + 3] for start in range(1, len(figures), 3))]
+    return {
+        row[0][0]: "   ".join([row[0][1], *(f"{label} {figure}" for label, figure in row[1:])])
+        for row in rows
+        if row
+    }
+
+
+def _figure(run: Run, measure: Caption) -> str:
+    text = measure.text(run.figures[measure.name])
+    return f"{text} ({measure.note})" if measure.note else text
 
 
 def energy_text(energy: Energy) -> str:

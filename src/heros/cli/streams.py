@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich import box
-from rich.console import Console
-from rich.progress import MofNCompleteColumn
-from rich.table import Table
-from rich.text import Text
 
 from heros import streams
 from heros.cli.app import app
@@ -18,6 +14,7 @@ from heros.progress import progress
 from heros.schema import Schema
 from heros.streams.real import REAL, copy_of, data_directory
 from heros.streams.summary import Summary, summarise
+from heros.tables import Table
 
 __all__ = ["streams_command"]
 
@@ -28,41 +25,33 @@ def streams_command(
     head: Annotated[int, typer.Option(min=1, help="How many instances of the stream to show.")] = 10,
 ) -> None:
     """List the paper's streams, or show the first instances of one."""
-    console = Console()
     if name is None:
-        _list_streams(console)
+        _list_streams()
     else:
-        _show_stream(console, name, head)
+        _show_stream(name, head)
 
 
-def _list_streams(console: Console) -> None:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("stream", no_wrap=True)
-    table.add_column("type", no_wrap=True)
-    for heading in ("instances", "features", "classes", "most %", "least %"):
-        table.add_column(heading, justify="right", no_wrap=True)
+def _list_streams() -> None:
+    table = Table(
+        ("stream", "type", "instances", "features", "classes", "most %", "least %"),
+        align="llrrrrr",
+        caption="features: all (nominal+numeric); most, least: the share of the largest and smallest class",
+    )
     absent = []
-    with progress(MofNCompleteColumn()) as bar:
+    with progress("count") as bar:
         task = bar.add_task("counting", total=len(streams.NAMES))
         for name in streams.NAMES:
             bar.update(task, description=f"counting {name}")
             kind = "real" if name in REAL else "synthetic"
             if name in REAL and not copy_of(REAL[name]).exists():
-                table.add_row(name, kind, *("–" for _ in range(5)), style="dim")
+                table.add(name, kind, *("–" for _ in range(5)), style="dim")
                 absent.append(name)
             else:
-                table.add_row(name, kind, *_cells(summarise(streams.load(name))))
+                table.add(name, kind, *_cells(summarise(streams.load(name))))
             bar.advance(task)
-    console.print(table)
-    console.print(
-        "features: all (nominal+numeric); most, least: the share of the largest and smallest class",
-        highlight=False,
-    )
+    table.show()
     if absent:
-        console.print(
-            Text(f"Not yet in {data_directory()} and downloaded when first loaded: {', '.join(absent)}."),
-            soft_wrap=True,
-        )
+        typer.echo(f"Not yet in {data_directory()} and downloaded when first loaded: {', '.join(absent)}.")
 
 
 def _cells(summary: Summary) -> list[str]:
@@ -75,39 +64,33 @@ def _cells(summary: Summary) -> list[str]:
     ]
 
 
-def _show_stream(console: Console, name: str, head: int) -> None:
+def _show_stream(name: str, head: int) -> None:
     stream = streams.load(name)
     X, y = stream.draw(head)
     schema = stream.schema
     length = "unknown" if stream.n_instances is None else f"{stream.n_instances:,}"
-    console.print(
-        f"{name}: {length} instances, {schema.n_features} features, {schema.n_classes} classes",
-        highlight=False,
-    )
+    typer.echo(f"{name}: {length} instances, {schema.n_features} features, {schema.n_classes} classes")
     for drift in stream.drifts:
         spread = "abrupt" if drift.width == 1 else f"over {drift.width:,} instances"
-        console.print(f"drift at {drift.position:,} ({spread})", highlight=False)
-    shown = _columns_that_fit(console.width, X, schema)
-    table = Table(box=box.SIMPLE_HEAD)
-    for j in shown:
-        feature = schema.features[j]
-        table.add_column(Text(feature.name), justify="left" if feature.nominal else "right", no_wrap=True)
-    if len(shown) < schema.n_features:
-        table.add_column("…", no_wrap=True)
-    table.add_column("class", style="bold", no_wrap=True)
+        typer.echo(f"drift at {drift.position:,} ({spread})")
+    shown = _columns_that_fit(shutil.get_terminal_size().columns, X, schema)
+    more = ["…"] if len(shown) < schema.n_features else []
+    features = [schema.features[j] for j in shown]
+    align = "".join("l" if feature.nominal else "r" for feature in features) + "l" * len(more) + "l"
+    table = Table([*(feature.name for feature in features), *more, "class"], align=align)
     for row, label in zip(X, y, strict=True):
-        cells = [_cell(row[j], schema.features[j].values) for j in shown]
-        cells += ["…"] if len(shown) < schema.n_features else []
-        table.add_row(*map(Text, cells), Text(schema.classes[label]))
-    console.print(table)
+        cells = [_cell(row[j], feature.values) for j, feature in zip(shown, features, strict=True)]
+        table.add(*cells, *more, schema.classes[label])
+    typer.echo()
+    table.show()
 
 
 def _columns_that_fit(width: int, X: np.ndarray[Any, np.dtype[np.float64]], schema: Schema) -> list[int]:
     """The first features whose columns fit beside each other, with room for the class."""
-    left = width - 9 - max(5, *(len(name) for name in schema.classes))
+    left = width - 3 - max(5, *(len(name) for name in schema.classes))
     shown: list[int] = []
     for j, feature in enumerate(schema.features):
-        left -= 3 + max(len(feature.name), *(len(_cell(value, feature.values)) for value in X[:, j]))
+        left -= 2 + max(len(feature.name), *(len(_cell(value, feature.values)) for value in X[:, j]))
         if left < 0 and shown:
             break
         shown.append(j)

@@ -1,8 +1,8 @@
 """Where a grid of independent jobs runs: in this process, in several, or on many machines.
 
-An engine has one method, ``results(work, items)``: it calls ``work`` on every item, in about the order given,
-and yields ``(number of the item, what work gave)`` as they finish. ``work`` catches its own errors; an engine
-sees to workers that die, whose items are run again.
+An executor has one method, ``results(work, items)``: it calls ``work`` on every item, in about the order
+given, and yields ``(number of the item, what work gave)`` as they finish. ``work`` catches its own errors; an
+executor sees to workers that die, whose items are run again.
 
 >>> from heros.executors import Serial
 >>> list(Serial().results(len, ["a", "bcd"]))

@@ -1,4 +1,4 @@
-"""What an engine is."""
+"""What an executor is."""
 
 from __future__ import annotations
 

@@ -1,25 +1,42 @@
-"""Several processes on this machine, through joblib."""
+"""Several processes on this machine, none of which outlives the one that started it."""
 
 from __future__ import annotations
 
+import os
+import signal
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from threading import Thread
 from typing import TypeVar
 
 from heros.executors.base import ATTEMPTS, WorkerDied
-from heros.extras import needed
 from heros.parameters import whole
 
 __all__ = ["Processes"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Worker = ProcessPoolExecutor  # of one process: when that dies, it is plain whose item it had
 
 
 @dataclass(frozen=True)
 class Processes:
-    """As many processes as `jobs`, through joblib.
+    """As many processes as `jobs`, each a fresh interpreter.
+
+    They end with the one that started them, however it ends. What they run is pickled: a class of your own
+    has to be in a module, and a script needs its ``if __name__ == "__main__":``. An item whose process dies
+    is tried again in another one; the others do not notice.
+
+    Parameters
+    ----------
+    jobs
+        How many.
 
     Examples
     --------
@@ -36,21 +53,60 @@ class Processes:
         self, work: Callable[[Item], Result], items: Sequence[Item]
     ) -> Iterator[tuple[int, Result | WorkerDied]]:
         """``(number of the item, work(item))``, as they finish."""
-        joblib = needed("joblib", "Running a grid in several processes", "paper")
-        left = dict(enumerate(items))
-        for _ in range(ATTEMPTS):
-            parallel = joblib.Parallel(self.jobs, return_as="generator_unordered", pre_dispatch=self.jobs)
-            calls = [joblib.delayed(_numbered)(work, i, item) for i, item in left.items()]
-            try:
-                for i, result in parallel(calls):
-                    del left[i]
-                    yield i, result
-            except BrokenProcessPool:  # joblib gives up all that was on its way
-                continue
-            return
-        for i in left:
-            yield i, WorkerDied(f"a worker process died in each of {ATTEMPTS} attempts")
+        waiting = deque(range(len(items)))
+        running: dict[Future[Result], tuple[int, Worker]] = {}
+        deaths: Counter[int] = Counter()
+        with _workers(min(self.jobs, len(items))) as (idle, start):
+            while waiting or running:
+                while waiting and idle:
+                    i, worker = waiting.popleft(), idle.pop()
+                    running[worker.submit(work, items[i])] = i, worker
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    i, worker = running.pop(future)
+                    if isinstance(future.exception(), BrokenProcessPool):
+                        idle.append(start())
+                        deaths[i] += 1
+                        if deaths[i] < ATTEMPTS:
+                            waiting.appendleft(i)
+                        else:
+                            yield i, WorkerDied(f"its process died in each of {ATTEMPTS} attempts")
+                    else:
+                        idle.append(worker)
+                        yield i, future.result()
 
 
-def _numbered(work: Callable[[Item], Result], i: int, item: Item) -> tuple[int, Result]:
-    return i, work(item)
+@contextmanager
+def _workers(jobs: int) -> Iterator[tuple[list[Worker], Callable[[], Worker]]]:
+    """Processes, and what starts another; they end when this block does or when this process does."""
+    context = get_context("spawn")
+    watched, held = context.Pipe(duplex=False)
+    started = []
+
+    def start() -> Worker:
+        started.append(Worker(1, mp_context=context, initializer=_begin, initargs=(watched,)))
+        return started[-1]
+
+    try:
+        yield [start() for _ in range(jobs)], start
+    except BaseException:
+        held.close()  # whatever they are at
+        raise
+    finally:
+        for worker in started:
+            worker.shutdown()
+        held.close()
+        watched.close()
+
+
+def _begin(watched: Connection) -> None:
+    """What a process does first: it leaves interrupts to the one that started it, and ends with it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with, args=(watched,), daemon=True).start()
+
+
+def _end_with(watched: Connection) -> None:
+    """Wait for the other end to be closed, by its process or by the system after it, and end at once."""
+    try:
+        watched.recv()
+    except (EOFError, OSError):
+        os._exit(1)

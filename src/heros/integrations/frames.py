@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from heros.errors import DataError
 from heros.schema import Feature
-from heros.streams.arrow import MemorySource
+from heros.streams.arrow import MemoryReader
 from heros.streams.columns import Column, NominalColumn
 from heros.streams.frames import table_of
 
@@ -102,8 +102,8 @@ def _matrix(frame: Any, columns: list[Column]) -> NDArray[np.float64]:
     return np.concatenate(parts)
 
 
-def _source(frame: Any) -> MemorySource:
+def _source(frame: Any) -> MemoryReader:
     table = table_of(frame, "X")
     if table.num_columns == 0:
         raise DataError("X must have at least one column. Got none instead.")
-    return MemorySource(table, "X")
+    return MemoryReader(table, "X")

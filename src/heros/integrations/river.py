@@ -16,8 +16,7 @@ from heros.policies import Policy
 from heros.pools import Pool
 from heros.schema import Feature, Schema
 from heros.scores import Score
-from heros.streams.columns import label_of
-from heros.streams.iterators import Refused, Vocabulary
+from heros.vocabulary import Refused, Vocabulary, cell_of
 
 try:
     from river import base
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["HerosClassifier"]
-
-Codes = dict[str, int] | None
-"""The code of each value of a nominal feature; None for a numeric one."""
 
 
 class HerosClassifier(base.MiniBatchClassifier):
@@ -133,23 +129,10 @@ class HerosClassifier(base.MiniBatchClassifier):
 
     def _row(self, x: Mapping[Hashable, Any]) -> tuple[list[float], bool]:
         """The instance as the core takes it, and whether all of it is known."""
-        row, known = self._blank.copy(), True
-        for name, value in x.items():
-            place = self._places.get(name) or self._places.get(str(name))
-            if place is None:
-                known = False
-                continue
-            j, codes = place
-            kind = type(value)
-            if codes is None and (kind is float or kind is int):  # nearly always: the rest is slower
-                row[j] = value
-                continue
-            cell = _cell(name, value, codes)
-            if cell is None:
-                known = False
-            else:
-                row[j] = cell
-        return row, known
+        try:
+            return self._vocabulary.look_up(x)
+        except Refused as why:
+            raise _data_error(why) from None
 
     # -- many at a time, with the same results ----------------------------------------------------------
 
@@ -187,9 +170,9 @@ class HerosClassifier(base.MiniBatchClassifier):
 
     def _block(self, X: pd.DataFrame) -> tuple[NDArray[np.float64], bool]:
         """The rows as the core takes them, and whether all in them is known."""
-        block, known = np.full((len(X), len(self._blank)), math.nan), True
+        block, known = np.full((len(X), self._vocabulary.schema.n_features), math.nan), True
         for name in X.columns:
-            place = self._places.get(name) or self._places.get(str(name))
+            place = self._vocabulary.place(name)
             if place is None:
                 known = False
                 continue
@@ -198,10 +181,13 @@ class HerosClassifier(base.MiniBatchClassifier):
             if codes is None and column.dtype.kind in "fiu":
                 block[:, j] = column.to_numpy(dtype=np.float64, na_value=math.nan)
                 continue
-            cells = [
-                math.nan if absent else _cell(name, value, codes)
-                for value, absent in zip(column.tolist(), column.isna(), strict=True)
-            ]
+            try:
+                cells = [
+                    math.nan if absent else cell_of(name, value, codes)
+                    for value, absent in zip(column.tolist(), column.isna(), strict=True)
+                ]
+            except Refused as why:
+                raise _data_error(why) from None
             known = known and None not in cells
             block[:, j] = [math.nan if cell is None else cell for cell in cells]
         return block, known
@@ -214,9 +200,9 @@ class HerosClassifier(base.MiniBatchClassifier):
         known = self._labels.get(y)
         name = _class_name(y, classes) if known is None else classes[known]
         try:  # in the order of the names: the order in a dictionary must not matter
-            self._vocabulary.encode(({key: x[key] for key in sorted(x, key=str)}, name), started=True)
+            self._vocabulary.encode({key: x[key] for key in sorted(x, key=str)}, name, started=True)
         except Refused as why:
-            raise DataError(f"The feature {why.column!r} must {why.rule}. Got {why.value} instead.") from None
+            raise _data_error(why) from None
         self._labels.setdefault(y, len(self._labels))
         self._bind()
 
@@ -224,28 +210,10 @@ class HerosClassifier(base.MiniBatchClassifier):
         schema = self._vocabulary.schema
         if schema.n_features > 0 and schema.n_classes > 0:
             self.heros.bind(schema)
-        self._blank = [math.nan] * schema.n_features
-        self._places: dict[Hashable, tuple[int, Codes]] = {
-            feature.name: (
-                j,
-                None if feature.values is None else {v: c for c, v in enumerate(feature.values)},
-            )
-            for j, feature in enumerate(schema.features)
-        }
 
 
-def _cell(name: Hashable, value: Any, codes: Codes) -> float | None:
-    """A number or the code of a value; NaN if missing, None if the value is new."""
-    if value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
-        return math.nan
-    if codes is not None:
-        return codes.get(value if type(value) is str else str(label_of(value)))
-    try:
-        if not isinstance(value, str | bytes):
-            return float(value)
-    except (TypeError, ValueError):
-        pass
-    raise DataError(f"The feature {str(name)!r} must be a number. Got {value!r} instead.")
+def _data_error(why: Refused) -> DataError:
+    return DataError(f"The feature {why.column!r} must {why.rule}. Got {why.value} instead.")
 
 
 def _class_name(label: Hashable, taken: Iterable[str]) -> str:

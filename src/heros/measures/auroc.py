@@ -8,8 +8,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros.measures.checks import expect_answers
+from heros.measures.macro import macro
+from heros.measures.ranked import Ranked
+from heros.measures.running_auroc import RunningAuroc
 
-__all__ = ["auroc", "auroc_per_class"]
+__all__ = ["Auroc", "auroc", "auroc_per_class"]
+
+
+class Auroc(Ranked):
+    """AUROC over a stream: see `auroc` for what it is, and `RunningAuroc` for how exact a histogram is.
+
+    Parameters
+    ----------
+    exact
+        Whether all probabilities are kept (8 bytes per class and instance). If not, the figure comes from
+        a histogram in constant memory; that of a window is exact all the same.
+
+    Examples
+    --------
+    >>> area = Auroc()
+    >>> area.update(np.array([0, 0, 1, 1]), np.array([[0.9, 0.1], [0.6, 0.4], [0.65, 0.35], [0.2, 0.8]]))
+    >>> area.value
+    0.75
+    """
+
+    name, label = "auroc", "AUROC"
+
+    @staticmethod
+    def _figure(y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
+        return auroc(y, probabilities)
+
+    @staticmethod
+    def _histogram() -> RunningAuroc:
+        return RunningAuroc()
 
 
 def auroc(y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
@@ -34,9 +65,7 @@ def auroc(y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
     classes = probabilities.shape[1]
     if classes == 2:
         return _binary(y == 1, probabilities[:, 1])
-    per_class = _per_class(y, probabilities)
-    known = per_class[~np.isnan(per_class)]
-    return float(known.mean()) if len(known) else math.nan
+    return macro(_per_class(y, probabilities))
 
 
 def auroc_per_class(y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> NDArray[np.float64]:

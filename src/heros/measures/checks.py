@@ -33,9 +33,10 @@ def expect_answers(
     labels = expect_labels(y, p.shape[1], owner)
     if len(labels) != len(p):  # before the values: a broadcast array may have more than anyone can read
         raise DataError(f"{owner} must have a label per instance ({len(p)}). Got {len(labels)} instead.")
-    if p.size and not (p.min() >= 0 and p.max() <= 1 + SLACK):  # false where something is NaN
+    highest = p.max() if p.size else 0.0
+    if p.size and not (p.min() >= 0 and highest <= 1 + SLACK):  # false where something is NaN
         raise DataError(f"{rule}. Got {p[~((p >= 0) & (p <= 1 + SLACK))][0]} instead.")
-    return labels, np.minimum(p, 1.0)
+    return labels, p if highest <= 1 else np.minimum(p, 1.0)
 
 
 def expect_labels(y: object, classes: int, owner: str) -> NDArray[np.int64]:

@@ -39,11 +39,20 @@ class Confusion:
             raise DataError(
                 f"Confusion must have a prediction per label ({len(y)}). Got {len(predicted)} instead."
             )
+        self._grow(classes)
+        cells = np.bincount(y * classes + predicted, minlength=classes * classes)
+        self.counts += cells.reshape(classes, classes)
+
+    def merge(self, other: Confusion) -> None:
+        """Count what another one has counted; either may know more classes."""
+        self._grow(len(other.counts))
+        known = len(other.counts)
+        self.counts[:known, :known] += other.counts
+
+    def _grow(self, classes: int) -> None:
         room = classes - len(self.counts)
         if room > 0:
             self.counts = np.pad(self.counts, (0, room))
-        cells = np.bincount(y * classes + predicted, minlength=classes * classes)
-        self.counts += cells.reshape(classes, classes)
 
     @property
     def accuracy(self) -> float:
@@ -69,6 +78,11 @@ class Confusion:
     def precision(self) -> NDArray[np.float64]:
         """Of the predictions of each class, the share that was right; NaN for a class not predicted."""
         return self._share_of(self.counts.sum(axis=0))
+
+    @property
+    def f1(self) -> NDArray[np.float64]:
+        """The harmonic mean of precision and recall of each class; NaN for one neither seen nor predicted."""
+        return 2 * self._share_of(self.counts.sum(axis=0) + self.counts.sum(axis=1))
 
     def _share_of(self, totals: NDArray[np.int64]) -> NDArray[np.float64]:
         """The right predictions of each class, as a share of these totals."""

@@ -7,20 +7,17 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.measures.checks import expect_answers
+from heros.measures.histogram import Histogram
+from heros.measures.macro import macro
 
 __all__ = ["RunningAuroc"]
 
-BINS = 1 << 15
-LARGEST = 40.0
-"""Log-odds beyond this share the outermost bins."""
 
-
-class RunningAuroc:
+class RunningAuroc(Histogram):
     """AUROC from counts of log-odds in bins of equal width, instead of from all probabilities.
 
     Pairs of a positive and a negative instance in the same bin count half, as ties do. `error` bounds
-    how far that is from the exact figure. 512 KB per class (binary: in all), however long the stream.
+    how far that is from the exact figure. 512 KB per class, however long the stream.
 
     Examples
     --------
@@ -30,50 +27,18 @@ class RunningAuroc:
     (0.75, 0.0)
     """
 
-    def __init__(self) -> None:
-        self.counts = np.zeros((0, 2, BINS), dtype=np.int64)  # per class: of the rest, of the class
-
-    def update(self, y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> None:
-        """Count instances: labels (n,) and the probabilities (n, classes) given before they were seen."""
-        y, probabilities = expect_answers(y, probabilities, "RunningAuroc")
-        classes = probabilities.shape[1]
-        if classes > len(self.counts):
-            self._grow(classes)
-        for c in range(classes):
-            bins = _bins(probabilities[:, c])
-            for positive in (0, 1):
-                mine = bins[(y == c) == bool(positive)]
-                self.counts[c, positive] += np.bincount(mine, minlength=BINS)
-
     @property
     def value(self) -> float:
         """Binary: of class 1. More classes: the mean over those that have both kinds of instances."""
-        known = [auroc for auroc, _ in self._figures() if not math.isnan(auroc)]
-        return float(np.mean(known)) if known else math.nan
+        return macro([auroc for auroc, _ in self._figures()])
 
     @property
     def error(self) -> float:
         """The exact figure is at most this far away."""
-        known = [error for auroc, error in self._figures() if not math.isnan(auroc)]
-        return float(np.mean(known)) if known else math.nan
+        return macro([error for _, error in self._figures()])
 
     def _figures(self) -> list[tuple[float, float]]:
         return [_figure(*counts) for counts in (self.counts[1:2] if len(self.counts) == 2 else self.counts)]
-
-    def _grow(self, classes: int) -> None:
-        """A class not known before had probability 0 at every instance so far, and none was of it."""
-        before = int(self.counts[0].sum()) if len(self.counts) else 0
-        new = np.zeros((classes - len(self.counts), 2, BINS), dtype=np.int64)
-        new[:, 0, 0] = before
-        self.counts = np.concatenate([self.counts, new])
-
-
-def _bins(probability: NDArray[np.float64]) -> NDArray[np.int64]:
-    with np.errstate(divide="ignore"):
-        odds = np.log(probability) - np.log1p(-probability)
-    scaled = (np.clip(odds, -LARGEST, LARGEST) / LARGEST + 1) / 2 * (BINS - 1)
-    bins: NDArray[np.int64] = np.rint(scaled).astype(np.int64)
-    return bins
 
 
 def _figure(negative: NDArray[np.int64], positive: NDArray[np.int64]) -> tuple[float, float]:

@@ -1,14 +1,12 @@
 """Meters: what a run cost in energy, measured from outside the learner."""
 
 from heros.meters.base import Energy, Meter, Reading
-from heros.meters.by_name import METERS, named
 from heros.meters.carbon import Carbon
 from heros.meters.codecarbon import CodeCarbon
 from heros.meters.cpu import Cpu
 from heros.meters.rapl import Rapl
 
 __all__ = [
-    "METERS",
     "Carbon",
     "CodeCarbon",
     "Cpu",
@@ -16,5 +14,4 @@ __all__ = [
     "Meter",
     "Rapl",
     "Reading",
-    "named",
 ]

@@ -6,9 +6,11 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from heros.meters.carbon import Carbon
+from heros.parameters import one_of
+from heros.registry import Part, name_of, parts
 
 __all__ = ["JOULES_PER_KWH", "Energy", "Meter", "Reading"]
 
@@ -89,8 +91,19 @@ class Energy:
         return None if self.carbon is None else self.kwh * self.carbon.grams_per_kwh / 1000
 
 
-class Meter(ABC):
-    """Reads the energy spent between `start` and `stop`; for one run at a time."""
+class Meter(Part, ABC):
+    """Reads the energy spent between `start` and `stop`; for one run at a time.
+
+    Examples
+    --------
+    >>> Meter.names()
+    ('codecarbon', 'cpu', 'rapl')
+    >>> Meter.of("cpu", watts=15).source
+    'cpu-model'
+    """
+
+    role: ClassVar[str] = "meter"
+    plain: ClassVar[bool] = False  # it holds a clock, and asks the machine
 
     source: ClassVar[str]
 
@@ -99,6 +112,19 @@ class Meter(ABC):
         self.process = process
         self._cpu = self._wall = 0.0
         self._earlier: Reading | None = None
+
+    @staticmethod
+    def names() -> tuple[str, ...]:
+        """The names of the meters there are."""
+        return tuple(name_of(kind) for kind in parts("meter").values())
+
+    @staticmethod
+    def of(name: str, carbon: Carbon | None = None, **settings: Any) -> Meter:
+        """The meter of this name; an error that says why where this machine does not have it."""
+        one_of(name, "name", "Meter.of", Meter.names(), f"one of {', '.join(Meter.names())}")
+        kind = next(kind for kind in parts("meter").values() if name_of(kind) == name)
+        meter: Meter = kind(carbon=carbon, **settings)
+        return meter
 
     def clock(self) -> float:
         """CPU seconds: of the thread that asks or, if `process`, of all threads of the process."""

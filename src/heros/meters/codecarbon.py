@@ -23,6 +23,7 @@ class CodeCarbon(Meter):
     extra ``energy``.
     """
 
+    written: ClassVar[str] = "codecarbon"
     source: ClassVar[str] = "codecarbon"
 
     def __init__(self, carbon: Carbon | None = None) -> None:

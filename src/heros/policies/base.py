@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import fields
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.errors import ParameterError
+from heros.registry import Part
 
 __all__ = ["CompiledPolicy", "Policy", "compiled", "expect_policy"]
 
@@ -41,8 +42,18 @@ class Policy(Protocol):
         ...
 
 
-class CompiledPolicy:
+class CompiledPolicy(Part):
     """A policy of the compiled core: `choose` and the loop over a block run the same function."""
+
+    role: ClassVar[str] = "policy"
+
+    explorable: ClassVar[bool] = True
+    """Whether it is of use to explore around it: to train k random models now and then."""
+
+    @property
+    def explores(self) -> bool:
+        """Whether it comes back to every model sooner or later, whatever their scores are."""
+        return not self.explorable
 
     def choose(
         self, scores: ArrayLike, costs: ArrayLike, k: int, rng: np.random.Generator

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.errors import ParameterError
 from heros.parameters import number
 from heros.policies.base import CompiledPolicy

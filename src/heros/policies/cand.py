@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.policies.base import CompiledPolicy
 from heros.policies.reasons import Reasons, by_rank
 
@@ -28,6 +29,8 @@ class Cand(CompiledPolicy):
     >>> Cand().choose(scores, costs, 2, np.random.default_rng(1)).astype(int)
     array([1, 0, 1, 0])
     """
+
+    explores: ClassVar[bool] = True  # half of what it chooses is drawn
 
     def explain(
         self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int, chosen: NDArray[np.bool_]
@@ -54,6 +57,8 @@ class CandAsPublished(CompiledPolicy):
     >>> CandAsPublished().choose(scores, costs, 2, np.random.default_rng(1)).astype(int)
     array([0, 1, 0, 1])
     """
+
+    explores: ClassVar[bool] = True  # half of what it chooses is drawn
 
     def explain(
         self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int, chosen: NDArray[np.bool_]

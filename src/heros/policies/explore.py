@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.errors import ParameterError
 from heros.parameters import number
 from heros.policies.base import CompiledPolicy, Policy, compiled, expect_policy
-from heros.policies.random import Random
+from heros.policies.ranked import Random
 from heros.policies.reasons import Reasons, explain
 
 __all__ = ["Explore"]
@@ -39,8 +40,15 @@ class Explore(CompiledPolicy):
     True
     """
 
+    suffix: ClassVar[str] = "@"
+
     policy: Policy
     epsilon: float
+
+    @property
+    def explores(self) -> bool:
+        """Whether it comes back to every model sooner or later: of a policy of your own nothing is known."""
+        return self.epsilon > 0 or getattr(self.policy, "explores", True)
 
     def __post_init__(self) -> None:
         number(self.epsilon, "epsilon", "Explore", 0, 1)

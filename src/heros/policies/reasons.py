@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from heros.policies.base import Policy
 
-__all__ = ["Reasons", "by_rank", "explain"]
+__all__ = ["Floats", "Mask", "Reasons", "by_rank", "explain"]
 
 Reasons = dict[int, str]
 """Model -> why it was chosen, in the order of the choice."""

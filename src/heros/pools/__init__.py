@@ -2,18 +2,34 @@
 
 from heros.pools.base import BoundPool, Pool
 from heros.pools.hoeffding import BoundHoeffding, Hoeffding, HoeffdingGrid, TreeStats
+from heros.pools.join import BoundJoin, Join
+from heros.pools.linear import BoundLinear, Linear, LinearGrid
 from heros.pools.mlp import MLP, MLPGrid
 from heros.pools.models import BoundModels, Models
+from heros.pools.naive_bayes import BoundNaiveBayes, NaiveBayes, NaiveBayesGrid
+from heros.pools.neighbours import BoundNeighbours, Neighbours, NeighboursGrid, NeighbourStats
 
 __all__ = [
     "MLP",
     "BoundHoeffding",
+    "BoundJoin",
+    "BoundLinear",
     "BoundModels",
+    "BoundNaiveBayes",
+    "BoundNeighbours",
     "BoundPool",
     "Hoeffding",
     "HoeffdingGrid",
+    "Join",
+    "Linear",
+    "LinearGrid",
     "MLPGrid",
     "Models",
+    "NaiveBayes",
+    "NaiveBayesGrid",
+    "NeighbourStats",
+    "Neighbours",
+    "NeighboursGrid",
     "Pool",
     "TreeStats",
 ]

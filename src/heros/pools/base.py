@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.errors import ParameterError
+from heros.registry import Part
 from heros.schema import Feature, Schema
 
 __all__ = ["BoundPool", "Pool", "expect_mappings", "expect_schema", "feature_values", "shares"]
@@ -18,11 +19,13 @@ __all__ = ["BoundPool", "Pool", "expect_mappings", "expect_schema", "feature_val
 ROUNDING = 1e-12
 
 
-class Pool(ABC):
+class Pool(Part, ABC):
     """A description of M models. It holds no weights: `bind` makes the models."""
 
-    plain: ClassVar[bool] = True
-    """Whether what its models learn is plain data, which files and checkpoints can hold."""
+    role: ClassVar[str] = "pool"
+
+    grid: ClassVar[bool] = False
+    """Whether it is made from a grid of settings: what `--pool` and its name give."""
 
     @property
     @abstractmethod
@@ -39,6 +42,11 @@ class Pool(ABC):
         self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
     ) -> BoundPool:
         """The models, fresh, for instances of this schema; with these costs, if they are known already."""
+
+    @property
+    def settles_after(self) -> int:
+        """After how many instances a step costs what it will cost: costs are measured after these."""
+        return 0
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
         """Refuse a state that is too small to be one of these models, before memory is taken for them."""

@@ -15,13 +15,13 @@ from heros.errors import HerosError
 from heros.pools.adapters import Instance, Member
 from heros.schema import Schema
 
-__all__ = ["Asked", "OnError", "fault"]
+__all__ = ["MemberCalls", "OnError", "fault"]
 
 OnError = Literal["set_aside", "raise"]
 
 
-class Asked:
-    """The members as the core asks them. It must not know the core's pool: that knows it."""
+class MemberCalls:
+    """What the core calls to ask and teach the members. It must not know the core's pool: that knows it."""
 
     def __init__(self, names: tuple[str, ...], members: list[Member], on_error: OnError) -> None:
         self.names, self.members, self.on_error = names, members, on_error
@@ -31,29 +31,30 @@ class Asked:
         """Room for what the members say of instances of this schema."""
         models = len(self.members)
         self.schema = schema
-        self.probabilities = np.full((models, schema.n_classes), 1 / schema.n_classes)
-        self.votes = np.zeros(models, dtype=np.int32)
+        self.outputs = np.full((models, schema.n_classes), 1 / schema.n_classes)
+        self.favoured = np.zeros(models, dtype=np.int32)
         self.active = np.ones(models, dtype=np.uint8)
         for i, name in enumerate(self.names):
             if name in self.faults:
                 self._silence(i)
-        return self.probabilities, self.votes, self.active
+        return self.outputs, self.favoured, self.active
 
     def grow(self, schema: Schema) -> None:
         """Tell every member of a schema that has grown."""
         for i in self._able():
             self._try(i, partial(self.members[i].bind, schema), "follow a schema that has grown")
 
-    def evaluate(self, row: NDArray[np.float64]) -> None:
-        """Every member predicts this instance, which is kept for training."""
+    def look(self, row: NDArray[np.float64], watched: NDArray[np.uint8] | None) -> None:
+        """The watched members (None: all) predict this instance, which is kept for training."""
         self.instance = Instance(self.schema, row)
-        for i in self._able():
+        for i in self._able(watched):
             self._try(i, partial(self._ask, i, self.instance), "predict")
 
-    def train(self, y: int, chosen: NDArray[np.uint8]) -> None:
+    def train(self, target: float, chosen: NDArray[np.uint8]) -> None:
         """All chosen members are trained before an exception of one of them goes on."""
+        y = int(target)
         first: HerosError | None = None
-        for i in np.flatnonzero(chosen & self.active).tolist():
+        for i in self._able(chosen):
             try:
                 self._try(i, partial(self.members[i].learn, self.instance, y), "learn")
             except HerosError as error:
@@ -61,18 +62,19 @@ class Asked:
         if first is not None:
             raise first
 
-    def predict(self, i: int, row: NDArray[np.float64]) -> None:
+    def answer(self, i: int, row: NDArray[np.float64]) -> None:
         """One member predicts any instance."""
         if self.active[i]:
             self._try(i, partial(self._ask, i, Instance(self.schema, row)), "predict")
 
-    def _able(self) -> list[int]:
-        able: list[int] = np.flatnonzero(self.active).tolist()
+    def _able(self, asked: NDArray[np.uint8] | None = None) -> list[int]:
+        """Those of the members (None: all) that have not been set aside."""
+        able: list[int] = np.flatnonzero(self.active if asked is None else self.active & asked).tolist()
         return able
 
     def _ask(self, i: int, instance: Instance) -> None:
-        p, vote = _checked(self.members[i].predict_proba(instance), self.schema.n_classes)
-        self.probabilities[i], self.votes[i] = p, vote
+        output, favoured = _checked(self.members[i].predict_proba(instance), self.schema.n_classes)
+        self.outputs[i], self.favoured[i] = output, favoured
 
     def _try(self, i: int, act: Callable[[], None], what: str) -> None:
         try:
@@ -86,8 +88,8 @@ class Asked:
             warnings.warn(f"{text}; it is set aside.", RuntimeWarning, stacklevel=2)
 
     def _silence(self, i: int) -> None:
-        self.active[i], self.votes[i] = 0, -1
-        self.probabilities[i] = 1 / self.schema.n_classes
+        self.active[i], self.favoured[i] = 0, -1
+        self.outputs[i] = 1 / self.schema.n_classes
 
 
 def _checked(answer: ArrayLike | None, classes: int) -> tuple[NDArray[np.float64] | float, int]:

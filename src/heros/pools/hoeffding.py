@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.errors import ParameterError
 from heros.parameters import number, one_of, whole
 from heros.pools.base import BoundPool, Pool, expect_mappings, expect_schema, feature_values, shares
@@ -113,6 +113,9 @@ class Hoeffding(Pool):
     (3, 4096, 200)
     """
 
+    written: ClassVar[str] = "trees"
+    described_by: ClassVar[tuple[str, ...]] = ("configurations", "costs")
+
     models: tuple[tuple[Any, ...], ...]
     costs: Costs
 
@@ -157,6 +160,8 @@ class HoeffdingGrid(Hoeffding):
     >>> HoeffdingGrid(grace_periods=[200], prediction="majority").n_models
     10
     """
+
+    grid: ClassVar[bool] = True
 
     def __init__(
         self,

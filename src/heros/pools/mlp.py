@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.errors import ParameterError
 from heros.parameters import number, one_of, whole
 from heros.pools.base import BoundPool, Pool, expect_mappings, expect_schema, feature_values, shares
@@ -56,6 +56,9 @@ class MLP(Pool):
     >>> pool.n_models, pool.configurations[1]
     (3, {'optimizer': 'adam', 'learning_rate': 0.005, 'hidden': 16})
     """
+
+    written: ClassVar[str] = "mlp"
+    described_by: ClassVar[tuple[str, ...]] = ("configurations", "costs", "scale", "isa")
 
     models: tuple[tuple[str, float, int], ...]
     costs: Costs
@@ -119,6 +122,8 @@ class MLPGrid(MLP):
     >>> MLPGrid(optimizers=["adam"], hidden=[8, 16]).n_models
     10
     """
+
+    grid: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -187,7 +192,7 @@ class BoundMLP(BoundPool):
 
     def _empty_weights(self, i: int) -> dict[str, NDArray[np.float32]]:
         whole(i, "i", "weights", 0, self.pool.n_models - 1)
-        hidden, inputs, classes = self.pool.models[i][2], self.native.inputs, self.native.classes
+        hidden, inputs, classes = self.pool.models[i][2], self.native.inputs, self.native.outputs
         shapes = {
             "0.weight": (hidden, inputs),
             "0.bias": (hidden,),
@@ -233,7 +238,7 @@ def _by_hidden(bound: BoundMLP, schema: Schema) -> list[float]:
 
 
 def _by_multiply_adds(bound: BoundMLP, schema: Schema) -> list[float]:
-    inputs, classes = bound.native.inputs, bound.native.classes
+    inputs, classes = bound.native.inputs, bound.native.outputs
     return [float(hidden * (inputs + classes)) for _, _, hidden in bound.pool.models]
 
 

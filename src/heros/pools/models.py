@@ -12,12 +12,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.errors import HerosError, ParameterError
 from heros.parameters import one_of
 from heros.pools.adapters import Member, kind_of, makes, member_of
 from heros.pools.base import BoundPool, Pool, expect_schema, feature_values, shares
-from heros.pools.calls import Asked, OnError, fault
+from heros.pools.calls import MemberCalls, OnError, fault
 from heros.pools.timing import seconds_alone
 from heros.progress import progress
 from heros.schema import Schema
@@ -137,34 +137,34 @@ class BoundModels(BoundPool):
     (GaussianNB (), {})
     """
 
-    native: _core.ModelsPool
+    native: _core.MembersPool
 
     def __init__(self, pool: Models, schema: Schema, costs: NDArray[np.float64] | None = None) -> None:
         self.pool = pool
-        self._asked = Asked(pool.names, _members(pool, schema), pool.on_error)
-        self.native = _core.ModelsPool(self._asked.evaluate, self._asked.train, self._asked.predict)
+        self._calls = MemberCalls(pool.names, _members(pool, schema), pool.on_error)
+        self.native = _core.MembersPool(self._calls.look, self._calls.train, self._calls.answer)
         self._fit(schema)
         self.costs = self._costs() if costs is None else costs
 
     def __getitem__(self, name: str) -> Any:
         """The model of this name as it is now."""
         self.native.expect_readable()
-        return self._asked.members[self.pool.names.index(name)].model
+        return self._calls.members[self.pool.names.index(name)].model
 
     @property
     def set_aside(self) -> dict[str, str]:
         """The models that have been set aside, and why."""
-        return dict(self._asked.faults)
+        return dict(self._calls.faults)
 
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
         """Tell the models of a schema that extends the one they know. Costs stay as they are."""
-        self._asked.grow(schema)
+        self._calls.grow(schema)
         self._fit(schema)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything learnt, as arrays: the models as the bytes of their pickle."""
         self.native.expect_readable()
-        learnt = pickle.dumps((self._asked.members, self._asked.faults))
+        learnt = pickle.dumps((self._calls.members, self._calls.faults))
         return {
             "learnt": np.frombuffer(learnt, dtype=np.uint8),
             "values": feature_values(self.schema),
@@ -176,13 +176,13 @@ class BoundModels(BoundPool):
         """Take back what `state` gave."""
         expect_schema(state, self.schema, "Models")
         self.native.expect_writable()
-        self._asked.members, self._asked.faults = pickle.loads(state["learnt"].tobytes())
+        self._calls.members, self._calls.faults = pickle.loads(state["learnt"].tobytes())
         self._fit(self.schema)
         self.costs = shares(state["gamma"], self.pool.n_models, "Models")
 
     def _fit(self, schema: Schema) -> None:
         self.schema = schema
-        self.native.fit(schema.n_features, *self._asked.fit(schema))
+        self.native.fit(schema.n_features, *self._calls.fit(schema))
 
     def _costs(self) -> NDArray[np.float64]:
         costs = self.pool.costs

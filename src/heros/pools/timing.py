@@ -7,36 +7,64 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import _core
-from heros.pools.base import Pool, feature_values
+from heros import core as _core
+from heros.pools.base import BoundPool, Pool, feature_values
 from heros.schema import Schema
 
-__all__ = ["seconds_alone"]
+__all__ = ["prices", "seconds_alone"]
 
 
 def seconds_alone(pool: Pool, schema: Schema, instances: int) -> float:
     """CPU seconds of evaluating and training a pool of one model on made-up instances of this schema."""
     bound = pool.bind(schema, np.random.default_rng(0))
-    bits = np.random.default_rng(0).bit_generator.capsule
-    ensemble = _core.Ensemble(bound.native, _core.Scores("cumulative", 1, 0.0), bound.costs, "best", 0)
-    X, y = _made_up(schema, instances)
-    record = (
-        np.empty((instances, schema.n_classes)),
-        np.empty(instances, np.int32),
-        np.empty((instances, 1), np.uint8),
-        np.empty(instances),
-        np.empty(instances),
-    )
+    X, y = _made_up(schema, pool.settles_after + instances)
+    step = _step(bound)
+    step.run(X[instances:], y[instances:])
     start = time.thread_time()
-    ensemble.run(X, y, _core.Policy("everything"), 1, bits, *record)
+    step.run(X[:instances], y[:instances])
     return time.thread_time() - start
 
 
-def _made_up(schema: Schema, n: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def prices(
+    pool: Pool, schema: Schema, instances: int = 500
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """CPU seconds of a look, and of a training step after it, of each model: measured on made-up instances.
+
+    Examples
+    --------
+    >>> from heros.pools import MLP
+    >>> schema = Schema.of(["age"], classes=["no", "yes"])
+    >>> look, train = prices(MLP([{"hidden": 8}, {"hidden": 1024}]), schema)
+    >>> bool(look[1] > look[0]), bool(train[1] > train[0])
+    (True, True)
+    """
+    bound = pool.bind(schema, np.random.default_rng(0), np.full(pool.n_models, 1 / pool.n_models))
+    _step(bound).run(*_made_up(schema, pool.settles_after))
+    return _core.measured_prices(bound.native, *_made_up(schema, instances))
+
+
+def _step(bound: BoundPool) -> _core.Step:
+    """A step in which every model is trained."""
+    models = len(bound.costs)
+    return _core.Step(
+        pool=bound.native,
+        task=_core.Classification(),
+        scores=_core.Scores("cumulative", models, 0.0),
+        policy=_core.Policy("everything"),
+        k=models,
+        bits=np.random.default_rng(0).bit_generator,
+        costs=bound.costs,
+        answer=_core.Answer("best"),
+        watch=0,
+        warmup=0,
+    )
+
+
+def _made_up(schema: Schema, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Random values; the class depends on the first feature, so that there is something to learn."""
     rng = np.random.default_rng(0)
     values = feature_values(schema)
     codes = rng.integers(0, np.maximum(values, 1), (n, len(values)))
     X = np.where(values > 0, codes, rng.standard_normal((n, len(values))))
     rank = np.argsort(np.argsort(X[:, 0] + 0.1 * rng.standard_normal(n)))
-    return X, rank * schema.n_classes // n
+    return X, (rank * schema.n_classes // n).astype(np.float64)

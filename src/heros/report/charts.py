@@ -59,11 +59,14 @@ def line_chart(
     return _chart(title, drawing, x, _labels(low, high, ticks, unit), "instances")
 
 
-def scatter(title: str, points: Sequence[Point], x_name: str, y_name: str) -> str:
-    """Points with their names, and the line through those no other point beats both ways."""
+def scatter(title: str, points: Sequence[Point], x_name: str, y_name: str, *, higher: bool = True) -> str:
+    """Points with their names, and the line through those no other point beats both ways.
+
+    A point beats another if it is to the left of it and higher or, if `higher` is not better, lower.
+    """
     low_x, high_x, ticks_x = _axis(np.array([0.0, *(point.x for point in points)]))
     low_y, high_y, ticks_y = _axis(np.array([point.y for point in points]))
-    front = _pareto(points)
+    front = _pareto(points, 1 if higher else -1)
     line = Line(0, "", np.array([p.x - low_x for p in front]), np.array([p.y for p in front]))
     drawing = [_grid(low_y, high_y, ticks_y)]
     drawing.append(f'<path class="front" d="{_path(line, high_x - low_x, low_y, high_y)}"/>')
@@ -183,11 +186,11 @@ def _ticks(low: float, high: float, wanted: int, around: bool = False) -> list[f
     return [round(step * i, 12) for i in range(first, last + 1)]
 
 
-def _pareto(points: Sequence[Point]) -> list[Point]:
+def _pareto(points: Sequence[Point], sign: int) -> list[Point]:
     """The points that no other beats by being both cheaper and better."""
     front: list[Point] = []
-    for point in sorted(points, key=lambda point: (point.x, -point.y)):
-        if not front or point.y > front[-1].y:
+    for point in sorted(points, key=lambda point: (point.x, -sign * point.y)):
+        if not front or sign * point.y > sign * front[-1].y:
             front.append(point)
     return front
 

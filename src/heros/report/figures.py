@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from heros.measures.base import Caption
 from heros.report.charts import Line, Point, heat_map, line_chart, scatter
-from heros.run.loop import Run
+from heros.run.result import Run
 
-__all__ = ["Group", "figures", "groups_of"]
+__all__ = ["Group", "figures", "groups_of", "measures_of"]
 
 COLUMNS = 120
 COLOURS = 8
@@ -25,9 +27,19 @@ class Group:
     label: str
     runs: tuple[Run, ...]
 
-    def mean(self, figure: str) -> float:
-        """The mean of a figure of the runs."""
-        return float(np.mean([getattr(run, figure) for run in self.runs]))
+    def figure(self, measure: Caption) -> float:
+        """The mean of a measure's figure over the runs; NaN if one has none."""
+        return float(np.mean([run.figures.get(measure.name, math.nan) for run in self.runs]))
+
+    @property
+    def gamma_share(self) -> float:
+        """The mean share of the price of training everything."""
+        return float(np.mean([run.gamma_share for run in self.runs]))
+
+    @property
+    def cpu_seconds(self) -> float:
+        """The mean CPU seconds in all."""
+        return float(np.mean([run.cpu_seconds for run in self.runs]))
 
     @property
     def joules(self) -> float:
@@ -53,21 +65,54 @@ def groups_of(runs: Sequence[Run]) -> list[Group]:
     return groups
 
 
+def measures_of(groups: Sequence[Group]) -> list[Caption]:
+    """All measures that any of the runs has."""
+    found: dict[str, Caption] = {}
+    for group in groups:
+        for run in group.runs:
+            for caption in run.measures:
+                found.setdefault(caption.name, caption)
+    return list(found.values())
+
+
 def figures(groups: Sequence[Group]) -> str:
     """All charts of one stream."""
     first = groups[0].runs[0]
     marks = [(float(drift.position), float(drift.width)) for drift in first.drifts]
+    measures = measures_of(groups)
     over_time = [
-        ("AUROC, per window", _curves(groups, lambda run: run.curves.auroc)),
-        ("Accuracy, per window", _curves(groups, lambda run: run.curves.accuracy)),
+        *((f"{_capital(one.label)}, per window", _measured(groups, one.name)) for one in measures),
         ("γ: share of the price of training everything", _curves(groups, _gamma)),
         ("Energy since the start, joules", _curves(groups, _energy)),
     ]
-    charts = [line_chart(title, lines, marks) for title, lines in over_time]
-    points = [Point(group.colour, group.label, group.joules, group.mean("auroc")) for group in groups]
-    charts.append(scatter("Performance against energy", points, "energy, joules", "AUROC"))
+    charts = [line_chart(title, lines, marks) for title, lines in over_time if lines]
+    charts += [_against_energy(groups, measure) for measure in measures[:1]]
     charts += [_heat(group, marks) for group in groups if group.runs[0].curves.trained.size]
     return "".join(charts)
+
+
+def _capital(label: str) -> str:
+    return label[:1].upper() + label[1:] if label.isascii() else label
+
+
+def _against_energy(groups: Sequence[Group], measure: Caption) -> str:
+    """The groups that have a figure: a stream of one class has no AUROC."""
+    points = [Point(group.colour, group.label, group.joules, group.figure(measure)) for group in groups]
+    known = [point for point in points if math.isfinite(point.y)]
+    if not known:
+        return ""
+    higher = measure.better == "higher"
+    return scatter("Performance against energy", known, "energy, joules", measure.label, higher=higher)
+
+
+def _measured(groups: Sequence[Group], name: str) -> list[Line]:
+    """The curves of a measure, of the groups whose runs all have one with a figure in it."""
+    having = [
+        group
+        for group in groups
+        if all(np.isfinite(run.curves.figures.get(name, math.nan)).any() for run in group.runs)
+    ]
+    return _curves(having, lambda run: run.curves.figures[name])
 
 
 def _curves(groups: Sequence[Group], values: Callable[[Run], NDArray[np.float64]]) -> list[Line]:

@@ -9,27 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from heros.errors import DataError
-from heros.report.figures import Group, figures, groups_of
+from heros.measures.base import Caption
+from heros.phases import PHASES
+from heros.report.figures import Group, figures, groups_of, measures_of
 from heros.report.style import CSS
-from heros.run.loop import Run
+from heros.run.result import Run
 from heros.storage import records
 
 __all__ = ["write_page", "write_report"]
-
-PHASES = ("encode", "evaluate", "choose", "train", "other")
-HEADINGS = (
-    "policy",
-    "runs",
-    "AUROC",
-    "accuracy",
-    "κ",
-    "Σγ share",
-    *PHASES,
-    "CPU s",
-    "joules",
-    "kWh",
-    "CO2e g",
-)
 
 
 def write_report(directory: str | os.PathLike[str], page: str | os.PathLike[str]) -> int:
@@ -80,9 +67,13 @@ def _section(runs: Sequence[tuple[Run, dict[str, Any]]]) -> str:
 
 
 def _bill(groups: Sequence[Group]) -> str:
-    head = "".join(f"<th>{heading}</th>" for heading in HEADINGS)
+    measures = measures_of(groups)
+    labels = [measure.label for measure in measures]
+    costs = ("Σγ share", *PHASES, "CPU s", "joules", "kWh", "CO2e g")
+    head = "".join(f"<th>{escape(heading)}</th>" for heading in ("policy", "runs", *labels, *costs))
     rows = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in _cells(group)) + "</tr>" for group in groups
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in _cells(group, measures)) + "</tr>"
+        for group in groups
     )
     sources = sorted({_source(run) for group in groups for run in group.runs})
     notes = "".join(f'<p class="faint">Energy: {escape(source)}.</p>' for source in sources)
@@ -94,15 +85,15 @@ def _bill(groups: Sequence[Group]) -> str:
     )
 
 
-def _cells(group: Group) -> list[str]:
+def _cells(group: Group, measures: Sequence[Caption]) -> list[str]:
     grams = [run.energy.co2e_kg * 1000 for run in group.runs if run.energy.co2e_kg is not None]
     return [
         group.label,
         str(len(group.runs)),
-        *(f"{group.mean(figure):.4f}" for figure in ("auroc", "accuracy", "kappa")),
-        f"{group.mean('gamma_share'):.1%}",
+        *(measure.text(group.figure(measure)) for measure in measures),
+        f"{group.gamma_share:.1%}",
         *(f"{group.cpu(phase):.2f}" for phase in PHASES),
-        f"{group.mean('cpu_seconds'):.2f}",
+        f"{group.cpu_seconds:.2f}",
         f"{group.joules:,.1f}",
         f"{group.joules / 3.6e6:.3g}",
         f"{sum(grams) / len(grams):.3g}" if len(grams) == len(group.runs) else "not stated",
@@ -129,7 +120,9 @@ def _settings(run: Run, details: dict[str, Any]) -> str:
         "energy": f"{run.energy.source}: {run.energy.detail}",
         "machine": f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}, {machine['isa']}",
         "versions": ", ".join(f"{name} {number}" for name, number in versions.items()),
+        "commit": details.get("commit", "not stated"),
         "written": details["written"],
+        "interrupted": "yes, by Ctrl-C" if run.interrupted else "no",
         "diverged models": str(run.diverged),
         "rows left out": "; ".join([str(run.bad_rows.count), *map(str, run.bad_rows.first[:1])]),
     }

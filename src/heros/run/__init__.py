@@ -1,5 +1,6 @@
 """Test, then train, over a stream: the loop, what it knows on its way, and what it gives."""
 
-from heros.run.loop import Curves, Run, evaluate
+from heros.run.loop import evaluate
+from heros.run.result import Curves, Run
 
 __all__ = ["Curves", "Run", "evaluate"]

@@ -3,94 +3,35 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Mapping
+from collections.abc import Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from textwrap import shorten
-from typing import Any, Literal
+from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-from rich.progress import MofNCompleteColumn, TextColumn
-
-from heros.ensemble import PHASES, Block, Heros
+from heros.ensemble import Heros
 from heros.errors import ParameterError
-from heros.measures import Confusion, RunningAuroc, auroc, log_loss
-from heros.meters import Cpu, Energy, Meter
-from heros.parameters import whole
+from heros.measures import Measure
+from heros.measures.own import expect_measure
+from heros.meters import Cpu, Meter
+from heros.parameters import expect_list, one_of, whole
 from heros.progress import progress as progress_bar
-from heros.run.curves import MOST_POINTS, add_point
-from heros.settings import settings_of
+from heros.run.interrupt import Interrupts
+from heros.run.result import Curves, Run
+from heros.run.state import Evaluation
+from heros.sources import END, Source, expect_source
+from heros.sources.base import Signal
 from heros.storage.checkpoints import Checkpointer
-from heros.storage.checkpoints.fit import PENDING, expect_fit
-from heros.storage.checkpoints.predictions import Part
-from heros.streams import BadRows, DriftPoint, Stream
-from heros.text_table import words
 
 __all__ = ["Curves", "Run", "evaluate"]
 
-
-@dataclass(frozen=True)
-class Curves:
-    """What happened over time, one row per window of the stream.
-
-    In an evaluation that is not `exact` there are at most 1000 rows: neighbouring windows are merged, and
-    `end` tells how far each row goes. The figures of a merged row are means and sums over its windows.
-    """
-
-    end: NDArray[np.int64]  # (W,) the instance after the window's last
-    accuracy: NDArray[np.float64]  # (W,) within the window, as are the next four
-    auroc: NDArray[np.float64]
-    log_loss: NDArray[np.float64]
-    spent: NDArray[np.float64]  # (W,) Σγ
-    reward: NDArray[np.float64]  # (W,) R
-    trained: NDArray[np.int64]  # (W, M) how often each model was trained
-    scores: NDArray[np.float64]  # (W, M) L at the window's end
-    invested: NDArray[np.float64]  # (W, M) r at the window's end
-    cpu: NDArray[np.float64]  # (W, phases) CPU seconds
-
-
-@dataclass(frozen=True)
-class Run:
-    """How a model did on a stream, and what that cost."""
-
-    stream: str
-    model: str
-    n_instances: int
-    auroc: float  # over the whole stream, at its end
-    accuracy: float
-    kappa: float
-    log_loss: float
-    confusion: Confusion = field(repr=False)
-    gamma_spent: float  # Σγ over all steps; n_instances is the price of training everything
-    reward: float  # ΣR over all steps
-    trained: NDArray[np.int64] = field(repr=False)  # (M,) how often each model was trained
-    invested: NDArray[np.float64] = field(repr=False)  # (M,) r
-    diverged: int  # models that ever gave a prediction that is not finite
-    cpu: dict[str, float]  # CPU seconds by phase
-    energy: Energy  # the bill
-    curves: Curves = field(repr=False)
-    window: int
-    settings: dict[str, Any] = field(repr=False)  # of the model, as plain data
-    drifts: tuple[DriftPoint, ...] = field(default=(), repr=False)  # where the stream is known to change
-    bad_rows: BadRows = field(default=BadRows(), repr=False)  # what the stream skipped
-
-    @property
-    def cpu_seconds(self) -> float:
-        """CPU seconds in all."""
-        return sum(self.cpu.values())
-
-    @property
-    def gamma_share(self) -> float:
-        """Σγ as a share of the price of training everything at every step."""
-        return self.gamma_spent / self.n_instances
+TIMEOUT = 0.2
+"""Seconds after which rows are learnt even if a block is not full, and the display lives on if none came."""
 
 
 def evaluate(
     model: Heros,
-    stream: Stream,
+    stream: Source,
     *,
+    measures: Iterable[Measure] | None = None,
     window: int = 1000,
     block: int = 4096,
     meter: Meter | None = None,
@@ -101,264 +42,156 @@ def evaluate(
     keep: int = 3,
     resume: bool | str | os.PathLike[str] = False,
     on_checkpoint_error: Literal["raise", "warn"] = "raise",
+    on_interrupt: Literal["return", "raise"] = "return",
 ) -> Run:
     """Test, then train `model` on what is left of `stream`.
+
+    Ctrl-C ends the evaluation after the block at hand: what was learnt until then is a Run with
+    `interrupted`, and the last checkpoint. Pressed again, or before anything was learnt, it is a
+    KeyboardInterrupt.
 
     Parameters
     ----------
     model
         Bound to the stream's schema here, if it is not yet.
     stream
-        Read from its current position to its end.
+        Read from its current position to its end; what comes is learnt when it comes. A stream, or any
+        object with a `schema` and a ``poll(most, timeout)`` (see `heros.sources.Source`).
+    measures
+        What is measured; by default what the model's task says: AUROC, accuracy, κ and log-loss. Objects of
+        `heros.measures`, or any with a `name`, an ``update(y, output)`` and a `value` (see
+        `heros.measures.Measure` for what else one may have). They are not changed: each run has empty ones
+        of its own.
     window
         Over how many instances a point of the curves is taken.
     block
-        How many instances are read at a time.
+        How many instances are read at a time, at most.
     meter
         What reads the energy; `heros.meters.Cpu()` by default.
     exact
-        Whether the AUROC over the whole stream is exact, for which all probabilities are kept (8 bytes
-        per class and instance). If not, it comes from a histogram in constant memory, as endless
-        streams need (see `heros.measures.RunningAuroc`), and the curves have at most 1000 points.
+        Whether figures over the whole stream that need all probabilities are exact, for which these are
+        kept (8 bytes per class and instance). If not, they come from a histogram in constant memory, as
+        endless streams need (see `heros.measures.RunningAuroc`), and the curves have at most 1000 points.
     progress
         Whether to show a progress bar; by default if the output is a terminal.
     checkpoint
         A directory, of this run only, to which checkpoints are written: all it takes to go on after a
         kill, with the results of a run that was not killed, bit for bit (see docs/reliability.md).
     every
-        After how many instances one is written (at the end of the block that reaches them; blocks are
-        never longer), besides one at the end of the stream or where it breaks off.
+        After how many instances one is written, besides one at the end of the stream or where it breaks
+        off.
     keep
         How many of the last checkpoints stay.
     resume
         Whether to go on from the newest checkpoint that is whole, or from the file named; from the start
-        if there is none. Model, stream and settings have to be those of the run; the stream is read over
-        from its start, and what the model has learnt is replaced.
+        if there is none. Model, stream, measures and settings have to be those of the run; the stream goes
+        to where it was, or is read over from its start, and what the model has learnt is replaced.
     on_checkpoint_error
         What happens if a checkpoint cannot be written: "raise" a HerosError, or "warn" with a
         `heros.storage.checkpoints.CheckpointWarning` and go on. The checkpoints before it stay as they are.
+    on_interrupt
+        What happens at Ctrl-C: "return" the Run so far, or "raise" a KeyboardInterrupt at once, which
+        suits a program that makes several runs.
 
     Examples
     --------
-    >>> from heros import Heros, evaluate, pools, streams
+    >>> from heros import Heros, evaluate, measures, pools, streams
     >>> model = Heros(pools.MLPGrid(hidden=[16, 64], learning_rates=[0.05, 0.005]), k=4, seed=1)
     >>> run = evaluate(model, streams.RandomRBF(classes=3).take(5000))
     >>> run.n_instances, run.accuracy > 0.7, len(run.curves.end)
     (5000, True, 5)
+    >>> model = Heros(pools.MLPGrid(hidden=[16, 64], learning_rates=[0.05, 0.005]), k=4, seed=1)
+    >>> run = evaluate(model, streams.RandomRBF(classes=3).take(5000), measures=[measures.F1()])
+    >>> run.f1 > 0.7, list(run.figures)
+    (True, ['f1'])
     """
     if not isinstance(model, Heros):
         raise ParameterError.of("model", "evaluate", "a Heros", model)
-    if not isinstance(stream, Stream):
-        raise ParameterError.of("stream", "evaluate", "a stream, e.g. heros.streams.load('agr_a')", stream)
+    source = expect_source(stream, "stream", "evaluate")
     window, block = whole(window, "window", "evaluate", 1), whole(block, "block", "evaluate", 1)
     meter = Cpu() if meter is None else meter
     if not isinstance(meter, Meter):
         raise ParameterError.of("meter", "evaluate", "a meter, e.g. heros.meters.Cpu()", meter)
     if checkpoint is None and resume:
         raise ParameterError.of("resume", "evaluate", "used with 'checkpoint'", resume)
+    choices = ("return", "raise")
+    one_of(on_interrupt, "on_interrupt", "evaluate", choices, "'return' or 'raise'")
+    wanted = model.task.measures() if measures is None else measures
+    empty = _empty_ones(wanted, bool(exact), checkpoint is not None)
     with ExitStack() as at_the_end:
-        keeper = None
+        checkpointer = None
         if checkpoint is not None:
-            keeper = Checkpointer(
+            checkpointer = Checkpointer(
                 checkpoint, every=every, keep=keep, resume=resume, on_error=on_checkpoint_error
             )
-            at_the_end.callback(keeper.close)
-            block = min(block, keeper.every)
-        meter.start(keeper.earlier if keeper else None)
+            at_the_end.callback(checkpointer.close)
+        meter.start(checkpointer.earlier if checkpointer else None)
         at_the_end.callback(meter.abandon)
-        book = _Book(model, stream, window, meter, exact)
-        if keeper:
-            keeper.restore(book, {"window": window, "block": block, "exact": bool(exact)}, progress)
-        blocks = keeper.through(stream, block, book) if keeper else stream.blocks(block)
-        with progress_bar(
-            MofNCompleteColumn(), TextColumn("{task.fields[standing]}"), wanted=progress
-        ) as bar:
-            task = bar.add_task(stream.name, total=_instances_left(stream), standing="")
-            for X, y in blocks:
-                model.bind(stream.schema)
-                book.take(X, y)
-                bar.update(task, advance=len(y), standing="" if bar.disable else book.standing())
-        return book.close()
+        evaluation = Evaluation(model, source, meter, empty, window=window, exact=bool(exact))
+        if checkpointer:
+            names = [measure.name for measure in empty]
+            settings = {"window": window, "exact": bool(exact), "measures": names}
+            checkpointer.restore(evaluation, settings, block, progress)
+        interrupted = _learn(evaluation, block, checkpointer, progress, on_interrupt)
+        if interrupted and evaluation.taken == 0:
+            raise KeyboardInterrupt
+        return evaluation.result(interrupted)
 
 
-def _instances_left(stream: Stream) -> int | None:
+def _learn(
+    evaluation: Evaluation,
+    block: int,
+    checkpointer: Checkpointer | None,
+    progress: bool | None,
+    on_interrupt: str,
+) -> bool:
+    """Learn until the stream ends; whether it was interrupted."""
+    stream = evaluation.stream
+    with (
+        progress_bar("count", "{task.fields[standing]}", wanted=progress) as bar,
+        Interrupts(wanted=on_interrupt == "return") as interrupts,
+    ):
+        task = bar.add_task(stream.name, total=_instances_left(stream), standing="")
+        while not interrupts.pressed:
+            try:
+                most = block if checkpointer is None else min(block, checkpointer.room(evaluation))
+                came = interrupts.poll(stream, most, TIMEOUT)
+            except Exception:  # what was learnt so far is kept; the stream may be mended
+                if checkpointer:
+                    checkpointer.write(evaluation)
+                raise
+            if came is END:
+                break
+            if isinstance(came, Signal):
+                evaluation.wait()
+            else:
+                evaluation.learn(*came)
+                if checkpointer:
+                    checkpointer.learnt(came, evaluation)
+                bar.advance(task, len(came[1]))
+            bar.update(task, standing="" if bar.disable else evaluation.standing())
+    if checkpointer:
+        checkpointer.write(evaluation, at_the_end=True)
+    return interrupts.pressed
+
+
+def _empty_ones(measures: object, exact: bool, kept: bool) -> list[Measure]:
+    """An empty measure of each kind, to be changed by this run; an error if they will not do."""
+    listed = expect_list(measures, "measures", "evaluate")
+    given = [expect_measure(measure, "measures", "evaluate") for measure in listed]
+    names = [measure.name for measure in given]
+    taken = [name for name in names if names.count(name) > 1 or hasattr(Run, name) or name in _COLUMNS]
+    if taken:
+        rule = "measures of different names that a Run and its curves do not have already"
+        raise ParameterError.of("measures", "evaluate", rule, taken[0])
+    if kept and (without := [measure for measure in given if not measure.resumable]):
+        rule = "measures with methods 'state()' and 'restore(state)', which checkpoints need"
+        raise ParameterError.of("measures", "evaluate", rule, without[0])
+    return [measure.fresh() if exact else measure.bounded() for measure in given]
+
+
+_COLUMNS = {*Run.__dataclass_fields__, *Curves.__dataclass_fields__}
+
+
+def _instances_left(stream: Source) -> int | None:
     return None if stream.n_instances is None else stream.n_instances - stream.position
-
-
-class _Book:
-    """What an evaluation writes down as it goes."""
-
-    def __init__(self, model: Heros, stream: Stream, window: int, meter: Meter, exact: bool) -> None:
-        self.model, self.stream, self.window, self.meter = model, stream, window, meter
-        self.confusion = Confusion()
-        self.running = None if exact else RunningAuroc()
-        self.answers: list[Part] = []  # of all windows, if the AUROC is to be exact
-        self.parts: list[tuple[NDArray[np.int64], Block]] = []  # of the window at hand
-        self.rows: dict[str, list[Any]] = {name: [] for name in Curves.__dataclass_fields__}
-        self.pending = self.n = 0
-        self.loss = self.spent = self.reward = 0.0
-        self.began, self.started = time.perf_counter(), meter.clock()
-        self.earlier: dict[str, float] | None = None  # what the model had spent before
-        self.trained_before: NDArray[np.int64] | int = 0
-        self.invested_before: NDArray[np.float64] | float = 0.0
-        self.last_cpu = np.zeros(len(PHASES))
-
-    def take(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
-        """Test and train on a block, cut where a window ends."""
-        if self.earlier is None:
-            self.earlier = self.model.cpu_seconds
-            self.trained_before, self.invested_before = self.model.trained, self.model.invested
-        start = 0
-        while start < len(y):
-            stop = min(len(y), start + self.window - self.pending)
-            labels = y[start:stop]
-            self.parts.append((labels, self.model.test_then_train(X[start:stop], labels)))
-            self.pending += stop - start
-            start = stop
-            if self.pending == self.window:
-                self._close_window()
-
-    def close(self) -> Run:
-        """The run, with a last window that may be shorter."""
-        if self.pending:
-            self._close_window()
-        if self.n == 0:
-            raise ParameterError.of("stream", "evaluate", "a stream with instances left", self.stream)
-        area = self._auroc()
-        model, cpu = self.model, dict(zip(PHASES, self._cpu().tolist(), strict=True))
-        return Run(
-            stream=self.stream.name,
-            model=repr(model),
-            n_instances=self.n,
-            auroc=area,
-            accuracy=self.confusion.accuracy,
-            kappa=self.confusion.kappa,
-            log_loss=self.loss / self.n,
-            confusion=self.confusion,
-            gamma_spent=self.spent,
-            reward=self.reward,
-            trained=model.trained - self.trained_before,
-            invested=model.invested - self.invested_before,
-            diverged=int(model.diverged.sum()),
-            cpu=cpu,
-            energy=Energy.of(self.meter.stop(), self.meter.source, cpu, self.meter.carbon),
-            curves=Curves(**{name: _column(rows) for name, rows in self.rows.items()}),
-            window=self.window,
-            settings=settings_of(model),
-            drifts=self.stream.drifts,
-            bad_rows=self.stream.bad_rows,
-        )
-
-    def standing(self) -> str:
-        """How things stand, for the progress bar."""
-        if self.n == 0:
-            return ""
-        rate = self.n / (time.perf_counter() - self.began)
-        best = words(self.model.best_model)
-        share = self.spent / self.n
-        figures = f"accuracy {self.confusion.accuracy:.4f}, AUROC {self.rows['auroc'][-1]:.4f} now"
-        return f"{rate:,.0f}/s  {figures}  γ {share:.0%}  best {shorten(best, 40)}"
-
-    def _auroc(self) -> float:
-        if self.running is not None:
-            return self.running.value
-        return auroc(np.concatenate([y for y, _ in self.answers]), _stack([p for _, p in self.answers]))
-
-    def _cpu(self) -> NDArray[np.float64]:
-        """CPU seconds by phase since the start; what no phase accounts for is "other"."""
-        earlier = self.earlier or dict.fromkeys(PHASES, 0.0)
-        cpu = np.array([seconds - earlier[phase] for phase, seconds in self.model.cpu_seconds.items()])
-        cpu[-1] = max(0.0, self.meter.clock() - self.started - float(cpu[:-1].sum()))
-        return cpu
-
-    @property
-    def taken(self) -> int:
-        """How many instances it has seen."""
-        return self.n + self.pending
-
-    def kept(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """What it takes to go on from here, but for the answers."""
-        spent = self.meter.clock() - self.started, time.perf_counter() - self.began
-        arrays = {
-            "totals": np.array([self.loss, self.spent, self.reward, *spent]),
-            "confusion": self.confusion.counts,
-            "earlier": np.array(list((self.earlier or {}).values())),
-            "trained_before": np.asarray(self.trained_before),
-            "invested_before": np.asarray(self.invested_before),
-            "last_cpu": self.last_cpu,
-            **{f"curves/{name}": _column(rows) for name, rows in self.rows.items() if rows},
-        }
-        if self.running is not None:
-            arrays["running"] = self.running.counts
-        if self.parts:
-            blocks = [block for _, block in self.parts]
-            arrays["pending/labels"] = np.concatenate([labels for labels, _ in self.parts])
-            arrays["pending/probabilities"] = _stack([block.probabilities for block in blocks])
-            arrays["pending/chosen"] = np.concatenate([block.chosen for block in blocks]).view(np.uint8)
-            arrays["pending/spent"] = np.concatenate([block.spent for block in blocks])
-            arrays["pending/reward"] = np.concatenate([block.reward for block in blocks])
-        return {"n": self.n, "pending": self.pending}, arrays
-
-    def take_back(
-        self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], answers: list[Part]
-    ) -> None:
-        """Go on from what `kept` gave, and the answers until then."""
-        self.n, self.pending = int(document["n"]), int(document["pending"])
-        windows = -(-self.n // self.window)
-        expect_fit(arrays, self.model.pool.n_models, len(PHASES), windows, self.pending)
-        self.loss, self.spent, self.reward, cpu, wall = arrays["totals"].tolist()
-        self.started, self.began = self.meter.clock() - cpu, time.perf_counter() - wall
-        self.confusion = Confusion(arrays["confusion"])
-        self.earlier = dict(zip(PHASES, arrays["earlier"].tolist(), strict=True))
-        self.trained_before, self.invested_before = arrays["trained_before"], arrays["invested_before"]
-        self.last_cpu = arrays["last_cpu"]
-        self.rows = {name: list(arrays.get(f"curves/{name}", ())) for name in self.rows}
-        self.answers = answers
-        if self.running is not None:
-            self.running.counts = arrays["running"]
-        if self.pending:
-            labels, p, chosen, spent, reward = (arrays[f"pending/{name}"] for name in PENDING)
-            nobody = np.full(self.pending, -1, dtype=np.int32)  # is not asked again who answered
-            self.parts = [(labels, Block(p, nobody, chosen != 0, spent, reward))]
-
-    def _close_window(self) -> None:
-        y = np.concatenate([labels for labels, _ in self.parts])
-        blocks = [block for _, block in self.parts]
-        p = _stack([block.probabilities for block in blocks])
-        if self.running is None:
-            self.answers.append((y, p))
-        else:
-            self.running.update(y, p)
-        self.meter.sample()
-        predicted = p.argmax(axis=1)
-        self.confusion.update(y, predicted, p.shape[1])
-        loss = log_loss(y, p) * len(y)
-        spent = float(np.concatenate([block.spent for block in blocks]).sum())
-        reward = float(np.concatenate([block.reward for block in blocks]).sum())
-        self.n += len(y)
-        self.loss, self.spent, self.reward = self.loss + loss, self.spent + spent, self.reward + reward
-        cpu = self._cpu()
-        row = {
-            "end": self.n,
-            "accuracy": float((predicted == y).mean()),
-            "auroc": auroc(y, p),
-            "log_loss": loss / len(y),
-            "spent": spent,
-            "reward": reward,
-            "trained": sum((block.chosen.sum(axis=0) for block in blocks[1:]), blocks[0].chosen.sum(axis=0)),
-            "scores": self.model.scores,
-            "invested": self.model.invested - self.invested_before,
-            "cpu": cpu - self.last_cpu,
-        }
-        add_point(self.rows, row, None if self.running is None else MOST_POINTS)
-        self.last_cpu, self.parts, self.pending = cpu, [], 0
-
-
-def _column(rows: list[Any]) -> NDArray[Any]:
-    return np.array(rows)
-
-
-def _stack(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Probabilities one below the other; classes that came later had probability 0 before."""
-    classes = max(part.shape[1] for part in parts)
-    return np.concatenate([np.pad(part, ((0, 0), (0, classes - part.shape[1]))) for part in parts])

@@ -1,5 +1,19 @@
 """Sources: where instances come from, whether they are all there or still to come."""
 
-from heros.sources.base import END, IDLE, Block, Signal, Source
+from heros.sources.bad_rows import BadRow, BadRows
+from heros.sources.base import END, IDLE, Block, DriftPoint, Signal, Source
+from heros.sources.own import expect_source
+from heros.sources.rows import RowSource
 
-__all__ = ["END", "IDLE", "Block", "Signal", "Source"]
+__all__ = [
+    "END",
+    "IDLE",
+    "BadRow",
+    "BadRows",
+    "Block",
+    "DriftPoint",
+    "RowSource",
+    "Signal",
+    "Source",
+    "expect_source",
+]

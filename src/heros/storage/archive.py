@@ -26,7 +26,6 @@ import math
 import os
 import struct
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +33,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros.errors import DataError, HerosError
+from heros.lazy import metadata
 from heros.storage.disk import reason, write_whole
 
 __all__ = ["FORMAT", "TYPES", "Arrays", "grouped", "read", "subset", "write"]
 
-FORMAT = 1
+FORMAT = 2  # what is written; all from 1 on are read
 TYPES = ("<f4", "<f8", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8")
 MAGIC = b"\x89HEROS\r\n"
 PREFIX = struct.Struct("<8sIQ")
@@ -61,7 +61,7 @@ def write(path: str | os.PathLike[str], kind: str, document: Mapping[str, Any], 
     """
     plain = {name: _plain(name, array) for name, array in arrays.items()}
     content = {
-        "heros": version("heros-learn"),
+        "heros": metadata.version("heros-learn"),
         "kind": kind,
         "document": document,
         "arrays": [[name, array.dtype.str, list(array.shape)] for name, array in plain.items()],
@@ -140,7 +140,7 @@ def _header(path: str | os.PathLike[str], data: bytes) -> tuple[dict[str, Any], 
     magic, found, length = PREFIX.unpack_from(data)
     if magic != MAGIC:
         raise _broken(path, "be a file of HEROS", "something else")
-    if found != FORMAT:
+    if not 1 <= found <= FORMAT:
         raise HerosError(_other_format(path, data, found, length))
     if hashlib.sha256(memoryview(data)[:-DIGEST]).digest() != data[-DIGEST:]:
         raise _broken(path, "be whole", "another checksum")
@@ -163,9 +163,9 @@ def _other_format(path: str | os.PathLike[str], data: bytes, found: int, length:
         who = f" (heros-learn {writer[:20]} or newer can)" if isinstance(writer, str) else ""
     except (ValueError, RecursionError, KeyError, TypeError):
         who = ""
-    mine = version("heros-learn")
+    mine = metadata.version("heros-learn")
     return (
-        f"The file {os.fspath(path)} must have the format {FORMAT}, which heros-learn {mine} reads. "
+        f"The file {os.fspath(path)} must have a format up to {FORMAT}, which heros-learn {mine} reads. "
         f"Got {found}{who}."
     )
 

@@ -1,7 +1,8 @@
 """Runs on disk: one directory each, complete or not there at all.
 
 A record is ``record.json`` (settings, versions, CPU, meter, results) and ``curves.parquet`` (what happened
-over time, a row per window). Tables and reports read records; they never run a learner.
+over time, a row per window). Tables and reports read records; they never run a learner. Many records can be
+packed into one file (`heros.storage.packing`); whoever looks for one finds it at the same place.
 """
 
 from __future__ import annotations
@@ -12,36 +13,55 @@ import os
 import platform
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.ensemble import Heros
 from heros.errors import DataError, HerosError
+from heros.lazy import metadata, pa, pq
 from heros.measures import Confusion
+from heros.measures.base import Caption
 from heros.meters import Carbon, Energy
 from heros.meters.cpu import cpu_model
-from heros.run.loop import Curves, Run
-from heros.settings import policy_id, pool_id
+from heros.phases import PHASES
+from heros.registry import policy_id, pool_id
+from heros.run.result import Curves, Run
+from heros.storage import record_tables
+from heros.storage.commit import commit
 from heros.storage.disk import to_disk
 from heros.streams import BadRow, BadRows, DriftPoint, Stream
 from heros.streams.arrow import readable
 
-__all__ = ["details", "document", "exists", "find", "id_from", "id_of", "load", "read", "run_id", "save"]
+__all__ = [
+    "curves_at",
+    "curves_table",
+    "details",
+    "document",
+    "exists",
+    "find",
+    "id_from",
+    "id_of",
+    "load",
+    "mend",
+    "read",
+    "run_from",
+    "run_id",
+    "save",
+    "text_at",
+]
 
 FORMAT = 1
 RECORD, CURVES = "record.json", "curves.parquet"
 OLD = ".old"
-FIGURES = ("auroc", "accuracy", "kappa", "log_loss", "gamma_spent", "reward", "diverged")
+RESULTS = ("gamma_spent", "reward", "diverged")
+"""What stands among a record's results beside the figures of its measures."""
 PACKAGES = ("heros-learn", "numpy", "pyarrow")
 PER_MODEL = ("trained", "scores", "invested")
 """The curves with a column per model: nine tenths of a record, left out of a compact one."""
@@ -119,8 +139,8 @@ def save(
     """
     id = run_id(run) if id is None else id
     place = Path(directory, id)
-    _mend(place)
-    if place.exists() and not force:
+    mend(place)
+    if (place.exists() or exists(place)) and not force:
         raise HerosError(f"The record {place} must not exist (or say 'force' to replace it). Got one.")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -130,7 +150,7 @@ def save(
     try:
         text = json.dumps(document(run, id), indent=1, ensure_ascii=False, allow_nan=False)
         (draft / RECORD).write_text(text + "\n", encoding="utf-8")
-        _write_curves(run.curves, draft / CURVES, compact)
+        _write_curves(curves_table(run.curves, compact=compact), draft / CURVES, compact)
         draft.chmod(0o755)
         for path in (draft / RECORD, draft / CURVES, draft):
             to_disk(path)
@@ -142,40 +162,53 @@ def save(
 
 def read(directory: Path_) -> Run:
     """The run recorded in this directory."""
-    place = _there(Path(directory))
-    document = details(place)
-    with readable(f"The record {place}", "be whole"):
-        return _run(document, pq.read_table(place / CURVES))
+    document = details(directory)
+    with readable(f"The record {directory}", "be whole"):
+        return run_from(document, curves_at(Path(directory)))
 
 
 def find(directory: Path_) -> list[Path]:
-    """The directories of all records below this one, or its own, sorted."""
+    """The directories of all records below this one, or its own, sorted; or those in a packed file."""
     root = Path(directory)
-    if not root.is_dir():
+    if root.is_file():
+        return sorted(root.parent / id for id in record_tables.ids_in(root))
+    packed = set(record_tables.packed_below(root))
+    if not root.is_dir() and not packed:
         raise DataError(f"The directory {root} must exist. Got no such directory instead.")
-    return sorted(_records_below(root))
+    return sorted(packed.union(_records_below(root)) if root.is_dir() else packed)
 
 
 def load(directory: Path_) -> pa.Table:
-    """One table of all runs below this directory: a row each, with settings, figures and the bill."""
-    rows = []
-    for place in find(directory):
+    """One table of all runs below this directory: a row each, with settings, figures and the bill.
+
+    It has a column for every measure that a run has; of runs without it the cell is empty.
+    """
+    documents = [(place, details(place)) for place in find(directory)]
+    figures: dict[str, None] = {}
+    for place, document in documents:
         with readable(f"The record {place}", "be whole"):
-            rows.append(pa.Table.from_pylist([_row(details(place))], schema=_SCHEMA))
-    return pa.concat_tables(rows) if rows else _SCHEMA.empty_table()
+            figures |= dict.fromkeys(_figures(document))
+    schema, rows = _schema(list(figures)), []
+    for place, document in documents:
+        with readable(f"The record {place}", "be whole"):
+            rows.append(pa.Table.from_pylist([_row(document)], schema=schema))
+    return pa.concat_tables(rows) if rows else schema.empty_table()
 
 
 # -- on disk --------------------------------------------------------------------------------------------
 
 
 def exists(directory: Path_) -> bool:
-    """Whether there is a record in this directory."""
-    return (_there(Path(directory)) / RECORD).is_file()
+    """Whether there is a record in this directory, or packed under its name."""
+    place = Path(directory)
+    return (_there(place) / RECORD).is_file() or record_tables.packed_at(place) is not None
 
 
 def _records_below(root: Path) -> Iterator[Path]:
     if (root / RECORD).is_file():
         yield root
+    if (root / record_tables.NAME).is_file():
+        yield from record_tables.packed_below(root)
     for path in root.iterdir():
         if path.name.endswith(OLD) and not (place := _place_of(path)).exists():
             yield place
@@ -213,7 +246,7 @@ def _there(place: Path) -> Path:
     return place if place.exists() else next(iter(_set_aside(place)), place)
 
 
-def _mend(place: Path) -> None:
+def mend(place: Path) -> None:
     """Put back, or remove, what a kill left while a record was replaced."""
     for aside in _set_aside(place):
         if place.exists():
@@ -224,14 +257,28 @@ def _mend(place: Path) -> None:
 
 def details(directory: Path_) -> dict[str, Any]:
     """What the `record.json` in this directory says."""
-    place = _there(Path(directory))
+    place = Path(directory)
     try:
-        document = json.loads((place / RECORD).read_text(encoding="utf-8"))
+        document = json.loads(text_at(place))
     except (OSError, ValueError) as error:
         raise DataError(f"The record {place} must have a readable {RECORD}. Got: {error}") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise DataError(f"The record {place} must have the format {FORMAT}. Got another one.")
     return document
+
+
+def text_at(place: Path) -> str:
+    """The text of a record's `record.json`."""
+    path = _there(place) / RECORD
+    packed = None if path.exists() else record_tables.packed_at(place)
+    return path.read_text(encoding="utf-8") if packed is None else record_tables.document_of(*packed)
+
+
+def curves_at(place: Path) -> pa.Table:
+    """The table of a record's curves."""
+    path = _there(place)
+    packed = None if (path / RECORD).exists() else record_tables.packed_at(place)
+    return pq.read_table(path / CURVES) if packed is None else record_tables.curves_of(*packed)
 
 
 # -- as JSON --------------------------------------------------------------------------------------------
@@ -244,7 +291,11 @@ def document(run: Run, id: str | None = None) -> dict[str, Any]:
             "format": FORMAT,
             "id": run_id(run) if id is None else id,
             "written": datetime.now(UTC).isoformat(timespec="seconds"),
-            "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+            "versions": {
+                "python": platform.python_version(),
+                **{name: metadata.version(name) for name in PACKAGES},
+            },
+            "commit": commit() or metadata.version("heros-learn"),
             "machine": {
                 "cpu": cpu_model(),
                 "cores": os.cpu_count(),
@@ -260,8 +311,10 @@ def document(run: Run, id: str | None = None) -> dict[str, Any]:
             "settings": run.settings,
             "n_instances": run.n_instances,
             "window": run.window,
-            "results": {name: getattr(run, name) for name in FIGURES},
-            "confusion": run.confusion.counts.tolist(),
+            "interrupted": run.interrupted,
+            "measures": [asdict(caption) for caption in run.measures],
+            "results": {**run.figures, **{name: getattr(run, name) for name in RESULTS}},
+            "confusion": None if run.confusion is None else run.confusion.counts.tolist(),
             "trained": run.trained.tolist(),
             "invested": run.invested.tolist(),
             "cpu": run.cpu,
@@ -272,17 +325,32 @@ def document(run: Run, id: str | None = None) -> dict[str, Any]:
     return plain
 
 
-def _run(document: dict[str, Any], curves: pa.Table) -> Run:
+def run_from(document: Mapping[str, Any], curves: pa.Table) -> Run:
+    """The run of which `document` and `curves_table` said this.
+
+    Examples
+    --------
+    >>> from heros import Heros, evaluate, pools, streams
+    >>> from heros.storage import records
+    >>> run = evaluate(Heros(pools.MLP([{}]), k=1, seed=1), streams.load("agr_a").take(500))
+    >>> again = records.run_from(records.document(run), records.curves_table(run.curves))
+    >>> again.figures == run.figures
+    True
+    """
     stream, energy = document["stream"], dict(document["energy"])
-    carbon, bad = energy.pop("carbon"), stream["bad_rows"]
+    carbon, bad, counts = energy.pop("carbon"), stream["bad_rows"], document["confusion"]
     results: dict[str, Any] = {
         name: math.nan if value is None else value for name, value in document["results"].items()
     }
+    figures = _figures(document)
+    captions = document.get("measures", [{"name": name} for name in figures])
     return Run(
         stream=stream["name"],
         model=document["model"],
         n_instances=document["n_instances"],
-        confusion=Confusion(np.array(document["confusion"], dtype=np.int64)),
+        figures={name: results.pop(name) for name in figures},
+        measures=tuple(_caption(**caption) for caption in captions),
+        confusion=None if counts is None else Confusion(np.array(counts, dtype=np.int64)),
         trained=np.array(document["trained"], dtype=np.int64),
         invested=np.array(document["invested"], dtype=np.float64),
         cpu=document["cpu"],
@@ -292,8 +360,19 @@ def _run(document: dict[str, Any], curves: pa.Table) -> Run:
         settings=document["settings"],
         drifts=tuple(DriftPoint(**drift) for drift in stream["drifts"]),
         bad_rows=BadRows(bad["count"], tuple(BadRow(**row) for row in bad["first"])),
+        interrupted=document.get("interrupted", False),
         **results,
     )
+
+
+def _figures(document: Mapping[str, Any]) -> list[str]:
+    """The names of the measures, in their order."""
+    return [name for name in document["results"] if name not in RESULTS]
+
+
+def _caption(name: str, **said: Any) -> Caption:
+    """What a record says about a measure; records of HEROS 0.1 say only its name."""
+    return Caption(name, **said) if said else Caption.named(name)
 
 
 def _plain(value: Any) -> Any:
@@ -310,9 +389,14 @@ def _plain(value: Any) -> Any:
 # -- as tables --------------------------------------------------------------------------------------------
 
 
-def _write_curves(curves: Curves, path: Path, compact: bool) -> None:
-    names = [field.name for field in fields(curves) if not (compact and field.name in PER_MODEL)]
-    table = pa.table({name: _column(getattr(curves, name), compact) for name in names})
+def curves_table(curves: Curves, *, compact: bool = False) -> pa.Table:
+    """What `curves.parquet` says about a run; `compact` as for `save`."""
+    columns = curves.columns()
+    names = [name for name in columns if not (compact and name in PER_MODEL)]
+    return pa.table({name: _column(columns[name], compact) for name in names})
+
+
+def _write_curves(table: pa.Table, path: Path, compact: bool) -> None:
     if compact:  # measurements hardly repeat: a dictionary of them is only in the way
         pq.write_table(table, path, compression="zstd", use_dictionary=False)
     else:
@@ -320,16 +404,8 @@ def _write_curves(curves: Curves, path: Path, compact: bool) -> None:
 
 
 def _curves(table: pa.Table) -> Curves:
-    nothing = np.empty((table.num_rows, 0))
-    present = set(table.column_names)
-    return Curves(
-        **{
-            field.name: _array(table[field.name])
-            if field.name in present or field.name not in PER_MODEL
-            else nothing
-            for field in fields(Curves)
-        }
-    )
+    left_out = {name: np.empty((table.num_rows, 0)) for name in PER_MODEL}
+    return Curves.of(left_out | {name: _array(table[name]) for name in table.column_names})
 
 
 def _column(values: NDArray[Any], single: bool) -> pa.Array:
@@ -351,20 +427,23 @@ def _double(values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(np.float64) if values.dtype == np.float32 else values
 
 
-_SCHEMA = pa.schema(
-    [
-        *((name, pa.string()) for name in ("id", "stream", "pool", "policy")),
-        *((name, pa.int64()) for name in ("k", "seed", "n_instances", "bad_rows")),
-        *((name, pa.int64() if name == "diverged" else pa.float64()) for name in FIGURES),
-        *((name, pa.float64()) for name in ("gamma_share", "cpu_seconds")),
-        *((f"cpu_{phase}", pa.float64()) for phase in ("encode", "evaluate", "choose", "train", "other")),
-        *((name, pa.float64()) for name in ("wall_seconds", "kwh", "co2e_kg")),
-        ("energy_source", pa.string()),
-    ]
-)
+def _schema(figures: list[str]) -> pa.Schema:
+    """Of the table of runs that have these measures."""
+    return pa.schema(
+        [
+            *((name, pa.string()) for name in ("id", "stream", "pool", "policy")),
+            *((name, pa.int64()) for name in ("k", "seed", "n_instances", "bad_rows")),
+            *((name, pa.float64()) for name in figures),
+            *((name, pa.int64() if name == "diverged" else pa.float64()) for name in RESULTS),
+            *((name, pa.float64()) for name in ("gamma_share", "cpu_seconds")),
+            *((f"cpu_{phase}", pa.float64()) for phase in PHASES),
+            *((name, pa.float64()) for name in ("wall_seconds", "kwh", "co2e_kg")),
+            ("energy_source", pa.string()),
+        ]
+    )
 
 
-def _row(document: dict[str, Any]) -> dict[str, Any]:
+def _row(document: Mapping[str, Any]) -> dict[str, Any]:
     settings, energy = document["settings"], document["energy"]
     return {
         "id": document["id"],

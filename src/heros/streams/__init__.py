@@ -1,7 +1,7 @@
 """Streams: the paper's eleven, MOA's generators, arrays and files, each one a `Stream` with a `Schema`."""
 
+from heros.sources.bad_rows import BadRow, BadRows
 from heros.streams.arrays import from_arrays
-from heros.streams.bad_rows import BadRow, BadRows
 from heros.streams.base import DriftPoint, Stream
 from heros.streams.catalogue import NAMES, load
 from heros.streams.drift import Drift

@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from heros.errors import DataError
-from heros.streams.bad_rows import BadRow
+from heros.sources.bad_rows import BadRow
 from heros.streams.columns import Column, NominalColumn, NumericColumn
-from heros.streams.text import Record, TextBlock, TextSource
+from heros.streams.text import RawRecords, Record, TextReader
+from heros.vocabulary import Codes
 
-__all__ = ["ArffSource"]
+__all__ = ["ArffReader"]
 
 NUMERIC = {"numeric", "real", "integer"}
 QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
@@ -23,7 +24,7 @@ ATTRIBUTE = re.compile(
 )
 
 
-class ArffSource(TextSource):
+class ArffReader(TextReader):
     """The records of an ARFF file."""
 
     def __init__(self, path: Path, *, encoding: str = "utf-8", ignore: tuple[str, ...] = ()) -> None:
@@ -37,7 +38,7 @@ class ArffSource(TextSource):
         """The attribute as the header declares it; a string attribute's values are learnt."""
         column = self._columns[index]
         return (
-            replace(column, values=list(column.values))
+            replace(column, values=Codes(column.values))
             if isinstance(column, NominalColumn)
             else replace(column)
         )
@@ -80,7 +81,7 @@ class ArffSource(TextSource):
             values = _split(kind[1 : kind.rindex("}")]) if "}" in kind else None
             if values is None or len(set(values)) < len(values):
                 raise DataError(f"{self.label}, line {line}: the values must be distinct names. Got {kind}.")
-            return NominalColumn(name, values, closed=True)
+            return NominalColumn(name, Codes(values), closed=True)
         word = kind.split()[0].lower()
         if word in NUMERIC:
             return NumericColumn(name)
@@ -92,8 +93,8 @@ class ArffSource(TextSource):
     def _is_plain(self, data: bytes) -> bool:
         return not any(special in data for special in (b"{", b"%", b"'", b'"', b"\\"))
 
-    def _records(self, block: TextBlock) -> Iterator[Record]:
-        for line, raw in enumerate(block.text, start=block.line):
+    def _records(self, records: RawRecords) -> Iterator[Record]:
+        for line, raw in enumerate(records.text, start=records.line):
             text = raw.strip()
             if not text or text.startswith("%"):
                 continue
@@ -127,7 +128,7 @@ class ArffSource(TextSource):
 
     @staticmethod
     def _zero(column: Column) -> str:
-        return "0" if isinstance(column, NumericColumn) or not column.values else column.values[0]
+        return "0" if isinstance(column, NumericColumn) else next(iter(column.values), "0")
 
 
 def _split(text: str) -> list[str] | None:

@@ -12,11 +12,13 @@ from heros.errors import DataError, ParameterError
 from heros.parameters import expect_list
 from heros.schema import Feature, Schema
 from heros.streams.base import Block, Stream
-from heros.streams.columns import label_of, natural_order
+from heros.validation import Validator, class_indices
+from heros.vocabulary import Codes, label_of, natural_order
 
 __all__ = ["from_arrays"]
 
 MOST_FEATURES = 1 << 24  # a column without rows takes no memory, but its name does
+MOST_CHECKED = 1 << 20  # values at a time
 
 
 def from_arrays(
@@ -97,8 +99,8 @@ def from_arrays(
             f"The 'X' of from_arrays must be finite or NaN {where}. Got {rows[row, column]} instead."
         )
     if schema is not None:
-        _check_codes(rows, schema)
-        return ArrayStream(rows, _indices(labels, schema.classes, coded=True), schema, (), name)
+        coded = _coded(rows, labels, schema)
+        return ArrayStream(rows, coded, schema, (), name)
     chosen = _chosen(names, nominal, rows.shape[1])
     features, tables = [], []
     for j, feature in enumerate(chosen):
@@ -113,7 +115,7 @@ def from_arrays(
     found_classes = _classes(labels, classes)
     return ArrayStream(
         rows,
-        _indices(labels, found_classes, coded=False),
+        _indices(labels, found_classes),
         Schema(tuple(features), found_classes),
         tuple(tables),
         name,
@@ -183,45 +185,27 @@ def _classes(labels: NDArray[np.generic], classes: Sequence[object] | None) -> t
     return tuple(natural_order(label for label in found if label is not None))
 
 
-def _indices(labels: NDArray[np.generic], classes: tuple[str, ...], *, coded: bool) -> NDArray[np.int64]:
-    """Each label's class index. Whole numbers are indices already if `coded`, else names."""
-    if coded and labels.dtype.kind in "iu":
-        indices = labels.astype(np.int64)
-        wrong = np.flatnonzero((indices < 0) | (indices >= len(classes)))
-        rule = f"be a class index below {len(classes)}"
-    else:
-        known = {name: index for index, name in enumerate(classes)}
-        found = [
-            -1 if (label := label_of(value)) is None else known.get(label, -1) for value in labels.tolist()
-        ]
-        indices = np.array(found, dtype=np.int64)
-        wrong = np.flatnonzero(indices < 0)
-        rule = f"be one of {', '.join(map(repr, classes))}"
+def _coded(rows: NDArray[np.generic], labels: NDArray[np.generic], schema: Schema) -> NDArray[np.int64]:
+    """The class indices; a DataError if these or the rows are not what the schema says."""
+    validator = Validator(schema)
+    step = max(1, MOST_CHECKED // rows.shape[1])  # some at a time: checking makes a copy
+    for start in range(0, max(1, len(rows)), step):
+        validator.instances(rows[start : start + step], first_row=start)
+    if labels.dtype.kind in "iu":
+        return class_indices(labels, len(rows), schema.n_classes)
+    return _indices(labels, schema.classes)
+
+
+def _indices(labels: NDArray[np.generic], classes: tuple[str, ...]) -> NDArray[np.int64]:
+    """The class index of each label, by its name."""
+    known = Codes(classes)
+    names = (label_of(value) for value in labels.tolist())
+    indices = np.array([-1 if name is None else known.get(name, -1) for name in names], dtype=np.int64)
+    wrong = np.flatnonzero(indices < 0)
     if len(wrong):
         row = int(wrong[0])
+        rule = f"be one of {', '.join(map(repr, classes))}"
         raise DataError(
             f"from_arrays, row {row + 1}: the label must {rule}. Got {labels.tolist()[row]!r} instead."
         )
     return indices
-
-
-def _check_codes(rows: NDArray[np.generic], schema: Schema) -> None:
-    if rows.shape[1] != schema.n_features:
-        rule = f"The 'X' of from_arrays must have the {schema.n_features} features of its schema."
-        raise DataError(f"{rule} Got {rows.shape[1]} instead.")
-    for j, feature in enumerate(schema.features):
-        column = rows[:, j].astype(np.float64)
-        missing = np.isnan(column)
-        if missing.any() and not feature.missing:
-            raise DataError(
-                f"from_arrays: the feature {feature.name!r} must have no missing values. Got NaN instead."
-            )
-        if feature.values is None:
-            continue
-        codes = column[~missing]
-        wrong = (codes < 0) | (codes >= len(feature.values)) | (codes != np.floor(codes))
-        if wrong.any():
-            rule = f"hold codes below {len(feature.values)}"
-            raise DataError(
-                f"from_arrays: the feature {feature.name!r} must {rule}. Got {codes[wrong][0]:g} instead."
-            )

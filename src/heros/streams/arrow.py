@@ -8,17 +8,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from heros.errors import DataError, HerosError
-from heros.streams.columns import Column, NominalColumn, NumericColumn, label_of
-from heros.streams.tables import CELLS, Chunk, Source
+from heros.lazy import pa, pq
+from heros.streams.columns import Column, NominalColumn, NumericColumn
+from heros.streams.readers import CELLS, Chunk, TableReader
+from heros.vocabulary import Codes, label_of
 
-__all__ = ["ArrowSource", "IPCSource", "MemorySource", "ParquetSource", "readable"]
+__all__ = ["ArrowReader", "IPCReader", "MemoryReader", "ParquetReader", "readable"]
 
 FAULTS = (
-    pa.ArrowException,
     OSError,
     ArithmeticError,
     AttributeError,
@@ -28,7 +26,7 @@ FAULTS = (
     TypeError,
     ValueError,
 )
-"""What comes up where the bytes of a file are not what they should be."""
+"""What comes up, besides Arrow's own, where the bytes of a file are not what they should be."""
 
 
 @contextmanager
@@ -47,11 +45,11 @@ def readable(label: str, rule: str) -> Iterator[None]:
         yield
     except HerosError:
         raise
-    except FAULTS as error:
+    except (pa.ArrowException, *FAULTS) as error:
         raise DataError(f"{label} must {rule}. Got: {error}") from None
 
 
-class ArrowSource(Source):
+class ArrowReader(TableReader):
     """Record batches from a row on; subclasses say where they come from."""
 
     def __init__(self, label: str, schema: pa.Schema, ignore: tuple[str, ...] = ()) -> None:
@@ -103,7 +101,7 @@ class ArrowSource(Source):
         name, kind = self.names[index], self._kinds[index]
         if _is_number(kind):
             return NumericColumn(name, missing=self._has_nulls(index))
-        return NominalColumn(name, self._dictionary(index), missing=self._has_nulls(index))
+        return NominalColumn(name, Codes(self._dictionary(index)), missing=self._has_nulls(index))
 
     def _has_nulls(self, index: int) -> bool:
         """Whether values are known to be missing before the rows are read."""
@@ -123,7 +121,7 @@ class ArrowSource(Source):
         return {**self.__dict__, "_batches": None}
 
 
-class ParquetSource(ArrowSource):
+class ParquetReader(ArrowReader):
     """The rows of a Parquet file.
 
     Whether a column has missing values is seen as it is read: to ask the metadata of its chunks, where these
@@ -159,7 +157,7 @@ class ParquetSource(ArrowSource):
                 row = max(0, row - batch.num_rows)
 
 
-class IPCSource(ArrowSource):
+class IPCReader(ArrowReader):
     """The rows of an Arrow or Feather file, in the file or the stream format."""
 
     def __init__(self, path: Path, ignore: tuple[str, ...] = ()) -> None:
@@ -182,7 +180,7 @@ class IPCSource(ArrowSource):
             yield from _sliced(batches, row, self._chunk_rows)
 
 
-class MemorySource(ArrowSource):
+class MemoryReader(ArrowReader):
     """The rows of an Arrow table in memory. Copies share the table."""
 
     def __init__(self, table: pa.Table, label: str, ignore: tuple[str, ...] = ()) -> None:
@@ -200,8 +198,8 @@ class MemorySource(ArrowSource):
     def _has_nulls(self, index: int) -> bool:
         return bool(self._table.column(index).null_count)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> MemorySource:
-        clone = MemorySource.__new__(MemorySource)
+    def __deepcopy__(self, memo: dict[int, Any]) -> MemoryReader:
+        clone = MemoryReader.__new__(MemoryReader)
         clone.__dict__.update(self.__getstate__())
         return clone
 

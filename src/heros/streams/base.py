@@ -5,41 +5,25 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from heros.errors import DataError
-from heros.parameters import whole
+from heros.parameters import number, whole
 from heros.schema import Schema
-from heros.sources import END, Block, Signal, Source
-from heros.streams.bad_rows import BadRows
+from heros.sources.bad_rows import BadRows
+from heros.sources.base import END, Block, DriftPoint, Polled, Signal, Source
 
-__all__ = ["Block", "DriftPoint", "Stream", "Taken", "again", "empty_block"]
-
-
-@dataclass(frozen=True, slots=True)
-class DriftPoint:
-    """A change of concept.
-
-    Parameters
-    ----------
-    position
-        The instance, counted from the start of the stream, at which old and new are equally likely.
-    width
-        Over how many instances it spreads; 1 is abrupt.
-    """
-
-    position: int
-    width: int
+__all__ = ["Block", "DriftPoint", "Stream", "Taken", "empty_block", "rewound"]
 
 
 class Stream(Source):
-    """Instances in order, with a position that moves as they are read.
+    """A source that can be read over: instances in order, with a position that moves as they are read.
 
     A stream is read in blocks, each continuing where the last one ended. ``copy.copy``,
-    ``copy.deepcopy`` and ``pickle`` give an independent stream at the same position.
+    ``copy.deepcopy`` and ``pickle`` give an independent stream at the same position. It has no `where`: a
+    run that goes on from a checkpoint reads it over up to there, which shows that it is the same stream.
 
     Attributes
     ----------
@@ -54,42 +38,11 @@ class Stream(Source):
     [(4, 9), (4, 9), (2, 9)]
     """
 
-    name: str
     endless: ClassVar[bool] = False  # it has no last instance
     _shared: ClassVar[frozenset[str]] = (
         frozenset()
     )  # attributes that copies may share, being never written to
-    _position: int = 0
     _fault: str | None = None  # why it gives no more, if it broke off
-
-    @property
-    @abstractmethod
-    def schema(self) -> Schema:
-        """What an instance looks like.
-
-        It may grow while the stream is read (new values, classes, features, always appended); it has
-        grown by the time the block that needs it is given.
-        """
-
-    @property
-    def n_instances(self) -> int | None:
-        """How many instances there are from start to end; None if unknown or without end."""
-        return None
-
-    @property
-    def drifts(self) -> tuple[DriftPoint, ...]:
-        """Where the concept is known to change."""
-        return ()
-
-    @property
-    def bad_rows(self) -> BadRows:
-        """The rows skipped so far, counted, and the first ten."""
-        return BadRows()
-
-    @property
-    def position(self) -> int:
-        """How many instances have been read since the start."""
-        return self._position
 
     def draw(self, n: int) -> Block:
         """The next n instances, fewer only where the stream ends or breaks off.
@@ -123,10 +76,27 @@ class Stream(Source):
                 return
             yield X, y
 
-    def poll(self, most: int, timeout: float | None = None) -> Block | Literal[Signal.IDLE, Signal.END]:
-        """Up to `most` instances; a finite stream never has to wait."""
-        X, y = self.draw(most)
-        return (X, y) if len(y) else END
+    def poll(self, most: int, timeout: float | None = None) -> Polled:
+        """Up to `most` instances, none of which needs a larger schema than the first.
+
+        After `timeout` seconds it is content with what there is, or IDLE; END if there is no more. Only
+        pipes and iterators ever have to wait.
+
+        Examples
+        --------
+        >>> from heros import streams
+        >>> stream = streams.from_iter([({"a": 1}, "no"), ({"a": 2}, "no"), ({"a": 3}, "yes")])
+        >>> [stream.poll(10)[1].tolist(), stream.poll(10)[1].tolist(), stream.poll(10)]
+        [[0, 0], [1], <Signal.END: 'end'>]
+        """
+        most = whole(most, "most", "poll", 1)
+        timeout = None if timeout is None else number(timeout, "timeout", "poll", 0)
+        got = self._poll(most, timeout) if self._fault is None else END
+        if not isinstance(got, Signal):
+            self._position += len(got[1])
+        elif self._fault is not None:
+            raise DataError(self._fault)
+        return got
 
     def take(self, n: int) -> Taken:
         """The next n instances as a stream of their own; this one does not move.
@@ -147,6 +117,11 @@ class Stream(Source):
     @abstractmethod
     def _draw(self, n: int) -> Block:
         """The next n instances, fewer only where the stream ends or where `_fault` now says what is wrong."""
+
+    def _poll(self, n: int, timeout: float | None) -> Polled:
+        """As `_draw`, but of one schema, and in time."""
+        X, y = self._draw(n)
+        return (X, y) if len(y) else END
 
     @abstractmethod
     def _restart(self) -> None:
@@ -221,13 +196,17 @@ class Taken(Stream):
     def _draw(self, n: int) -> Block:
         return self._source.draw(min(n, self._n - self._position))
 
+    def _poll(self, n: int, timeout: float | None) -> Polled:
+        left = self._n - self._position
+        return self._source.poll(min(n, left), timeout) if left else END
+
     def _restart(self) -> None:
-        self._source = again(self._origin, self._source)
+        self._source = rewound(self._origin, self._source)
         if self._source.position < self._start:  # it could not be copied, and went back to its very start
             self._source.draw(self._start - self._source.position)
 
 
-def again(origin: Stream, current: Stream) -> Stream:
+def rewound(origin: Stream, current: Stream) -> Stream:
     """A stream at the place of `origin`, which `current` has left."""
     fresh = origin._fork()
     if fresh is current:

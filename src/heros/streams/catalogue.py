@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from heros.errors import ParameterError
+from heros.parameters import whole
 from heros.streams.base import Stream
 from heros.streams.drift import Drift
 from heros.streams.real import REAL, open_real
@@ -14,10 +15,10 @@ from heros.streams.synthetic import LED, Agrawal, RandomRBF
 __all__ = ["NAMES", "load"]
 
 LENGTH = 1_000_000
-DRIFT_EVERY = 250_000
+GRADUAL = 50_000  # instances over which a gradual drift spreads
 
 
-def load(name: str) -> Stream:
+def load(name: str, *, length: int | None = None) -> Stream:
     """One of the paper's eleven streams.
 
     The synthetic ones (``agr_a``, ``agr_g``, ``led_a``, ``led_g``, ``rbf_f``, ``rbf_m``: one million
@@ -26,35 +27,56 @@ def load(name: str) -> Stream:
     (the environment variable HEROS_DATA, by default a cache directory of the user's) and are
     downloaded to it once.
 
+    Parameters
+    ----------
+    name
+        One of `NAMES`.
+    length
+        How many instances. The three drifts of a synthetic stream are at its quarters, and a gradual one
+        spreads over a twentieth of it, however long it is; a real stream gives its first instances.
+
     Examples
     --------
     >>> stream = load("agr_g")
     >>> stream.n_instances, [(drift.position, drift.width) for drift in stream.drifts]
     (1000000, [(250000, 50000), (500000, 50000), (750000, 50000)])
+    >>> [drift.position for drift in load("agr_a", length=100_000).drifts]
+    [25000, 50000, 75000]
     """
+    if length is not None:
+        length = whole(length, "length", "load", 1)
     if name in _SYNTHETIC:
-        stream: Stream = _SYNTHETIC[name]().take(LENGTH)
+        n = LENGTH if length is None else length
+        stream: Stream = _SYNTHETIC[name](n).take(n)
         stream.name = name
         return stream
     if name in REAL:
-        return open_real(REAL[name])
+        stream = open_real(REAL[name])
+        return stream if length is None else stream.take(length)
     raise ParameterError.of("name", "load", f"one of {', '.join(NAMES)}", name)
 
 
-def _drifting(concept: Callable[[int], Stream], settings: Sequence[int], width: int) -> Stream:
+def _drifting(concept: Callable[[int], Stream], settings: Sequence[int], gradual: bool, n: int) -> Stream:
+    """A stream of n instances with its drifts at equal distances."""
     stream = concept(settings[0])
+    width = max(1, n * GRADUAL // LENGTH) if gradual else 1
     for i, setting in enumerate(settings[1:], start=1):
-        stream = Drift(stream, concept(setting), position=i * DRIFT_EVERY, width=width)
+        stream = Drift(stream, concept(setting), position=i * n // len(settings), width=width)
     return stream
 
 
-_SYNTHETIC: dict[str, Callable[[], Stream]] = {
-    "agr_a": partial(_drifting, Agrawal, (2, 4, 6, 8), width=1),
-    "agr_g": partial(_drifting, Agrawal, (2, 4, 6, 8), width=50_000),
-    "led_a": partial(_drifting, LED, (1, 3, 5, 7), width=1),
-    "led_g": partial(_drifting, LED, (1, 3, 5, 7), width=50_000),
-    "rbf_f": partial(RandomRBF, classes=5, speed=0.001),
-    "rbf_m": partial(RandomRBF, classes=5, speed=0.0001),
+def _moving(speed: float, n: int) -> Stream:
+    """A stream whose centroids move with every instance, however many there are."""
+    return RandomRBF(classes=5, speed=speed)
+
+
+_SYNTHETIC: dict[str, Callable[[int], Stream]] = {
+    "agr_a": partial(_drifting, Agrawal, (2, 4, 6, 8), False),
+    "agr_g": partial(_drifting, Agrawal, (2, 4, 6, 8), True),
+    "led_a": partial(_drifting, LED, (1, 3, 5, 7), False),
+    "led_g": partial(_drifting, LED, (1, 3, 5, 7), True),
+    "rbf_f": partial(_moving, 0.001),
+    "rbf_m": partial(_moving, 0.0001),
 }
 
 NAMES: tuple[str, ...] = (*_SYNTHETIC, *REAL)

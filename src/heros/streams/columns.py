@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from heros.lazy import pa, pc
 from heros.schema import Feature
+from heros.vocabulary import NUMBER, Codes, label_of, listed, natural_order
 
-__all__ = [
-    "NUMBER",
-    "Column",
-    "Faults",
-    "NominalColumn",
-    "NumericColumn",
-    "Values",
-    "label_of",
-    "listed",
-    "looks_numeric",
-    "natural_order",
-]
-
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+__all__ = ["Column", "Faults", "NominalColumn", "NumericColumn", "Values", "looks_numeric"]
 
 Faults = dict[int, tuple[str, str]]
 """Rows of a column that break its rule: row -> (value, rule)."""
@@ -92,7 +78,7 @@ class NominalColumn:
     name
         Its name.
     values
-        The names so far, in the order of their codes.
+        The names so far, and their codes.
     closed
         Whether these are all: another one breaks the rule. Otherwise it is appended.
     missing
@@ -102,15 +88,15 @@ class NominalColumn:
 
     Examples
     --------
-    >>> column = NominalColumn("colour", ["blue", "red"])
+    >>> column = NominalColumn("colour", Codes(["blue", "red"]))
     >>> column.convert(pa.array(["red", "green", None]))
     (array([ 1.,  2., nan]), {})
-    >>> column.values
+    >>> list(column.values)
     ['blue', 'red', 'green']
     """
 
     name: str
-    values: list[str] = field(default_factory=list)
+    values: Codes = field(default_factory=Codes)
     closed: bool = False
     missing: bool = False
     fresh: bool = False
@@ -119,29 +105,25 @@ class NominalColumn:
         """Take the values of the first rows, sorted."""
         codes, labels = encode(array)
         present = (labels[code] for code in np.unique(codes[codes >= 0]))
-        self.values = natural_order(label for label in present if label is not None)
+        self.values = Codes(natural_order(label for label in present if label is not None))
         self.fresh = False
 
     def convert(self, array: pa.Array) -> tuple[Values, Faults]:
         """The codes, NaN where missing, and the rows that hold an unknown value."""
         codes, labels = encode(array)
-        known = {value: code for code, value in enumerate(self.values)}
-        if not self.closed:
-            for label in self._unseen(codes, labels, known):
-                known[label] = len(self.values)
-                self.values.append(label)
+        known = self.values
+        for label in () if self.closed else self._unseen(codes, labels):
+            known.add(label)
         table = np.array([math.nan if label is None else known.get(label, -1) for label in (*labels, None)])
         values = table[codes]  # a missing value has code -1: the last entry
         faults: Faults = {}
         for row in np.flatnonzero(values < 0):
-            faults[int(row)] = (repr(labels[codes[row]]), f"be one of {listed(self.values)}")
+            faults[int(row)] = (repr(labels[codes[row]]), f"be one of {listed(list(known))}")
         return values, faults
 
-    def _unseen(
-        self, codes: NDArray[np.int64], labels: Sequence[str | None], known: dict[str, int]
-    ) -> list[str]:
+    def _unseen(self, codes: NDArray[np.int64], labels: Sequence[str | None]) -> list[str]:
         """The new labels that occur, in the order in which they occur."""
-        unseen = [code for code, label in enumerate(labels) if label is not None and label not in known]
+        unseen = [code for code, label in enumerate(labels) if label is not None and label not in self.values]
         if not unseen:
             return []
         present, first = np.unique(codes, return_index=True)
@@ -164,40 +146,6 @@ def encode(array: pa.Array) -> tuple[NDArray[np.int64], list[str | None]]:
     indices = encoded.indices
     codes = np.asarray(pc.fill_null(indices.cast(pa.int64()), -1))
     return codes, [label_of(value) for value in encoded.dictionary.to_pylist()]
-
-
-def label_of(value: object) -> str | None:
-    """The name of a nominal value or class; None if missing. Whole numbers have no decimal point.
-
-    Examples
-    --------
-    >>> [label_of(value) for value in ("a", 3, 3.0, True, float("nan"), None)]
-    ['a', '3', '3', 'True', None, None]
-    """
-    if value is None:
-        return None
-    if isinstance(value, float | np.floating):
-        number = float(value)
-        if math.isnan(number):
-            return None
-        return str(int(number)) if number.is_integer() else repr(number)
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    return str(value)
-
-
-def natural_order(labels: Iterable[str]) -> list[str]:
-    """Labels in order: by value if all are numbers, else by the alphabet.
-
-    Examples
-    --------
-    >>> natural_order(["10", "9", "1"]), natural_order(["b", "10", "9"])
-    (['1', '9', '10'], ['10', '9', 'b'])
-    """
-    names = sorted(set(labels))
-    if all(NUMBER.fullmatch(name) for name in names):
-        names.sort(key=float)
-    return names
 
 
 def looks_numeric(array: pa.Array) -> bool:
@@ -232,12 +180,6 @@ def _is_text(kind: pa.DataType) -> bool:
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
-def listed(values: Sequence[str], most: int = 10) -> str:
-    """The values for a message, not all if there are many."""
-    shown = ", ".join(repr(value) for value in values[:most])
-    return shown if len(values) <= most else f"{shown}, … ({len(values)} values)"
 
 
 Column = NumericColumn | NominalColumn

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from heros.errors import DataError, ParameterError
 from heros.streams.columns import Column
-from heros.streams.text import BLANKS, Record, TextBlock, TextSource
+from heros.streams.text import BLANKS, RawRecords, Record, TextReader
 
 if TYPE_CHECKING:
     import _csv
 
-__all__ = ["MISSING", "DelimitedSource"]
+__all__ = ["MISSING", "DelimitedReader"]
 
 MISSING = ("", "?", "NA", "NaN", "nan", "null")
 """What stands for a missing value in a CSV file unless said otherwise."""
@@ -23,7 +23,7 @@ DELIMITERS = ",;\t| "
 BOM = b"\xef\xbb\xbf"
 
 
-class DelimitedSource(TextSource):
+class DelimitedReader(TextReader):
     """The records of a CSV file."""
 
     def __init__(
@@ -93,17 +93,17 @@ class DelimitedSource(TextSource):
             end = shorter
         return end
 
-    def _records(self, block: TextBlock) -> Iterator[Record]:
-        reader = self._reader(block.text)
+    def _records(self, records: RawRecords) -> Iterator[Record]:
+        reader = self._reader(records.text)
         before = 0
         try:
             for cells in reader:
-                line = block.line + before
+                line = records.line + before
                 before = reader.line_num
                 if len(cells) > 1 or (cells and cells[0].strip()):
                     yield self._checked(line, cells)
         except csv.Error as error:
-            raise DataError(f"{self.label}, line {block.line + before}: {error}.") from None
+            raise DataError(f"{self.label}, line {records.line + before}: {error}.") from None
 
     def _reader(self, lines: Iterable[str]) -> _csv.Reader:
         if not self._quote:

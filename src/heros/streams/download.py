@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import http.client
-import urllib.error
-import urllib.request
 from pathlib import Path
-
-from rich.progress import DownloadColumn
 
 from heros.errors import DataError
 from heros.progress import progress
@@ -24,9 +19,13 @@ def fetch(url: str, path: Path, title: str) -> None:
     Raises DataError, in one sentence, if the server cannot be reached, answers with an error or ends before
     the file does. `path` may then hold part of the file.
     """
+    import http.client  # noqa: PLC0415  few ever download, and these take long to import
+    import urllib.error  # noqa: PLC0415
+    import urllib.request  # noqa: PLC0415
+
     request = urllib.request.Request(url, headers={"User-Agent": "heros"})
     try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT) as answer, progress(DownloadColumn()) as bar:
+        with urllib.request.urlopen(request, timeout=TIMEOUT) as answer, progress("bytes") as bar:
             announced = answer.headers.get("Content-Length")
             total = int(announced) if announced else None
             task = bar.add_task(title, total=total)

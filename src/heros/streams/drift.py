@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import _core
+from heros import core as _core
 from heros.errors import DataError, ParameterError
 from heros.parameters import seed as seed_of
 from heros.parameters import whole
 from heros.schema import Schema
-from heros.streams.bad_rows import BadRows
-from heros.streams.base import Block, DriftPoint, Stream, again, empty_block
+from heros.sources.bad_rows import BadRows
+from heros.streams.base import Block, DriftPoint, Stream, empty_block, rewound
 
 __all__ = ["Drift"]
 
@@ -86,8 +86,8 @@ class Drift(Stream):
         return self._before.bad_rows + self._after.bad_rows
 
     def _restart(self) -> None:
-        self._before = again(self._origins[0], self._before)
-        self._after = again(self._origins[1], self._after)
+        self._before = rewound(self._origins[0], self._before)
+        self._after = rewound(self._origins[1], self._after)
         self._begin()
 
     def _begin(self) -> None:

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from heros.errors import DataError, ParameterError
-from heros.streams.arff import ArffSource
-from heros.streams.arrow import IPCSource, ParquetSource
+from heros.streams.arff import ArffReader
+from heros.streams.arrow import IPCReader, ParquetReader
 from heros.streams.base import Stream
-from heros.streams.delimited import MISSING, DelimitedSource
-from heros.streams.tables import Options, Source, TableStream
+from heros.streams.delimited import MISSING, DelimitedReader
+from heros.streams.options import Options
+from heros.streams.readers import TableReader
+from heros.streams.tables import TableStream
 from heros.streams.text import COMPRESSIONS
 
 __all__ = ["read"]
@@ -101,17 +103,17 @@ def read(
         what = "a directory" if file.is_dir() else "no such file"
         raise DataError(f"The file {file} must exist. Got {what} instead.")
     kind = _format(file, format)
-    source: Source
+    source: TableReader
     if kind == "csv":
-        source = DelimitedSource(
+        source = DelimitedReader(
             file, delimiter=delimiter, quote=quote, header=header, missing=missing, encoding=encoding
         )
     elif kind == "arff":
-        source = ArffSource(file, encoding=encoding, ignore=tuple(ignore))
+        source = ArffReader(file, encoding=encoding, ignore=tuple(ignore))
     elif kind == "parquet":
-        source = ParquetSource(file, tuple(ignore))
+        source = ParquetReader(file, tuple(ignore))
     else:
-        source = IPCSource(file, tuple(ignore))
+        source = IPCReader(file, tuple(ignore))
     return TableStream(source, options, name or file.name.split(".")[0])
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.interchange
-
 from heros.errors import DataError, HerosError
-from heros.streams.arrow import MemorySource
+from heros.lazy import pa
+from heros.streams.arrow import MemoryReader
 from heros.streams.base import Stream
-from heros.streams.tables import Options, TableStream
+from heros.streams.options import Options
+from heros.streams.tables import TableStream
 
 __all__ = ["from_frame", "table_of"]
 
@@ -51,7 +50,7 @@ def from_frame(
     """
     options = Options("from_frame", target, nominal, numeric, ignore, classes, on_bad_row)
     table = table_of(frame, "from_frame")
-    return TableStream(MemorySource(table, name, tuple(ignore)), options, name)
+    return TableStream(MemoryReader(table, name, tuple(ignore)), options, name)
 
 
 def table_of(frame: Any, owner: str) -> pa.Table:

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from io import BufferedIOBase
+import select
+import time
+from collections.abc import Mapping, Sequence
+from io import BufferedIOBase, BufferedReader, BytesIO, FileIO
 from pathlib import Path
 from typing import Any
 
 from heros.errors import DataError
+from heros.sources.base import END, IDLE, Signal
+from heros.sources.readers import BackgroundReader
 from heros.streams.base import Stream
-from heros.streams.delimited import DelimitedSource
-from heros.streams.tables import Options, TableStream
+from heros.streams.columns import Values
+from heros.streams.delimited import DelimitedReader
+from heros.streams.layout import Extent, Growth
+from heros.streams.options import Options
+from heros.streams.readers import Chunk
+from heros.streams.tables import TableStream
+from heros.streams.text import READ_BYTES
 
 __all__ = ["read_pipe"]
 
 FIRST_LINES = 100
-"""So many lines, if they come, are waited for before types are taken from them."""
+"""So many lines, if they come, are waited for: types, and the first values, are taken from them."""
+
+MOST_BYTES = READ_BYTES
+"""To be read at once; more than a file object ever has in a buffer of its own."""
 
 
 def read_pipe(
@@ -29,8 +41,9 @@ def read_pipe(
 ) -> Stream:
     r"""A stream of the CSV that a pipe brings. See `heros.streams.read` for the parameters.
 
-    Types are those of the first hundred lines. The stream cannot be restarted or copied, and ``take``
-    moves it. An interrupt (Ctrl-C) while it waits for more is its end.
+    Types, and the values and classes known from the start, are those of the first hundred lines. What turns
+    up later is appended to the schema with the row it stands in, however the bytes come. The stream cannot
+    be restarted or copied, and ``take`` moves it. An interrupt (Ctrl-C) while it waits for more is its end.
 
     Examples
     --------
@@ -40,11 +53,19 @@ def read_pipe(
     array([0, 1])
     """
     options = Options("read", target, nominal, (), (), classes, on_bad_row)
-    return PipeStream(PipeSource(_Pipe(file)), options, name)
+    return PipeStream(PipeReader(Pipe(file)), options, name)
 
 
 class PipeStream(TableStream):
     """A stream that can only go on."""
+
+    _reader: PipeReader
+
+    def _read_chunk(self, wanted: int, timeout: float | None) -> Chunk | Signal:
+        return self._reader.read_within(wanted, timeout)
+
+    def _grown(self, before: Extent, values: Mapping[int, Values]) -> Growth:
+        return Growth.by_row(before, self._layout.extent(), values)
 
     def _fork(self) -> Stream:
         return self
@@ -56,57 +77,127 @@ class PipeStream(TableStream):
         raise DataError(f"The stream {self.name!r} reads a pipe, which cannot go back.")
 
 
-class PipeSource(DelimitedSource):
+class PipeReader(DelimitedReader):
     """The records of a CSV text from a pipe."""
 
-    def __init__(self, pipe: _Pipe) -> None:
+    def __init__(self, pipe: Pipe) -> None:
         self._pipe = pipe
+        self._head = b""  # what was read to find the names
+        self._first = True
         super().__init__(Path("standard input"))
-        pipe.keeping = False
+        self._tail, self._head = self._head[self._at[0] :], b""
+
+    def read(self) -> Chunk | None:
+        """The next records; None at the end."""
+        chunk = self.read_within(1, None)
+        return None if isinstance(chunk, Signal) else chunk
+
+    def read_within(self, wanted: int, timeout: float | None) -> Chunk | Signal:
+        """The records that are there once `wanted` are, or `timeout` seconds are over."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        wanted, late = FIRST_LINES if self._first else wanted, False
+        while True:
+            if late or self._pipe.ended or len(self._tail) >= READ_BYTES or self._tail.count(b"\n") >= wanted:
+                chunk = self._parse_tail()
+                if chunk is not None:
+                    return chunk
+                if self._pipe.ended and not self._tail:
+                    return END
+                if late:
+                    return IDLE
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            late = left == 0
+            if self._pipe.wait(left):
+                self._tail += self._pipe.read()
+            else:
+                late = True
+
+    def _parse_tail(self) -> Chunk | None:
+        """The whole records among the bytes that were read; None if there is none."""
+        end = self._end_of_first() if self._first else self._end_of_records(self._tail)
+        if self._pipe.ended:
+            end = end if self._first and end else len(self._tail)
+        if end == 0:
+            self._expect_an_end(self._tail)
+            return None
+        data, self._tail = self._tail[:end], self._tail[end:]
+        chunk = self._parse(self._passed(data))
+        if not chunk.n_rows and not chunk.faults:
+            return None
+        self._first = False
+        return chunk
+
+    def _end_of_first(self) -> int:
+        """The byte behind the first hundred lines, or behind more if these end inside a quoted value."""
+        lines, end = 0, 0
+        while (end := self._tail.find(b"\n", end) + 1) > 0:
+            lines += 1
+            if lines >= FIRST_LINES and (whole := self._end_of_records(self._tail[:end])):
+                return whole
+        return 0
 
     def _open(self) -> Any:
-        if self._file is None:
-            self._pipe.back_to(self._at[0])
-            self._tail = b""
-            self._file = self._pipe
-        return self._file
+        return self._pipe
 
-
-class _Pipe:
-    """A file that can go back to its first bytes, as long as these are kept."""
-
-    def __init__(self, file: BufferedIOBase) -> None:
-        self._file = file
-        self._head = b""
-        self._at = 0
-        self._ended = False
-        self.keeping = True
-
-    def read(self, n: int) -> bytes:
-        if self.keeping:
-            while self._head.count(b"\n") <= FIRST_LINES and (more := self._next(n)):
-                self._head += more
-        if self._at < len(self._head):
-            data = self._head[self._at :]
-            self._at = len(self._head)
-            return data
-        if not self.keeping:
-            self._head, self._at = b"", 0
-        return self._next(n)
-
-    def back_to(self, offset: int) -> None:
-        self._at = offset
-
-    def close(self) -> None:
+    def _close(self) -> None:
         """The pipe stays open: it cannot be opened again."""
 
-    def _next(self, n: int) -> bytes:
-        """What is there, up to n bytes; waits if nothing is."""
-        if self._ended:
+    def _read(self, file: Any, n: int) -> bytes:
+        data: bytes = file.read()
+        self._head += data
+        return data
+
+
+class Pipe:
+    """The bytes of a pipe as they come. An interrupt while it waits is its end."""
+
+    def __init__(self, file: BufferedIOBase) -> None:
+        self.ended = False
+        self._file = file
+        # Only a plain file object has no buffer but the one that a long read empties.
+        plain = isinstance(file, BufferedReader) and isinstance(file.raw, FileIO)
+        self._poll = select.poll() if plain and hasattr(select, "poll") else None
+        if self._poll is not None:
+            self._poll.register(file.fileno(), select.POLLIN)
+        self._background: BackgroundReader | None = None
+        self._ready = b""  # what the background reader brought, but nobody has read
+
+    def wait(self, timeout: float | None) -> bool:
+        """Whether there is something to read, if only the end, within so many seconds."""
+        if timeout is None or self.ended or self._ready or isinstance(self._file, BytesIO):
+            return True
+        try:
+            if self._poll is not None:
+                return bool(self._poll.poll(1000 * timeout))
+            return self._bring(timeout)
+        except KeyboardInterrupt:
+            self.ended = True
+            return True
+
+    def read(self) -> bytes:
+        """What is there; waits if nothing is. Nothing: the end."""
+        if self.ended:
             return b""
         try:
-            data = bytes(self._file.read1(n))
+            if self._background is None:
+                data = bytes(self._file.read1(MOST_BYTES))
+            else:
+                self._bring(None)
+                data, self._ready = self._ready, b""
         except KeyboardInterrupt:
             data = b""
-        self._ended = not data
+        except OSError as error:
+            raise DataError(f"standard input must be readable to its end. Got: {error}") from None
+        self.ended = not data
         return data
+
+    def _bring(self, timeout: float | None) -> bool:
+        """Have the background reader bring something, if it can in time."""
+        if self._background is None:
+            file = self._file
+            self._background = BackgroundReader(iter(lambda: bytes(file.read1(MOST_BYTES)), b""))
+        got = [self._ready] if self._ready else self._background.take(1, timeout)
+        if isinstance(got, Signal):
+            return got is END
+        self._ready = got[0]
+        return True

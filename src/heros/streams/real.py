@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import os
 import shutil
-import sys
 import tarfile
 import tempfile
 import zlib
@@ -16,18 +15,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
-from rich.progress import MofNCompleteColumn
 
 from heros.errors import DataError
+from heros.lazy import pa, platformdirs, pq
 from heros.progress import progress
 from heros.schema import Feature, Schema
-from heros.streams.arrow import ParquetSource
+from heros.streams.arrow import ParquetReader
 from heros.streams.base import Block, Stream
 from heros.streams.download import fetch
 from heros.streams.files import read
-from heros.streams.tables import Options, TableStream
+from heros.streams.options import Options
+from heros.streams.tables import TableStream
 
 __all__ = ["REAL", "RealStream", "copy_of", "data_directory", "open_real"]
 
@@ -97,11 +95,7 @@ def data_directory() -> Path:
     """Where the real streams are kept: HEROS_DATA, by default a cache directory of the user's."""
     if chosen := os.environ.get("HEROS_DATA"):
         return Path(chosen).expanduser()
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "heros"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "heros" / "cache"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "heros"
+    return platformdirs.user_cache_path("heros", appauthor=False)
 
 
 def copy_of(real: RealStream) -> Path:
@@ -114,7 +108,7 @@ def open_real(real: RealStream) -> Stream:
     path = copy_of(real)
     if not path.exists():
         _install(real, path)
-    stream = TableStream(ParquetSource(path), Options("load", target="class"), real.name)
+    stream = TableStream(ParquetReader(path), Options("load", target="class"), real.name)
     _check_shape(real, stream.schema, stream.n_instances or 0, str(path))
     return stream
 
@@ -187,7 +181,7 @@ def _convert(real: RealStream, arff: Path, path: Path) -> None:
     """Write the ARFF file as Parquet, if it is the right one."""
     stream = read(arff, target=-1, format="arff", name=real.name)
     counts: Counter[str] = Counter()
-    with _parquet(stream.schema, path) as writer, progress(MofNCompleteColumn()) as bar:
+    with _parquet(stream.schema, path) as writer, progress("count") as bar:
         task = bar.add_task(f"converting {real.name}", total=real.n_instances)
         for X, y in stream.blocks(1 << 16):
             writer.write_table(_table((X, y), stream.schema))

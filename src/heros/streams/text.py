@@ -1,4 +1,4 @@
-"""Text read in blocks of whole records, from plain or compressed files."""
+"""Text read a stretch of whole records at a time, from plain or compressed files."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv
-
 from heros.errors import DataError, ParameterError
-from heros.streams.bad_rows import BadRow
-from heros.streams.tables import Chunk, Source
+from heros.lazy import pa, pc
+from heros.sources.bad_rows import BadRow
+from heros.streams.readers import Chunk, TableReader
 
-__all__ = ["BLANKS", "COMPRESSIONS", "Record", "TextBlock", "TextSource"]
+__all__ = ["BLANKS", "COMPRESSIONS", "READ_BYTES", "RawRecords", "Record", "TextReader"]
 
-BLOCK = 1 << 21
+READ_BYTES = 1 << 21
+"""About how much is read and parsed at once."""
+
 LONGEST = 1 << 26
 """A record longer than this is taken for a quote that is never closed."""
 
@@ -32,10 +31,10 @@ Record = tuple[int, list[str | None] | BadRow]
 """The line a record starts in, and its cells (None = missing) or what is wrong with it."""
 
 
-class TextSource(Source):
-    """The records of a text file, a block at a time.
+class TextReader(TableReader):
+    """The records of a text file, a stretch at a time.
 
-    A block is parsed by Arrow. Only where Arrow finds something odd is it read record by record, with
+    A stretch is parsed by Arrow. Only where Arrow finds something odd is it read record by record, with
     the same result, to say what is wrong and where.
     """
 
@@ -53,8 +52,8 @@ class TextSource(Source):
 
     def read(self) -> Chunk | None:
         """The next records; None at the end."""
-        while block := self._next_block():
-            chunk = self._parse(block)
+        while records := self._next_records():
+            chunk = self._parse(records)
             if chunk.n_rows or chunk.faults:
                 return chunk
         return None
@@ -65,34 +64,40 @@ class TextSource(Source):
         self._close()
 
     @abstractmethod
-    def _records(self, block: TextBlock) -> Iterator[Record]:
-        """The records of a block, one by one."""
+    def _records(self, records: RawRecords) -> Iterator[Record]:
+        """The records, one by one."""
 
     @abstractmethod
     def _is_plain(self, data: bytes) -> bool:
-        """Whether Arrow reads the block as the format asks."""
+        """Whether Arrow reads the records as the format asks."""
 
     def _end_of_records(self, data: bytes) -> int:
         """The byte after the last whole record; 0 if there is none."""
         return data.rfind(b"\n") + 1
 
-    def _next_block(self) -> TextBlock | None:
-        offset, line = self._at
+    def _next_records(self) -> RawRecords | None:
         file = self._open()
         data = self._tail
         while True:
-            more = self._read(file, max(BLOCK - len(data), BLOCK // 4, 1))
+            more = self._read(file, max(READ_BYTES - len(data), READ_BYTES // 4, 1))
             data += more
             end = self._end_of_records(data) if more else len(data)
             if end or not more:
                 break
-            if len(data) > LONGEST:
-                rule = "a quoted value must end (or pass quote='' if quotes mean nothing)"
-                raise DataError(f"{self.label}, line {line}: {rule}. Got no closing quote instead.")
+            self._expect_an_end(data)
         self._tail = data[end:]
-        data = data[:end]
-        self._at = (offset + end, line + data.count(b"\n"))
-        return TextBlock(data, line, self._encoding) if data else None
+        return self._passed(data[:end]) if end else None
+
+    def _expect_an_end(self, data: bytes) -> None:
+        if len(data) > LONGEST:
+            rule = "a quoted value must end (or pass quote='' if quotes mean nothing)"
+            raise DataError(f"{self.label}, line {self._at[1]}: {rule}. Got no closing quote instead.")
+
+    def _passed(self, data: bytes) -> RawRecords:
+        """The records that were read last; `_at` stands behind them."""
+        offset, line = self._at
+        self._at = (offset + len(data), line + data.count(b"\n"))
+        return RawRecords(data, line, self._encoding)
 
     def _open(self) -> pa.NativeFile:
         """The file, standing behind the bytes in `_tail`."""
@@ -105,7 +110,7 @@ class TextSource(Source):
             else:
                 self._file = pa.input_stream(str(self._path), compression=self._compression)
                 while offset > 0:  # a compressed file has no other way to a place inside it
-                    offset -= len(self._read(self._file, min(offset, BLOCK))) or offset
+                    offset -= len(self._read(self._file, min(offset, READ_BYTES))) or offset
         return self._file
 
     def _distinct(self, names: Sequence[str]) -> Sequence[str]:
@@ -126,14 +131,14 @@ class TextSource(Source):
         self._file = None
         self._tail = b""
 
-    def _parse(self, block: TextBlock) -> Chunk:
-        columns = self._parse_plain(block) if self._is_plain(block.data) else None
+    def _parse(self, records: RawRecords) -> Chunk:
+        columns = self._parse_plain(records) if self._is_plain(records.data) else None
         if columns is not None:
-            return Chunk(columns, lambda row: f"line {self._lines(block)[row]}")
+            return Chunk(columns, lambda row: f"line {self._lines(records)[row]}")
         rows: list[list[str | None]] = []
         lines: list[int] = []
         faults: list[tuple[int, BadRow]] = []
-        for line, record in self._records(block):
+        for line, record in self._records(records):
             if isinstance(record, BadRow):
                 faults.append((len(rows), record))
             else:
@@ -142,10 +147,10 @@ class TextSource(Source):
         cells = [pa.array([row[i] for row in rows], pa.string()) for i in range(len(self.names))]
         return Chunk(cells, lambda row: f"line {lines[row]}", faults)
 
-    def _parse_plain(self, block: TextBlock) -> list[pa.Array] | None:
-        """The columns of a block, parsed by Arrow; None if it finds something odd."""
+    def _parse_plain(self, records: RawRecords) -> list[pa.Array] | None:
+        """The columns, parsed by Arrow; None if it finds something odd."""
         try:
-            data = block.utf8()
+            data = records.utf8()
             blanks = b" " in data or b"\t" in data
             table = pa.csv.read_csv(
                 pa.BufferReader(data),
@@ -189,16 +194,16 @@ class TextSource(Source):
                 return line, BadRow(self.label, place, name, repr(raw), f"be {self._encoding.upper()} text")
         return line, self._cells(cells)
 
-    def _lines(self, block: TextBlock) -> list[int]:
-        if block.lines is None:
-            block.lines = [line for line, _ in self._records(block)]
-        return block.lines
+    def _lines(self, records: RawRecords) -> list[int]:
+        if records.lines is None:
+            records.lines = [line for line, _ in self._records(records)]
+        return records.lines
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_file": None, "_tail": b""}
 
 
-class TextBlock:
+class RawRecords:
     """Whole records, the line the first one starts in, and, once asked for, the line of each."""
 
     def __init__(self, data: bytes, line: int, encoding: str) -> None:

@@ -5,66 +5,65 @@ from __future__ import annotations
 import os
 import warnings
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
-from rich.progress import MofNCompleteColumn
 
-from heros.ensemble import PARTS, SETTINGS, Heros
+from heros.ensemble import Heros
 from heros.errors import DataError, HerosError, ParameterError
+from heros.measures.predictions import Predicted
 from heros.meters import Meter, Reading
 from heros.parameters import one_of, whole
 from heros.progress import progress as progress_bar
-from heros.registry import described
-from heros.storage import archive
+from heros.sources import Block, Source
+from heros.sources.base import Signal
+from heros.storage import archive, models
 from heros.storage.checkpoints.files import (
     KIND,
     CheckpointWarning,
     Content,
     drafts,
-    locked,
     name_of,
     newest_first,
     opened,
 )
-from heros.storage.checkpoints.predictions import Answers, Part
-from heros.streams import Stream
-from heros.streams.base import Block
+from heros.storage.checkpoints.lock import DirectoryLock
+from heros.storage.checkpoints.predictions import Predictions
 
-__all__ = ["Book", "Checkpointer"]
+__all__ = ["Checkpointer", "Resumable"]
 
 Path_ = str | os.PathLike[str]
 
 
-class Book(Protocol):
-    """What an evaluation writes down, as far as checkpoints need to know."""
+class Resumable(Protocol):
+    """An evaluation, as far as checkpoints need to know."""
 
     model: Heros
-    stream: Stream
+    stream: Source
     meter: Meter
 
     @property
     def taken(self) -> int:
-        """How many instances it has seen."""
+        """How many instances it has learnt."""
         ...
 
     @property
-    def answers(self) -> list[Part]:
+    def predictions(self) -> list[Predicted]:
         """Labels and probabilities, window by window, if they are all kept."""
         ...
 
-    def kept(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The rest of it, as plain data and arrays."""
         ...
 
-    def take_back(
-        self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], answers: list[Part]
+    def restore(
+        self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], predictions: list[Predicted]
     ) -> None:
-        """Go on from what `kept` and `answers` gave."""
+        """Go on from what `state` and `predictions` gave."""
         ...
 
 
@@ -76,7 +75,7 @@ class Checkpointer:
     directory
         Where they are; for one run only. Made if it is not there.
     every
-        After how many instances one is written: at the end of the block that reaches them.
+        After how many instances one is written.
     keep
         How many of the last ones stay.
     resume
@@ -94,22 +93,22 @@ class Checkpointer:
         self.keep = whole(keep, "keep", "evaluate", 1)
         rule = "'raise' or 'warn'"
         self.on_error = one_of(on_error, "on_checkpoint_error", "evaluate", ("raise", "warn"), rule)
-        self._lock = locked(self.directory)
+        self._lock = DirectoryLock(self.directory)
         try:
             self.content = self._choose(resume)
         except BaseException:
             self.close()
             raise
-        self._answers = Answers(self.directory) if self.content is None else self.content.answers
-        self._given = 0  # parts of the book's answers that are in the file
-        self._crc = (0, 0)  # of what was read
+        self._predictions = Predictions(self.directory) if self.content is None else self.content.predictions
+        self._written = 0  # parts of the evaluation's predictions that are in the file
+        self._crc = (0, 0)  # of what was learnt
         self._last = 0  # instances, when it was last tried to write
         self._settings: dict[str, Any] = {}
         self._tip = 0  # instances of the checkpoint the run stands on
 
     def close(self) -> None:
         """Let others have the directory."""
-        os.close(self._lock)
+        self._lock.release()
 
     @property
     def earlier(self) -> Reading | None:
@@ -128,71 +127,73 @@ class Checkpointer:
 
     # -- writing ----------------------------------------------------------------------------------------
 
-    def through(self, stream: Stream, block: int, book: Book) -> Iterator[Block]:
-        """The blocks of a stream; when the next one is asked for, the last has been learnt from."""
-        blocks = stream.blocks(block)
-        while True:
-            try:
-                drawn = next(blocks, None)
-            except Exception:  # what was learnt so far is kept; the stream may be mended
-                self._write(book)
-                raise
-            if drawn is None:
-                self._write(book, at_the_end=True)
-                return
-            yield drawn
-            self._crc = _crc(self._crc, drawn)
-            if book.taken // self.every > self._last // self.every:
-                self._write(book)
+    def room(self, evaluation: Resumable) -> int:
+        """How many instances may be learnt before the next checkpoint is due."""
+        return self.every - evaluation.taken % self.every
 
-    def _write(self, book: Book, at_the_end: bool = False) -> None:
-        if book.taken == self._last:
+    def learnt(self, block: Block, evaluation: Resumable) -> None:
+        """Take note of a block that was learnt from, and write a checkpoint if it is time."""
+        self._crc = _crc(self._crc, block)
+        if evaluation.taken % self.every == 0:
+            self.write(evaluation)
+
+    def write(self, evaluation: Resumable, at_the_end: bool = False) -> None:
+        """Write a checkpoint, if anything was learnt since the last."""
+        if evaluation.taken == self._last:
             return
         try:
-            self._write_one(book)
+            self._write_one(evaluation)
         except HerosError as error:
             if self.on_error == "raise" and not at_the_end:  # the results of a run that is over are not lost
                 raise
-            text = f"No checkpoint was written after {book.taken:,} instances. {error}"
+            text = f"No checkpoint was written after {evaluation.taken:,} instances. {error}"
             warnings.warn(text, CheckpointWarning, stacklevel=2)
-        self._last = book.taken
+        self._last = evaluation.taken
 
-    def _write_one(self, book: Book) -> None:
-        model_document, model_arrays = book.model._kept()
-        document, arrays = book.kept()
-        spent = book.meter.so_far()
+    def _write_one(self, evaluation: Resumable) -> None:
+        self._lock.expect_held()
+        model_document, model_arrays = models.pack(evaluation.model)
+        document, arrays = evaluation.state()
+        spent = evaluation.meter.so_far()
         self._forget_later_ones()
-        answers = book.answers
-        self._answers.append(answers[self._given :])
-        self._given = len(answers)
+        predictions = evaluation.predictions
+        self._predictions.append(predictions[self._written :])
+        self._written = len(predictions)
+        where = evaluation.stream.where()
         archive.write(
-            self.directory / name_of(book.taken),
+            self.directory / name_of(evaluation.taken),
             KIND,
             {
                 "written": datetime.now(UTC).isoformat(timespec="seconds"),
-                "stream": {"name": book.stream.name, "crc": list(self._crc)},
-                "instances": book.taken,
-                "meter": book.meter.source,
+                "stream": {
+                    "name": evaluation.stream.name,
+                    "crc": list(self._crc),
+                    "where": None if where is None else dict(where),
+                },
+                "instances": evaluation.taken,
+                "meter": evaluation.meter.source,
                 "spent": {
                     "joules": float(spent.joules),
                     "detail": spent.detail,
                     "cpu_seconds": spent.cpu_seconds,
                     "wall_seconds": spent.wall_seconds,
                 },
-                "answers": self._answers.extent(),
+                "predictions": self._predictions.extent(),
                 "settings": self._settings,
                 "model": model_document,
-                "book": document,
+                "evaluation": document,
             },
-            archive.grouped({"model": model_arrays, "book": arrays}),
+            archive.grouped({"model": model_arrays, "evaluation": arrays}),
         )
-        self._tip = book.taken
+        self._tip = evaluation.taken
+        if where is not None:
+            evaluation.stream.acknowledge(where)
         for _, path in newest_first(self.directory)[self.keep :]:
             with suppress(OSError):  # then there is one more than there need be
                 path.unlink()
 
     def _forget_later_ones(self) -> None:
-        """Remove what a run left that has gone on from an earlier checkpoint: its answers are cut off."""
+        """Remove what a run left that has gone on from an earlier checkpoint: its predictions are cut off."""
         later = [path for instances, path in newest_first(self.directory) if instances > self._tip]
         for path in (*later, *drafts(self.directory)):
             with suppress(OSError):
@@ -200,68 +201,83 @@ class Checkpointer:
 
     # -- going on -----------------------------------------------------------------------------------------
 
-    def restore(self, book: Book, settings: Mapping[str, Any], show: bool | None = None) -> None:
-        """Bring model, book and stream to where the checkpoint was written, if there is one."""
+    def restore(
+        self, evaluation: Resumable, settings: Mapping[str, Any], block: int, show: bool | None = None
+    ) -> None:
+        """Bring model, evaluation and stream to where the checkpoint was written, if there is one."""
         self._settings = dict(settings)
         if self.content is None:
             return
         document, arrays, path = self.content.document, self.content.arrays, self.content.path
         try:
             kept, crc, taken = document["model"], tuple(document["stream"]["crc"]), document["instances"]
-            self._expect_same(book, settings)
-            parts = {role: getattr(book.model, role) for role in PARTS}
-            model = Heros._of(kept, archive.subset(arrays, "model"), **parts)
-            book.take_back(document["book"], archive.subset(arrays, "book"), self.content.parts)
-            if settings["exact"] and sum(len(y) for y, _ in book.answers) != document["book"]["n"]:
-                raise DataError("Answers must be those of all windows. Got others.")
+            self._expect_same(evaluation, settings)
+            parts = {role: getattr(evaluation.model, role) for role in models.PARTS}
+            model = models.unpack(type(evaluation.model), kept, archive.subset(arrays, "model"), **parts)
+            evaluation.restore(
+                document["evaluation"], archive.subset(arrays, "evaluation"), self.content.parts
+            )
         except ParameterError:
             raise
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
             raise _not_whole(path, error) from None
-        if taken != book.taken:
+        if taken != evaluation.taken:
             raise _not_whole(path, f"{taken} instances")
-        self._given, self._last, self._tip = len(self.content.parts), taken, taken
-        self._read_over(book.stream, taken, settings["block"], show)
+        self._written, self._last, self._tip = len(self.content.parts), taken, taken
+        where = document["stream"].get("where")
+        if where is not None and evaluation.stream.where() is not None:
+            self._go_to(evaluation.stream, where, path)
+            self._crc = crc
+        else:
+            self._read_over(evaluation.stream, taken, block, show)
         if self._crc != crc:
             rule = f"the one that {path.name} was written on (its first {taken:,} instances differ)"
-            raise ParameterError.of("stream", "evaluate", rule, book.stream)
-        vars(book.model).update(vars(model))
+            raise ParameterError.of("stream", "evaluate", rule, evaluation.stream)
+        evaluation.model.become(model)
         self.content = None  # its arrays are needed no more
 
-    def _read_over(self, stream: Stream, n: int, block: int, show: bool | None) -> None:
-        """Move the stream on, in the same blocks as before: its schema grows at the same places."""
-        with progress_bar(MofNCompleteColumn(), wanted=show) as bar:
+    @staticmethod
+    def _go_to(stream: Source, where: Any, path: Path) -> None:
+        """Have a stream that knows places go to one."""
+        try:
+            stream.seek(where)
+        except HerosError:
+            raise
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+            raise _not_whole(path, f"no place in the stream: {error!r}") from None
+
+    def _read_over(self, stream: Source, n: int, block: int, show: bool | None) -> None:
+        """Move the stream on; its schema grows at the same instances, however they are asked for."""
+        with progress_bar("count", wanted=show) as bar:
             task = bar.add_task(f"{stream.name}: reading up to the checkpoint", total=n)
             done = 0
             while done < n:
-                drawn = stream.draw(min(block, n - done))
-                if len(drawn[1]) == 0:
+                came = stream.poll(min(block, n - done))
+                if isinstance(came, Signal):
                     raise ParameterError.of("stream", "evaluate", f"at least {n:,} instances long", stream)
-                self._crc = _crc(self._crc, drawn)
-                done += len(drawn[1])
+                self._crc = _crc(self._crc, came)
+                done += len(came[1])
                 bar.update(task, completed=done)
 
-    def _expect_same(self, book: Book, settings: Mapping[str, Any]) -> None:
+    def _expect_same(self, evaluation: Resumable, settings: Mapping[str, Any]) -> None:
         """Refuse to go on with another model, stream, meter or other windows than there were."""
         assert self.content is not None
         document, name = self.content.document, self.content.path.name
         for setting, value in settings.items():
             if document["settings"][setting] != value:
-                both = " (the smaller of 'block' and 'every')" if setting == "block" else ""
-                rule = f"{document['settings'][setting]!r}, as in {name}{both}"
+                rule = f"{document['settings'][setting]!r}, as in {name}"
                 raise ParameterError.of(setting, "evaluate", rule, value)
-        mine = {role: described(getattr(book.model, role)) for role in PARTS}
-        mine |= {setting: getattr(book.model, setting) for setting in SETTINGS}
-        for part, value in mine.items():
-            if document["model"][part] != value:
-                rule = f"the one of {name}, with {part} = {document['model'][part]}"
+        kept = {**models.FIRST, **document["model"]}
+        for part, value in models.description(evaluation.model).items():
+            if kept[part] != value:
+                rule = f"the one of {name}, with {part} = {kept[part]}"
                 raise ParameterError.of("model", "evaluate", rule, value)
-        if document["stream"]["name"] != book.stream.name:
+        if document["stream"]["name"] != evaluation.stream.name:
             rule = f"the one of {name}, {document['stream']['name']!r}"
-            raise ParameterError.of("stream", "evaluate", rule, book.stream.name)
-        if document["meter"] != book.meter.source:
+            raise ParameterError.of("stream", "evaluate", rule, evaluation.stream.name)
+        if document["meter"] != evaluation.meter.source:
             rule = f"of the kind in {name}, {document['meter']!r}"
-            raise ParameterError.of("meter", "evaluate", rule, book.meter.source)
+            raise ParameterError.of("meter", "evaluate", rule, evaluation.meter.source)
 
     # -- the directory --------------------------------------------------------------------------------------
 

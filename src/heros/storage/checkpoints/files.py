@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +10,11 @@ from typing import Any
 from numpy.typing import NDArray
 
 from heros.errors import DataError, HerosError
+from heros.measures.predictions import Predicted
 from heros.storage import archive
-from heros.storage.checkpoints.predictions import Answers, Part
-from heros.storage.disk import DRAFT, reason
+from heros.storage.checkpoints.format_1 import as_format_2
+from heros.storage.checkpoints.predictions import Predictions
+from heros.storage.disk import DRAFT
 
 __all__ = [
     "Checkpoint",
@@ -22,7 +22,6 @@ __all__ = [
     "Content",
     "drafts",
     "found",
-    "locked",
     "name_of",
     "newest_first",
     "opened",
@@ -42,20 +41,20 @@ class Checkpoint:
 
     path: Path
     instances: int
-    size: int  # in bytes, without the answers beside it
+    size: int  # in bytes, without the predictions beside it
     written: str | None  # when, if it is whole
     fault: str | None  # what is wrong with it
 
 
 @dataclass(frozen=True)
 class Content:
-    """What is in a checkpoint, and what it says about the answers beside it."""
+    """What is in a checkpoint, and what it says about the predictions beside it."""
 
     path: Path
     document: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
-    answers: Answers
-    parts: list[Part]
+    predictions: Predictions
+    parts: list[Predicted]
 
 
 def name_of(instances: int) -> str:
@@ -80,9 +79,9 @@ def drafts(directory: Path) -> list[Path]:
 
 def opened(path: Path) -> Content:
     """What is in a checkpoint; a DataError if it, or what it needs beside it, is broken."""
-    document, arrays = archive.read(path, KIND)
-    answers, parts = Answers.reopened(path.parent, document.get("answers"))
-    return Content(path, document, arrays, answers, parts)
+    document, arrays = as_format_2(*archive.read(path, KIND))
+    predictions, parts = Predictions.reopened(path.parent, document.get("predictions"))
+    return Content(path, document, arrays, predictions, parts)
 
 
 def found(directory: str | Path) -> list[Checkpoint]:
@@ -103,27 +102,6 @@ def found(directory: str | Path) -> list[Checkpoint]:
     if not place.is_dir():
         raise DataError(f"The directory {place} must exist. Got no such directory instead.")
     return [_looked_at(instances, path) for instances, path in newest_first(place)]
-
-
-def locked(directory: Path) -> int:
-    """The directory, made and opened, so that no other run writes there; a kill frees it, too."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(directory, os.O_RDONLY)
-    except OSError as error:
-        raise HerosError(
-            f"The checkpoint directory {directory} must be writable. Got: {reason(error)}."
-        ) from None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise HerosError(
-            f"The checkpoint directory {directory} must be free. Got one that another run uses."
-        ) from None
-    except OSError:
-        pass  # a file system without locks
-    return descriptor
 
 
 def _looked_at(instances: int, path: Path) -> Checkpoint:

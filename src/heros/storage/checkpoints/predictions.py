@@ -20,18 +20,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros.errors import DataError, HerosError
+from heros.measures.predictions import Predicted
 from heros.storage.disk import reason
 
-__all__ = ["NAME", "Answers"]
+__all__ = ["NAME", "Predictions"]
 
-NAME = "answers.f8"
+NAME = "predictions.f8"
+BEFORE = "answers.f8"  # what the file was called in format 1
 FLOAT = np.dtype("<f8")
 
-Part = tuple[NDArray[np.int64], NDArray[np.float64]]
-"""Labels (n,) and probabilities (n, classes)."""
 
-
-class Answers:
+class Predictions:
     """The file, up to where it counts.
 
     Examples
@@ -39,15 +38,15 @@ class Answers:
     >>> import tempfile
     >>> part = np.array([1, 0]), np.array([[0.2, 0.8], [0.5, 0.5]])
     >>> with tempfile.TemporaryDirectory() as directory:
-    ...     answers = Answers(Path(directory))
-    ...     answers.append([part])
-    ...     _, parts = Answers.reopened(Path(directory), answers.extent())
+    ...     predictions = Predictions(Path(directory))
+    ...     predictions.append([part])
+    ...     _, parts = Predictions.reopened(Path(directory), predictions.extent())
     >>> parts[0][0]
     array([1, 0])
     """
 
-    def __init__(self, directory: Path) -> None:
-        self.path = directory / NAME
+    def __init__(self, directory: Path, name: str = NAME) -> None:
+        self.path = directory / name
         self._length = 0
         self._digest = hashlib.sha256()
         self._stretches: list[list[int]] = []  # [rows, classes], one behind the other
@@ -55,12 +54,13 @@ class Answers:
     def extent(self) -> dict[str, Any]:
         """What a checkpoint says about its part of the file."""
         return {
+            "file": self.path.name,
             "length": self._length,
             "sha256": self._digest.hexdigest(),
             "stretches": [list(stretch) for stretch in self._stretches],
         }
 
-    def append(self, parts: Sequence[Part]) -> None:
+    def append(self, parts: Sequence[Predicted]) -> None:
         """Write these rows behind those that count, and have them on disk."""
         rows = [_rows(labels, probabilities) for labels, probabilities in parts]
         data = b"".join(row.tobytes() for row in rows)
@@ -98,23 +98,23 @@ class Answers:
             self._stretches.append([rows, classes])
 
     @classmethod
-    def reopened(cls, directory: Path, extent: object) -> tuple[Answers, list[Part]]:
+    def reopened(cls, directory: Path, extent: object) -> tuple[Predictions, list[Predicted]]:
         """The file as a checkpoint knew it, and its rows; a DataError if they are not there."""
-        answers = cls(directory)
-        length, sha256, stretches = _checked(answers.path, extent)
-        data = _head(answers.path, length)
-        answers._digest.update(data)
-        if len(data) != length or answers._digest.hexdigest() != sha256:
+        name, length, sha256, stretches = _checked(directory, extent)
+        predictions = cls(directory, name)
+        data = _head(predictions.path, length)
+        predictions._digest.update(data)
+        if len(data) != length or predictions._digest.hexdigest() != sha256:
             raise DataError(
-                f"The file {answers.path} must have what the checkpoint says. Got something else."
+                f"The file {predictions.path} must have what the checkpoint says. Got something else."
             )
-        answers._length, answers._stretches = length, stretches
+        predictions._length, predictions._stretches = length, stretches
         parts, at = [], 0
         for rows, classes in stretches:
             block = np.frombuffer(data, FLOAT, rows * (classes + 1), at).reshape(rows, classes + 1)
             parts.append((block[:, 0].astype(np.int64), np.array(block[:, 1:], order="C")))
             at += block.nbytes
-        return answers, parts
+        return predictions, parts
 
 
 def _rows(labels: NDArray[np.int64], probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -133,14 +133,19 @@ def _head(path: Path, length: int) -> bytes:
         raise DataError(f"The file {path} must be readable. Got: {reason(error)}.") from None
 
 
-def _checked(path: Path, extent: object) -> tuple[int, str, list[list[int]]]:
+def _checked(directory: Path, extent: object) -> tuple[str, int, str, list[list[int]]]:
     match extent:
-        case {"length": int(length), "sha256": str(sha256), "stretches": list(stretches)} if all(
+        case {
+            "file": ("predictions.f8" | "answers.f8") as name,
+            "length": int(length),
+            "sha256": str(sha256),
+            "stretches": list(stretches),
+        } if all(
             isinstance(stretch, list)
             and len(stretch) == 2
             and all(type(n) is int and 0 < n < 1 << 48 for n in stretch)
             for stretch in stretches
         ):
             if length == sum(rows * (classes + 1) for rows, classes in stretches) * FLOAT.itemsize:
-                return length, sha256, [list(stretch) for stretch in stretches]
-    raise DataError(f"A checkpoint must say what of {path} is its own. Got something else.")
+                return name, length, sha256, [list(stretch) for stretch in stretches]
+    raise DataError(f"A checkpoint must say what of {directory / NAME} is its own. Got something else.")

@@ -1,0 +1,74 @@
+"""Two builds in turns: CPU time per instance of one over that of the other, on the same machine and load.
+
+    python benchmarks/turns.py BEFORE/bin/python AFTER/bin/python
+
+Each round starts either interpreter once per setting; the median of the rounds' ratios counts, since the
+machine's speed moves within minutes. Settings use names that both builds know.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+
+PROGRAM = """
+import sys, time
+from heros import Heros, policies, pools, streams
+name, policy, kind, n = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+X, y = (stream := streams.load(name)).draw(n)
+made = {
+    "zeta": policies.Explore(policies.Zeta(0.05), 0.2),
+    "everything": policies.Everything(),
+    "cheapest": policies.Cheapest(),
+    "cand": policies.Cand(),
+}[policy]
+pool = pools.MLPGrid() if kind == "mlp" else pools.HoeffdingGrid()
+model = Heros(pool, made, 10 if policy == "cheapest" else 30, seed=1, schema=stream.schema)
+model.learn(X[:500], y[:500])
+start = time.process_time()
+model.learn(X[500:], y[500:])
+print(1e6 * (time.process_time() - start) / (n - 500))
+"""
+SETTINGS = [
+    ("agr_a", "zeta", "mlp", 6000),
+    ("rbf_m", "zeta", "mlp", 5000),
+    ("covtype", "zeta", "mlp", 2000),
+    ("agr_a", "cheapest", "mlp", 10000),
+    ("rbf_m", "everything", "mlp", 4000),
+    ("agr_a", "cand", "trees", 20000),
+    ("electricity", "zeta", "trees", 20000),
+]
+
+
+def microseconds(python: str, setting: tuple[str, str, str, int]) -> float:
+    """CPU time per instance of one build."""
+    done = subprocess.run(
+        [python, "-c", PROGRAM, *map(str, setting)], capture_output=True, text=True, check=True
+    )
+    return float(done.stdout)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("before")
+    parser.add_argument("after")
+    parser.add_argument("--rounds", type=int, default=9)
+    arguments = parser.parse_args()
+    print(f"load {os.getloadavg()[0]:.1f}; after / before: median of {arguments.rounds} (lowest, highest)")
+    for setting in SETTINGS:
+        pairs = [
+            (microseconds(arguments.before, setting), microseconds(arguments.after, setting))
+            for _ in range(arguments.rounds)
+        ]
+        ratios = sorted(after / before for before, after in pairs)
+        before = statistics.median(before for before, _ in pairs)
+        name, middle = " ".join(setting[:3]), statistics.median(ratios)
+        print(f"{name:28} {before:8.1f} µs  {middle:.3f} ({ratios[0]:.3f}, {ratios[-1]:.3f})", flush=True)
+
+
+if __name__ == "__main__":
+    main()

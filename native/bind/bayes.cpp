@@ -1,0 +1,36 @@
+#include "bind/bind.hpp"
+#include "bind/arrays.hpp"
+#include "pools/bayes/pool.hpp"
+
+namespace heros {
+
+void bind_bayes(nb::module_& m) {
+  nb::class_<BayesSettings>(m, "BayesSettings")
+      .def("__init__",
+           [](BayesSettings* self, double fading, double smoothing, double variance_prior) {
+             expect(fading >= 0.5 && fading <= 1 && smoothing > 0 && variance_prior >= 0, "weights of instances");
+             new (self) BayesSettings{fading, smoothing, variance_prior};
+           },
+           nb::arg("fading"), nb::arg("smoothing"), nb::arg("variance_prior"));
+
+  nb::class_<BayesPool, Pool>(m, "BayesPool")
+      .def(nb::init<std::vector<BayesSettings>>(), nb::arg("settings"))
+      .def("grow",
+           [](BayesPool& self, const In1<std::int32_t>& values, int classes) {
+             expect_growth(self, values, classes);
+             writable(self).grow(to_vector(values), classes);
+           },
+           nb::arg("values"), nb::arg("classes"))
+      .def("state", [](BayesPool& self) { return export_state(readable(self)); })
+      .def("restore",
+           [](BayesPool& self, nb::dict state) {
+             BayesPool fresh = writable(self);
+             import_state(fresh, std::move(state));
+             require(self.outputs() == 0 || (fresh.values() == self.values() && fresh.outputs() == self.outputs()),
+                     "models for the same instances");
+             self = std::move(fresh);
+           },
+           nb::arg("state"));
+}
+
+}  // namespace heros

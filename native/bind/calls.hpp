@@ -1,0 +1,57 @@
+// A policy and a score written in Python, as the core calls them: with Python's lock held. Python owns the objects and
+// checks what they say.
+#pragma once
+
+#include <cstring>
+#include <limits>
+
+#include "bind/arrays.hpp"
+#include "core/choose.hpp"
+#include "core/scores.hpp"
+
+namespace heros {
+
+// choose(scores, costs) gives a mask.
+class PolicyCalls final : public Chooser {
+ public:
+  explicit PolicyCalls(const nb::object& policy) : policy_(policy) {}
+
+  void set_costs(const std::vector<double>& costs) override { costs_ = costs; }
+  void choose(const double* scores, std::uint8_t* chosen) override {
+    const auto mask = nb::cast<In1<bool>>(policy_.attr("choose")(to_array(scores, costs_.size()), to_array(costs_)));
+    expect(mask.size() == costs_.size(), "a mask with one entry per model");
+    std::memcpy(chosen, mask.data(), mask.size());
+  }
+
+ private:
+  const nb::object& policy_;  // in the object that has this
+  std::vector<double> costs_;
+};
+
+// values() gives L of every model, update(outcomes, looked) takes how right models were about an instance, NaN for those
+// that did not look.
+class ScoreCalls final : public Scores {
+ public:
+  ScoreCalls(const nb::object& score, int models) : Scores(models), score_(score) { read(); }
+
+  void read() {
+    const auto values = nb::cast<In1<double>>(score_.attr("values")());
+    expect(values.size() == static_cast<std::size_t>(models_), "one score per model");
+    values_ = to_vector(values);
+  }
+  void update(const double* outcomes, const std::uint8_t* watched) override {
+    NewArray<double, 1> known({static_cast<std::size_t>(models_)});
+    NewArray<bool, 1> looked({static_cast<std::size_t>(models_)});
+    for (int i = 0; i < models_; ++i) {
+      looked.data()[i] = looks(watched, i);
+      known.data()[i] = looks(watched, i) ? outcomes[i] : std::numeric_limits<double>::quiet_NaN();
+    }
+    score_.attr("update")(known.array(), looked.array());
+    read();
+  }
+
+ private:
+  const nb::object& score_;  // in the object that has this
+};
+
+}  // namespace heros

@@ -1,0 +1,63 @@
+#include "bind/bind.hpp"
+#include "bind/arrays.hpp"
+#include "pools/linear/pool.hpp"
+
+namespace heros {
+
+namespace {
+
+Optimizer optimizer_named(const std::string& name) {
+  if (name == "sgd") return Optimizer::sgd;
+  if (name == "adam") return Optimizer::adam;
+  if (name == "ftrl") return Optimizer::ftrl;
+  throw nb::value_error("no such optimizer");
+}
+
+}  // namespace
+
+void bind_linear(nb::module_& m) {
+  nb::class_<LinearSettings>(m, "LinearSettings")
+      .def("__init__",
+           [](LinearSettings* self, const std::string& optimizer, double learning_rate, double l1, double l2) {
+             new (self) LinearSettings{optimizer_named(optimizer), learning_rate, l1, l2};
+           },
+           nb::arg("optimizer"), nb::arg("learning_rate"), nb::arg("l1"), nb::arg("l2"));
+
+  nb::class_<LinearPool, Pool>(m, "LinearPool")
+      .def("__init__",
+           [](LinearPool* self, const std::vector<LinearSettings>& settings, bool scale, std::int32_t own_values,
+              std::int32_t hashed_to) {
+             expect(own_values >= 3 && hashed_to >= 1, "inputs for values");
+             new (self) LinearPool(settings, scale, own_values, hashed_to);
+           },
+           nb::arg("settings"), nb::arg("scale"), nb::arg("own_values"), nb::arg("hashed_to"))
+      .def("grow",
+           [](LinearPool& self, const In1<std::int32_t>& values, int classes) {
+             expect_growth(self, values, classes);
+             writable(self).grow(to_vector(values), classes);
+           },
+           nb::arg("values"), nb::arg("classes"))
+      .def_prop_ro("inputs", &LinearPool::inputs)
+      .def_prop_ro("rows", &LinearPool::rows)
+      .def_prop_ro("steps", [](const LinearPool& self) { return to_array(readable(self).steps()); })
+      .def("read_weights",
+           [](const LinearPool& self, int i, Out2<double> out) {
+             expect(i >= 0 && i < self.models(), "no such model");
+             expect(out.shape(0) == static_cast<std::size_t>(self.rows()) &&
+                        out.shape(1) == static_cast<std::size_t>(self.outputs()),
+                    "weights of another shape");
+             readable(self).read_weights(i, out.data());
+           })
+      .def("state", [](LinearPool& self) { return export_state(readable(self)); })
+      .def("restore",
+           [](LinearPool& self, nb::dict state) {
+             LinearPool fresh = writable(self);
+             import_state(fresh, std::move(state));
+             require(self.outputs() == 0 || (fresh.values() == self.values() && fresh.outputs() == self.outputs()),
+                     "models for the same instances");
+             self = std::move(fresh);
+           },
+           nb::arg("state"));
+}
+
+}  // namespace heros

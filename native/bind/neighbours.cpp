@@ -1,0 +1,59 @@
+#include "bind/bind.hpp"
+#include "bind/arrays.hpp"
+#include "pools/neighbours/pool.hpp"
+
+namespace heros {
+
+namespace {
+
+NeighboursPool make_pool(const In1<std::int64_t>& window, const In1<std::int32_t>& k,
+                         const In1<std::uint8_t>& by_distance, std::int64_t max_bytes, double delta) {
+  expect(window.size() == k.size() && window.size() == by_distance.size(), "one entry per model");
+  std::vector<NeighbourSettings> settings;
+  for (std::size_t i = 0; i < window.size(); ++i) {
+    expect(window.data()[i] >= 1 && k.data()[i] >= 1, "windows and neighbours of one or more");
+    settings.push_back({window.data()[i], k.data()[i], by_distance.data()[i] != 0});
+  }
+  return {std::move(settings), max_bytes, delta};
+}
+
+}  // namespace
+
+void bind_neighbours(nb::module_& m) {
+  nb::class_<NeighboursPool, Pool>(m, "NeighboursPool")
+      .def("__init__",
+           [](NeighboursPool* self, const In1<std::int64_t>& window, const In1<std::int32_t>& k,
+              const In1<std::uint8_t>& by_distance, std::int64_t max_bytes, double delta) {
+             new (self) NeighboursPool(make_pool(window, k, by_distance, max_bytes, delta));
+           },
+           nb::arg("window"), nb::arg("k"), nb::arg("by_distance"), nb::arg("max_bytes"), nb::arg("delta"))
+      .def("grow",
+           [](NeighboursPool& self, const In1<std::int32_t>& values, int classes) {
+             expect_growth(self, values, classes);
+             writable(self).grow(to_vector(values), classes);
+           },
+           nb::arg("values"), nb::arg("classes"))
+      .def_prop_ro("bytes", [](const NeighboursPool& self) { return readable(self).bytes(); })
+      .def("windows",
+           [](const NeighboursPool& self) {
+             std::vector<std::int64_t> now, most;
+             for (int i = 0; i < readable(self).models(); ++i) now.push_back(self.width(i)), most.push_back(self.most(i));
+             return std::make_tuple(to_array(now), to_array(most));
+           })
+      .def("state",
+           [](const NeighboursPool& self) {
+             NeighboursState state = readable(self).state();
+             return export_state(state);
+           })
+      .def("restore",
+           [](NeighboursPool& self, nb::dict arrays) {
+             NeighboursState state = writable(self).blank_state();
+             import_state(state, std::move(arrays));
+             require(self.outputs() == 0 || (state.values == self.values() && state.classes == self.outputs()),
+                     "models for the same instances");
+             self.restore(state);
+           },
+           nb::arg("state"));
+}
+
+}  // namespace heros

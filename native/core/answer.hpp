@@ -1,0 +1,90 @@
+// Who answers for the ensemble, and how several answers become one.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/task.hpp"
+
+namespace heros {
+
+struct Answer {
+  enum class Kind { best, average, weighted, top };
+  static constexpr std::pair<const char*, Kind> kNames[] = {
+      {"best", Kind::best}, {"average", Kind::average}, {"weighted", Kind::weighted}, {"top", Kind::top}};
+
+  Kind kind;
+  int n;             // top: how many answer
+  double sharpness;  // top: how fast a lower score counts less
+
+  explicit Answer(Kind kind, int n = 1, double sharpness = 0) : kind(kind), n(n), sharpness(sharpness) {}
+
+  // The model that comes after i by falling score, ties by rising index; the first one after -1, -1 after the last.
+  static int next(const std::vector<double>& scores, int i) {
+    int next = -1;
+    for (int j = 0; j < static_cast<int>(scores.size()); ++j)
+      if ((i < 0 || scores[j] < scores[i] || (scores[j] == scores[i] && j > i)) &&
+          (next < 0 || scores[j] > scores[next]))
+        next = j;
+    return next;
+  }
+
+  // Adds those who answer if they are sound to those who look.
+  void mark(const std::vector<double>& scores, std::uint8_t* watched) const {
+    const bool all = kind == Kind::average || kind == Kind::weighted;
+    if (all) std::fill_n(watched, scores.size(), std::uint8_t{1});
+    const int answering = all ? 0 : kind == Kind::best ? 1 : n;
+    for (int i = next(scores, -1), left = answering; i >= 0 && left > 0; i = next(scores, i), --left) watched[i] = 1;
+  }
+
+  // What the ensemble says. `ask(i, said)` writes what model i says and tells whether it can be asked and is sound: one
+  // that is not never answers. Gives the model that answered, -1 where several did.
+  template <class Ask>
+  int say(const Task& task, const std::vector<double>& scores, int outputs, Ask ask, double* out) {
+    if (kind == Kind::best) {
+      for (int i = next(scores, -1); i >= 0; i = next(scores, i))
+        if (ask(i, out)) return i;
+      task.no_answer(out, outputs);
+      return 0;
+    }
+    said_.resize(outputs);
+    std::fill_n(out, outputs, 0.0);
+    double total = 0;
+    const auto add = [&](int i, double weight) {
+      if (weight == 0 || !ask(i, said_.data())) return false;
+      for (int c = 0; c < outputs; ++c) out[c] += weight * said_[c];
+      total += weight;
+      return true;
+    };
+    if (kind == Kind::top) add_top(scores, add);
+    else add_all(scores, add);
+    if (!(total > 0)) task.no_answer(out, outputs);
+    else for (int c = 0; c < outputs; ++c) out[c] /= total;
+    return -1;
+  }
+
+ private:
+  template <class Add>
+  void add_all(const std::vector<double>& scores, Add add) const {
+    const bool by_score =
+        kind == Kind::weighted && std::any_of(scores.begin(), scores.end(), [](double s) { return s > 0; });
+    for (int i = 0; i < static_cast<int>(scores.size()); ++i) add(i, by_score ? scores[i] : 1.0);
+  }
+  template <class Add>
+  void add_top(const std::vector<double>& scores, Add add) const {
+    int best = -1;
+    for (int i = next(scores, -1), left = n; i >= 0 && left > 0; i = next(scores, i)) {
+      const double weight = best < 0 ? 1.0 : std::exp(-sharpness * (scores[best] - scores[i]));
+      if (!add(i, weight)) continue;
+      if (best < 0) best = i;
+      --left;
+    }
+  }
+
+  std::vector<double> said_;
+};
+
+}  // namespace heros

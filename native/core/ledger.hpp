@@ -1,0 +1,80 @@
+// What a step writes down of every model: how often it looked and was trained, what was spent on it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/phases.hpp"
+#include "core/pool.hpp"
+#include "core/state.hpp"
+
+namespace heros {
+
+struct Ledger {
+  std::int64_t instances = 0;
+  std::vector<double> costs;           // γ of each model
+  std::vector<std::int64_t> looked;    // at how many instances each model looked; nothing while all look at all of them
+  std::vector<std::int64_t> trained;   // how often each model was trained
+  std::vector<double> invested;        // r_i: the cost spent on training each model
+  std::vector<std::uint8_t> diverged;  // ever gave an output that was not finite
+  std::vector<double> cpu;             // seconds per phase
+
+  Ledger() = default;
+  explicit Ledger(std::vector<double> gamma)
+      : costs(std::move(gamma)), trained(costs.size()), invested(costs.size()), diverged(costs.size()),
+        cpu(kPhases) {}
+
+  int models() const { return static_cast<int>(costs.size()); }
+
+  std::vector<std::int64_t> looks_of_each() const {
+    return looked.empty() ? std::vector<std::int64_t>(models(), instances) : looked;
+  }
+
+  // Of the instance that is booked next.
+  void note_looks(const std::uint8_t* watched) {
+    if (watched == nullptr && looked.empty()) return;
+    if (looked.empty()) looked.assign(models(), instances);
+    for (int i = 0; i < models(); ++i) looked[i] += looks(watched, i);
+  }
+
+  // Books an instance: `spent` is Σγ of the chosen models, `reward` R = Σ (L_i + (1 − γ_i)) over them.
+  void note_training(const std::uint8_t* chosen, const double* scores, double& spent, double& reward) {
+    ++instances;
+    spent = reward = 0;
+    for (int i = 0; i < models(); ++i) {
+      if (!chosen[i]) continue;
+      ++trained[i];
+      invested[i] += costs[i];
+      spent += costs[i];
+      reward += scores[i] + (1 - costs[i]);
+    }
+  }
+
+  // Scales the shares of the phases to the CPU time the thread really got.
+  void note_time(const PhaseClock& clock, double seconds) {
+    std::int64_t total = 0;
+    for (std::int64_t ticks : clock.all()) total += ticks;
+    for (int p = 0; p < kPhases && total > 0; ++p)
+      cpu[p] += seconds * static_cast<double>(clock.all()[p]) / static_cast<double>(total);
+  }
+
+  template <class Archive>
+  void fields(Archive& a) {
+    a("instances", instances), a("trained", trained), a("invested", invested), a("diverged", diverged);
+    a("costs", costs), a("cpu", cpu);
+    a.added("looked", looked);
+  }
+  void check(int models, bool all_look) const {
+    const std::size_t m = models;
+    require(trained.size() == m && invested.size() == m && diverged.size() == m && costs.size() == m,
+            "counts of every model");
+    require(looked.size() == m || (looked.empty() && (all_look || instances == 0)), "looks of every model");
+    require(cpu.size() == kPhases && all_of(cpu, amount), "CPU time of every phase");
+    require(countable(instances) && all_of(trained, countable) && all_of(looked, countable), "counts");
+    require(all_of(costs, amount) && all_of(invested, amount), "costs");
+    require(all_of(diverged, [](std::uint8_t flag) { return flag <= 1; }), "which models diverged");
+  }
+};
+
+}  // namespace heros

@@ -1,0 +1,42 @@
+// Where naive Bayes keeps its statistics. A model has a block of numbers for all classes together and one for each
+// class: the weight of its instances; per numeric feature a count, the mean and the squared deviations; per nominal
+// feature how often it was seen, and each of its values.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace heros {
+
+struct BayesLayout {
+  std::vector<std::int32_t> values;  // per feature: how many values it has, 0 if numeric
+  int classes = 0;
+  std::vector<std::size_t> place;  // per feature: where its statistics begin in a block
+  std::size_t block = 1;           // numbers in a block
+
+  BayesLayout() = default;
+  BayesLayout(std::vector<std::int32_t> values_per_feature, int n_classes)
+      : values(std::move(values_per_feature)), classes(n_classes) {
+    for (const std::int32_t n : values) {
+      place.push_back(block);
+      block += n == 0 ? 3 : 1 + static_cast<std::size_t>(n);
+    }
+  }
+
+  int features() const { return static_cast<int>(values.size()); }
+  std::size_t model() const { return block * (1 + static_cast<std::size_t>(classes)); }
+};
+
+// The statistics of a numeric feature: count, mean and squared deviations; and a value more.
+inline void learn_number(double* at, double x, double weight) {
+  const double n = at[0] + weight;
+  const double off = x - at[1];
+  const double mean = at[1] + off * (weight / n);
+  const double squares = at[2] + weight * off * (x - mean);
+  if (!std::isfinite(squares)) return;  // numbers near the end of the range: beyond what moments can hold
+  at[0] = n, at[1] = mean, at[2] = squares;
+}
+
+}  // namespace heros

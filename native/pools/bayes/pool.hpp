@@ -1,0 +1,219 @@
+// A pool of naive Bayes models: Gaussians for numbers, counts for nominal features, and old instances that fade.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "core/pool.hpp"
+#include "core/state.hpp"
+#include "pools/bayes/layout.hpp"
+#include "pools/looks.hpp"
+
+namespace heros {
+
+struct BayesSettings {
+  double fading;          // what an instance weighs against the next one
+  double smoothing;       // instances that every nominal value has from the start, in every class
+  double variance_prior;  // instances with the variance of all classes that every class has from the start
+};
+
+// A product that may leave the range of doubles, as its logarithm.
+class LogProduct {
+ public:
+  void multiply(double x) {
+    product_ *= x;
+    if (!(product_ > 1e-150 && product_ < 1e150)) flush();
+  }
+  double log() {
+    flush();
+    return log_;
+  }
+
+ private:
+  void flush() {
+    log_ += std::log(product_);
+    product_ = 1;
+  }
+  double product_ = 1, log_ = 0;
+};
+
+class BayesPool final : public Pool {
+ public:
+  explicit BayesPool(std::vector<BayesSettings> settings)
+      : settings_(std::move(settings)), weight_(settings_.size(), 1.0) {}
+
+  int models() const override { return static_cast<int>(settings_.size()); }
+  int features() const override { return layout_.features(); }
+  int outputs() const override { return layout_.classes; }
+  const std::vector<std::int32_t>& values() const { return layout_.values; }
+
+  // Fits the pool to a schema that extends the one it knows (at first: nothing). What was counted stays.
+  void grow(const std::vector<std::int32_t>& values, int classes) {
+    const BayesLayout grown(values, classes);
+    std::vector<double> statistics(grown.model() * settings_.size());
+    for (int i = 0; i < models() && !statistics_.empty(); ++i)
+      for (int b = 0; b <= layout_.classes; ++b) {
+        const double* from = block(i, b);
+        double* to = statistics.data() + grown.model() * i + grown.block * b;
+        to[0] = from[0];
+        for (int f = 0; f < features(); ++f) {
+          const std::size_t end = f + 1 < features() ? layout_.place[f + 1] : layout_.block;
+          std::copy(from + layout_.place[f], from + end, to + grown.place[f]);
+        }
+      }
+    Looks looks;
+    looks.resize(models(), grown.features(), classes);
+    layout_ = grown, statistics_ = std::move(statistics), looks_ = std::move(looks);
+  }
+
+  void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) override {
+    looks_.at(x);
+    for (int i = 0; i < models(); ++i)
+      if (looks(watched, i) && !looks_.fresh(i)) ask(i, x);
+    clock.lap(Phase::evaluate);
+  }
+
+  double outcome(int i, double target) const override { return looks_.outcome(i, target); }
+  bool sound(int i) const override { return looks_.sound(i); }
+  void output(int i, double* out) const override { looks_.output(i, out); }
+
+  void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
+    for (int i = 0; i < models(); ++i) {
+      if (!chosen[i]) continue;
+      fade(i);
+      count(block(i, 0), x, weight_[i]);
+      count(block(i, 1 + static_cast<int>(target)), x, weight_[i]);
+    }
+    looks_.forget();
+    clock.lap(Phase::train);
+  }
+
+  void answer(int i, const double* x, double* out) override {
+    looks_.at(x);
+    if (!looks_.fresh(i)) ask(i, x);
+    looks_.output(i, out);
+  }
+
+  template <class Archive>
+  void fields(Archive& a) {
+    a("values", layout_.values), a("classes", layout_.classes), a("weight", weight_), a("statistics", statistics_);
+  }
+  void check() {
+    require(layout_.classes >= 0 && all_of(layout_.values, [](std::int32_t n) { return n >= 0; }), "values");
+    expect_countable(layout_.values, layout_.classes);
+    layout_ = BayesLayout(layout_.values, layout_.classes);
+    require(statistics_.empty() ? layout_.classes == 0 : statistics_.size() == layout_.model() * settings_.size(),
+            "statistics of every model");
+    require(weight_.size() == settings_.size() &&
+                all_of(weight_, [](double w) { return w >= 1 && w <= kHeaviest; }),
+            "weights of the next instances");
+    for (std::size_t at = 0; at < statistics_.size(); at += layout_.block) check_block(&statistics_[at]);
+    looks_.resize(models(), features(), outputs());
+  }
+
+ private:
+  static constexpr double kHeaviest = 0x1p300;
+  static constexpr double kLeastVariance = 1e-9;  // of that of all classes
+
+  double* block(int i, int b) { return statistics_.data() + layout_.model() * i + layout_.block * b; }
+  const double* block(int i, int b) const { return const_cast<BayesPool*>(this)->block(i, b); }
+
+  // Instead of making every count smaller, an instance weighs more than the one before: the same up to a factor,
+  // which is taken out before it leaves the range of doubles. A power of two leaves the digits as they are.
+  void fade(int i) {
+    weight_[i] /= settings_[i].fading;
+    if (weight_[i] <= kHeaviest / 2) return;
+    weight_[i] /= kHeaviest / 2;
+    for (int b = 0; b <= layout_.classes; ++b) lighten(block(i, b));
+  }
+  void lighten(double* b) const {
+    const double factor = 2 / kHeaviest;
+    b[0] *= factor;
+    for (int f = 0; f < features(); ++f) {
+      double* at = b + layout_.place[f];
+      if (layout_.values[f] == 0) at[0] *= factor, at[2] *= factor;
+      else for (int v = 0; v <= layout_.values[f]; ++v) at[v] *= factor;
+    }
+  }
+
+  void count(double* b, const double* x, double weight) const {
+    b[0] += weight;
+    for (int f = 0; f < features(); ++f) {
+      if (std::isnan(x[f])) continue;
+      double* at = b + layout_.place[f];
+      if (layout_.values[f] == 0) learn_number(at, x[f], weight);
+      else at[0] += weight, at[1 + static_cast<int>(x[f])] += weight;
+    }
+  }
+
+  // log P(c) + Σ log P(x_f | c), up to what all classes share; a class that never came has probability 0.
+  void ask(int i, const double* x) {
+    double* p = looks_.of(i);
+    constexpr double kNever = -std::numeric_limits<double>::infinity();
+    for (int c = 0; c < outputs(); ++c) {
+      const double* b = block(i, 1 + c);
+      p[c] = b[0] > 0 ? likelihood(i, b, x) : kNever;
+      if (std::isnan(p[c])) p[c] = kNever;
+    }
+    const double top = *std::max_element(p, p + outputs());
+    double total = 0;
+    for (int c = 0; c < outputs(); ++c) {  // if x is beyond what any class holds possible, the classes' shares
+      p[c] = top == kNever ? block(i, 1 + c)[0] : p[c] == top ? 1 : std::exp(p[c] - top);
+      total += p[c];
+    }
+    for (int c = 0; c < outputs(); ++c) p[c] = total > 0 ? p[c] / total : 1.0 / outputs();
+    looks_.take(i);
+  }
+
+  double likelihood(int i, const double* b, const double* x) const {
+    const double* all = block(i, 0);
+    const double unit = weight_[i], smoothing = settings_[i].smoothing * unit;
+    const double prior = settings_[i].variance_prior * unit;
+    double exponent = 0;
+    LogProduct chance, variances;
+    chance.multiply(b[0] / all[0]);
+    for (int f = 0; f < features(); ++f) {
+      if (std::isnan(x[f])) continue;
+      const double* at = b + layout_.place[f];
+      if (layout_.values[f] > 0) {
+        chance.multiply((at[1 + static_cast<int>(x[f])] + smoothing) / (at[0] + smoothing * layout_.values[f]));
+        continue;
+      }
+      const double* whole = all + layout_.place[f];
+      if (at[0] == 0) at = whole;  // never seen in this class
+      const double usual = whole[0] > 0 ? whole[2] / whole[0] : 0;
+      if (!(usual > 0 && std::isfinite(usual))) continue;  // a constant tells nothing
+      const double variance = std::max((at[2] + prior * usual) / (at[0] + prior), kLeastVariance * usual);
+      const double off = x[f] - at[1];
+      exponent += off * off / variance;
+      variances.multiply(variance);
+    }
+    return chance.log() - 0.5 * (variances.log() + exponent);
+  }
+
+  void check_block(const double* b) const {
+    const auto statistic = [](double x) { require(amount(x), "counts and squares that are amounts"); };
+    statistic(b[0]);
+    for (int f = 0; f < features(); ++f) {
+      const double* at = b + layout_.place[f];
+      if (layout_.values[f] == 0) {
+        statistic(at[0]), statistic(at[2]);
+        require(std::isfinite(at[1]), "means");
+      } else {
+        std::for_each(at, at + 1 + layout_.values[f], statistic);
+      }
+    }
+  }
+
+  std::vector<BayesSettings> settings_;
+  BayesLayout layout_;
+  std::vector<double> weight_;      // per model: what its last instance weighed
+  std::vector<double> statistics_;  // (models, 1 + classes, block)
+  Looks looks_;
+};
+
+}  // namespace heros

@@ -1,0 +1,79 @@
+// Pools joined into one: its models are theirs, one after the other, whatever kinds they are.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/pool.hpp"
+
+namespace heros {
+
+// Each part passes over its own memory: fused passes and looking ahead stay what they are.
+class JoinedPool final : public Pool {
+ public:
+  explicit JoinedPool(std::vector<std::shared_ptr<Pool>> parts) : parts_(std::move(parts)) {
+    for (const auto& part : parts_) {
+      first_.push_back(models());
+      for (int i = 0; i < part->models(); ++i) place_.push_back({part.get(), i});
+    }
+  }
+
+  int models() const override { return static_cast<int>(place_.size()); }
+  int features() const override { return parts_.front()->features(); }
+  int outputs() const override { return parts_.front()->outputs(); }
+  std::vector<std::shared_ptr<Pool>> parts() const override { return parts_; }
+
+  void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) override {
+    for (std::size_t p = 0; p < parts_.size(); ++p) parts_[p]->look(x, of(p, watched), clock);
+  }
+
+  double outcome(int i, double target) const override { return place_[i].pool->outcome(place_[i].model, target); }
+  bool sound(int i) const override { return place_[i].pool->sound(place_[i].model); }
+  void output(int i, double* out) const override { place_[i].pool->output(place_[i].model, out); }
+  bool trainable(int i) const override { return place_[i].pool->trainable(place_[i].model); }
+  void answer(int i, const double* x, double* out) override { place_[i].pool->answer(place_[i].model, x, out); }
+
+  void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
+    each([&](std::size_t p, bool) { parts_[p]->train(x, target, of(p, chosen), clock); });
+  }
+
+  void train_and_look(const double* x, double target, const std::uint8_t* chosen, const double* next,
+                      const std::uint8_t* watched, std::int64_t left, PhaseClock& clock) override {
+    each([&](std::size_t p, bool thrown) {
+      if (thrown) parts_[p]->train(x, target, of(p, chosen), clock);
+      else parts_[p]->train_and_look(x, target, of(p, chosen), next, of(p, watched), left, clock);
+    });
+  }
+
+ private:
+  struct Place {
+    Pool* pool;
+    int model;
+  };
+
+  const std::uint8_t* of(std::size_t p, const std::uint8_t* mask) const {
+    return mask == nullptr ? nullptr : mask + first_[p];
+  }
+
+  // A model written in Python may throw: the other parts learn from the instance all the same, so that all of them
+  // know the same instances; then the exception goes on.
+  template <class Work>
+  void each(Work work) {
+    std::exception_ptr thrown;
+    for (std::size_t p = 0; p < parts_.size(); ++p) try {
+        work(p, thrown != nullptr);
+      } catch (...) {
+        if (thrown == nullptr) thrown = std::current_exception();
+      }
+    if (thrown != nullptr) std::rethrow_exception(thrown);
+  }
+
+  std::vector<std::shared_ptr<Pool>> parts_;
+  std::vector<int> first_;     // the first model of each part
+  std::vector<Place> place_;  // of each model
+};
+
+}  // namespace heros

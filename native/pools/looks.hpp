@@ -1,0 +1,58 @@
+// What the models of a pool saw of the last instance looked at: who has looked, and what they said.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace heros {
+
+class Looks {
+ public:
+  void resize(int models, int features, int outputs) {
+    outputs_ = outputs;
+    x_.assign(features, 0), fresh_.assign(models, 0), sound_.assign(models, 1), favoured_.assign(models, 0);
+    said_.assign(std::size_t(models) * outputs, 0);
+    known_ = false;
+  }
+
+  // Whether x is the instance looked at last. If it is not, it is from now on, and nobody has looked at it.
+  bool at(const double* x) {
+    if (known_ && std::memcmp(x_.data(), x, x_.size() * sizeof(double)) == 0) return true;
+    std::copy_n(x, x_.size(), x_.data());
+    std::fill(fresh_.begin(), fresh_.end(), std::uint8_t{0});
+    known_ = true;
+    return false;
+  }
+  // What was said no longer holds, for the models have learnt.
+  void forget() { known_ = false; }
+
+  bool fresh(int i) const { return fresh_[i] != 0; }
+
+  // Where model i writes its output before it says so with `take`.
+  double* of(int i) { return said_.data() + std::size_t(i) * outputs_; }
+  void take(int i) {
+    double* p = of(i);
+    sound_[i] = std::all_of(p, p + outputs_, [](double x) { return std::isfinite(x); });
+    if (!sound_[i]) std::fill_n(p, outputs_, 1.0 / outputs_);
+    favoured_[i] = static_cast<std::int32_t>(std::max_element(p, p + outputs_) - p);
+    fresh_[i] = 1;
+  }
+
+  double outcome(int i, double target) const { return sound_[i] && favoured_[i] == target ? 1.0 : 0.0; }
+  bool sound(int i) const { return sound_[i] != 0; }
+  void output(int i, double* out) const { std::copy_n(said_.data() + std::size_t(i) * outputs_, outputs_, out); }
+
+ private:
+  int outputs_ = 0;
+  bool known_ = false;
+  std::vector<double> x_;                     // the instance
+  std::vector<std::uint8_t> fresh_, sound_;   // per model: has looked at it, and what it said is finite
+  std::vector<std::int32_t> favoured_;        // the class with the highest probability, the lowest of equals
+  std::vector<double> said_;                  // (models, outputs)
+};
+
+}  // namespace heros

@@ -1,0 +1,125 @@
+// Distances from an instance to a block of kRows stored ones.
+//
+// A block holds its rows column by column, so that a vector takes the same feature of several rows: there are no sums
+// across a vector, and a distance is the same to the last bit whatever the width of vectors. Numbers are in standard
+// deviations; a nominal value that differs counts 1.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+namespace heros {
+
+inline constexpr int kRows = 64;
+inline constexpr float kFarthest = 6;  // numbers beyond so many standard deviations count as there
+
+namespace neighbours {
+
+typedef float Four __attribute__((vector_size(16)));
+typedef std::int32_t FourInts __attribute__((vector_size(16)));
+typedef std::int64_t TwoInts __attribute__((vector_size(16)));
+typedef std::uint8_t Bytes __attribute__((vector_size(16)));
+inline constexpr int kFours = kRows / 4, kBytes = kRows / 16;
+
+inline const Four* fours(const float* p) { return reinterpret_cast<const Four*>(p); }
+inline Four* fours(float* p) { return reinterpret_cast<Four*>(p); }
+inline Four all(float x) { return Four{x, x, x, x}; }
+
+#if defined(__aarch64__)
+inline constexpr int kTogether = kFours;  // sums that fit the registers
+inline Four less_product(Four c, Four a, Four b) { return vfmsq_f32(c, a, b); }  // c − a·b, for what need not be exact
+inline Four lower(Four a, Four b) { return vminq_f32(a, b); }
+#else
+inline constexpr int kTogether = kFours / 2;
+inline Four less_product(Four c, Four a, Four b) { return c - a * b; }
+inline Four lower(Four a, Four b) { return a < b ? a : b; }
+#endif
+
+inline float lowest(const float* values) {
+  Four low = *fours(values);
+  for (int v = 1; v < kFours; ++v) low = lower(low, fours(values)[v]);
+  return std::min(std::min(low[0], low[1]), std::min(low[2], low[3]));
+}
+
+// Whether any of four is below a bound.
+inline bool any_below(const float* values, float bound) {
+  const auto below = reinterpret_cast<TwoInts>(*fours(values) < all(bound));
+  return (below[0] | below[1]) != 0;
+}
+
+// How many of the n codes in `columns` (n, kRows) differ from the instance's, added to `counts` (kRows).
+inline void add_mismatches(const std::uint8_t* columns, const std::uint8_t* codes, int n, float* counts) {
+  constexpr int kMost = 255;  // that a byte counts
+  for (; n > 0; columns += kMost * kRows, codes += kMost, n -= kMost) {
+    Bytes differ[kBytes] = {};
+    for (int j = 0; j < std::min(n, kMost); ++j) {
+      const Bytes* column = reinterpret_cast<const Bytes*>(columns + j * kRows);
+      const Bytes code = Bytes{} + codes[j];
+      for (int v = 0; v < kBytes; ++v) differ[v] -= reinterpret_cast<Bytes>(column[v] != code);  // true is −1
+    }
+    const auto* each = reinterpret_cast<const std::uint8_t*>(differ);
+    for (int r = 0; r < kRows; ++r) counts[r] += each[r];
+  }
+}
+inline void add_mismatches(const float* columns, const float* codes, int n, float* counts) {
+  for (int j = 0; j < n; ++j)
+    for (int v = 0; v < kFours; ++v) {
+      const FourInts differ = fours(columns + j * kRows)[v] != all(codes[j]);
+      fours(counts)[v] += reinterpret_cast<Four>(differ & reinterpret_cast<FourInts>(all(1)));
+    }
+}
+
+// Squared distances over n numbers, added to what `out` (kRows) holds.
+inline void add_squares(const float* columns, const float* numbers, int n, float* out) {
+  for (int first = 0; first < kFours; first += kTogether) {
+    Four sum[kTogether] = {};
+    for (int j = 0; j < n; ++j) {
+      const Four* column = fours(columns + j * kRows) + first;
+      const Four x = all(numbers[j]);
+      for (int v = 0; v < kTogether; ++v) sum[v] += (column[v] - x) * (column[v] - x);
+    }
+    for (int v = 0; v < kTogether; ++v) fours(out)[first + v] += sum[v];
+  }
+}
+
+// The same for one row of the block, to the last bit.
+inline float square_of(const float* columns, const float* numbers, int n, int row) {
+  float sum = 0;
+  for (int j = 0; j < n; ++j) {
+    const float off = columns[j * kRows + row] - numbers[j];
+    sum += off * off;
+  }
+  return sum;
+}
+
+// Half of the squared distances without the instance's own half norm, ½‖a‖² − a·x + ½ mismatches, up to rounding. A
+// third of the arithmetic of the distances themselves: most blocks need no more.
+inline void rough(const float* columns, const float* numbers, int n, const float* half_norms, const float* mismatches,
+                  float* out) {
+  for (int first = 0; first < kFours; first += kTogether) {
+    Four sum[kTogether];
+    for (int v = 0; v < kTogether; ++v)
+      sum[v] = fours(half_norms)[first + v] + all(0.5F) * fours(mismatches)[first + v];
+    for (int j = 0; j < n; ++j) {
+      const Four* column = fours(columns + j * kRows) + first;
+      const Four x = all(numbers[j]);
+      for (int v = 0; v < kTogether; ++v) sum[v] = less_product(sum[v], column[v], x);
+    }
+    for (int v = 0; v < kTogether; ++v) fours(out)[first + v] = sum[v];
+  }
+}
+
+// By how much rounding may lift a rough half distance over n numbers and some codes. Every number is within kFarthest,
+// so norms and products are bounded, and a sum of n terms is off by at most n + 1 roundings; twice that, to be safe.
+inline float rough_slack(int n, int codes) {
+  constexpr float kRounding = 1.0F / (1 << 24);
+  const float largest = 1.5F * static_cast<float>(n) * kFarthest * kFarthest + 0.5F * static_cast<float>(codes);
+  return 2 * (static_cast<float>(n) + 2) * kRounding * largest;
+}
+
+}  // namespace neighbours
+}  // namespace heros

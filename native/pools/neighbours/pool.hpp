@@ -1,0 +1,210 @@
+// A pool of nearest neighbours: models that look for their k nearest rows in windows of different lengths, all over
+// one store of rows and in one pass over it.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/moments.hpp"
+#include "core/pool.hpp"
+#include "core/scores.hpp"
+#include "core/state.hpp"
+#include "pools/looks.hpp"
+#include "pools/neighbours/search.hpp"
+#include "pools/neighbours/state.hpp"
+#include "pools/neighbours/store.hpp"
+
+namespace heros {
+
+struct NeighbourSettings {
+  std::int64_t window;
+  std::int32_t k;
+  bool by_distance;  // a neighbour weighs 1/(distance + ε), or else 1
+};
+
+class NeighboursPool final : public Pool {
+ public:
+  static constexpr double kEpsilon = 1e-3;    // of a standard deviation
+  static constexpr double kSmoothing = 0.01;  // what every class weighs without any neighbour
+
+  // delta: ADWIN's, for forgetting; 0 if nothing is forgotten but what leaves the window.
+  NeighboursPool(std::vector<NeighbourSettings> settings, std::int64_t max_bytes, double delta)
+      : settings_(std::move(settings)), max_bytes_(max_bytes), delta_(delta), forgotten_(settings_.size()),
+        hits_(models(), delta > 0 ? delta : 1, false), outcomes_(settings_.size()), means_(settings_.size()) {
+    for (const NeighbourSettings& s : settings_) longest_ = std::max(longest_, s.window);
+  }
+
+  int models() const override { return static_cast<int>(settings_.size()); }
+  int features() const override { return static_cast<int>(layout_.values.size()); }
+  int outputs() const override { return classes_; }
+
+  // Fits the pool to a schema that extends the one it knows (at first: nothing). values[f]: how many values
+  // feature f has, 0 if it is numeric.
+  void grow(const std::vector<std::int32_t>& values, int classes) {
+    const RowLayout layout(values);
+    if (max_bytes_ < layout.block_bytes())
+      throw std::invalid_argument("The rows need " + std::to_string(layout.block_bytes()) +
+                                  " bytes at least with this schema: the byte limit may not be lower.");
+    if (classes_ > 0 && layout.same_columns(layout_)) {  // more values or classes: the rows stay where they are
+      Looks looks;
+      looks.resize(models(), features(), classes);
+      layout_ = layout, classes_ = classes, looks_ = std::move(looks);
+      return;
+    }
+    NeighboursState state = this->state();
+    widen(state, values);
+    state.classes = classes;
+    state.moments.grow(values.size());
+    adopt(state);
+  }
+
+  void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) override {
+    look_at(x);
+    clock.lap(Phase::encode);
+    search(watched);
+    clock.lap(Phase::evaluate);
+  }
+
+  double outcome(int i, double target) const override { return looks_.outcome(i, target); }
+  bool sound(int i) const override { return looks_.sound(i); }
+  void output(int i, double* out) const override { looks_.output(i, out); }
+
+  // The rows are shared: one is kept if any model is chosen. Whether a model forgets is its own affair.
+  void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
+    look_at(x);
+    for (const std::int32_t f : layout_.number)
+      if (!std::isnan(x[f])) moments_.learn(f, x[f]);
+    if (std::any_of(chosen, chosen + models(), [](std::uint8_t flag) { return flag != 0; })) {
+      if (delta_ > 0) note_hits(target, chosen);
+      store_.add(row_, target);
+      ++added_;
+    }
+    looks_.forget();
+    clock.lap(Phase::train);
+  }
+
+  void answer(int i, const double* x, double* out) override {
+    look_at(x);
+    if (!looks_.fresh(i)) {
+      wishes_.assign(1, wish(i));
+      fulfil();
+    }
+    looks_.output(i, out);
+  }
+
+  const std::vector<std::int32_t>& values() const { return layout_.values; }
+  std::int64_t width(int i) const {  // of the window as it is
+    return std::min({store_.size(), settings_[i].window, added_ - forgotten_[i]});
+  }
+  std::int64_t most(int i) const { return std::min(store_.room(), settings_[i].window); }
+  std::int64_t bytes() const { return store_.bytes(); }
+
+  NeighboursState blank_state() const {
+    NeighboursState state;
+    state.forgotten.resize(settings_.size());
+    state.hits = hits_;
+    return state;
+  }
+  NeighboursState state() const {
+    NeighboursState state = blank_state();
+    state.values = layout_.values, state.classes = classes_, state.moments = moments_;
+    state.added = added_, state.forgotten = forgotten_;
+    Row row;
+    row.resize(layout_);
+    for (std::int64_t age = store_.size() - 1; age >= 0; --age) {
+      store_.read(age, row);
+      append_row(row, layout_, state);
+      state.targets.push_back(store_.target(age));
+    }
+    return state;
+  }
+  // Makes a state that was checked the pool's own, if it is one of these models.
+  void restore(const NeighboursState& state) {
+    require(state.forgotten.size() == settings_.size(), "a window for every model");
+    const RowLayout layout(state.values);
+    require(layout.block_bytes() <= max_bytes_, "rows within the byte limit");
+    require(static_cast<std::int64_t>(state.targets.size()) <= RowStore(layout, longest_, max_bytes_).room(),
+            "rows within the windows");
+    adopt(state);
+  }
+
+ private:
+  // What takes memory is made first: if there is none, the pool stays as it was.
+  void adopt(NeighboursState state) {
+    RowLayout layout(state.values);
+    RowStore store(layout, longest_, max_bytes_);
+    Row row;
+    row.resize(layout);
+    const std::size_t rows = state.targets.size(), first = rows - std::min(rows, std::size_t(store.room()));
+    for (std::size_t r = first; r < rows; ++r) {
+      read_row(state, r, layout, row);
+      store.add(row, state.targets[r]);
+    }
+    Looks looks;
+    looks.resize(models(), static_cast<int>(layout.values.size()), state.classes);
+    layout_ = std::move(layout), store_ = std::move(store), row_ = std::move(row), looks_ = std::move(looks);
+    classes_ = state.classes, moments_ = std::move(state.moments), hits_ = std::move(state.hits);
+    added_ = state.added, forgotten_ = std::move(state.forgotten);
+  }
+
+  void look_at(const double* x) {
+    if (!looks_.at(x)) row_.assign(x, layout_, moments_);
+  }
+
+  Wish wish(int i) const { return {width(i), settings_[i].k, i}; }
+
+  // Those of the watched models that have not looked yet do so, in one pass over the widest of their windows.
+  void search(const std::uint8_t* watched) {
+    wishes_.clear();
+    for (int i = 0; i < models(); ++i)
+      if (looks(watched, i) && !looks_.fresh(i)) wishes_.push_back(wish(i));
+    if (!wishes_.empty()) fulfil();
+  }
+  void fulfil() {
+    search_.run(store_, row_, wishes_, [&](int i, const Neighbour* nearest, int n) {
+      double* p = looks_.of(i);
+      std::fill_n(p, classes_, kSmoothing);
+      double total = kSmoothing * classes_;
+      for (int j = 0; j < n; ++j) {
+        const double weight = settings_[i].by_distance ? 1 / (std::sqrt(double{nearest[j].square}) + kEpsilon) : 1;
+        p[static_cast<int>(store_.target_at(nearest[j].slot))] += weight;
+        total += weight;
+      }
+      for (int c = 0; c < classes_; ++c) p[c] /= total;
+      looks_.take(i);
+    });
+  }
+
+  // A model whose hits have become fewer looks at no more rows than ADWIN kept of its hits.
+  void note_hits(double target, const std::uint8_t* chosen) {
+    search(chosen);  // for nothing if they have looked
+    for (int i = 0; i < models(); ++i) outcomes_[i] = looks_.outcome(i, target), means_[i] = hits_.mean(i);
+    before_ = means_;
+    hits_.update(outcomes_.data(), chosen, means_.data());
+    for (int i = 0; i < models(); ++i)
+      if (chosen[i] && hits_.changed(i) && means_[i] < before_[i])
+        forgotten_[i] = std::max(forgotten_[i], added_ + 1 - hits_.width(i));
+  }
+
+  std::vector<NeighbourSettings> settings_;
+  std::int64_t max_bytes_, longest_ = 0;
+  double delta_;
+  RowLayout layout_;
+  int classes_ = 0;
+  Moments moments_;
+  RowStore store_;
+  std::int64_t added_ = 0;                // rows ever
+  std::vector<std::int64_t> forgotten_;  // per model: the first rows, which it does not look at any more
+  Adwin hits_;                            // of each model, of the instances it was trained on
+
+  Looks looks_;
+  Row row_;  // the instance looked at
+  NeighbourSearch search_;
+  std::vector<Wish> wishes_;
+  std::vector<double> outcomes_, means_, before_;
+};
+
+}  // namespace heros

@@ -1,0 +1,132 @@
+// The nearest rows of several windows in one pass: from the newest row to the oldest, with one list of the nearest so
+// far. What the list holds when the pass reaches the end of a window are the nearest rows of that window.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "pools/neighbours/distances.hpp"
+#include "pools/neighbours/store.hpp"
+
+namespace heros {
+
+// A model's wish: its k nearest among the newest `width` rows.
+struct Wish {
+  std::int64_t width;
+  int k, model;
+};
+
+struct Neighbour {
+  float square;       // of the distance
+  std::int64_t slot;  // of the row in the store
+};
+
+class NeighbourSearch {
+ public:
+  // Fulfils the wishes, each with found(model, neighbours, how many): nearest first, of rows at the same distance the
+  // newer. The wishes are put in order. No window is wider than the store's rows.
+  template <class Found>
+  void run(const RowStore& store, const Row& row, std::vector<Wish>& wishes, Found found) {
+    std::sort(wishes.begin(), wishes.end(), [](const Wish& a, const Wish& b) { return a.width < b.width; });
+    prepare(store, row);
+    std::int64_t age = 0, slot = store.slot_of(0), measured = -1;
+    for (std::size_t w = 0; w < wishes.size(); ++w) {
+      keep_most(wishes, w);
+      while (age < wishes[w].width) {  // a block, or what the ends of the ring and of the window leave of it
+        const std::int64_t rows = std::min(slot % kRows + 1, wishes[w].width - age);
+        if (measured != slot / kRows) measure(store, row, measured = slot / kRows);
+        if (near_) take(row, slot, static_cast<int>(rows));
+        age += rows, slot -= rows;
+        if (slot < 0) slot += store.room();
+      }
+      found(wishes[w].model, nearest_.data(), std::min(wishes[w].k, static_cast<int>(nearest_.size())));
+    }
+  }
+
+ private:
+  static constexpr float kNone = std::numeric_limits<float>::infinity();
+  static constexpr int kFewRows = 4;  // of a block are worked out alone; if more are near, the whole block is
+
+  void prepare(const RowStore& store, const Row& row) {
+    nearest_.clear();
+    float half_norm = 0;
+    for (const float x : row.numbers) half_norm += x * x / 2;
+    slack_ = neighbours::rough_slack(store.numbers(), store.fews() + store.manys()) - half_norm;
+    factor_ = 0.5F + static_cast<float>(store.numbers() + 4) / (1 << 23);
+  }
+
+  // This window and the wider ones need no more than the longest of their lists.
+  void keep_most(const std::vector<Wish>& wishes, std::size_t from) {
+    most_ = 0;
+    for (std::size_t w = from; w < wishes.size(); ++w) most_ = std::max(most_, std::size_t(wishes[w].k));
+    nearest_.resize(std::min(nearest_.size(), most_));
+    set_bound();
+  }
+  void set_bound() {
+    bound_ = nearest_.size() < most_ ? kNone : nearest_.back().square;
+    rough_bound_ = bound_ * factor_ + slack_;
+  }
+
+  // The distances of a block, rough ones where these may do; `near_` is false if no row of it is near enough.
+  void measure(const RowStore& store, const Row& row, std::int64_t block) {
+    floats_ = store.floats_of(block);
+    std::fill_n(squares_, kRows, 0.0F);
+    if (store.fews() + store.manys() > 0) {
+      neighbours::add_mismatches(store.bytes_of(block), row.fews.data(), store.fews(), squares_);
+      neighbours::add_mismatches(floats_ + store.numbers() * kRows, row.manys.data(), store.manys(), squares_);
+      near_ = neighbours::lowest(squares_) < bound_;
+      if (!near_) return;  // the numbers need not be read
+    }
+    near_ = exact_ = true;
+    if (store.numbers() == 0) return;
+    if (bound_ == kNone) return measure_exactly(row);
+    neighbours::rough(floats_, row.numbers.data(), store.numbers(), store.half_norms_of(block), squares_, rough_);
+    near_ = neighbours::lowest(rough_) < rough_bound_;
+    exact_ = false;
+    asked_ = 0;
+  }
+  void measure_exactly(const Row& row) {
+    neighbours::add_squares(floats_, row.numbers.data(), static_cast<int>(row.numbers.size()), squares_);
+    exact_ = true;
+  }
+
+  // The rows of the measured block from this slot down.
+  void take(const Row& row, std::int64_t slot, int rows) {
+    const std::int64_t first = slot / kRows * kRows;
+    const int end = static_cast<int>(slot - first) - rows;
+    for (int r = static_cast<int>(slot - first); r > end; --r) {
+      if (r % 4 == 3 && !neighbours::any_below((exact_ ? squares_ : rough_) + r - 3, exact_ ? bound_ : rough_bound_)) {
+        r -= 3;
+        continue;
+      }
+      if (!exact_ && rough_[r] >= rough_bound_) continue;
+      if (!exact_ && ++asked_ > kFewRows) measure_exactly(row);
+      const int n = exact_ ? 0 : static_cast<int>(row.numbers.size());
+      const float square = squares_[r] + neighbours::square_of(floats_, row.numbers.data(), n, r);
+      if (square < bound_) insert({square, first + r});
+    }
+  }
+
+  void insert(Neighbour found) {
+    if (nearest_.size() < most_) nearest_.push_back(found);
+    std::size_t at = nearest_.size() - 1;
+    for (; at > 0 && found.square < nearest_[at - 1].square; --at) nearest_[at] = nearest_[at - 1];
+    nearest_[at] = found;
+    set_bound();
+  }
+
+  std::vector<Neighbour> nearest_;  // the nearest so far, in order
+  std::size_t most_ = 0;            // how many of them are wanted
+  float bound_ = kNone;             // nearer than this is wanted
+  float rough_bound_ = kNone, slack_ = 0, factor_ = 0.5F;
+
+  // Of the measured block.
+  alignas(64) float squares_[kRows] = {}, rough_[kRows] = {};  // squares_: mismatches only, unless they are exact_
+  const float* floats_ = nullptr;
+  bool near_ = false, exact_ = false;
+  int asked_ = 0;
+};
+
+}  // namespace heros

@@ -1,0 +1,51 @@
+"""The paper, reproduced: its grid, its tables, its figures, its theorems.
+
+The paper is Köbschall et al., "Lift What You Can: Green Online Learning with Heterogeneous Ensembles".
+
+>>> import heros_paper as paper
+>>> [cell.id for cell in paper.cells("mlp", ["electricity"], paper.PAPER[-1:], seeds=[1])]
+['electricity/mlp50/zeta_0.05_0.2/k30/seed1']
+"""
+
+from heros_paper.as_printed import ZetaAsPrinted
+from heros_paper.paired import Paired, paired_costs, read_paired, write_paired
+from heros_paper.settings import (
+    BASES,
+    OURS,
+    PAPER,
+    POLICIES,
+    SEEDS,
+    STREAMS,
+    Base,
+    Cell,
+    Size,
+    beta_cells,
+    cells,
+    drift_cells,
+    extra_cells,
+    listed_cells,
+    printed_cells,
+)
+
+__all__ = [
+    "BASES",
+    "OURS",
+    "PAPER",
+    "POLICIES",
+    "SEEDS",
+    "STREAMS",
+    "Base",
+    "Cell",
+    "Paired",
+    "Size",
+    "ZetaAsPrinted",
+    "beta_cells",
+    "cells",
+    "drift_cells",
+    "extra_cells",
+    "listed_cells",
+    "paired_costs",
+    "printed_cells",
+    "read_paired",
+    "write_paired",
+]

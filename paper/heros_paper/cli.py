@@ -1,0 +1,211 @@
+"""`heros-paper`: run the paper's grid; its tables, figures and theorems from records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import heros_paper as paper
+from heros.cli.app import Commands, say
+from heros.errors import HerosError, ParameterError
+from heros.executors import Dask, Executor, Processes, Serial
+from heros.experiments import Job, run_all
+from heros.policies import Policy
+from heros.registry import policy_id, policy_of
+from heros.rivals import HEROS, RIVALS, match
+from heros.storage.packing import pack
+from heros.storage.record_tables import NAME
+from heros_paper import Cell
+
+__all__ = ["app"]
+
+RECORDS = Path("paper/records")
+RIVALS_WHOLE = ("electricity", "wisdm", "nomao")
+RIVALS_FIRST = 100_000  # instances of the other streams, where a rival takes many minutes
+RESULTS = Path("paper")
+
+app = typer.Typer(
+    name="heros-paper",
+    cls=Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Reproduce the paper: grid, tables, figures, theorems.",
+)
+
+Records = Annotated[Path, typer.Option("--records", help="Where the records are: grid, beta, drift, rivals.")]
+Out = Annotated[Path, typer.Option("--out", help="Where to write.")]
+
+
+@app.command("run")
+def run_command(
+    base: Annotated[str | None, typer.Option(help="mlp or trees; both by default.")] = None,
+    streams: Annotated[
+        str | None, typer.Option(help="E.g. electricity,wisdm; the paper's eleven by default.")
+    ] = None,
+    policies: Annotated[
+        str | None, typer.Option(help="E.g. cand,zeta:0.05@0.2; thirteen by default (see heros policies).")
+    ] = None,
+    seeds: Annotated[str, typer.Option(help="E.g. 1 or 1,2,3.")] = "1,2,3",
+    n: Annotated[int | None, typer.Option("--n", min=1, help="Only the first so many instances.")] = None,
+    extras: Annotated[
+        bool, typer.Option("--extras", help="The runs beside the grid: two figures, and M = 40.")
+    ] = False,
+    rivals: Annotated[
+        bool,
+        typer.Option("--rivals", help="ARF, SRP, Shrubs, River's two and HEROS beside them (Table III)."),
+    ] = False,
+    engine: Annotated[str, typer.Option(help="local, or dask for many machines.")] = "local",
+    scheduler: Annotated[
+        str | None, typer.Option(help="The address of a dask scheduler; without it one is started here.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="How many runs at a time on this machine.")] = 1,
+    records: Annotated[
+        Path | None, typer.Option("--records", help="Where the records go; paper/records by default.")
+    ] = None,
+) -> None:
+    """Run the grid, or a part of it; what is recorded already is kept, so a stopped grid goes on."""
+    where = _executor(engine, scheduler, jobs)
+    directory = records or (RECORDS if n is None else Path(f"paper/records-first-{n}"))
+    parts: Mapping[str, Sequence[Job]]
+    if rivals:  # one after the other: each has the process's CPU time to itself
+        parts, where = {"rivals": _rivals(streams, policies, seeds, n)}, Serial()
+    elif extras:
+        parts = paper.extra_cells()
+    else:
+        parts = {"grid": _grid(base, streams, policies, seeds, n)}
+    failed = [_run(todo, directory / name, where) for name, todo in parts.items()]
+    if any(failed):
+        raise typer.Exit(1)
+
+
+@app.command("costs")
+def costs_command(
+    base: Annotated[str | None, typer.Option(help="mlp or trees; both by default.")] = None,
+    streams: Annotated[
+        str | None, typer.Option(help="E.g. electricity,wisdm; the paper's eleven by default.")
+    ] = None,
+    n: Annotated[int, typer.Option("--n", min=1, help="The first so many instances of each.")] = 20_000,
+    records: Records = RECORDS,
+) -> None:
+    """Measure what the policies cost, in turn on the same blocks, as a noisy machine demands."""
+    names = tuple(paper.STREAMS) if streams is None else _words(streams)
+    for name in tuple(paper.BASES) if base is None else (base,):
+        path = records / "paired" / f"{name}.csv"
+        if path.exists():
+            raise HerosError(f"The file {path} must not exist. Got one: move it away to measure anew.")
+        paper.write_paired(paper.paired_costs(name, names, n=n), path)
+        typer.echo(f"measured: {path}")
+
+
+@app.command("pack")
+def pack_command(
+    records: Annotated[Path, typer.Option("--records", help="Where the records are.")] = RECORDS,
+) -> None:
+    """Collect the single records of each part in one Parquet file, from which they are read as before."""
+    for part in sorted(path for path in records.iterdir() if path.is_dir()):
+        if count := pack(part):
+            typer.echo(f"{part / NAME}: {count} records")
+
+
+@app.command("tables")
+def tables_command(records: Records = RECORDS, out: Out = RESULTS / "tables") -> None:
+    """Write the paper's tables as Markdown, LaTeX and CSV, each cell beside the paper's own figure."""
+    from heros_paper.tables import write_tables  # noqa: PLC0415 - slow, and runs need none of it
+
+    paths = write_tables(records, out)
+    standing = (out / "summary.md").read_text(encoding="utf-8")
+    typer.echo(f"{standing}\n{len(paths)} files: {out}")
+
+
+@app.command("figures")
+def figures_command(records: Records = RECORDS, out: Out = RESULTS / "figures") -> None:
+    """Draw the paper's figures as PDF and PNG."""
+    from heros_paper.figures import draw_figures  # noqa: PLC0415 - slow, and runs need none of it
+
+    paths = draw_figures(records, out)
+    typer.echo(f"{len(paths)} files: {out}")
+
+
+@app.command("theory")
+def theory_command(out: Out = RESULTS / "theory") -> None:
+    """Simulate the paper's stochastic model and judge its lemmas and theorems (a minute or more)."""
+    from heros_paper.theory import write_theory  # noqa: PLC0415 - slow, and runs need none of it
+
+    paths = write_theory(out)
+    typer.echo(f"{len(paths)} files: {out}")
+
+
+@app.command("report")
+def report_command(
+    records: Records = RECORDS,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page.")] = RESULTS / "report.html",
+) -> None:
+    """Write all tables and figures on one self-contained HTML page."""
+    from heros_paper.page import write_paper_page  # noqa: PLC0415 - slow, and runs need none of it
+
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_paper_page(records, out)
+    typer.echo(f"page: {out}")
+
+
+def _run(jobs: Sequence[Job], out: Path, executor: Executor) -> bool:
+    """Run a part and say what became of it; whether something failed."""
+    outcome = run_all(jobs, out, executor=executor)
+    for id, failure in outcome.failed.items():
+        say(f"heros: {id} failed: {failure.reason}", style="red")
+    counts = f"{len(outcome.done)} run, {len(outcome.kept)} kept, {len(outcome.failed)} failed"
+    typer.echo(f"{counts}; records: {out}")
+    return bool(outcome.failed)
+
+
+def _rivals(streams: str | None, names: str | None, seeds: str, n: int | None) -> list[Job]:
+    chosen = (*RIVALS, *HEROS) if names is None else _words(names)
+    jobs = []
+    for stream in paper.STREAMS if streams is None else _words(streams):
+        length = RIVALS_FIRST if n is None and stream not in RIVALS_WHOLE else n
+        window = 100 if length is None else 1000
+        numbers = [_seed(text) for text in _words(seeds)]
+        jobs += [match(name, stream, length, seed, window) for seed in numbers for name in chosen]
+    return jobs
+
+
+def _grid(
+    base: str | None, streams: str | None, policies: str | None, seeds: str, n: int | None
+) -> list[Cell]:
+    names = tuple(paper.STREAMS) if streams is None else _words(streams)
+    chosen = paper.POLICIES if policies is None else tuple(_policy(text) for text in _words(policies))
+    numbers = [_seed(text) for text in _words(seeds)]
+    bases = tuple(paper.BASES) if base is None else (base,)
+    cells = [cell for name in bases for cell in paper.cells(name, names, chosen, numbers, n)]
+    return sorted(cells, key=lambda cell: -cell.work)
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _policy(text: str) -> Policy:
+    """A policy as records name it (zeta_0.05_0.2) or as commands do (zeta:0.05@0.2)."""
+    known = {policy_id(policy): policy for policy in paper.POLICIES}
+    return known[text] if text in known else policy_of(text)
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise ParameterError.of("seeds", "heros-paper run", "whole numbers, e.g. 1,2,3", text)
+    return int(text)
+
+
+def _executor(name: str, scheduler: str | None, jobs: int) -> Executor:
+    if name == "dask":
+        return Dask(scheduler, jobs)
+    if name != "local":
+        raise ParameterError.of("engine", "heros-paper run", "local or dask", name)
+    if scheduler is not None:
+        raise ParameterError.of(
+            "scheduler", "heros-paper run", "left out unless the engine is dask", scheduler
+        )
+    return Serial() if jobs == 1 else Processes(jobs)

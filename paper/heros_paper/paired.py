@@ -1,0 +1,152 @@
+"""What policies cost, side by side: on a noisy machine only times taken in turn can be compared.
+
+The runs of a grid are hours apart, and so are the loads of the machine they met. Here the policies take turns
+on the same short blocks of a stream, so that whatever slows one down slows down the others as well. AUROC,
+which does not depend on the machine, comes from the grid; CPU time comes from here.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from heros import streams
+from heros.ensemble import Heros
+from heros.errors import DataError, ParameterError
+from heros.parameters import whole
+from heros.policies import Policy
+from heros.progress import progress as progress_bar
+from heros.registry import policy_id, pool_id
+from heros_paper.settings import BASES, POLICIES, STREAMS
+
+__all__ = ["Paired", "paired_costs", "read_paired", "write_paired"]
+
+
+@dataclass(frozen=True)
+class Paired:
+    """What a policy cost on a stretch of a stream, measured in turn with others."""
+
+    stream: str
+    pool: str
+    policy: str
+    n_instances: int
+    gamma_share: float  # Σγ per instance; 1 is the price of training everything
+    encode: float  # CPU seconds, as are the next three
+    evaluate: float
+    choose: float
+    train: float
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU seconds in all."""
+        return self.encode + self.evaluate + self.choose + self.train
+
+
+def paired_costs(
+    base: str = "mlp",
+    names: Iterable[str] = tuple(STREAMS),
+    policies: Iterable[Policy] = POLICIES,
+    *,
+    n: int = 20_000,
+    block: int = 250,
+    seed: int = 1,
+    progress: bool | None = None,
+) -> list[Paired]:
+    """Let the policies take turns on blocks of the first `n` instances of each stream.
+
+    Parameters
+    ----------
+    base
+        ``"mlp"`` or ``"trees"``.
+    names
+        Of the streams.
+    policies
+        What to compare.
+    n
+        How many instances of each stream.
+    block
+        How many instances a policy works on before the next one takes its turn.
+    seed
+        Of the initial weights and the policies' draws.
+    progress
+        Whether to show a progress bar; by default if the output is a terminal.
+
+    Examples
+    --------
+    >>> from heros.policies import Cheapest, Everything
+    >>> cheap, dear = paired_costs("mlp", ["agr_a"], [Cheapest(), Everything()], n=1000)
+    >>> cheap.policy, cheap.train < dear.train
+    ('cheapest', True)
+    """
+    if base not in BASES:
+        raise ParameterError.of("base", "paired_costs", f"one of {', '.join(BASES)}", base)
+    n, block = whole(n, "n", "paired_costs", 1), whole(block, "block", "paired_costs", 1)
+    chosen, names = list(policies), list(names)
+    measured = []
+    with progress_bar("{task.description}", wanted=progress) as bar:
+        task = bar.add_task("", total=len(names) * n)
+        for name in names:
+            bar.update(task, description=name)
+            stream = streams.load(name).take(n)
+            models = [Heros(BASES[base].pool, policy, BASES[base].k, seed=seed) for policy in chosen]
+            spent = [0.0] * len(models)
+            for X, y in stream.blocks(block):
+                for i, model in enumerate(models):
+                    spent[i] += float(model.bind(stream.schema).test_then_train(X, y).spent.sum())
+                bar.advance(task, len(y))
+            measured += [_paired(name, model, share) for model, share in zip(models, spent, strict=True)]
+    return measured
+
+
+def _paired(name: str, model: Heros, spent: float) -> Paired:
+    cpu = model.cpu_seconds
+    return Paired(
+        name,
+        pool_id(model.pool),
+        policy_id(model.policy),
+        model.instances,
+        spent / model.instances,
+        cpu["encode"],
+        cpu["evaluate"],
+        cpu["choose"],
+        cpu["train"],
+    )
+
+
+def write_paired(measured: Sequence[Paired], path: str | Path) -> None:
+    """Write the measurements as a CSV file."""
+    text = io.StringIO()
+    rows = csv.DictWriter(text, list(Paired.__dataclass_fields__), lineterminator="\n")
+    rows.writeheader()
+    for one in measured:
+        figures = {name: round(value, 6) for name, value in asdict(one).items() if isinstance(value, float)}
+        rows.writerow(asdict(one) | figures)
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_text(text.getvalue(), encoding="utf-8")
+
+
+def read_paired(path: str | Path) -> list[Paired]:
+    """The measurements in a CSV file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> one = Paired("agr_a", "mlp50", "cand", 1000, 0.6, 0.01, 0.02, 0.001, 0.03)
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     write_paired([one], f"{directory}/paired.csv")
+    ...     read_paired(f"{directory}/paired.csv") == [one]
+    True
+    """
+    try:
+        with Path(path).open(encoding="utf-8", newline="") as file:
+            return [_row(row) for row in csv.DictReader(file)]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"The file {path} must hold paired measurements. Got: {error!r}") from None
+
+
+def _row(row: dict[str, str]) -> Paired:
+    numbers = {name: float(row[name]) for name in ("gamma_share", "encode", "evaluate", "choose", "train")}
+    return Paired(row["stream"], row["pool"], row["policy"], int(row["n_instances"]), **numbers)

@@ -1,0 +1,171 @@
+"""The cells of the paper's tables, from records: the runs of a policy on a stream, one per seed."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.registry import pool_id
+from heros.storage import records
+from heros_paper import settings
+from heros_paper.published import MLP, OURS, POLICIES, STREAMS, TREES, Published
+
+__all__ = ["BASES", "SEEDS", "Base", "Cell", "Grid", "grids", "longest", "records_in"]
+
+SEEDS = len(settings.SEEDS)
+"""How many seeds a cell of the paper has."""
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Base:
+    """A base learner of the paper, with the table about it."""
+
+    name: str
+    label: str
+    published: Published
+    table: str  # what the paper calls it
+
+    @property
+    def pool(self) -> str:
+        """The pool's name in records."""
+        return pool_id(settings.BASES[self.name].pool)
+
+    @property
+    def k(self) -> int:
+        """How many models are trained at a step."""
+        return settings.BASES[self.name].k
+
+
+BASES = (
+    Base("mlp", "perceptrons", MLP, "Table II"),
+    Base("trees", "Hoeffding trees", TREES, "Appendix table"),
+)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The runs of one policy on one stream, of one length, one per seed.
+
+    Each is a row of `records.load`, with the record's directory as its ``place``.
+    """
+
+    stream: str
+    policy: str
+    runs: tuple[Row, ...]
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds that were run."""
+        return tuple(sorted(run["seed"] for run in self.runs))
+
+    @property
+    def n_instances(self) -> int:
+        """How long each run is."""
+        return int(self.runs[0]["n_instances"])
+
+    def mean(self, figure: str, seeds: Iterable[int] | None = None) -> float:
+        """The mean of a figure over the seeds, or over these."""
+        wanted = self.seeds if seeds is None else set(seeds)
+        return fmean(_number(run[figure]) for run in self.runs if run["seed"] in wanted)
+
+    def sd(self, figure: str) -> float | None:
+        """The standard deviation over the seeds, if there are several."""
+        values = [_number(run[figure]) for run in self.runs]
+        return stdev(values) if len(values) > 1 else None
+
+    @property
+    def shortfall(self) -> str:
+        """What a full cell has and this one lacks, in words; nothing for a full one."""
+        seeds = len(self.runs)
+        parts = [f"{seeds} seed{'s' if seeds > 1 else ''} of {SEEDS}"] if seeds < SEEDS else []
+        full = STREAMS[self.stream].n_instances
+        if self.n_instances < full:
+            parts.append(f"the first {self.n_instances:,} instances of {full:,}")
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The cells of one base learner."""
+
+    base: Base
+    cells: Mapping[tuple[str, str], Cell]
+
+    def cell(self, stream: str, policy: str) -> Cell | None:
+        """The cell of a policy on a stream; None if it was not run."""
+        return self.cells.get((stream, policy))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The paper's ten policies, then ours, then any other there are runs of."""
+        known = (*POLICIES, *OURS)
+        return (*known, *sorted({policy for _, policy in self.cells} - set(known)))
+
+    def matrix(self, figure: str, policies: Iterable[str]) -> tuple[list[str], NDArray[np.float64]]:
+        """The streams on which all of these policies ran equally long, and the figure: a row per stream."""
+        policies = list(policies)
+        streams, rows = [], []
+        for stream in STREAMS:
+            cells = [self.cell(stream, policy) for policy in policies]
+            found = [cell for cell in cells if cell is not None]
+            if len(found) == len(policies) and len({cell.n_instances for cell in found}) == 1:
+                streams.append(stream)
+                rows.append([cell.mean(figure) for cell in found])
+        return streams, np.array(rows).reshape(len(rows), len(policies))
+
+    def total(self, figure: str) -> float:
+        """The sum of a figure over all runs."""
+        return math.fsum(_number(run[figure]) for cell in self.cells.values() for run in cell.runs)
+
+    @property
+    def n_runs(self) -> int:
+        """How many runs there are."""
+        return sum(len(cell.runs) for cell in self.cells.values())
+
+
+def grids(directory: str | os.PathLike[str]) -> list[Grid]:
+    """The cells of both base learners, from the records below ``directory/grid``."""
+    places = records_in(directory, "grid")
+    table = records.load(Path(directory, "grid")).to_pylist() if places else []
+    rows = [{**row, "place": place} for row, place in zip(table, places, strict=True)]
+    return [Grid(base, _cells(base, rows)) for base in BASES]
+
+
+def records_in(directory: str | os.PathLike[str], part: str) -> list[Path]:
+    """The records in a part of the directory; none if there is no such part."""
+    root = Path(directory)
+    if root.is_dir() and not (root / part).is_dir():
+        return []
+    return records.find(root / part if root.is_dir() else root)
+
+
+def _cells(base: Base, rows: Iterable[Row]) -> dict[tuple[str, str], Cell]:
+    found: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in rows:
+        # Everything trains all models, whatever k says.
+        right_k = row["k"] == base.k or row["policy"] == "everything"
+        if row["stream"] in STREAMS and row["pool"] == base.pool and right_k:
+            found[row["stream"], row["policy"]].append(row)
+    return {key: Cell(*key, runs=longest(runs)) for key, runs in found.items()}
+
+
+def longest(runs: Sequence[Row]) -> tuple[Row, ...]:
+    """The longest runs, one per seed: shorter ones would not compare."""
+    length = max(run["n_instances"] for run in runs)
+    by_seed = {run["seed"]: run for run in runs if run["n_instances"] == length}
+    return tuple(by_seed[seed] for seed in sorted(by_seed))
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)

@@ -1,0 +1,267 @@
+"""The paper's grid as data: which model runs on which stream, with which seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from heros import policies as p
+from heros.errors import ParameterError
+from heros.experiments import Experiment
+from heros.parameters import whole
+from heros.policies import Policy
+from heros.pools import HoeffdingGrid, MLPGrid, Pool
+from heros.registry import policy_id, pool_id
+from heros.run.loop import Run
+from heros.storage import records
+from heros_paper.as_printed import ZetaAsPrinted
+
+__all__ = [
+    "BASES",
+    "OURS",
+    "PAPER",
+    "POLICIES",
+    "SEEDS",
+    "STREAMS",
+    "Base",
+    "Cell",
+    "Size",
+    "beta_cells",
+    "cells",
+    "drift_cells",
+    "extra_cells",
+    "listed_cells",
+    "printed_cells",
+]
+
+
+@dataclass(frozen=True)
+class Base:
+    """A kind of base learner: its pool, and how many of its models are trained at a step."""
+
+    pool: Pool
+    k: int
+
+
+@dataclass(frozen=True)
+class Size:
+    """How long a stream is, and about how many numbers a model reads and writes per instance."""
+
+    instances: int
+    numbers: int  # inputs that are not zero after encoding, and classes
+
+
+BASES: dict[str, Base] = {"mlp": Base(MLPGrid(), 30), "trees": Base(HoeffdingGrid(), 20)}
+"""Fifty models each (the paper's M), with the paper's k."""
+
+STREAMS: dict[str, Size] = {
+    "airlines": Size(539_383, 9),
+    "electricity": Size(45_312, 10),
+    "wisdm": Size(5_418, 51),
+    "covtype": Size(581_012, 61),
+    "nomao": Size(34_465, 120),
+    "agr_a": Size(1_000_000, 11),
+    "agr_g": Size(1_000_000, 11),
+    "rbf_f": Size(1_000_000, 15),
+    "rbf_m": Size(1_000_000, 15),
+    "led_a": Size(1_000_000, 34),
+    "led_g": Size(1_000_000, 34),
+}
+"""The eleven streams, in the order of the paper's tables."""
+
+PAPER: tuple[Policy, ...] = (
+    p.CandAsPublished(),
+    p.Random(),
+    p.Explore(p.PerformBest(), 0.1),
+    p.Explore(p.PerformWorst(), 0.1),
+    p.Explore(p.Cheapest(), 0.1),
+    p.Explore(p.Expensive(), 0.1),
+    p.Explore(p.Zeta(0.01), 0.1),
+    p.Explore(p.Zeta(0.05), 0.1),
+    p.Explore(p.Zeta(0.01), 0.2),
+    p.Explore(p.Zeta(0.05), 0.2),
+)
+"""The ten columns of the paper's tables."""
+
+OURS: tuple[Policy, ...] = (p.Cand(), p.Everything(), p.Reward(1.0))
+"""Three more: CAND as its authors describe it, the price of not choosing, and the exact maximiser of R."""
+
+SMALL: dict[str, Base] = {
+    "mlp": Base(MLPGrid(hidden=[64, 512]), 12),
+    "trees": Base(HoeffdingGrid(grace_periods=[50, 200]), 8),
+}
+"""The pools of twenty that two figures use. The paper does not say which twenty; these are ours."""
+
+POLICIES = PAPER + OURS
+SEEDS = (1, 2, 3)
+POINTS = 500  # of a recorded curve, at most
+ROUND = 100  # windows are multiples of it
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One run of the grid, a job of `heros.experiments`: a pool under a policy on a stream.
+
+    The seed sets the initial weights and the policy's draws, never the stream.
+
+    Examples
+    --------
+    >>> from heros.policies import Zeta
+    >>> cell = Cell("agr_a", BASES["mlp"].pool, Zeta(0.05), k=30, seed=1)
+    >>> cell.id, cell.instances, cell.window
+    ('agr_a/mlp50/zeta_0.05/k30/seed1', 1000000, 2000)
+    """
+
+    stream: str
+    pool: Pool
+    policy: Policy
+    k: int
+    seed: int
+    n: int | None = None  # only the first so many instances
+    curve_window: int | None = None  # by default so that a curve has at most POINTS points
+    span: tuple[int, int] | None = None  # the part of the curves that is kept; all of them by default
+    compact: bool = True  # whether the curves of the single models are left out of the record
+
+    @property
+    def id(self) -> str:
+        """Where its record is, below the directory of records."""
+        names = {"pool": pool_id(self.pool), "policy": policy_id(self.policy), "k": self.k, "seed": self.seed}
+        return records.id_from(self.stream, names)
+
+    @property
+    def instances(self) -> int:
+        """How many instances it runs on."""
+        whole_stream = STREAMS[self.stream].instances
+        return whole_stream if self.n is None else min(self.n, whole_stream)
+
+    @property
+    def window(self) -> int:
+        """Over how many instances a point of its curves is taken."""
+        return self.curve_window or -(-self.instances // (POINTS * ROUND)) * ROUND
+
+    @property
+    def work(self) -> float:
+        """About how long it takes, in units of its own: what the longest are found by."""
+        per_model = STREAMS[self.stream].numbers if pool_id(self.pool).startswith("mlp") else 10
+        return float(self.instances * self.pool.n_models * per_model)
+
+    def run(self, progress: bool | None = False) -> Run:
+        """Test, then train the model on the stream."""
+        model = (self.pool, self.policy, self.k, self.seed)
+        return Experiment(self.stream, *model, n=self.instances, window=self.window).run(progress)
+
+
+def cells(
+    base: str = "mlp",
+    streams: Iterable[str] = tuple(STREAMS),
+    policies: Iterable[Policy] = POLICIES,
+    seeds: Iterable[int] = SEEDS,
+    n: int | None = None,
+) -> list[Cell]:
+    """A part of the grid, the longest runs first; all of it by default.
+
+    Parameters
+    ----------
+    base
+        ``"mlp"`` or ``"trees"``.
+    streams
+        Names of the paper's streams.
+    policies
+        The built-in ones, your own, or ``[*POLICIES, MyPolicy()]``.
+    seeds
+        Of the initial weights and the policies' draws.
+    n
+        Only the first so many instances of each stream.
+
+    Examples
+    --------
+    >>> len(cells("mlp")), [cell.id for cell in cells("trees", ["wisdm"], PAPER[:1], [1])]
+    (429, ['wisdm/trees50/cand_as_published/k20/seed1'])
+    """
+    if base not in BASES:
+        raise ParameterError.of("base", "cells", f"one of {', '.join(BASES)}", base)
+    if n is not None:
+        whole(n, "n", "cells", 1)
+    chosen = BASES[base]
+    grid = [
+        Cell(_known(name), chosen.pool, policy, chosen.k, whole(seed, "seeds", "cells", 0), n)
+        for name in streams
+        for seed in seeds
+        for policy in _different(policies)
+    ]
+    return sorted(grid, key=lambda cell: -cell.work)
+
+
+def beta_cells() -> list[Cell]:
+    """The runs of the figure on the distribution of L: WISDM, M = 20, the scores of every model kept."""
+    chosen = (p.Explore(p.Zeta(0.01), 0.1), p.Cand(), p.CandAsPublished())
+    return [
+        Cell("wisdm", base.pool, policy, base.k, seed=1, curve_window=20, compact=False)
+        for base in SMALL.values()
+        for policy in chosen
+    ]
+
+
+def drift_cells() -> list[Cell]:
+    """The runs of the figures on drift: the first drift of AGR, gradual (M = 50) and abrupt (M = 20)."""
+    pools = {"agr_g": BASES["mlp"], "agr_a": SMALL["mlp"]}
+    first, last = 200_000, 300_000
+    return [
+        Cell(name, base.pool, policy, base.k, seed=1, n=last, curve_window=300, span=(first, last))
+        for name, base in pools.items()
+        for policy in PAPER
+    ]
+
+
+def listed_cells() -> list[Cell]:
+    """The perceptrons as the paper lists them, four widths and so M = 40, on its two shortest streams.
+
+    The paper says M = 50; which of the two it ran, these tell.
+    """
+    pool = MLPGrid(hidden=[16, 64, 256, 1024])
+    return [
+        Cell(name, pool, policy, 30, seed, span=_end(name))
+        for name in ("electricity", "wisdm")
+        for seed in SEEDS
+        for policy in POLICIES
+    ]
+
+
+def printed_cells() -> list[Cell]:
+    """Algorithm 1 as it is printed, on electricity."""
+    name, base = "electricity", BASES["mlp"]
+    policy = p.Explore(ZetaAsPrinted(0.01), 0.1)
+    return [Cell(name, base.pool, policy, base.k, seed, span=_end(name)) for seed in SEEDS]
+
+
+def extra_cells() -> dict[str, list[Cell]]:
+    """The runs beside the grid, by the part of the records they belong to."""
+    return {
+        "beta": beta_cells(),
+        "drift": drift_cells(),
+        "listed": listed_cells(),
+        "printed": printed_cells(),
+    }
+
+
+def _end(name: str) -> tuple[int, int]:
+    """The last window of a stream: the span to keep of curves that nobody draws."""
+    length = STREAMS[name].instances
+    return length - ROUND, length
+
+
+def _known(name: str) -> str:
+    if name not in STREAMS:
+        raise ParameterError.of("streams", "cells", f"among {', '.join(STREAMS)}", name)
+    return name
+
+
+def _different(policies: Iterable[Policy]) -> Sequence[Policy]:
+    """The policies, refused if two would write the same record."""
+    named: dict[str, Policy] = {}
+    for policy in policies:
+        name = policy_id(policy)
+        if name in named:
+            raise ParameterError.of("policies", "cells", "of different names", name)
+        named[name] = policy
+    return list(named.values())

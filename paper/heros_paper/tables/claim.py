@@ -1,0 +1,199 @@
+"""What the ζ-policy loses and saves against others: AUROC, CPU time and Σγ.
+
+AUROC and Σγ come from the grid. CPU time comes from measurements taken in turn (`heros_paper.paired`) where
+there are any, else from the grid, whose runs met different loads of the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from heros_paper.paired import Paired
+from heros_paper.published import POLICIES, STREAMS, label_of
+from heros_paper.ranks import holm, wilcoxon
+from heros_paper.results import Cell, Grid
+from heros_paper.tables.layout import NOT_RUN, Entry, Table, percent, signed
+
+__all__ = ["AGAINST", "ZETAS", "Pairing", "claim_tables", "pairings"]
+
+ZETAS = tuple(policy for policy in POLICIES if policy.startswith("zeta_"))
+AGAINST = ("perform_best_0.1", "cand", "everything")
+SAVED = ("cpu", "training", "gamma")
+Turns = Mapping[tuple[str, str], Paired]
+"""Costs measured in turn, by stream and policy."""
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """A ζ-policy against another on one stream, over the seeds both have."""
+
+    zeta: str
+    against: str
+    stream: str
+    seeds: tuple[int, ...]
+    n_instances: int
+    auroc: float  # gained; negative: lost
+    cpu: float  # seconds saved, as a share of the other's; as are the next two
+    training: float  # CPU seconds of that phase alone
+    gamma: float
+    in_turn: bool  # whether CPU time was measured in turn
+
+
+def pairings(grid: Grid, zeta: str, against: str, turns: Turns | None = None) -> list[Pairing]:
+    """The two policies on every stream where both ran equally long with a common seed."""
+    found = []
+    for stream in STREAMS:
+        ours, other = grid.cell(stream, zeta), grid.cell(stream, against)
+        if ours is None or other is None or ours.n_instances != other.n_instances:
+            continue
+        seeds = tuple(sorted(set(ours.seeds) & set(other.seeds)))
+        if seeds:
+            found.append(_pairing(ours, other, seeds, turns or {}))
+    return found
+
+
+def _pairing(ours: Cell, other: Cell, seeds: tuple[int, ...], turns: Turns) -> Pairing:
+    gained = ours.mean("auroc", seeds) - other.mean("auroc", seeds)
+    gamma = 1 - ours.mean("gamma_spent", seeds) / other.mean("gamma_spent", seeds)
+    mine, theirs = turns.get((ours.stream, ours.policy)), turns.get((other.stream, other.policy))
+    in_turn = mine is not None and theirs is not None
+    if mine is not None and theirs is not None:
+        cpu, training = 1 - mine.cpu_seconds / theirs.cpu_seconds, 1 - mine.train / theirs.train
+    else:
+        cpu = 1 - ours.mean("cpu_seconds", seeds) / other.mean("cpu_seconds", seeds)
+        training = 1 - ours.mean("cpu_train", seeds) / other.mean("cpu_train", seeds)
+    names = ours.policy, other.policy, ours.stream
+    return Pairing(*names, seeds, ours.n_instances, gained, cpu, training, gamma, in_turn)
+
+
+def claim_tables(grid: Grid, turns: Turns | None = None) -> list[Table]:
+    """The claim over all streams, and stream by stream."""
+    pairs = {(zeta, against): pairings(grid, zeta, against, turns) for against in AGAINST for zeta in ZETAS}
+    return [_overall(grid, pairs), *(_by_stream(grid, against, pairs) for against in AGAINST)]
+
+
+Pairs = dict[tuple[str, str], list[Pairing]]
+
+
+def _overall(grid: Grid, pairs: Pairs) -> Table:
+    found = {key: pairing for key, pairing in pairs.items() if pairing}
+    p_values = {name: _adjusted(list(found.values()), name) for name in ("auroc", "cpu", "training", "gamma")}
+    groups, data = [], []
+    for against in AGAINST:
+        rows = []
+        for zeta in ZETAS:
+            pairing = pairs[zeta, against]
+            if not pairing:
+                rows.append([Entry(label_of(zeta)), Entry(label_of(against)), NOT_RUN, *[Entry("–")] * 9])
+                continue
+            p = {name: values[list(found).index((zeta, against))] for name, values in p_values.items()}
+            rows.append(_overall_row(pairing, p))
+            data.append(_overall_datum(pairing, p))
+        groups.append(rows)
+    return Table(
+        name=f"claim_{grid.base.name}",
+        title=f"What ζ loses and saves, {grid.base.label}: medians over streams",
+        header=[
+            "policy",
+            "against",
+            "streams",
+            "AUROC gained",
+            "better / worse",
+            "p",
+            "CPU saved",
+            "p",
+            "training CPU saved",
+            "p",
+            "Σγ saved",
+            "p",
+        ],
+        groups=groups,
+        notes=[
+            "p: two-sided Wilcoxon signed-rank test over streams, adjusted with Holm for the comparisons of "
+            "its column; bold below .05. Saved: 1 − ζ's / the other's. Over the seeds both policies have. "
+            + _source(pairs)
+            + " Energy is CPU seconds times watts, so its saving is that of CPU.",
+        ],
+        data=data,
+    )
+
+
+def _source(pairs: Pairs) -> str:
+    """Where CPU time is from, in a sentence."""
+    in_turn = {pair.in_turn for pairing in pairs.values() for pair in pairing}
+    if in_turn == {True}:
+        return "CPU time: measured in turn on the first instances of each stream."
+    return "CPU time: of runs that met different loads" + (" on some streams." if True in in_turn else ".")
+
+
+def _adjusted(pairs: Sequence[Sequence[Pairing]], figure: str) -> list[tuple[float, float]]:
+    """For each comparison its p-value, plain and adjusted."""
+    plain = [wilcoxon([getattr(pair, figure) for pair in pairing]) for pairing in pairs]
+    return list(zip(plain, holm(plain).tolist(), strict=True))
+
+
+def _overall_row(pairing: Sequence[Pairing], p: dict[str, tuple[float, float]]) -> list[Entry]:
+    gained = [pair.auroc for pair in pairing]
+    better, worse = sum(value > 0 for value in gained), sum(value < 0 for value in gained)
+    return [
+        Entry(label_of(pairing[0].zeta)),
+        Entry(label_of(pairing[0].against)),
+        Entry(str(len(pairing))),
+        Entry(signed(median(gained))),
+        Entry(f"{better} / {worse}"),
+        _p_value(p["auroc"][1]),
+        Entry(percent(median(pair.cpu for pair in pairing))),
+        _p_value(p["cpu"][1]),
+        Entry(percent(median(pair.training for pair in pairing))),
+        _p_value(p["training"][1]),
+        Entry(percent(median(pair.gamma for pair in pairing))),
+        _p_value(p["gamma"][1]),
+    ]
+
+
+def _p_value(p: float) -> Entry:
+    return Entry(f"{p:.3f}", bold=p < 0.05)
+
+
+def _overall_datum(pairing: Sequence[Pairing], p: dict[str, tuple[float, float]]) -> dict[str, object]:
+    figures = ("auroc", *SAVED)
+    return {
+        "policy": pairing[0].zeta,
+        "against": pairing[0].against,
+        "streams": len(pairing),
+        **{f"median_{name}": median(getattr(pair, name) for pair in pairing) for name in figures},
+        **{f"p_{name}": plain for name, (plain, _) in p.items()},
+        **{f"p_{name}_holm": adjusted for name, (_, adjusted) in p.items()},
+    }
+
+
+def _by_stream(grid: Grid, against: str, pairs: Pairs) -> Table:
+    by_stream = {(pair.zeta, pair.stream): pair for zeta in ZETAS for pair in pairs[zeta, against]}
+    rows = [
+        [
+            Entry(label_of(stream)),
+            *(entry for zeta in ZETAS for entry in _entries(by_stream.get((zeta, stream)))),
+        ]
+        for stream in STREAMS
+    ]
+    name = against.removesuffix("_0.1")
+    return Table(
+        name=f"claim_{grid.base.name}_against_{name}",
+        title=f"ζ against {label_of(against)}, {grid.base.label}",
+        header=["stream", *(f"{label_of(zeta)} {what}" for zeta in ZETAS for what in ("AUROC", "CPU", "Σγ"))],
+        groups=[rows],
+        notes=["AUROC: gained (negative: lost). CPU, Σγ: saved. Over the seeds both policies have."],
+        data=[
+            {**vars(pair), "seeds": " ".join(map(str, pair.seeds))}
+            for zeta in ZETAS
+            for pair in pairs[zeta, against]
+        ],
+    )
+
+
+def _entries(pair: Pairing | None) -> list[Entry]:
+    if pair is None:
+        return [NOT_RUN, Entry("–"), Entry("–")]
+    return [Entry(signed(pair.auroc)), Entry(percent(pair.cpu)), Entry(percent(pair.gamma))]

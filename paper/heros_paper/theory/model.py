@@ -1,0 +1,203 @@
+"""The paper's stochastic model of a pool, with all that can be computed without simulating it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from scipy import integrate, optimize, special
+
+from heros.errors import ParameterError
+from heros.parameters import number, whole
+
+__all__ = ["MEAN_COST", "Model", "Worth"]
+
+MEAN_COST = 0.5
+"""E γ, for γ uniform on [0, 1]."""
+
+
+class Worth(NamedTuple):
+    """What the chosen models are worth: the mean of their scores, and of their costs."""
+
+    performance: float
+    cost: float
+
+
+@dataclass(frozen=True)
+class Model:
+    """M models with scores X_i ~ Beta(α, β) and costs γ_i ~ U(0, 1), all independent.
+
+    The paper lets γ be uniform on {1/M, …, M/M} and notes that a density on [0, 1] does as well; the
+    density has no ties, and E γ = ½ for every M. Needs the extra ``paper``.
+
+    Parameters
+    ----------
+    alpha, beta
+        The shape of the scores' distribution, both > 0.
+
+    Examples
+    --------
+    >>> uniform = Model(1, 1)
+    >>> uniform.mean, round(uniform.mean_above(0.8), 10)
+    (0.5, 0.9)
+    >>> uniform.claimed_threshold(), round(uniform.threshold(), 10)
+    (0.25, 0.5)
+    """
+
+    alpha: float
+    beta: float
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "beta"):
+            if number(getattr(self, name), name, "Model", 0) == 0:
+                raise ParameterError.of(name, "Model", "a number > 0", getattr(self, name))
+
+    def __str__(self) -> str:
+        return f"Beta({self.alpha:g}, {self.beta:g})"
+
+    @property
+    def mean(self) -> float:
+        """E X."""
+        return self.alpha / (self.alpha + self.beta)
+
+    def survival(self, score: float) -> float:
+        """P(X ≥ score), accurate in the far tail."""
+        return float(special.betainc(self.beta, self.alpha, 1 - score))
+
+    def quantile(self, share: float) -> float:
+        """The score that a share of the models reaches: P(X ≥ score) = share."""
+        return 1 - float(special.betaincinv(self.beta, self.alpha, share))
+
+    def mean_above(self, score: float) -> float:
+        """E[X | X ≥ score]: x·Beta(α, β) is E X times the density of Beta(α + 1, β)."""
+        tail = self.survival(score)
+        if tail == 0:  # beyond what a float holds: there the density is (1 − x)^(β − 1) up to a factor
+            return 1 - (1 - score) * self.beta / (self.beta + 1)
+        return self.mean * Model(self.alpha + 1, self.beta).survival(score) / tail
+
+    # --- the limits of the paper: M → ∞ first, then k → ∞ -------------------------------------------
+
+    @property
+    def cand_limit(self) -> float:
+        """What CAND's chosen models score in the limit: ½ + ½ E X."""
+        return 0.5 + 0.5 * self.mean
+
+    def zeta_limit(self, zeta: float) -> float:
+        """What the ζ-policy's chosen models score in the limit: E[X | X ≥ 1 − ζ]."""
+        return self.mean_above(1 - zeta) if zeta > 0 else 1.0
+
+    def claimed_threshold(self, epsilon: float = 0.0) -> float:
+        """The ζ below which the paper has ζ above CAND: (1 − E X)/2. Sufficient, not necessary.
+
+        With ε the mean over exploring and other steps is compared: the ζ-policy explores, CAND does not.
+        That costs ε·(1 − E X) at ζ → 0, so the threshold falls to (1 − E X)·(½ − ε)/(1 − ε).
+        """
+        number(epsilon, "epsilon", "Model.claimed_threshold", 0, 1)
+        return max(0.0, (1 - self.mean) * (0.5 - epsilon) / (1 - epsilon)) if epsilon < 1 else 0.0
+
+    def threshold(self) -> float:
+        """The ζ at which both are equal in the limit: E[X | X ≥ 1 − ζ] = ½ + ½ E X."""
+        low = self.claimed_threshold()  # sufficient, so the root is not below
+        return float(optimize.brentq(lambda zeta: self.zeta_limit(zeta) - self.cand_limit, low, 1))
+
+    def pool_for(self, k: int, zeta: float) -> float:
+        """The M at which k models with X ≥ 1 − ζ are to be expected: the limits need far more.
+
+        Examples
+        --------
+        >>> round(Model(1, 1).pool_for(30, 0.01))
+        3000
+        """
+        return k / self.survival(1 - zeta) if zeta > 0 else float("inf")
+
+    # --- exact means for finite M and k -----------------------------------------------------------
+
+    def best(self, models: int, k: int) -> float:
+        """E of the mean of the k highest of M scores: what perform-best's chosen models score.
+
+        Σ_{i ≤ k} E X_(M−i+1) = ∫ E min(N_x, k) dx, where N_x, the number of scores above x, is binomial.
+
+        Examples
+        --------
+        >>> round(Model(1, 1).best(9, 1), 10)  # the highest of 9 uniforms
+        0.9
+        """
+        whole(k, "k", "Model.best", 1, models)
+        corners = [self.quantile(min(1.0, share / models)) for share in (k + 6 * k**0.5, k, k / 2, 0.1)]
+        edges = [0.0, *sorted(corners), 1.0]
+        return (
+            sum(
+                float(integrate.quad(lambda x: self._expected_above(x, models, k), low, high)[0])
+                for low, high in pairwise(edges)
+            )
+            / k
+        )
+
+    def _expected_above(self, score: float, models: int, k: int) -> float:
+        """E min(N, k), where N is the number of M scores above `score`."""
+        p = self.survival(score)
+        if k == models:
+            return models * p
+        # Σ_{n ≤ k} n·b(n; M, p) = M·p·P(Bin(M − 1, p) ≤ k − 1), and P(N > k) as a tail of its own.
+        few = special.betainc(models - k, k, 1 - p) if p < 1 else 0.0
+        return float(models * p * few + k * special.betainc(k + 1, models - k, p))
+
+    def cand(self, models: int, k: int) -> float:
+        """E of what CAND's chosen models score: ⌊k/2⌋ of the best, the rest drawn from the others.
+
+        The others are no fair sample of the pool, since the best are gone: they score less than E X.
+
+        Examples
+        --------
+        >>> Model(1, 1).cand(2, 2)  # everything
+        0.5
+        """
+        whole(k, "k", "Model.cand", 1, models)
+        half = k // 2
+        top = half * self.best(models, half) if half else 0.0
+        others = (models * self.mean - top) / (models - half)
+        return (top + (k - half) * others) / k
+
+    def sufficient_threshold(self, models: int, k: int) -> float:
+        """The ζ below which ζ scores more than CAND on average, in pools of this size: Theorem IV.3 for them.
+
+        The t-th model ζ chooses scores at least (1 − ζ) times the best one left, and that at least as much
+        as the t-th best of all. So ζ scores (1 − ζ) times perform-best or more, in every draw, and more than
+        CAND on average if ζ < 1 − E[CAND]/E[perform-best]. For M → ∞ that is (1 − E X)/2 again.
+
+        Examples
+        --------
+        >>> model = Model(8, 3)
+        >>> round(model.sufficient_threshold(50, 30), 3), round(model.claimed_threshold(), 3)
+        (0.055, 0.136)
+        """
+        return 1 - self.cand(models, k) / self.best(models, k)
+
+    # --- the limits for k = κM: M → ∞ with k in proportion ------------------------------------------
+
+    def best_share(self, share: float) -> float:
+        """What perform-best's chosen models score for M → ∞ with k = share·M."""
+        return self.mean_above(self.quantile(share))
+
+    def cand_share(self, share: float) -> float:
+        """What CAND's chosen models score for M → ∞ with k = share·M."""
+        top = self.best_share(share / 2)
+        return 0.5 * top + 0.5 * (self.mean - share / 2 * top) / (1 - share / 2)
+
+    def zeta_share(self, zeta: float, share: float) -> Worth | None:
+        """What the ζ-policy's chosen models are worth for M → ∞ with k = share·M, if that has a limit.
+
+        While k fits into the window X ≥ 1 − ζ, its k cheapest models are taken; they cost up to
+        k/(M·P(X ≥ 1 − ζ)), not 0. A larger k empties the window, dear models and all. Its last few models
+        then decide how far the window slides down at each choice of its best, and so how large the next
+        batches are: that stays random however large M is, as far as simulation reaches.
+
+        Examples
+        --------
+        >>> Model(1, 1).zeta_share(0.5, 0.25)  # half of the window
+        Worth(performance=0.75, cost=0.25)
+        >>> Model(1, 1).zeta_share(0.5, 0.6)  # more than the window holds
+        """
+        window = self.survival(1 - zeta)
+        return Worth(self.zeta_limit(zeta), MEAN_COST * share / window) if share < window else None

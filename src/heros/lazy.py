@@ -1,0 +1,64 @@
+"""Modules that are imported when something of them is first asked for, so that `import heros` is quick."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+__all__ = [
+    "LazyModule",
+    "asyncio",
+    "filelock",
+    "metadata",
+    "pa",
+    "pc",
+    "platformdirs",
+    "pq",
+    "shutil",
+    "tomllib",
+]
+
+
+class LazyModule(ModuleType):
+    """A module that is imported when something of it is first asked for.
+
+    Examples
+    --------
+    >>> decoder = LazyModule("json.decoder")
+    >>> decoder.JSONDecoder().decode("[1, 2]")
+    [1, 2]
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked by those who look at modules, not by those who use them
+            raise AttributeError(name)
+        module = import_module(self.__name__)
+        if not hasattr(module, name):
+            with suppress(ModuleNotFoundError):
+                return import_module(f"{self.__name__}.{name}")
+        return getattr(module, name)
+
+
+if TYPE_CHECKING:
+    import asyncio
+    import shutil
+    import tomllib
+    from importlib import metadata
+
+    import filelock
+    import platformdirs
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+else:
+    asyncio = LazyModule("asyncio")
+    filelock = LazyModule("filelock")
+    metadata = LazyModule("importlib.metadata")
+    pa = LazyModule("pyarrow")
+    pc = LazyModule("pyarrow.compute")
+    platformdirs = LazyModule("platformdirs")
+    pq = LazyModule("pyarrow.parquet")
+    shutil = LazyModule("shutil")
+    tomllib = LazyModule("tomllib")

@@ -1,0 +1,44 @@
+"""A policy written in Python, as the core calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros import core as _core
+from heros.errors import ParameterError
+from heros.policies.base import Policy, compiled
+from heros.policies.explore import Explore
+
+__all__ = ["PolicyCalls", "bound_policy"]
+
+
+class PolicyCalls:
+    """What the core calls to have a policy written in Python choose; the choice is checked."""
+
+    def __init__(self, policy: Policy, k: int, rng: np.random.Generator) -> None:
+        self.policy, self.k, self.rng = policy, k, rng
+        self.draws: Mapping[str, Any] | None = None  # the generator before an exploring policy was asked
+
+    def choose(self, scores: NDArray[np.float64], costs: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """The models to train."""
+        self.draws = self.rng.bit_generator.state if isinstance(self.policy, Explore) else None
+        mask = np.asarray(self.policy.choose(scores, costs, self.k, self.rng))
+        if mask.shape != scores.shape or mask.dtype != np.bool_:
+            rule = f"a boolean mask of {len(scores)} models"
+            raise ParameterError(f"The policy {self.policy!r} must return {rule}. Got {mask!r} instead.")
+        if mask.sum() > self.k:
+            rule = f"at most {self.k} models"
+            raise ParameterError(
+                f"The policy {self.policy!r} must choose {rule}. Got {int(mask.sum())} instead."
+            )
+        return np.ascontiguousarray(mask)
+
+
+def bound_policy(policy: Policy, k: int, rng: np.random.Generator) -> _core.Policy | PolicyCalls:
+    """The policy as the core takes it."""
+    native = compiled(policy)
+    return PolicyCalls(policy, k, rng) if native is None else native

@@ -1,0 +1,132 @@
+"""Policies of a line each: the first k by score or cost, any k, all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from heros import core as _core
+from heros.policies.base import CompiledPolicy
+from heros.policies.reasons import Floats, Mask, Reasons, by_rank
+
+__all__ = ["Cheapest", "Everything", "Expensive", "PerformBest", "PerformWorst", "Random"]
+
+
+@dataclass(frozen=True)
+class PerformBest(CompiledPolicy):
+    """The k models with the highest score L (ties: the lowest index).
+
+    Examples
+    --------
+    >>> scores, costs = [0.9, 0.7, 0.8, 0.6], [0.4, 0.1, 0.3, 0.2]
+    >>> PerformBest().choose(scores, costs, 2, np.random.default_rng(1)).astype(int)
+    array([1, 0, 1, 0])
+    """
+
+    def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
+        """Why each of these models was chosen."""
+        return by_rank(scores, "L", chosen)
+
+    def _compiled(self) -> _core.Policy:
+        return _core.Policy("perform_best")
+
+
+@dataclass(frozen=True)
+class PerformWorst(CompiledPolicy):
+    """The k models with the lowest score L (ties: the lowest index).
+
+    Examples
+    --------
+    >>> scores, costs = [0.9, 0.7, 0.8, 0.6], [0.4, 0.1, 0.3, 0.2]
+    >>> PerformWorst().choose(scores, costs, 2, np.random.default_rng(1)).astype(int)
+    array([0, 1, 0, 1])
+    """
+
+    def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
+        """Why each of these models was chosen."""
+        return by_rank(scores, "L", chosen, lowest_first=True)
+
+    def _compiled(self) -> _core.Policy:
+        return _core.Policy("perform_worst")
+
+
+@dataclass(frozen=True)
+class Cheapest(CompiledPolicy):
+    """The k models with the lowest cost γ (ties: the lowest index).
+
+    Examples
+    --------
+    >>> scores, costs = [0.9, 0.7, 0.8, 0.6], [0.4, 0.1, 0.3, 0.2]
+    >>> Cheapest().choose(scores, costs, 2, np.random.default_rng(1)).astype(int)
+    array([0, 1, 0, 1])
+    """
+
+    def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
+        """Why each of these models was chosen."""
+        return by_rank(costs, "γ", chosen, lowest_first=True)
+
+    def _compiled(self) -> _core.Policy:
+        return _core.Policy("cheapest")
+
+
+@dataclass(frozen=True)
+class Expensive(CompiledPolicy):
+    """The k models with the highest cost γ (ties: the lowest index).
+
+    Examples
+    --------
+    >>> scores, costs = [0.9, 0.7, 0.8, 0.6], [0.4, 0.1, 0.3, 0.2]
+    >>> Expensive().choose(scores, costs, 2, np.random.default_rng(1)).astype(int)
+    array([1, 0, 1, 0])
+    """
+
+    def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
+        """Why each of these models was chosen."""
+        return by_rank(costs, "γ", chosen)
+
+    def _compiled(self) -> _core.Policy:
+        return _core.Policy("expensive")
+
+
+@dataclass(frozen=True)
+class Random(CompiledPolicy):
+    """k models, uniformly: the choice without a reason.
+
+    Examples
+    --------
+    >>> scores, costs = [0.9, 0.7, 0.8, 0.6], [0.4, 0.1, 0.3, 0.2]
+    >>> Random().choose(scores, costs, 2, np.random.default_rng(1)).astype(int)
+    array([0, 0, 1, 1])
+    """
+
+    explorable: ClassVar[bool] = False
+
+    def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
+        """Why each of these models was chosen."""
+        return {int(i): f"drawn at random, {k} of {len(scores)}" for i in np.flatnonzero(chosen)}
+
+    def _compiled(self) -> _core.Policy:
+        return _core.Policy("random")
+
+
+@dataclass(frozen=True)
+class Everything(CompiledPolicy):
+    """All M models, whatever k is: the price of not choosing.
+
+    Examples
+    --------
+    >>> scores, costs = [0.9, 0.7, 0.8, 0.6], [0.4, 0.1, 0.3, 0.2]
+    >>> Everything().choose(scores, costs, 2, np.random.default_rng(1)).astype(int)
+    array([1, 1, 1, 1])
+    """
+
+    explorable: ClassVar[bool] = False
+
+    def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
+        """Why each of these models was chosen."""
+        return {int(i): "every model is trained" for i in np.flatnonzero(chosen)}
+
+    def _compiled(self) -> _core.Policy:
+        return _core.Policy("everything")

@@ -1,0 +1,203 @@
+"""Pools of several kinds as one: perceptrons, trees, models of other libraries, and one policy over all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros import core as _core
+from heros.errors import ParameterError
+from heros.parameters import one_of
+from heros.pools.base import BoundPool, Pool, expect_schema, feature_values, shares
+from heros.pools.timing import prices
+from heros.schema import Schema
+from heros.storage import archive
+
+__all__ = ["BoundJoin", "Join"]
+
+Costs = Literal["measured"] | Sequence[float]
+
+
+@dataclass(frozen=True, init=False)
+class Join(Pool):
+    """Several pools as one: the models of the first, then those of the second, and so on.
+
+    A policy chooses among all of them, so their costs have to be on one scale.
+
+    Parameters
+    ----------
+    pools
+        The pools to join; a joined one among them counts as its parts.
+    costs
+        γ, the cost of a training step: "measured" (CPU time of a look and a training step of each model, on
+        made-up instances, when the pool is bound: not the same from run to run), one number per pool (what
+        all its models cost together; each has the share of it that its own pool gives it), or one number
+        per model. Always scaled to sum to 1.
+
+    Examples
+    --------
+    >>> from heros.pools import Hoeffding, MLP
+    >>> pool = Join(MLP([{"hidden": 16}, {"hidden": 64}]), Hoeffding([{}]), costs=[5, 1])
+    >>> pool.n_models, pool.configurations[0]
+    (3, {'family': 'MLP', 'optimizer': 'adam', 'learning_rate': 0.005, 'hidden': 16})
+    """
+
+    described_by: ClassVar[tuple[str, ...]] = ("pools", "costs")
+
+    pools: tuple[Pool, ...]
+    costs: Costs
+
+    def __init__(self, *pools: Pool, costs: Costs = "measured") -> None:
+        for pool in pools:
+            if not isinstance(pool, Pool):
+                raise ParameterError.of("pools", "Join", "pools, e.g. heros.pools.MLPGrid()", pool)
+        parts = tuple(part for pool in pools for part in (pool.pools if isinstance(pool, Join) else (pool,)))
+        if not parts:
+            raise ParameterError.of("pools", "Join", "at least one pool", [])
+        if isinstance(costs, str):
+            one_of(costs, "costs", "Join", ("measured",), "'measured' or numbers")
+        else:
+            costs = _given(costs, len(parts), sum(part.n_models for part in parts))
+        object.__setattr__(self, "pools", parts)
+        object.__setattr__(self, "costs", costs)
+
+    @classmethod
+    def made_of(cls, **settings: Any) -> Join:
+        """The pool that its description describes."""
+        return cls(*settings.pop("pools"), **settings)
+
+    @property
+    def plain(self) -> bool:  # type: ignore[override]
+        """Whether what its models learn is plain data, which files and checkpoints can hold."""
+        return all(part.plain for part in self.pools)
+
+    @property
+    def configurations(self) -> tuple[Mapping[str, Any], ...]:
+        """The settings of each model, in the order of the pools, with the name of its kind."""
+        return tuple(
+            {"family": type(part).__name__, **configuration}
+            for part in self.pools
+            for configuration in part.configurations
+        )
+
+    def bind(
+        self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
+    ) -> BoundJoin:
+        """The models of all pools, fresh, for instances of this schema."""
+        return BoundJoin(self, schema, rng, costs)
+
+    def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
+        """Refuse a state that is too small to be one of these models, before memory is taken for them."""
+        for i, part in enumerate(self.pools):
+            part.expect_room(schema, archive.subset(state, str(i)))
+
+    def __repr__(self) -> str:
+        return f"Join({', '.join(map(repr, self.pools))})"
+
+
+class BoundJoin(BoundPool):
+    """The models of joined pools, for one schema.
+
+    Examples
+    --------
+    >>> from heros.pools import Hoeffding, MLP
+    >>> schema = Schema.of(["age"], classes=["no", "yes"])
+    >>> pool = Join(MLP([{"hidden": 16}, {"hidden": 48}]), Hoeffding([{}]), costs=[4, 1])
+    >>> bound = pool.bind(schema, np.random.default_rng(1))
+    >>> bound.costs, bound.parts[1].stats()[0].leaves
+    (array([0.2, 0.6, 0.2]), 1)
+    """
+
+    native: _core.JoinedPool
+
+    def __init__(
+        self,
+        pool: Join,
+        schema: Schema,
+        rng: np.random.Generator,
+        costs: NDArray[np.float64] | None = None,
+    ) -> None:
+        self.pool, self.schema = pool, schema
+        self.parts = tuple(
+            part.bind(schema, rng, None if costs is None else _own_share(costs[at]))
+            for part, at in zip(pool.pools, self._places(), strict=True)
+        )
+        self.native = _core.JoinedPool([part.native for part in self.parts])
+        self.costs_change = not self._costs_per_model and any(part.costs_change for part in self.parts)
+        self.costs = self._costs() if costs is None else costs
+
+    def grow(self, schema: Schema, rng: np.random.Generator) -> None:
+        """Fit all models to a schema that extends the one they know. Measured costs stay as they are."""
+        for part in self.parts:
+            part.grow(schema, rng)
+        self.schema = schema
+        if self.pool.costs != "measured":
+            self.costs = self._costs()
+
+    def measure(self) -> NDArray[np.float64]:
+        """γ as it is now: what a pool costs in all stays, its models' shares of it may have changed."""
+        if self.costs_change:
+            totals = [self.costs[at].sum() for at in self._places()]
+            parts = [total * part.measure() for total, part in zip(totals, self.parts, strict=True)]
+            self.costs = shares(np.concatenate(parts), self.pool.n_models, "Join")
+        return self.costs
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Everything learnt, as arrays: those of each pool under its number."""
+        return {
+            **archive.grouped({str(i): part.state() for i, part in enumerate(self.parts)}),
+            "values": feature_values(self.schema),
+            "classes": np.array([self.schema.n_classes]),
+            "gamma": self.costs,
+        }
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Take back what `state` gave."""
+        expect_schema(state, self.schema, "Join")
+        costs = shares(state.get("gamma", ()), self.pool.n_models, "Join")
+        for i, part in enumerate(self.parts):
+            part.restore(archive.subset(state, str(i)))
+        self.costs = costs
+
+    def _places(self) -> Iterator[slice]:
+        """Where the models of each pool are."""
+        start = 0
+        for part in self.pool.pools:
+            yield slice(start, start := start + part.n_models)
+
+    @property
+    def _costs_per_model(self) -> bool:
+        costs = self.pool.costs
+        return not isinstance(costs, str) and len(costs) != len(self.pool.pools)
+
+    def _costs(self) -> NDArray[np.float64]:
+        costs = self.pool.costs
+        if isinstance(costs, str):
+            each = [sum(prices(part, self.schema)) for part in self.pool.pools]
+        elif self._costs_per_model:
+            return shares(costs, self.pool.n_models, "Join")
+        else:
+            each = [total * part.costs for total, part in zip(costs, self.parts, strict=True)]
+        return shares(np.concatenate(each), self.pool.n_models, "Join")
+
+
+def _given(costs: Sequence[float], pools: int, models: int) -> tuple[float, ...]:
+    """Costs as shares, if there is one per pool or per model."""
+    try:
+        count = len(costs)
+    except TypeError:
+        count = -1
+    if count not in (pools, models):
+        rule = f"'measured', one number per pool ({pools}) or one per model ({models})"
+        raise ParameterError.of("costs", "Join", rule, costs)
+    return tuple(shares(costs, count, "Join").tolist())
+
+
+def _own_share(costs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What the models of one pool cost, among themselves."""
+    total = costs.sum()
+    return costs / total if total > 0 else np.full(len(costs), 1 / len(costs))

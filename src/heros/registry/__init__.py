@@ -1,0 +1,22 @@
+"""The one list of parts: how they are made, described, stored, named and written."""
+
+from heros.registry.descriptions import described, own_part, rebuilt
+from heros.registry.names import policy_id, pool_id, settings_of
+from heros.registry.part import Part, name_of, parts
+from heros.registry.text import form_of, policy_of, pool_of, written_parts
+
+__all__ = [
+    "Part",
+    "described",
+    "form_of",
+    "name_of",
+    "own_part",
+    "parts",
+    "policy_id",
+    "policy_of",
+    "pool_id",
+    "pool_of",
+    "rebuilt",
+    "settings_of",
+    "written_parts",
+]

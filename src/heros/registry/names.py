@@ -1,0 +1,93 @@
+"""What a model was made of, in words: for records and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.registry.part import name_of
+
+__all__ = ["Made", "policy_id", "pool_id", "settings_of"]
+
+
+class Made(Protocol):
+    """What is asked of a model here: what it was made of."""
+
+    pool: Any
+    policy: Any
+    score: Any
+    k: int
+    seed: int | None
+    answer: Any
+    watch: Any
+    warmup: int
+
+    @property
+    def costs(self) -> NDArray[np.float64]:
+        """γ of each model."""
+        ...
+
+
+class _Models(Protocol):
+    @property
+    def n_models(self) -> int: ...
+
+
+def settings_of(model: Made) -> dict[str, Any]:
+    """The settings of a model that is bound, as JSON knows them.
+
+    Examples
+    --------
+    >>> from heros import Heros, Schema, policies, pools
+    >>> pool = pools.MLPGrid(optimizers=["sgd"], learning_rates=[0.1], hidden=[8, 16])
+    >>> model = Heros(pool, policies.Zeta(0.05), seed=1, schema=Schema.of(["age"], classes=["no", "yes"]))
+    >>> settings = settings_of(model)
+    >>> settings["pool"], settings["policy"], settings["k"], settings["models"][1]
+    ('mlp2', 'zeta_0.05', 1, {'optimizer': 'sgd', 'learning_rate': 0.1, 'hidden': 16})
+    """
+    return {
+        "pool": pool_id(model.pool),
+        "policy": policy_id(model.policy),
+        "k": model.k,
+        "seed": model.seed,
+        "answer": str(model.answer),
+        "watch": model.watch,
+        "warmup": model.warmup,
+        "score": repr(model.score),
+        "policy_as_written": str(model.policy),
+        "pool_as_written": repr(model.pool),
+        "models": [dict(configuration) for configuration in model.pool.configurations],
+        "costs": model.costs.tolist(),
+    }
+
+
+def pool_id(pool: _Models) -> str:
+    """A pool in a word: `mlp50`, `trees50`, `mlp50+trees50`; a pool of the user's own by its class."""
+    joined = getattr(pool, "pools", ())
+    if joined:
+        return "+".join(pool_id(part) for part in joined)
+    return f"{name_of(type(pool))}{pool.n_models}"
+
+
+def policy_id(policy: object) -> str:
+    """A policy in a word.
+
+    Examples
+    --------
+    >>> from heros import policies
+    >>> policy_id(policies.Explore(policies.Zeta(0.05), 0.2)), policy_id(policies.PerformBest())
+    ('zeta_0.05_0.2', 'perform_best')
+    """
+    values = _values(policy)
+    numbers = [f"{value:g}" for value in values if isinstance(value, int | float)]
+    inside = [value for value in values if not isinstance(value, int | float)]
+    around = getattr(type(policy), "suffix", "") and inside
+    return "_".join([policy_id(inside[0]) if around else name_of(type(policy)), *numbers])
+
+
+def _values(part: object) -> Sequence[Any]:
+    return [getattr(part, field.name) for field in fields(part)] if is_dataclass(part) else []

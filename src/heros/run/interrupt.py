@@ -1,0 +1,97 @@
+"""Ctrl-C as the end of an evaluation, so that what was learnt until then is summed up.
+
+While a block is learnt an interrupt only leaves a note: what the model has learnt is what was counted. While
+the stream is asked for more it is left alone, too, for it would lose what it has read; but if that takes
+long (it waits for something that does not come) it is broken off.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from contextlib import suppress
+from types import FrameType, TracebackType
+from typing import Any
+
+from heros.sources import IDLE, Source
+from heros.sources.base import Block, Signal
+
+__all__ = ["Interrupts"]
+
+PATIENCE = 0.5  # seconds that a stream is waited for after an interrupt
+
+
+class Interrupts:
+    """Takes note of SIGINT within a ``with``; a second one is an interrupt.
+
+    In threads other than the main one, and where a program deals with SIGINT in a way of its own, nothing
+    changes; a KeyboardInterrupt while the stream is asked for more counts all the same.
+
+    Parameters
+    ----------
+    wanted
+        If not, interrupts are what they always are.
+
+    Examples
+    --------
+    >>> with Interrupts() as interrupts:
+    ...     interrupts.pressed
+    False
+    """
+
+    def __init__(self, wanted: bool = True) -> None:
+        self.pressed = False
+        self._wanted = wanted
+        self._asking = self._breaking = False
+        self._timer: threading.Timer | None = None
+        self._before: Any = None
+
+    def __enter__(self) -> Interrupts:
+        main = threading.current_thread() is threading.main_thread()
+        if self._wanted and main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._before = signal.signal(signal.SIGINT, self._on_interrupt)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._asking = False
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer.join()
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def poll(self, stream: Source, most: int, timeout: float) -> Block | Signal:
+        """What the stream gives; IDLE if it was interrupted."""
+        try:
+            self._asking = True
+            return IDLE if self.pressed else stream.poll(most, timeout)
+        except KeyboardInterrupt:
+            if not self._wanted:
+                raise
+            self.pressed = True
+            return IDLE
+        finally:
+            self._asking = False
+
+    def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
+        if self._breaking:  # our own, sent by the timer
+            self._breaking = False
+            if self._asking:
+                raise KeyboardInterrupt
+        elif self.pressed:
+            raise KeyboardInterrupt
+        else:
+            self.pressed = True
+            if self._asking:
+                self._timer = threading.Timer(PATIENCE, self._break_off)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def _break_off(self) -> None:
+        main = threading.main_thread().ident
+        if self._asking and main is not None:
+            self._breaking = True
+            with suppress(OSError):
+                signal.pthread_kill(main, signal.SIGINT)

@@ -1,0 +1,106 @@
+"""What an evaluation gives: figures, curves, the bill."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.measures import Confusion
+from heros.measures.base import Caption
+from heros.meters import Energy
+from heros.sources import BadRows, DriftPoint
+
+__all__ = ["Curves", "Run"]
+
+
+@dataclass(frozen=True)
+class Curves:
+    """What happened over time, one row per window of the stream.
+
+    The curve of a measure is an attribute of its name, too: ``curves.auroc``. In an evaluation that is not
+    `exact` there are at most 1000 rows: neighbouring windows are merged, and `end` tells how far each row
+    goes. The figures of a merged row are means and sums over its windows.
+    """
+
+    end: NDArray[np.int64]  # (W,) the instance after the window's last
+    figures: dict[str, NDArray[np.float64]]  # by measure (W,): within the window, as are the next two
+    spent: NDArray[np.float64]  # (W,) Σγ
+    reward: NDArray[np.float64]  # (W,) R
+    trained: NDArray[np.int64]  # (W, M) how often each model was trained
+    scores: NDArray[np.float64]  # (W, M) L at the window's end
+    invested: NDArray[np.float64]  # (W, M) r at the window's end
+    cpu: NDArray[np.float64]  # (W, phases) CPU seconds
+
+    @classmethod
+    def of(cls, columns: dict[str, NDArray[Any]]) -> Curves:
+        """Curves of all columns by name; those that are no field are figures."""
+        fields = {name: columns[name] for name in cls.__dataclass_fields__ if name != "figures"}
+        return cls(figures={name: columns[name] for name in columns if name not in fields}, **fields)
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """All curves by name, the figures of measures among them."""
+        rest = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "figures"}
+        return {"end": rest.pop("end"), **self.figures, **rest}
+
+    def __getitem__(self, rows: Any) -> Curves:
+        """These rows only: a slice, a mask or indices."""
+        return Curves.of({name: curve[rows] for name, curve in self.columns().items()})
+
+    def __getattr__(self, name: str) -> NDArray[np.float64]:
+        """The curve of a measure."""
+        curve: NDArray[np.float64] = _figure(self, name)
+        return curve
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a model did on a stream, and what that cost.
+
+    The figure of a measure is an attribute of its name, too: ``run.auroc``.
+    """
+
+    stream: str
+    model: str
+    n_instances: int
+    figures: dict[str, float]  # by measure, over the whole stream, at its end
+    measures: tuple[Caption, ...] = field(repr=False)  # what the figures are called, in their order
+    confusion: Confusion | None = field(repr=False)  # if a measure has counted it
+    gamma_spent: float  # Σγ over all steps; n_instances is the price of training everything
+    reward: float  # ΣR over all steps
+    trained: NDArray[np.int64] = field(repr=False)  # (M,) how often each model was trained
+    invested: NDArray[np.float64] = field(repr=False)  # (M,) r
+    diverged: int  # models that ever gave a prediction that is not finite
+    cpu: dict[str, float]  # CPU seconds by phase
+    energy: Energy  # the bill
+    curves: Curves = field(repr=False)
+    window: int
+    settings: dict[str, Any] = field(repr=False)  # of the model, as plain data
+    drifts: tuple[DriftPoint, ...] = field(default=(), repr=False)  # where the stream is known to change
+    bad_rows: BadRows = field(default=BadRows(), repr=False)  # what the stream skipped
+    interrupted: bool = False  # whether Ctrl-C was pressed on the way: the stream may have gone on
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU seconds in all."""
+        return sum(self.cpu.values())
+
+    @property
+    def gamma_share(self) -> float:
+        """Σγ as a share of the price of training everything at every step."""
+        return self.gamma_spent / self.n_instances
+
+    def __getattr__(self, name: str) -> float:
+        """The figure of a measure."""
+        figure: float = _figure(self, name)
+        return figure
+
+
+def _figure(owner: object, name: str) -> Any:
+    """Not through the attribute: a copy asks for others before it has any."""
+    figures = vars(owner).get("figures", {})
+    if name in figures:
+        return figures[name]
+    raise AttributeError(f"{type(owner).__name__!r} object has no attribute {name!r}")

@@ -1,0 +1,237 @@
+"""What an evaluation knows on its way: the model, the measures, the curves so far, the bill so far."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from textwrap import shorten
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.ensemble import Block, Heros
+from heros.errors import DataError, ParameterError
+from heros.measures import Measure
+from heros.measures.base import Caption
+from heros.measures.counted import Counted
+from heros.measures.predictions import Predicted, stacked
+from heros.meters import Energy, Meter
+from heros.phases import PHASES
+from heros.registry import settings_of
+from heros.run.curves import MOST_POINTS, Points
+from heros.run.fit import PENDING, expect_fit
+from heros.run.result import Curves, Run
+from heros.sources import Source
+from heros.storage import archive
+from heros.tables import short
+
+__all__ = ["Evaluation"]
+
+SHOWN = 2  # measures in the line of progress
+
+
+class Evaluation:
+    """An evaluation as it stands: it learns blocks of instances, closes windows and gives a `Run`.
+
+    Parameters
+    ----------
+    model, stream, meter
+        What is evaluated, on what, and what reads the energy; the meter is running.
+    measures
+        Empty ones, of different names.
+    window
+        Over how many instances a point of the curves is taken.
+    exact
+        Whether the curves have a point for every window; if not, at most 1000.
+    """
+
+    def __init__(
+        self,
+        model: Heros,
+        stream: Source,
+        meter: Meter,
+        measures: Sequence[Measure],
+        *,
+        window: int,
+        exact: bool,
+    ) -> None:
+        self.model, self.stream, self.meter, self.measures = model, stream, meter, tuple(measures)
+        self.window, self.exact = window, exact
+        self.points = Points([measure.name for measure in measures], None if exact else MOST_POINTS)
+        self.n = self.pending = 0  # instances in windows that are over, and in the one that is not
+        self.spent = self.reward = 0.0
+        self._window: list[tuple[NDArray[np.int64], Block]] = []  # labels and answers of the one that is not
+        self._began, self._started = time.perf_counter(), meter.clock()
+        self._earlier: dict[str, float] | None = None  # what the model had spent before
+        self._trained_before: NDArray[np.int64] | int = 0
+        self._invested_before: NDArray[np.float64] | float = 0.0
+        self._last_cpu = np.zeros(len(PHASES))
+
+    @property
+    def taken(self) -> int:
+        """How many instances it has learnt."""
+        return self.n + self.pending
+
+    @property
+    def predictions(self) -> list[Predicted]:
+        """Labels and probabilities, window by window, if a measure needs them all."""
+        return next((m.predictions for m in self.measures if m.predictions is not None), [])
+
+    def learn(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
+        """Test and train on a block, cut where a window ends."""
+        self.model.bind(self.stream.schema)
+        if self._earlier is None:
+            self._earlier = self.model.cpu_seconds
+            self._trained_before, self._invested_before = self.model.trained, self.model.invested
+        start = 0
+        while start < len(y):
+            stop = min(len(y), start + self.window - self.pending)
+            labels = y[start:stop]
+            self._window.append((labels, self.model.test_then_train(X[start:stop], labels)))
+            self.pending += stop - start
+            start = stop
+            if self.pending == self.window:
+                self._close_window()
+
+    def wait(self) -> None:
+        """Nothing has come for a while: counters that wrap around are looked at all the same."""
+        self.meter.sample()
+
+    def standing(self) -> str:
+        """How things stand, in a line."""
+        if self.n == 0:
+            return ""
+        rate = self.n / (time.perf_counter() - self._began)
+        latest = ", ".join(f"{m.label} {self.points.last(m.name):.4f}" for m in self.measures[:SHOWN])
+        best = shorten(short(self.model.best_model), 40)
+        return f"{rate:,.0f}/s  {latest} now  γ {self.spent / self.n:.0%}  best {best}"
+
+    def result(self, interrupted: bool = False) -> Run:
+        """The run, with a last window that may be shorter."""
+        if self.pending:
+            self._close_window()
+        if self.n == 0:
+            raise ParameterError.of("stream", "evaluate", "a stream with instances left", self.stream)
+        figures = {measure.name: measure.value for measure in self.measures}
+        counted = (measure.confusion for measure in self.measures if isinstance(measure, Counted))
+        model, cpu = self.model, dict(zip(PHASES, self._cpu().tolist(), strict=True))
+        return Run(
+            stream=self.stream.name,
+            model=repr(model),
+            n_instances=self.n,
+            figures=figures,
+            measures=tuple(map(Caption.of, self.measures)),
+            confusion=next(counted, None),
+            gamma_spent=self.spent,
+            reward=self.reward,
+            trained=model.trained - self._trained_before,
+            invested=model.invested - self._invested_before,
+            diverged=int(model.diverged.sum()),
+            cpu=cpu,
+            energy=Energy.of(self.meter.stop(), self.meter.source, cpu, self.meter.carbon),
+            curves=Curves.of(self.points.columns()),
+            window=self.window,
+            settings=settings_of(model),
+            drifts=self.stream.drifts,
+            bad_rows=self.stream.bad_rows,
+            interrupted=interrupted,
+        )
+
+    # -- for checkpoints ----------------------------------------------------------------------------------
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """What it takes to go on from here, but for the model, the stream and the predictions."""
+        spent = self.meter.clock() - self._started, time.perf_counter() - self._began
+        arrays = {
+            "totals": np.array([self.spent, self.reward, *spent]),
+            "earlier": np.array(list((self._earlier or {}).values())),
+            "trained_before": np.asarray(self._trained_before),
+            "invested_before": np.asarray(self._invested_before),
+            "last_cpu": self._last_cpu,
+        }
+        if len(self.points):
+            arrays |= archive.grouped({"curves": self.points.columns()})
+        for measure in self.measures:
+            if measure.predictions is None:
+                arrays |= archive.grouped({f"measures/{measure.name}": measure.state()})
+        if self._window:
+            arrays |= archive.grouped({"pending": self._pending()})
+        return {"n": self.n, "pending": self.pending}, arrays
+
+    def _pending(self) -> dict[str, NDArray[Any]]:
+        blocks = [block for _, block in self._window]
+        return {
+            "labels": np.concatenate([labels for labels, _ in self._window]),
+            "probabilities": stacked([block.probabilities for block in blocks]),
+            "chosen": np.concatenate([block.chosen for block in blocks]).view(np.uint8),
+            "spent": np.concatenate([block.spent for block in blocks]),
+            "reward": np.concatenate([block.reward for block in blocks]),
+        }
+
+    def restore(
+        self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], predictions: list[Predicted]
+    ) -> None:
+        """Go on from what `state` gave, and the predictions until then."""
+        self.n, self.pending = int(document["n"]), int(document["pending"])
+        expect_fit(
+            arrays,
+            models=self.model.pool.n_models,
+            phases=len(PHASES),
+            measures=[measure.name for measure in self.measures],
+            n=self.n,
+            window=self.window,
+            exact=self.exact,
+            pending=self.pending,
+        )
+        self.spent, self.reward, cpu, wall = arrays["totals"].tolist()
+        self._started, self._began = self.meter.clock() - cpu, time.perf_counter() - wall
+        self._earlier = dict(zip(PHASES, arrays["earlier"].tolist(), strict=True))
+        self._trained_before, self._invested_before = arrays["trained_before"], arrays["invested_before"]
+        self._last_cpu = arrays["last_cpu"]
+        self.points.restore(archive.subset(arrays, "curves"))
+        for measure in self.measures:
+            if measure.predictions is None:
+                measure.restore(archive.subset(arrays, f"measures/{measure.name}"))
+            elif sum(len(labels) for labels, _ in predictions) != self.n:
+                raise DataError("Predictions must be those of all windows. Got others.")
+            else:
+                measure.predictions = list(predictions)
+        if self.pending:
+            labels, p, chosen, spent, reward = (arrays[f"pending/{name}"] for name in PENDING)
+            nobody = np.full(self.pending, -1, dtype=np.int32)  # is not asked again who answered
+            self._window = [(labels, Block(p, nobody, chosen != 0, spent, reward))]
+
+    # -- windows --------------------------------------------------------------------------------------------
+
+    def _close_window(self) -> None:
+        blocks = [block for _, block in self._window]
+        y = np.concatenate([labels for labels, _ in self._window])
+        p = stacked([block.probabilities for block in blocks])
+        self.meter.sample()
+        figures = {measure.name: measure.add(y, p) for measure in self.measures}
+        spent = float(np.concatenate([block.spent for block in blocks]).sum())
+        reward = float(np.concatenate([block.reward for block in blocks]).sum())
+        self.n += len(y)
+        self.spent, self.reward = self.spent + spent, self.reward + reward
+        cpu = self._cpu()
+        self.points.add(
+            {
+                "end": self.n,
+                **figures,
+                "spent": spent,
+                "reward": reward,
+                "trained": sum((b.chosen.sum(axis=0) for b in blocks[1:]), blocks[0].chosen.sum(axis=0)),
+                "scores": self.model.scores,
+                "invested": self.model.invested - self._invested_before,
+                "cpu": cpu - self._last_cpu,
+            }
+        )
+        self._last_cpu, self._window, self.pending = cpu, [], 0
+
+    def _cpu(self) -> NDArray[np.float64]:
+        """CPU seconds by phase since the start; what no phase accounts for is "other"."""
+        earlier = self._earlier or dict.fromkeys(PHASES, 0.0)
+        cpu = np.array([seconds - earlier[phase] for phase, seconds in self.model.cpu_seconds.items()])
+        cpu[-1] = max(0.0, self.meter.clock() - self._started - float(cpu[:-1].sum()))
+        return cpu

@@ -1,0 +1,77 @@
+"""How the columns of a table become features and classes, as a user says it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+
+from heros.errors import DataError, ParameterError
+from heros.parameters import expect_list, one_of
+from heros.vocabulary import label_of
+
+__all__ = ["Options"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How the columns of a table become features and classes. See `streams.read` for each."""
+
+    owner: str
+    target: str | int | None = None
+    nominal: Sequence[str] | Mapping[str, Sequence[object] | None] = ()
+    numeric: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    classes: Sequence[object] | None = None
+    on_bad_row: str = "raise"
+
+    def __post_init__(self) -> None:
+        one_of(self.on_bad_row, "on_bad_row", self.owner, ("raise", "skip"), "'raise' or 'skip'")
+        for name in ("nominal", "numeric", "ignore"):
+            given = getattr(self, name)
+            listed = isinstance(given, Sequence | Mapping | Set) and not isinstance(given, str)
+            if not listed or not all(isinstance(column, str) for column in given):
+                raise ParameterError.of(name, self.owner, "a list of column names", given)
+        if self.classes is not None:
+            _expect_distinct(self.classes, "classes", self.owner)
+        for column, values in self.nominal.items() if isinstance(self.nominal, Mapping) else ():
+            if values is not None:
+                _expect_distinct(values, f"nominal[{column!r}]", self.owner)
+
+    def target_among(self, names: Sequence[str]) -> str:
+        """The name of the target column: the last one if none was named."""
+        if not names:
+            raise DataError(
+                f"The table of {self.owner} must have a target and a feature. Got no columns instead."
+            )
+        if self.target is None:
+            return names[-1]
+        if isinstance(self.target, str):
+            if self.target in names:
+                return self.target
+        elif isinstance(self.target, int) and -len(names) <= self.target < len(names):
+            return names[self.target]
+        raise ParameterError.of("target", self.owner, f"one of the columns {list(names)}", self.target)
+
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse names that are no columns, twice-named columns, and a table without features."""
+        for parameter in ("nominal", "numeric", "ignore"):
+            for name in getattr(self, parameter):
+                if name not in names:
+                    rule = f"made of the columns {list(names)}"
+                    raise ParameterError.of(parameter, self.owner, rule, name)
+        both = set(self.nominal) & set(self.numeric)
+        if both:
+            raise ParameterError.of("numeric", self.owner, "without columns named in 'nominal'", sorted(both))
+        if self.target_among(names) in self.ignore:
+            raise ParameterError.of("ignore", self.owner, "without the target", list(self.ignore))
+        if len(names) - len(self.ignore) < 2:
+            kept = [name for name in names if name not in self.ignore]
+            raise DataError(
+                f"The table of {self.owner} must have a target and a feature. Got {kept} instead."
+            )
+
+
+def _expect_distinct(values: object, parameter: str, owner: str) -> None:
+    names = [label_of(value) for value in expect_list(values, parameter, owner)]
+    if len(set(names)) < len(names):
+        raise ParameterError.of(parameter, owner, "a list of distinct names", values)

@@ -1,0 +1,64 @@
+"""What reads a table: its rows, raw, a chunk at a time."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from heros.lazy import pa
+from heros.sources.bad_rows import BadRow
+from heros.streams.columns import Column
+
+__all__ = ["CELLS", "Chunk", "TableReader"]
+
+CELLS = 1 << 20
+"""About how many values a chunk has: large enough to be fast, small enough to keep memory flat."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """The next rows of a table, raw.
+
+    Parameters
+    ----------
+    columns
+        One array per column of the table.
+    place
+        Where a row stands in the table, for messages.
+    faults
+        Rows that could not even be split into columns, each with the number of rows before it.
+    """
+
+    columns: Sequence[pa.Array]
+    place: Callable[[int], str]
+    faults: Sequence[tuple[int, BadRow]] = ()
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(self.columns[0])
+
+
+class TableReader(ABC):
+    """Where the rows of a table come from. A copy or pickle goes on from the same row."""
+
+    label: str
+    names: Sequence[str]
+
+    @property
+    def n_rows(self) -> int | None:
+        """How many rows there are in all; None if unknown."""
+        return None
+
+    @abstractmethod
+    def read(self) -> Chunk | None:
+        """The next rows; None at the end."""
+
+    @abstractmethod
+    def restart(self) -> None:
+        """Go back to the first row."""
+
+    @abstractmethod
+    def declared(self, index: int) -> Column | None:
+        """A column as the table itself declares it; None if its values must tell."""

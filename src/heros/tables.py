@@ -1,0 +1,147 @@
+"""Tables as text: for what prints itself, and for the terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TextIO
+
+from heros.lazy import shutil
+
+__all__ = ["Table", "short"]
+
+GAP = "  "
+NARROWEST = 20  # characters of a column that wraps, however narrow the terminal is
+STYLES = {"bold": "1", "dim": "2", "red": "31"}
+
+
+def short(configuration: Mapping[str, Any]) -> str:
+    """The values of a configuration in a line.
+
+    Examples
+    --------
+    >>> short({"optimizer": "adam", "learning_rate": 0.005, "hidden": 64})
+    'adam 0.005 64'
+    """
+    return " ".join(_cell(value) for value in configuration.values())
+
+
+class Table:
+    """A table of text.
+
+    ``str(table)`` is as wide as its cells, for a ``__repr__``; `show` prints it as wide as the terminal,
+    with a rule below the headings.
+
+    Parameters
+    ----------
+    headings
+        One per column; none for a table without.
+    rows
+        The first rows; `add` appends more. Numbers that are floats get four digits.
+    align
+        A letter per column: ``l``, ``r``, or ``w`` for text that wraps at the edge of the terminal.
+        All to the right by default.
+    title, caption
+        What `show` prints above and below.
+
+    Examples
+    --------
+    >>> table = Table(["model", "L", "why"], align="rrw", caption="L: the running performance.")
+    >>> table.add(0, 0.75, "rank 1 by L")
+    >>> table.add(10, 0.5, "drawn at random")
+    >>> print(table)
+    model     L  why
+        0  0.75  rank 1 by L
+       10   0.5  drawn at random
+    >>> table.show()
+    model     L  why
+    ────────────────────────────
+        0  0.75  rank 1 by L
+       10   0.5  drawn at random
+    <BLANKLINE>
+    L: the running performance.
+    """
+
+    def __init__(
+        self,
+        headings: Sequence[str] = (),
+        rows: Iterable[Sequence[object]] = (),
+        *,
+        align: str = "",
+        title: str = "",
+        caption: str = "",
+    ) -> None:
+        self.headings = [_cell(heading) for heading in headings]
+        self.align = align
+        self.title = title
+        self.caption = caption
+        self._rows: list[tuple[list[str], str]] = []
+        for row in rows:
+            self.add(*row)
+
+    def add(self, *cells: object, style: str = "") -> None:
+        """Append a row; `style` is "bold", "dim" or "red" where the terminal has that."""
+        self._rows.append(([_cell(cell) for cell in cells], style))
+
+    def __str__(self) -> str:
+        return "\n".join(line for line, _ in self._lines(None))
+
+    def show(self, file: TextIO | None = None) -> None:
+        """Print it as wide as the terminal, on standard output by default."""
+        file = sys.stdout if file is None else file
+        width = shutil.get_terminal_size().columns
+        styled = file.isatty() and "NO_COLOR" not in os.environ
+        lines = self._lines(width)
+        if self.headings:
+            lines.insert(1, ("─" * max(len(line) for line, _ in lines), ""))
+        if self.title:
+            lines[:0] = [(self.title, "bold"), ("", "")]
+        if self.caption:
+            lines += [("", ""), *((line, "dim") for line in textwrap.wrap(self.caption, width))]
+        for line, style in lines:
+            print(f"\x1b[{STYLES[style]}m{line}\x1b[0m" if styled and style else line, file=file)
+
+    def _lines(self, width: int | None) -> list[tuple[str, str]]:
+        """The lines with their styles: the headings, if there are any, then the rows."""
+        rows = [(self.headings, "bold"), *self._rows] if self.headings else self._rows
+        columns = max((len(cells) for cells, _ in rows), default=0)
+        align = self.align.ljust(columns, "r")
+        widths = [
+            max((len(cells[c]) for cells, _ in rows if c < len(cells)), default=0) for c in range(columns)
+        ]
+        if width is not None and "w" in align:
+            fixed = sum(w for w, a in zip(widths, align, strict=True) if a != "w") + len(GAP) * (columns - 1)
+            most = max(NARROWEST, (width - fixed) // align.count("w"))
+            widths = [min(w, most) if a == "w" else w for w, a in zip(widths, align, strict=True)]
+        return [
+            (line, style)
+            for cells, style in rows
+            for line in _wrapped(cells, widths, align, wraps=width is not None)
+        ]
+
+
+def _wrapped(cells: Sequence[str], widths: Sequence[int], align: str, wraps: bool) -> list[str]:
+    """The lines of a row: one, unless a cell wraps."""
+    parts = [
+        textwrap.wrap(cell, width) or [""] if wraps and how == "w" else [cell]
+        for cell, width, how in zip(cells, widths, align, strict=False)
+    ]
+    return [
+        GAP.join(
+            text.rjust(width) if how == "r" else text.ljust(width)
+            for text, width, how in zip(_line(parts, at), widths, align, strict=False)
+        ).rstrip()
+        for at in range(max(map(len, parts), default=1))
+    ]
+
+
+def _line(parts: Sequence[Sequence[str]], at: int) -> list[str]:
+    return [part[at] if at < len(part) else "" for part in parts]
+
+
+def _cell(value: object) -> str:
+    """A value as text that stays in its line: what moves a terminal's cursor becomes a space."""
+    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)

@@ -1,0 +1,286 @@
+"""From values as people write them to numbers and codes: what is known, and how it grows."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from heros.schema import Feature, Schema
+
+__all__ = ["NUMBER", "Codes", "Refused", "Vocabulary", "cell_of", "label_of", "listed", "natural_order"]
+
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+LARGEST = sys.float_info.max
+
+
+class Codes(dict[str, int]):
+    """The names of a nominal feature's values, or of the classes, each with its 0-based code.
+
+    Examples
+    --------
+    >>> codes = Codes(["blue", "red"])
+    >>> codes.add("green"), codes.add("red"), list(codes)
+    (2, 1, ['blue', 'red', 'green'])
+    """
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        super().__init__()
+        for name in names:
+            self.add(name)
+
+    def add(self, name: str) -> int:
+        """The code of a name, which is appended if it is new."""
+        return self.setdefault(name, len(self))
+
+
+class Refused(Exception):
+    """Column, value and rule of what is wrong with an instance."""
+
+    def __init__(self, column: str | None, value: str, rule: str) -> None:
+        self.column, self.value, self.rule = column, value, rule
+        super().__init__(rule)
+
+
+class Vocabulary:
+    """The features, values and classes so far. An instance changes them only if all of it is good.
+
+    A number makes a numeric feature, a string or a boolean a nominal one, as it first turns up. What is
+    new is appended; a feature that is absent, None or NaN is missing.
+
+    Parameters
+    ----------
+    schema
+        What is known from the start. It is all there will ever be, unless the vocabulary `grows`.
+    nominal
+        Features whose numbers are names.
+    classes
+        All classes, in the order of their indices.
+    grows
+        Whether a schema that is given may grow.
+
+    Examples
+    --------
+    >>> vocabulary = Vocabulary()
+    >>> vocabulary.encode({"age": 18, "colour": "red"}, "no")
+    ([18, 0], 0)
+    >>> vocabulary.encode({"age": 21, "colour": "blue"}, "no", grow=False) is None
+    True
+    >>> vocabulary.look_up({"age": 21, "colour": "blue"})
+    ([21, nan], False)
+    >>> vocabulary.schema.features[1].values
+    ('red',)
+    """
+
+    def __init__(
+        self,
+        schema: Schema | None = None,
+        nominal: Iterable[str] = (),
+        classes: Sequence[object] | None = None,
+        *,
+        grows: bool = False,
+    ) -> None:
+        self._closed = schema is not None and not grows
+        self._classes_closed = self._closed or classes is not None
+        self._nominal = frozenset(nominal)
+        self.learn(schema or Schema((), tuple(str(label_of(value)) for value in classes or ())))
+
+    def learn(self, schema: Schema) -> None:
+        """Know what is in a schema, and nothing else."""
+        self._schema: Schema | None = schema  # None: it has grown since it was last asked for
+        self._places: dict[Hashable, tuple[int, Codes | None]] = {
+            feature.name: (j, None if feature.values is None else Codes(feature.values))
+            for j, feature in enumerate(schema.features)
+        }
+        self._missing = [feature.missing for feature in schema.features]
+        self._classes = Codes(schema.classes)
+        self._prepare()
+
+    @property
+    def schema(self) -> Schema:
+        """What is known so far. Made when asked for: a column may have a million values."""
+        if self._schema is None:
+            features = (
+                Feature(str(name), None if codes is None else tuple(codes), missing)
+                for (name, (_, codes)), missing in zip(self._places.items(), self._missing, strict=True)
+            )
+            self._schema = Schema(tuple(features), tuple(self._classes))
+        return self._schema
+
+    def place(self, feature: Hashable) -> tuple[int, Codes | None] | None:
+        """Where a feature stands, and its codes if it is nominal; None if it is not known."""
+        return self._places.get(feature) or self._places.get(str(feature))
+
+    def look_up(self, features: Mapping[Any, Any]) -> tuple[list[float], bool]:
+        """The instance as far as it is known, and whether it has no feature or value that is new."""
+        row, known = self._blank.copy(), True
+        places = self._places
+        for name, value in features.items():
+            place = places.get(name) or places.get(str(name))
+            if place is None:
+                known = known and not self._closed and _is_missing(value)
+                continue
+            j, codes = place
+            kind = type(value)
+            if codes is None and (kind is float or kind is int) and -LARGEST <= value <= LARGEST:
+                row[j] = value
+                continue
+            if codes is not None and kind is str:  # nearly always one of these two: the rest is slower
+                cell: float | None = codes.get(value)
+            else:
+                cell = cell_of(name, value, codes)
+            if cell is None:
+                known = False
+            else:
+                row[j] = cell
+        return row, known
+
+    def encode(
+        self, features: Mapping[Any, Any], label: object, *, started: bool = False, grow: bool = True
+    ) -> tuple[list[float], int] | None:
+        """The instance as numbers and codes, and its class index; None if it needs to, but may not, grow.
+
+        `started`: a feature that is new now was missing before.
+        """
+        name = label_of(label)
+        if name is None:
+            raise Refused("label", "a missing value", "have a value: it is the target")
+        index = self._classes.get(name)
+        if index is None and self._classes_closed:
+            raise Refused("label", repr(label), f"be one of {listed(list(self._classes))}")
+        try:
+            row, known = self.look_up(features)
+        except Refused:
+            self._cells(features)  # what is wrong first
+            raise
+        if known and index is not None and not self._lacks(row):
+            return row, index
+        cells = self._cells(features)
+        if not grow:
+            return None
+        self._grow(cells, name, started)
+        return self.look_up(features)[0], self._classes[name]
+
+    def _lacks(self, row: list[float]) -> bool:
+        """Whether a value is missing that never was."""
+        return any(row[j] != row[j] for j in self._never_missing)
+
+    def _cells(self, features: Mapping[Any, Any]) -> dict[str, float | str]:
+        """The values that are there: numbers and names, known or new."""
+        cells: dict[str, float | str] = {}
+        for feature, value in features.items():
+            cell = self._cell(str(feature), value)
+            if cell is not None:
+                cells[str(feature)] = cell
+        for name, (j, _) in self._places.items() if self._closed else ():
+            if name not in cells and not self._missing[j]:
+                raise Refused(str(name), "a missing value", "have a value")
+        return cells
+
+    def _cell(self, feature: str, value: object) -> float | str | None:
+        """A number, a name, or None if missing."""
+        place = self._places.get(feature)
+        if place is None and self._closed:
+            raise Refused(feature, repr(value), f"be one of the features {listed(list(self._places))}")
+        if _is_missing(value):
+            return None
+        codes = None if place is None else place[1]
+        if codes is None and (place is not None or not self._is_nominal(feature, value)):
+            return _number(feature, value)
+        name = str(label_of(value))
+        if self._closed and codes is not None and name not in codes:
+            raise Refused(feature, repr(value), f"be one of {listed(list(codes))}")
+        return name
+
+    def _is_nominal(self, feature: str, value: object) -> bool:
+        return feature in self._nominal or isinstance(value, str | bytes | bool | np.bool_)
+
+    def _grow(self, cells: Mapping[str, float | str], label: str, started: bool) -> None:
+        """Append what is new, and note which features may be missing."""
+        for name, (j, _) in self._places.items():
+            if name not in cells:
+                self._missing[j] = True
+        for name, value in cells.items():
+            if name not in self._places:
+                codes = Codes() if isinstance(value, str) else None
+                self._places[name] = len(self._places), codes
+                self._missing.append(started)
+            codes = self._places[name][1]
+            if codes is not None:
+                codes.add(str(value))
+        self._classes.add(label)
+        self._schema = None
+        self._prepare()
+
+    def _prepare(self) -> None:
+        self._blank = [math.nan] * len(self._places)
+        self._never_missing = [j for j, missing in enumerate(self._missing) if not missing]
+
+
+def cell_of(feature: Hashable, value: Any, codes: Codes | None) -> float | None:
+    """A number or the code of a value; NaN if missing, None if the value is new."""
+    if _is_missing(value):
+        return math.nan
+    if codes is not None:
+        return codes.get(value if type(value) is str else str(label_of(value)))
+    return _number(str(feature), value)
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or (isinstance(value, float | np.floating) and math.isnan(value))
+
+
+def _number(feature: str, value: Any) -> float:
+    try:
+        number = math.nan if isinstance(value, str | bytes) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if math.isnan(number):
+        raise Refused(feature, repr(value), "be a number")
+    if math.isinf(number):
+        raise Refused(feature, repr(value), "be a finite number")
+    return number
+
+
+def label_of(value: object) -> str | None:
+    """The name of a nominal value or class; None if missing. Whole numbers have no decimal point.
+
+    Examples
+    --------
+    >>> [label_of(value) for value in ("a", 3, 3.0, True, float("nan"), None)]
+    ['a', '3', '3', 'True', None, None]
+    """
+    if value is None:
+        return None
+    if isinstance(value, float | np.floating):
+        number = float(value)
+        if math.isnan(number):
+            return None
+        return str(int(number)) if number.is_integer() else repr(number)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return str(value)
+
+
+def natural_order(labels: Iterable[str]) -> list[str]:
+    """Labels in order: by value if all are numbers, else by the alphabet.
+
+    Examples
+    --------
+    >>> natural_order(["10", "9", "1"]), natural_order(["b", "10", "9"])
+    (['1', '9', '10'], ['10', '9', 'b'])
+    """
+    names = sorted(set(labels))
+    if all(NUMBER.fullmatch(name) for name in names):
+        names.sort(key=float)
+    return names
+
+
+def listed(values: Sequence[Any], most: int = 10) -> str:
+    """The values for a message, not all if there are many."""
+    shown = ", ".join(repr(value) for value in values[:most])
+    return shown if len(values) <= most else f"{shown}, … ({len(values)} values)"

@@ -1,0 +1,37 @@
+"""What holds of every command: it is found by itself."""
+
+import inspect
+
+import pytest
+from typer.testing import CliRunner
+
+from heros.cli import app
+
+COMMANDS = {command.name: command for command in app.registered_commands}
+runner = CliRunner()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_explains_itself(name, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    first = inspect.getdoc(COMMANDS[name].callback).splitlines()[0]
+    result = runner.invoke(app, [name, "--help"])
+    assert result.exit_code == 0
+    assert first in result.stdout
+    assert (first in runner.invoke(app, ["--help"]).stdout) == (not COMMANDS[name].hidden)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_lives_in_a_module_of_its_name_or_family(name):
+    callback = COMMANDS[name].callback
+    assert callback.__module__.startswith("heros.cli.")
+    assert callback.__name__ == f"{name}_command"
+    assert callback.__name__ in inspect.getmodule(callback).__all__
+
+
+@pytest.mark.parametrize("name", [name for name, command in COMMANDS.items() if not command.hidden])
+def test_a_command_refuses_what_it_does_not_know(name):
+    result = runner.invoke(app, [name, "--no-such-option"])
+    assert result.exit_code == 2
+    assert "No such option" in result.stderr
+    assert "Traceback" not in result.output

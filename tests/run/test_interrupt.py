@@ -1,0 +1,222 @@
+"""Ctrl-C in evaluate: the run so far, of exactly what was learnt, wherever it is pressed."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import kill_resume
+from heros import Heros, evaluate, policies, pools, streams
+from heros.errors import ParameterError
+from heros.sources import END, IDLE, Source
+from heros.storage import checkpoints, records
+
+POOL = pools.MLP([{"hidden": 4}, {"hidden": 8}])
+
+
+@pytest.fixture(autouse=True)
+def _ctrl_c():
+    """As in a terminal: shells ignore it in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def make(policy=None):
+    return Heros(POOL, policy or policies.Zeta(0.05), 1, seed=1)
+
+
+def stream(n=3000):
+    return streams.Agrawal(function=2).take(n)
+
+
+class Presses:
+    """A policy that presses Ctrl-C while it chooses, in the middle of a block."""
+
+    def __init__(self, *at):
+        self.at, self.calls = at, 0
+
+    def choose(self, scores, costs, k, rng):
+        self.calls += 1
+        if self.calls in self.at:
+            signal.raise_signal(signal.SIGINT)
+        return np.array([True, False])
+
+    def __repr__(self):
+        return "Presses()"
+
+    def state(self):
+        return {"calls": np.array([self.calls])}
+
+    def restore(self, state):
+        [self.calls] = state["calls"].tolist()
+
+
+def test_what_was_learnt_is_what_was_counted():
+    model, source = make(Presses(1200)), stream()
+    run = evaluate(model, source, block=500)
+    assert run.interrupted
+    assert run.n_instances == model.instances == source.position == 1500
+    assert run.curves.end.tolist() == [1000, 1500]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    rest = evaluate(model, source)  # the stream goes on where it was
+    assert (rest.n_instances, rest.interrupted, model.instances) == (1500, False, 3000)
+
+
+def test_it_is_the_run_of_a_shorter_stream_and_says_so(tmp_path):
+    model, expected = make(Presses(700)), make(Presses())
+    run = evaluate(model, stream(), block=400, window=150)
+    short = evaluate(expected, stream(800), window=150)
+    assert short.interrupted is False
+    got, wanted = kill_resume.outcome(run, model), kill_resume.outcome(short, expected)
+    assert {name for name in wanted if got[name] != wanted[name]} <= {"run.interrupted", "policy/calls"}
+    document = records.document(run)
+    assert document["interrupted"] is True
+    assert records.read(records.save(run, tmp_path)).interrupted is True
+
+
+def test_a_checkpoint_is_left_and_gone_on_from(tmp_path):
+    model = make(Presses())
+    expected = kill_resume.outcome(evaluate(model, stream(), window=150), model)
+    run = evaluate(make(Presses(900)), stream(), block=70, window=150, checkpoint=tmp_path)
+    assert 1000 <= run.n_instances < 1070  # 100 instances are trained on by all, and nobody chooses
+    assert [one.instances for one in checkpoints.found(tmp_path)] == [run.n_instances]
+    model = make(Presses())
+    run = evaluate(model, stream(), window=150, checkpoint=tmp_path, resume=True)
+    assert kill_resume.outcome(run, model) == expected
+
+
+def test_pressed_again_it_is_an_interrupt():
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(make(Presses(100, 110)), stream())
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_if_nothing_was_learnt_it_is_an_interrupt(tmp_path):
+    class Early(Slow):
+        def poll(self, most, timeout=None):
+            signal.raise_signal(signal.SIGINT)
+            return IDLE
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(make(), Early(), checkpoint=tmp_path)
+    assert checkpoints.found(tmp_path) == []
+
+
+def test_who_wants_it_raised_gets_it_at_once():
+    model = make(Presses(100))
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(model, stream(), on_interrupt="raise")
+    assert model.instances < 3000
+    with pytest.raises(
+        ParameterError, match="'on_interrupt' parameter of evaluate must be 'return' or 'raise'"
+    ):
+        evaluate(model, stream(), on_interrupt="ignore")
+
+
+class Slow(Source):
+    """Some instances, and then a wait that does not end by itself."""
+
+    name = "slow"
+
+    def __init__(self, n=100):
+        self.instances = stream(n)
+
+    @property
+    def schema(self):
+        return self.instances.schema
+
+    def poll(self, most, timeout=None):
+        got = self.instances.poll(most, timeout)
+        if got is END:
+            signal.raise_signal(signal.SIGINT)
+            time.sleep(60)
+        return got
+
+
+def test_a_stream_that_waits_for_ever_is_broken_off():
+    start = time.perf_counter()
+    run = evaluate(make(), Slow())
+    assert (run.n_instances, run.interrupted) == (100, True)
+    assert time.perf_counter() - start < 10
+
+
+def test_a_stream_that_takes_its_time_is_not():
+    """It loses nothing: what it was about to give is learnt."""
+
+    class Thoughtful(Slow):
+        def poll(self, most, timeout=None):
+            if self.instances.position == 50:
+                signal.raise_signal(signal.SIGINT)
+                time.sleep(0.05)
+            return self.instances.poll(min(most, 50), timeout)
+
+    source = Thoughtful()
+    run = evaluate(make(), source)
+    assert run.n_instances == source.instances.position == 100
+
+
+def test_a_program_that_deals_with_it_itself_keeps_doing_so():
+    seen = []
+    signal.signal(signal.SIGINT, lambda *_: seen.append(1))
+    run = evaluate(make(Presses(100)), stream(500))
+    assert (run.n_instances, run.interrupted, seen) == (500, False, [1])
+
+
+def test_it_works_in_a_thread():
+    runs = []
+    thread = threading.Thread(target=lambda: runs.append(evaluate(make(), stream(500))))
+    thread.start()
+    thread.join()
+    assert runs[0].n_instances == 500
+
+
+def test_at_any_moment():
+    """Another thread presses it at random moments: a run of what was learnt, or a clean stop."""
+    rng, main = random.Random(1), threading.main_thread().ident
+    ended = []
+    for _ in range(40):
+        model = make()
+        timer = threading.Timer(rng.uniform(0, 0.03), signal.pthread_kill, (main, signal.SIGINT))
+        try:
+            timer.start()
+            run = evaluate(model, streams.Agrawal(function=2), block=64, window=150, measures=[])
+        except KeyboardInterrupt:  # before the first instance
+            ended.append(0)
+            continue
+        finally:
+            timer.join()
+        assert run.interrupted
+        assert run.n_instances == model.instances
+        assert np.isfinite(model.predict_proba(stream().draw(5)[0])).all()  # and nothing is locked
+        ended.append(run.n_instances)
+    assert len(set(ended)) > 5
+
+
+SCRIPT = """
+import signal, sys
+from heros import Heros, evaluate, pools, streams
+run = evaluate(Heros(pools.MLP([{"hidden": 4}]), k=1, seed=1), streams.Agrawal(function=2), exact=False, progress=False)
+print("learnt", run.n_instances, run.interrupted)
+"""
+
+
+def test_a_script_goes_on_behind_it():
+    """A real Ctrl-C, in a process of its own, on an endless stream."""
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)  # what the child is born with
+    try:
+        with subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, text=True) as script:
+            time.sleep(2.5)
+            script.send_signal(signal.SIGINT)
+            out, _ = script.communicate(timeout=60)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    word, n, interrupted = out.split()
+    assert (word, interrupted, int(n) > 0) == ("learnt", "True", True)

@@ -1,0 +1,213 @@
+"""Sources of rows, and those of the user's own."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+from heros import Heros, Schema, evaluate, pools, sources, streams
+from heros.errors import DataError, ParameterError
+from heros.sources import END, IDLE, RowSource, expect_source
+
+SMALL = pools.MLP([{"hidden": 4}, {"hidden": 8}])
+SCHEMA = Schema.of(["a"], classes=["no", "yes"])
+
+
+def refused(call, kind=DataError):
+    with pytest.raises(kind) as error:
+        call()
+    return str(error.value)
+
+
+class Log(RowSource):
+    """Two logs, of which each brings a row in its turn, as the partitions of a queue."""
+
+    def __init__(self, rows, **how):
+        super().__init__("log", **how)
+        self.rows, self.at, self.acknowledged = rows, [0, 0], []
+
+    def fetch(self, most, timeout):
+        got = []
+        while len(got) < most and any(self.left(which) for which in (0, 1)):
+            behind = self.left(1) > 0 and self.at[1] < self.at[0]
+            which = 1 if behind or not self.left(0) else 0
+            self.at[which] += 1
+            got.append((self.rows[which][self.at[which] - 1], {f"partition {which}": self.at[which]}))
+        return got or END
+
+    def left(self, which):
+        return len(self.rows[which]) - self.at[which]
+
+    def go_to(self, position):
+        self.at = [position.get(f"partition {which}", 0) for which in (0, 1)]
+
+    def acknowledge(self, where):
+        self.acknowledged.append(where["instances"])
+
+
+def rows(n, seed):
+    rng = np.random.default_rng(seed)
+    for i in range(n):
+        row = {"a": float(rng.normal()), "b": f"v{rng.integers(1 + i // 20)}", "y": int(rng.integers(2))}
+        yield {**row, "a": "bad"} if i % 17 == 5 else row
+
+
+def log(**how):
+    return Log([list(rows(90, 1)), list(rows(70, 2))], target="y", on_bad_row="skip", **how)
+
+
+def drained(source, most=7):
+    found = []
+    while (came := source.poll(most, 0)) is not END:
+        X, y = came
+        found += [
+            (row.tobytes(), int(label), source.schema.n_features) for row, label in zip(X, y, strict=True)
+        ]
+    return found
+
+
+def test_from_any_place_the_rest_is_the_same():
+    """A position is where the rows given end, not those fetched; with it go the schema and the bad rows."""
+    whole = log()
+    expected = drained(whole)
+    assert whole.position == len(expected) == 160 - whole.bad_rows.count
+    first, given = log(), 0
+    while (came := first.poll(5, 0)) is not END:
+        given += len(came[1])
+        where = json.loads(json.dumps(first.where()))
+        second = log()
+        second.seek(where)
+        assert (second.schema, second.position, second.bad_rows) == (first.schema, given, first.bad_rows)
+        assert drained(second) == expected[given:]
+        assert (second.schema, second.bad_rows) == (whole.schema, whole.bad_rows)
+
+
+def test_a_run_goes_on_from_a_position_and_acknowledges_what_is_kept(tmp_path):
+    def model():
+        return Heros(SMALL, k=1, seed=1)
+
+    whole = evaluate(model(), log(), window=50, block=16)
+    kept = {"window": 50, "block": 16, "checkpoint": tmp_path, "every": 40, "keep": 9}
+    source = log()
+    run = evaluate(model(), source, **kept)
+    assert run.log_loss == whole.log_loss
+    assert source.acknowledged == sorted(source.acknowledged)
+    assert len(source.acknowledged) >= 4
+    for path in sorted(tmp_path.glob("checkpoint-*"))[:-1]:
+        source = log()
+        source.rows = [None, None]  # whoever read it over would fail
+        source.go_to = lambda position, source=source: Log.go_to(_filled(source), position)
+        run = evaluate(model(), source, **kept, resume=path)
+        assert (run.log_loss, run.n_instances) == (whole.log_loss, whole.n_instances)
+        assert run.bad_rows == whole.bad_rows
+
+
+def _filled(source):
+    source.rows = [list(rows(90, 1)), list(rows(70, 2))]
+    return source
+
+
+def test_an_end_is_the_end():
+    source = Log([list(rows(3, 1)), []], target="y")
+    fetched = iter([[({"a": 1.0, "y": 0}, {})], END, [({"a": 2.0, "y": 0}, {})]])
+    source.fetch = lambda most, timeout: next(fetched)
+    assert len(source.poll(5, 0)[1]) == 1
+    assert [source.poll(5, 0), source.poll(5, 0)] == [END, END]
+
+
+def test_a_bad_row_that_is_not_skipped_stays_the_next():
+    source = Log([list(rows(90, 1)), []], target="y")
+    while True:
+        try:
+            source.poll(100, 0)
+        except DataError as error:
+            said = str(error)
+            break
+    assert said == "log, row 6: the 'a' column must be a number. Got 'bad' instead."
+    assert source.where()["position"] == {"partition 0": 5}
+
+
+def test_what_is_wrong_with_a_row_source_is_said():
+    assert refused(lambda: Log([], target=3), ParameterError) == (
+        "The 'target' parameter of Log must be the name of a feature, or None. Got 3 instead."
+    )
+    assert refused(lambda: Log([], on_bad_row="drop"), ParameterError) == (
+        "The 'on_bad_row' parameter of Log must be 'raise' or 'skip'. Got 'drop' instead."
+    )
+    assert refused(lambda: Log([[1], []], target="y").poll(1)) == (
+        "log, row 1: the row must be a pair (features, label), or a mapping with 'y'. Got 1 instead."
+    )
+    assert refused(lambda: Log([[{"a": 1}], []], target="y").poll(1)) == (
+        "log, row 1: the 'label' column must have a value: it is the target. Got a missing value instead."
+    )
+    bare = Log([[], []])
+    bare.fetch = lambda most, timeout: [({"a": 1.0}, "yes")]
+    assert refused(lambda: bare.poll(1)) == (
+        "The 'fetch' of Log must give rows as (row, position). Got ({'a': 1.0}, 'yes') instead."
+    )
+    assert refused(lambda: log().seek({"position": {}})) == (
+        "The position of Log must be what its 'where' gave. Got: 'instances'"
+    )
+
+
+class Own:
+    """Nothing but a schema and a method."""
+
+    schema = SCHEMA
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+
+    def poll(self, most, timeout):
+        return self.answers.pop(0) if self.answers else END
+
+
+def block(n):
+    return np.arange(float(n))[:, None] % 2, np.arange(n) % 2
+
+
+def test_any_object_with_a_schema_and_poll_is_a_source():
+    run = evaluate(Heros(SMALL, seed=1), Own(block(7), IDLE, block(13), IDLE), window=10)
+    assert (run.n_instances, run.stream) == (20, "Own")
+    arrays = [np.concatenate(parts) for parts in zip(block(7), block(13), strict=True)]
+    same = evaluate(Heros(SMALL, seed=1), streams.from_arrays(*arrays, schema=SCHEMA), window=10)
+    assert run.log_loss == same.log_loss
+
+
+@pytest.mark.parametrize("wrong", [3, [1, 2], streams.LED, Own, object(), "agr_a", None])
+def test_what_is_no_source_is_refused(wrong):
+    rule = "a stream, e.g. heros.streams.load('agr_a'), or a source with 'schema' and 'poll'"
+    assert refused(lambda: expect_source(wrong, "stream", "evaluate"), ParameterError) == (
+        f"The 'stream' parameter of evaluate must be {rule}. Got {wrong!r} instead."
+    )
+
+
+def test_a_source_of_ones_own_that_breaks_a_rule():
+    def polled(*answers):
+        return lambda: expect_source(Own(*answers), "stream", "evaluate").poll(5, 0)
+
+    rule = "The 'poll' of Own must give a block (X, y), IDLE or END."
+    assert [refused(polled(answer)) for answer in (None, [1, 2], (1, 2), (block(3)[0], [0, 1]))] == [
+        f"{rule} Got None instead.",
+        f"{rule} Got [1, 2] instead.",
+        f"{rule} Got arrays of float64 () and int64 () instead.",
+        f"{rule} Got arrays of float64 (3, 1) and int64 (2,) instead.",
+    ]
+    assert refused(polled(block(6))) == (
+        "The 'poll' of Own must give 1 to 5 instances, IDLE or END. Got 6 instances instead."
+    )
+    own = Own()
+    own.schema = None
+    assert refused(lambda: expect_source(own, "stream", "evaluate").schema) == (
+        "The 'schema' of Own must be a heros.Schema. Got None instead."
+    )
+    own.where = lambda: {}
+    assert "a source with both 'where' and 'seek', or neither" in refused(
+        lambda: expect_source(own, "stream", "evaluate"), ParameterError
+    )
+
+
+def test_signals_are_themselves_wherever_they_come_from():
+    assert pickle.loads(pickle.dumps(END)) is END
+    assert sources.END is END

@@ -1,0 +1,286 @@
+"""Results depend on the rows alone: not on when they come, in which pieces, or how many are asked for."""
+
+import io
+import os
+import random
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from heros import Heros, evaluate, policies, pools, streams
+from heros.errors import DataError, ParameterError
+from heros.sources import END, IDLE, Signal
+from heros.streams.pipe import read_pipe
+
+SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def small():
+    pool = pools.MLP([{"hidden": 4}, {"hidden": 4, "optimizer": "sgd", "learning_rate": 0.1}])
+    return Heros(pool, policies.Explore(policies.Zeta(0.05), 0.2), k=1, warmup=3, seed=1)
+
+
+def learnt(stream, mosts, timeouts):
+    """Each row with the schema it came with, and what a model that is bound as it goes said to it."""
+    model, rows, said, idle = small(), [], [], 0
+    while (came := stream.poll(mosts(), timeouts())) is not END:
+        if came is IDLE:
+            idle += 1
+            continue
+        X, y = came
+        schema = stream.schema
+        assert X.shape == (len(y), schema.n_features)
+        rows += [(row.tobytes(), int(label), schema) for row, label in zip(X, y, strict=True)]
+        answers = model.bind(schema).test_then_train(X, y).probabilities
+        said += [answer.tobytes() for answer in answers]
+    return rows, said
+
+
+@st.composite
+def growing_rows(draw):
+    """Rows in which values, classes, missing values, and bad rows turn up at any time."""
+    n, seed = draw(st.integers(1, 400)), draw(st.integers(0, 1 << 20))
+    rng, rows = random.Random(seed), []
+    for i in range(n):
+        x = {"a": round(rng.gauss(0, 1), 3), "b": "bcdefgh"[rng.randrange(1 + min(6, i // 60))]}
+        if rng.random() < 0.02:
+            x[rng.choice("ab")] = None
+        label = "xyz"[rng.randrange(1 + min(2, i // 130))]
+        if rng.random() < 0.02:
+            x["a"] = "bad"
+        rows.append((x, label))
+    return rows
+
+
+def csv_of(rows):
+    cells = (("" if x["a"] is None else x["a"], "" if x["b"] is None else x["b"], y) for x, y in rows)
+    return b"a,b,label\n" + "".join(f"{a},{b},{y}\n" for a, b, y in cells).encode()
+
+
+class Pieces:
+    """A file object that gives its bytes in pieces, some of them late."""
+
+    def __init__(self, data, rng):
+        self.rng, self.pieces = rng, []
+        while data:
+            n = rng.choice([1, 3, 10, 100, 1000])
+            self.pieces.append(data[:n])
+            data = data[n:]
+
+    def read1(self, _):
+        if self.rng.random() < 0.1:
+            time.sleep(0.001)
+        return self.pieces.pop(0) if self.pieces else b""
+
+
+def of_pipe(file):
+    return read_pipe(file, nominal=["b"], on_bad_row="skip")
+
+
+@given(rows=growing_rows(), seed=st.integers(0, 1 << 20))
+@SETTINGS
+def test_a_pipe_gives_the_same_however_its_bytes_come(rows, seed):
+    data, rng = csv_of(rows), random.Random(seed)
+    expected = learnt(of_pipe(io.BytesIO(data)), lambda: 1000, lambda: None)
+    found = learnt(
+        of_pipe(Pieces(data, rng)), lambda: rng.choice([1, 2, 7, 50, 1000]), lambda: rng.choice([0, 0.001, 1])
+    )
+    assert found == expected
+
+
+@given(rows=growing_rows(), seed=st.integers(0, 1 << 20))
+@SETTINGS
+def test_an_iterator_gives_the_same_however_its_pairs_come(rows, seed):
+    rng = random.Random(seed)
+
+    def late():
+        for row in rows:
+            if rng.random() < 0.02:
+                time.sleep(0.001)
+            yield row
+
+    async def later():
+        for row in late():
+            yield row
+
+    expected = learnt(streams.from_iter(rows, on_bad_row="skip"), lambda: 1000, lambda: None)
+    for pairs in (late, late(), later):
+        stream = streams.from_iter(pairs, on_bad_row="skip")
+        found = learnt(stream, lambda: rng.choice([1, 2, 7, 50, 1000]), lambda: rng.choice([0, 0.001, 1]))
+        assert found == expected
+        assert stream.position == len(found[0])
+
+
+@given(rows=growing_rows(), size=st.integers(1, 200))
+@SETTINGS
+def test_draw_gives_the_rows_that_poll_gives(rows, size):
+    """`draw` spans growths: its rows are as wide as the schema after them."""
+    polled, drawn = (streams.from_iter(rows, on_bad_row="skip") for _ in range(2))
+    expected, _ = learnt(polled, lambda: size, lambda: None)
+    found = [(row, int(label)) for X, y in drawn.blocks(size) for row, label in zip(X, y, strict=True)]
+    assert drawn.schema == polled.schema
+    assert drawn.bad_rows == polled.bad_rows
+    assert len(found) == len(expected)
+    for (row, label), (bits, same_label, schema) in zip(found, expected, strict=True):
+        assert label == same_label
+        assert row[: schema.n_features].tobytes() == bits
+        assert np.isnan(row[schema.n_features :]).all()
+
+
+def test_a_real_pipe_is_read_as_far_as_it_has_come():
+    """150 rows do not wait for a full block; types wait for the first hundred lines."""
+    ours, theirs = os.pipe()
+    lines = [f"{i % 7},{'xy'[i % 2]}\n".encode() for i in range(150)]
+    os.write(theirs, b"a,label\n" + b"".join(lines[:100]) + b"3,")
+    with open(ours, "rb") as file:
+        stream = read_pipe(file)
+        assert len(stream.poll(1000, 0.01)[1]) == 100
+        assert stream.poll(1000, 0.01) is IDLE
+        os.write(theirs, b"x\n" + b"".join(lines[101:]))
+        assert len(stream.poll(1000, 0.01)[1]) == 50
+        os.close(theirs)
+        assert [stream.poll(1000, 5), stream.poll(1000, 5)] == [END, END]
+
+
+@pytest.mark.parametrize("of", ["pipe", "iterator"])
+def test_evaluate_learns_what_has_come(of):
+    """The other end is held open until all that was sent has been handed over."""
+    ours, theirs = os.pipe()
+    gate = threading.Event()
+    rows = [({"a": float(i % 5)}, "xy"[i % 2]) for i in range(150)]
+
+    def wait_and_close():
+        deadline = time.monotonic() + 30
+        while stream.position < 150 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        gate.set()
+        os.close(theirs)
+
+    def pairs():
+        yield from rows
+        gate.wait(60)
+
+    os.write(theirs, b"a,label\n" + b"".join(f"{x['a']},{y}\n".encode() for x, y in rows))
+    closer = threading.Thread(target=wait_and_close)
+    with open(ours, "rb") as file:
+        stream = read_pipe(file) if of == "pipe" else streams.from_iter(pairs)
+        closer.start()
+        began = time.monotonic()
+        run = evaluate(small(), stream, block=1000, window=50)
+        closer.join()
+    assert run.n_instances == 150
+    assert time.monotonic() - began < 30
+
+
+def test_a_stream_that_breaks_off_in_a_block_while_it_grows_goes_on_the_same(tmp_path):
+    def line(breaks):
+        def pairs():
+            rng = random.Random(5)
+            for i in range(5000):
+                if breaks and i == 1250:
+                    raise OSError("the line is dead")
+                yield {"a": rng.gauss(0, 1), "b": f"v{rng.randrange(1 + i // 1300)}"}, rng.randrange(2)
+
+        return streams.from_iter(pairs, name="line")
+
+    expected = small()
+    whole = evaluate(expected, line(False), block=1000)
+    kept = {"block": 1000, "checkpoint": tmp_path, "every": 10_000}
+    with pytest.raises(OSError, match="the line is dead"):
+        evaluate(small(), line(True), **kept)
+    model = small()
+    run = evaluate(model, line(False), resume=True, **kept)
+    assert (run.log_loss, run.auroc, run.gamma_spent) == (whole.log_loss, whole.auroc, whole.gamma_spent)
+    assert model.schema == expected.schema
+    x = np.array([0.5, 1.0])
+    assert model.predict_proba(x).tobytes() == expected.predict_proba(x).tobytes()
+
+
+def test_a_file_grows_with_a_chunk_and_no_block_spans_that(tmp_path, monkeypatch):
+    """The block size does not matter to a model, even where values turn up late."""
+    monkeypatch.setattr("heros.streams.text.READ_BYTES", 400)
+    rng, path = random.Random(2), tmp_path / "rows.csv"
+    rows = [({"a": rng.random(), "b": f"v{rng.randrange(1 + i // 50)}"}, "xy"[i % 2]) for i in range(300)]
+    path.write_bytes(csv_of(rows))
+    results = []
+    for size in (1, 7, 64, 1000):
+        rows, said = learnt(streams.read(path), lambda size=size: size, lambda: None)
+        results.append((rows, said))
+    assert all(result == results[0] for result in results)
+    assert len({schema for *_, schema in results[0][0]}) > 3
+
+
+def test_rows_before_the_first_feature_wait_for_it():
+    def pairs():
+        yield {}, "x"
+        yield {"a": None}, "y"
+        gate.wait(10)
+        yield {"a": 1.0}, "x"
+
+    gate = threading.Event()
+    stream = streams.from_iter(pairs)
+    assert stream.poll(10, 0.05) is IDLE
+    gate.set()
+    X, y = stream.poll(10, 10)
+    np.testing.assert_array_equal(X, [[np.nan], [np.nan], [1.0]])
+    assert (y.tolist(), stream.schema.features[0].missing) == ([0, 1, 0], True)
+
+
+def test_what_is_wrong_is_raised_when_its_turn_comes():
+    stream = streams.from_iter([({"a": 1.0}, "x"), ({"a": "one"}, "x"), ({"a": 2.0}, "x")], name="rows")
+    assert len(stream.poll(10, 1)[1]) == 1
+    for _ in range(2):
+        with pytest.raises(DataError, match=r"^rows, row 2: the 'a' column must be a number\. Got 'one' "):
+            stream.poll(10, 1)
+    file = read_pipe(io.BytesIO(b"a,label\n1,x\n2,x\nbad,x\n3,x\n"))
+    assert len(file.poll(10, 1)[1]) == 2
+    with pytest.raises(DataError, match=r"^standard input, line 4: the 'a' column must be a number"):
+        file.poll(10, 1)
+
+
+def test_the_first_hundred_lines_tell_the_types_whatever_comes_with_them():
+    """A column that turns into names after a hundred lines of numbers is one of numbers, in any case."""
+    data = b"a,label\n" + b"1,x\n" * 100 + b"red,x\n" * 500
+    for file in (io.BytesIO(data), Pieces(data, random.Random(1))):
+        stream = read_pipe(file, on_bad_row="skip")
+        assert stream.schema.features[0].values is None
+        assert (len(stream.draw(1000)[1]), stream.bad_rows.count) == (100, 500)
+
+
+def test_quotes_may_span_the_hundredth_line():
+    data = b"a,label\n" + b"1,x\n" * 99 + b'2,"y\nz"\n' + b"3,x\n"
+    for file in (io.BytesIO(data), Pieces(data, random.Random(1))):
+        stream = read_pipe(file)
+        _, y = stream.draw(1000)
+        assert [stream.schema.classes[i] for i in y[-2:]] == ["y\nz", "x"]
+
+
+def test_asking_for_nothing_or_a_wrong_time_is_refused():
+    stream = streams.LED()
+    for call, said in (
+        (lambda: stream.poll(0), "The 'most' parameter of poll must be a whole number >= 1. Got 0 instead."),
+        (
+            lambda: stream.poll(1, -1),
+            "The 'timeout' parameter of poll must be a number >= 0. Got -1 instead.",
+        ),
+    ):
+        with pytest.raises(ParameterError) as error:
+            call()
+        assert str(error.value) == said
+
+
+def test_taken_and_drifting_streams_are_polled_like_others():
+    stream = streams.from_iter(({"n": i}, i % 2) for i in range(100))
+    taken, n = stream.take(5), 0
+    while not isinstance(came := taken.poll(4, 1), Signal):
+        n += len(came[1])
+    assert (n, taken.position, stream.position, came) == (5, 5, 5, END)
+    drift = streams.Drift(streams.LED(1), streams.LED(2), 50).take(100)
+    X, y = drift.poll(1000, 0)
+    drift.restart()
+    np.testing.assert_array_equal(X, drift.draw(100)[0])
+    assert (len(y), drift.poll(10)) == (100, END)
