@@ -13,6 +13,7 @@ namespace heros::neon {
 namespace {
 
 constexpr int kGroup = Floats::lanes;
+constexpr float kTiny = 1e-36F;  // keeps the root of a row that was never trained, whose ε is 0 too, away from 0
 
 struct Constants {
   float rate, output_rate;
@@ -76,7 +77,7 @@ template <int N>
 [[gnu::noinline]] const float* caught_up(Row row, const CatchUp& lag, bool keep, float* scratch) {
   constexpr int size = N * kGroup;
   const Same epsilon = broadcast(lag.epsilon), drift = broadcast(lag.drift);
-  const Same keep_m = broadcast(lag.keep_m), keep_v = broadcast(lag.keep_v);
+  const Same keep_m = broadcast(lag.keep_m), keep_v = broadcast(lag.keep_v), tiny = broadcast(kTiny);
   float* out = keep ? row.weights : scratch;
   const auto take = [&](int u, const Floats& root_of_v) {
     const Floats m = load(row.moments + u);
@@ -86,7 +87,7 @@ template <int N>
   const auto begin = [&](int u) {
     const Floats v = load(row.moments + size + u);
     if (keep) store(row.moments + size + u, v * keep_v);
-    return root(v);
+    return root(v + tiny);
   };
   Floats waiting = begin(0);
   for (int u = kGroup; u < size; u += kGroup) {
