@@ -37,7 +37,7 @@ $(VENV)/tools: pyproject.toml
 # package, which the library's wheel does not carry, goes beside it.
 $(VENV)/installed: $(VENV)/tools $(SOURCES)
 	@echo "Compiling the core (a minute or two)"
-	@$(INSTALL) --config-settings=cmake.define.HEROS_WERROR=$(if $(wildcard $(VENV)/strict),ON,OFF) --editable .
+	@$(INSTALL) --config-settings=cmake.define.HEROS_WERROR=$$([ -e $(VENV)/strict ] && echo ON || echo OFF) --editable .
 	@$(INSTALL) --editable ./paper
 	@touch $@
 
