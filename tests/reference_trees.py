@@ -34,11 +34,11 @@ class Gaussian:
     low: float = math.inf
     high: float = -math.inf
 
-    def add(self, x: float) -> None:
-        self.n += 1
+    def add(self, x: float, times: int = 1) -> None:
+        self.n += times
         away = x - self.mean
-        self.mean += away / self.n
-        self.spread += away * (x - self.mean)
+        self.mean += times * away / self.n if self.n > times else away
+        self.spread += times * away * (x - self.mean)
         self.low, self.high = min(self.low, x), max(self.high, x)
 
     @property
@@ -68,15 +68,18 @@ class NumericObserver:
     def __init__(self) -> None:
         self.of: dict[int, Gaussian] = defaultdict(Gaussian)
 
-    def add(self, x: float, y: int) -> None:
-        self.of[y].add(x)
+    def add(self, x: float, y: int, times: int = 1) -> None:
+        self.of[y].add(x, times)
 
     def probability(self, x: float, c: int) -> float:
         return self.of[c].density(x) if c in self.of else 0.0
 
-    def tests(self, binary: bool) -> list[tuple[str, float]]:
+    def range(self) -> tuple[float, float]:
         low = min((g.low for g in self.of.values()), default=0.0)
-        high = max((g.high for g in self.of.values()), default=0.0)
+        return low, max((g.high for g in self.of.values()), default=0.0)
+
+    def tests(self, binary: bool) -> list[tuple[str, float]]:
+        low, high = self.range()
         cuts = [(high - low) / (CUTS + 1.0) * (k + 1) + low for k in range(CUTS)]
         return [("at_most", cut) for cut in cuts if low < cut < high]
 
@@ -96,10 +99,10 @@ class NominalObserver:
     def __init__(self) -> None:
         self.of: dict[int, list[int]] = {}
 
-    def add(self, x: float, y: int) -> None:
+    def add(self, x: float, y: int, times: int = 1) -> None:
         counts = self.of.setdefault(y, [])
         counts.extend([0] * (int(x) + 1 - len(counts)))
-        counts[int(x)] += 1
+        counts[int(x)] += times
 
     def probability(self, x: float, c: int) -> float:
         if c not in self.of:
@@ -192,21 +195,22 @@ class ReferenceTree:
 
     # --- learning -----------------------------------------------------------------------------------
 
-    def learn(self, x: list[float], y: int) -> None:
+    def learn(self, x: list[float], y: int, times: int = 1) -> None:
+        """Learn from an instance that counts so many times."""
         node, above, branch, depth = self.find(x)
         if node is None:
             assert above is not None
             node = above.children[branch] = Node()
         if node.test is not None:
             return
-        node.majority_hits += bool(node.counts) and highest(self.majority(node)) == y
-        node.bayes_hits += highest(self.bayes(node, x)) == y
-        node.counts[y] = node.counts.get(y, 0.0) + 1
+        node.majority_hits += times * (bool(node.counts) and highest(self.majority(node)) == y)
+        node.bayes_hits += times * (highest(self.bayes(node, x)) == y)
+        node.counts[y] = node.counts.get(y, 0.0) + times
         for f, v in enumerate(x):
             if f not in node.observers:
                 node.observers[f] = NominalObserver() if self.settings.values[f] else NumericObserver()
             if not math.isnan(v):
-                node.observers[f].add(v, y)
+                node.observers[f].add(v, y, times)
         if node.weight() - node.last_look >= self.settings.grace_period:
             node.last_look = node.weight()
             self.look_for_split(node, depth)
@@ -224,15 +228,23 @@ class ReferenceTree:
         bound = math.sqrt(span**2 * math.log(1 / s.split_confidence) / (2 * node.weight()))
         ahead = len(offers) < 2 or merit - offers[-2][0] > bound
         if not (ahead or bound < s.tie_threshold):
+            self.put_off(node, merit - offers[-2][0], bound)
             return
         if feature < 0:
             node.forget()
         elif math.isfinite(merit):
             node.test = (feature, kind, value)
+            self.split(node)
             for b, counts in enumerate(node.observers[feature].branches(kind, value)):
                 node.children[b] = Node(counts=counts)
                 node.children[b].last_look = node.children[b].weight()
             node.observers = {}
+
+    def put_off(self, node: Node, gap: float, bound: float) -> None:
+        """The leaf is not split; it looks again after the grace period."""
+
+    def split(self, node: Node) -> None:
+        """The leaf is split."""
 
     def offers(self, node: Node) -> list[tuple[float, int, tuple[str, float]]]:
         """The best test of every feature that offers one."""

@@ -17,8 +17,8 @@ def test_all_names():
         "PerformBest", "PerformWorst", "Policy", "Random", "Reward", "Zeta", "compiled",
     ]  # fmt: skip
     assert pools.__all__ == [
-        "MLP", "BoundHoeffding", "BoundJoin", "BoundLinear", "BoundModels", "BoundNaiveBayes", "BoundNeighbours",
-        "BoundPool", "Hoeffding", "HoeffdingGrid", "Join", "Linear", "LinearGrid", "MLPGrid", "Models", "NaiveBayes",
+        "MLP", "BoundForest", "BoundHoeffding", "BoundJoin", "BoundLinear", "BoundModels", "BoundNaiveBayes",
+        "BoundNeighbours", "BoundPool", "Forest", "ForestGrid", "ForestStats", "Hoeffding", "HoeffdingGrid", "Join", "Linear", "LinearGrid", "MLPGrid", "Models", "NaiveBayes",
         "NaiveBayesGrid", "NeighbourStats", "Neighbours", "NeighboursGrid", "Pool", "TreeStats",
     ]  # fmt: skip
     assert scores.__all__ == ["Adwin", "Cumulative", "Fading", "Score", "Window"]

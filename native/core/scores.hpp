@@ -74,6 +74,15 @@ class Adwin {
   double mean(int i) const { return width_[i] > 0 ? total_[i] / static_cast<double>(width_[i]) : 0.0; }
   bool changed(int i) const { return changed_[i] != 0; }
 
+  // Begins anew with model i.
+  void forget(int i) {
+    ticks_[i] = width_[i] = 0;
+    rows_[i] = 1;
+    waiting_[i] = changed_[i] = 0;
+    total_[i] = squares_[i] = 0;
+    std::fill_n(&count(i, 0), kRows, 0);
+  }
+
   template <class Archive>
   void fields(Archive& a) {
     for (int i = 0; i < models_; ++i) settle(i);
@@ -164,13 +173,6 @@ class Adwin {
     squares_[i] -= square_sums_[at];
     remove_oldest(i, row, 1);
     while (rows_[i] > 1 && count(i, rows_[i] - 1) == 0) --rows_[i];
-  }
-
-  void forget(int i) {
-    ticks_[i] = width_[i] = 0;
-    rows_[i] = 1;
-    total_[i] = squares_[i] = 0;
-    std::fill_n(&count(i, 0), kRows, 0);
   }
 
   // Whether some split of the window into an older and a newer part has means that differ by more than ε.

@@ -320,6 +320,12 @@ POOLS: dict[str, pools.Pool] = {
         [{}, {"optimizer": "ftrl"}, {"optimizer": "sgd", "l2": 0.1}], own_values=4, hashed_to=3
     ),
     "bayes": pools.NaiveBayes([{}, {"fading": 0.5}]),
+    "forest": pools.Forest(
+        [
+            {"trees": 3, "grace_period": 20, "warning": 0.9, "drift": 0.5},
+            {"trees": 2, "subspace": "tree", "random_cuts": True, "max_bytes": 3000, "warning": None},
+        ]
+    ),
 }
 KINDS = list(POOLS)
 
@@ -466,12 +472,23 @@ def pools_and_settings(data: bytes) -> None:
         "smoothing": source.number,
         "variance_prior": source.number,
     }
+    forest: dict[str, Callable[[], Any]] = {
+        "trees": lambda: source.whole(5),
+        "features": source.share,
+        "subspace": lambda: source.one_of(["tree", "node", "x", None]),
+        "bagging": source.number,
+        "grace_period": lambda: source.whole(50),
+        "warning": lambda: source.one_of([None, 0.5, 0, np.nan]),
+        "drift": source.share,
+        "max_bytes": lambda: source.whole(9000),
+    }
     families: list[tuple[dict[str, Callable[[], Any]], Any]] = [
         (net, pools.MLP),
         (tree, pools.Hoeffding),
         (near, pools.Neighbours),
         (line, pools.Linear),
         (bayes, pools.NaiveBayes),
+        (forest, pools.Forest),
     ]
     chosen, make = source.one_of(families)
     configurations: Any = [
@@ -686,6 +703,12 @@ def restore_linear(data: bytes) -> None:
 def restore_bayes(data: bytes) -> None:
     """Naive Bayes models from a damaged state."""
     _restored("bayes", data)
+
+
+@target()
+def restore_forest(data: bytes) -> None:
+    """Forests from a damaged state."""
+    _restored("forest", data)
 
 
 @target()

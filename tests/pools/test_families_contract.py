@@ -1,4 +1,4 @@
-"""What Heros asks of every pool, asked of neighbours, linear models and naive Bayes: the ensemble's tests."""
+"""What Heros asks of every pool, asked of the families of the core: the ensemble's tests."""
 
 from __future__ import annotations
 
@@ -31,6 +31,14 @@ FAMILIES = {  # 12 models each
     "linear": pools.LinearGrid(),
     "bayes": pools.NaiveBayes(
         [{"fading": f, "smoothing": s} for f in (1, 0.999, 0.99, 0.9) for s in (0.1, 1, 2)]
+    ),
+    "forest": pools.Forest(
+        [
+            {"trees": n, "subspace": s, "bagging": b, "warning": 0.5, "drift": 0.1, "max_bytes": 40_000}
+            for n in (1, 2, 5)
+            for s in ("tree", "node")
+            for b in (0, 3)
+        ]
     ),
 }
 

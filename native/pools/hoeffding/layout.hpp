@@ -80,16 +80,27 @@ struct TreeInstance {
 
   void assign(const double* row, const TreeLayout& layout) {
     x.assign(row, row + layout.features());
+    prepare(layout);
+  }
+  // For a tree that knows only some columns of a row.
+  void gather(const double* row, const std::vector<std::int32_t>& columns, const TreeLayout& layout) {
+    x.resize(columns.size());
+    for (std::size_t j = 0; j < columns.size(); ++j) x[j] = row[columns[j]];
+    prepare(layout);
+  }
+
+ private:
+  void prepare(const TreeLayout& layout) {
     numbers.resize(layout.numeric.size());
     slots.resize(layout.nominal.size());
     plus.clear(), minus.clear();
     missing = false;
     for (std::size_t j = 0; j < numbers.size(); ++j) {
-      numbers[j] = row[layout.numeric[j]];
+      numbers[j] = x[layout.numeric[j]];
       missing |= std::isnan(numbers[j]);
     }
     for (std::size_t j = 0; j < slots.size(); ++j) {
-      const double code = row[layout.nominal[j]];
+      const double code = x[layout.nominal[j]];
       slots[j] = std::isnan(code) ? -1 : layout.slot[j] + static_cast<std::int32_t>(code);
       missing |= std::isnan(code);
       const bool usual = layout.values[layout.nominal[j]] == 2;

@@ -56,11 +56,14 @@ inline bool is_sound(const TreeLayout& layout, const ConstClassBlock& block) {
   return true;
 }
 
-inline void observe_number(const ClassBlock& block, int j, double x) {
-  const double n = block.seen[j] + 1, away = x - block.mean[j], mean = block.mean[j] + away / n;
-  const double spread = block.spread[j] + away * (x - mean);
+// A value that counts `times` times moves the moments as that many equal ones; once, no bit differs from a sum that knows
+// no weights. The mean of the first value is that value, however often it counts: w * x / w may be another number.
+inline void observe_number(const ClassBlock& block, int j, double x, std::int32_t times) {
+  const double w = times, n = block.seen[j] + w, away = x - block.mean[j];
+  const double mean = block.mean[j] + (block.seen[j] > 0 ? w * away / n : away);
+  const double spread = block.spread[j] + w * away * (x - mean);
   if (!std::isfinite(spread)) return;  // numbers near the end of the range: beyond what moments can hold
-  ++block.seen[j];
+  block.seen[j] += times;
   block.mean[j] = mean;
   block.spread[j] = spread;
   block.low[j] = std::min(block.low[j], x);
@@ -69,7 +72,8 @@ inline void observe_number(const ClassBlock& block, int j, double x) {
   block.precision[j] = block.spread[j] > 0 ? std::clamp(precision, 1 / kNoSpread, kNoSpread) : kNoSpread;
 }
 
-inline void observe_code(const TreeLayout& layout, const ClassBlock& block, int j, std::int32_t slot) {
+inline void observe_code(const TreeLayout& layout, const ClassBlock& block, int j, std::int32_t slot,
+                         std::int32_t times) {
   std::int32_t growth = 0;
   if (block.count[slot] == 0) {  // the highest code may have moved up
     const std::int32_t first = layout.slot[j], last = first + layout.values[layout.nominal[j]] - 1;
@@ -77,16 +81,17 @@ inline void observe_code(const TreeLayout& layout, const ClassBlock& block, int 
     while (highest >= first && block.count[highest] == 0) --highest;
     growth = std::max(0, slot - highest);
   }
-  ++block.count[slot];
-  block.divisor[j] += 1 + growth;
+  block.count[slot] += times;
+  block.divisor[j] += times + growth;
 }
 
-inline void observe(const TreeLayout& layout, const ClassBlock& block, const TreeInstance& instance) {
+inline void observe(const TreeLayout& layout, const ClassBlock& block, const TreeInstance& instance,
+                    std::int32_t times) {
   const int numbers = layout.numbers(), codes = layout.codes();
   for (int j = 0; j < numbers; ++j)
-    if (!std::isnan(instance.numbers[j])) observe_number(block, j, instance.numbers[j]);
+    if (!std::isnan(instance.numbers[j])) observe_number(block, j, instance.numbers[j], times);
   for (int j = 0; j < codes; ++j)
-    if (instance.slots[j] >= 0) observe_code(layout, block, j, instance.slots[j]);
+    if (instance.slots[j] >= 0) observe_code(layout, block, j, instance.slots[j], times);
 }
 
 // The part of a class's naive-Bayes log-vote that does not depend on the instance.

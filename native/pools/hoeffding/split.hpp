@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -10,12 +11,30 @@
 #include <numeric>
 #include <vector>
 
+#include "core/draws.hpp"
 #include "pools/hoeffding/observers.hpp"
+#include "pools/hoeffding/quick.hpp"
 
 namespace heros {
 
 enum class Criterion : int { information_gain, gini };
 enum class Test : int { at_most, each_value, equals };  // branch 0: x <= value | x is the branch | x == value
+
+// How a leaf looks for a split, besides MOA's way. Quickly: in single precision (quick.hpp). With chance: offered some of
+// the features only (`features` of them, the same in every search of that leaf; 0: all), or one random cut of a number
+// instead of those at even distances. What is drawn follows from a tree's key, the leaf and what it has seen: there is
+// nothing to keep.
+struct Search {
+  std::uint64_t key = 0;
+  std::int32_t features = 0;
+  bool random_cuts = false;
+  bool quick = false;
+
+  std::uint64_t of_leaf(int node) const { return Draws::mixed(key + static_cast<std::uint64_t>(node)); }
+  std::uint64_t of_search(int node, double seen) const {
+    return Draws::mixed(of_leaf(node) ^ std::bit_cast<std::uint64_t>(seen));
+  }
+};
 
 struct Split {
   int feature = -1;  // -1: no test
@@ -35,7 +54,9 @@ struct LeafStatistics {
 
 class SplitSearch {
  public:
-  SplitSearch(Criterion criterion, bool binary) : criterion_(criterion), binary_(binary) {}
+  SplitSearch(Criterion criterion, bool binary, const Search& how = {}, int node = 0, double seen = 0)
+      : criterion_(criterion), binary_(binary), how_(how), features_(how.of_leaf(node)),
+        cuts_(how.of_search(node, seen)) {}
 
   struct Result {
     Split best;
@@ -49,7 +70,10 @@ class SplitSearch {
     Result result;
     before_ = impurity(leaf.counts);
     result.best.merit = criterion_ == Criterion::gini ? 1 - before_ : -std::numeric_limits<double>::infinity();
+    int wanted = how_.features > 0 ? how_.features : leaf.layout.features();
     for (int f = 0; f < leaf.layout.features(); ++f) {
+      if (!offered(leaf.layout.features() - f, wanted)) continue;
+      --wanted;
       const Split split = leaf.layout.values[f] > 0 ? best_nominal(leaf, f) : best_numeric(leaf, f);
       if (split.feature < 0) continue;
       result.any = true;
@@ -85,7 +109,13 @@ class SplitSearch {
   static constexpr double kSmallestBranch = 0.01;
   static constexpr std::int64_t kMostCells = 1 << 24;  // branches times classes: more are never told apart
 
+  // Whether the next of `left` features is one of those `wanted`: every set of them is as likely as any other.
+  bool offered(int left, int wanted) {
+    return wanted >= left || features_.below(static_cast<std::uint32_t>(left)) < static_cast<std::uint32_t>(wanted);
+  }
+
   static double log2(double x) { return std::log(x) / std::numbers::ln2; }
+  double log2_of(double x) const { return how_.quick ? quick_log2(static_cast<float>(x)) : log2(x); }
 
   double* branch(int b) { return &after_[std::size_t(b) * classes_]; }
   void add(int b, int c, double weight) {
@@ -103,8 +133,8 @@ class SplitSearch {
     }
     double entropy = 0;
     for (int c = 0; c < classes_; ++c)
-      if (counts[c] > 0) entropy -= counts[c] * log2(counts[c]), total += counts[c];
-    return total > 0 ? (entropy + total * log2(total)) / total : 0;
+      if (counts[c] > 0) entropy -= counts[c] * log2_of(counts[c]), total += counts[c];
+    return total > 0 ? (entropy + total * log2_of(total)) / total : 0;
   }
 
   // The merit of the split in after_. A split needs two branches with more than 1 % of the weight each.
@@ -141,8 +171,10 @@ class SplitSearch {
     for (const ConstClassBlock& block : leaf.blocks)
       if (block.seen[j] > 0) low = std::min(low, block.low[j]), high = std::max(high, block.high[j]);
     Split best;
-    for (int k = 0; k < kCuts && low < high; ++k) {
-      const double value = (high - low) / (kCuts + 1.0) * (k + 1) + low;
+    if (how_.quick && !how_.random_cuts) return low < high ? quick_numeric(leaf, feature, low, high) : best;
+    for (int k = 0; k < (how_.random_cuts ? 1 : kCuts) && low < high; ++k) {
+      const double value =
+          how_.random_cuts ? (high - low) * cuts_.uniform() + low : (high - low) / (kCuts + 1.0) * (k + 1) + low;
       if (!(value > low && value < high)) continue;
       reset(2);
       cut(leaf, j, value);
@@ -150,6 +182,18 @@ class SplitSearch {
       if (best.feature < 0 || m > best.merit) best = {feature, Test::at_most, value, m, 2};
     }
     return best;
+  }
+
+  Split quick_numeric(const LeafStatistics& leaf, int feature, double low, double high) const {
+    const int j = leaf.layout.position[feature];
+    QuickCuts cuts(low, high);
+    for (const ConstClassBlock& block : leaf.blocks) {
+      if (block.seen[j] == 0) continue;
+      const Gaussian gaussian(block.seen[j], block.mean[j], block.spread[j]);
+      cuts.add(block.seen[j], gaussian.mean, gaussian.sd, block.low[j], block.high[j]);
+    }
+    const QuickCuts::Best best = cuts.best(kSmallestBranch);
+    return {feature, Test::at_most, cuts.value(best.cut), before_ - best.entropy, 2};
   }
 
   void cut(const LeafStatistics& leaf, int j, double value) {
@@ -193,7 +237,8 @@ class SplitSearch {
       const std::int32_t* count = block.count + leaf.layout.slot[j];
       totals.push_back(std::accumulate(count, count + seen, 0.0));
     }
-    for (int v = 0; v < seen; ++v) {
+    const int tests = how_.quick && seen == 2 ? 1 : seen;  // of two values one test says all
+    for (int v = 0; v < tests; ++v) {
       for (std::size_t i = 0; i < leaf.blocks.size(); ++i) {
         branch(0)[leaf.classes[i]] = leaf.blocks[i].count[leaf.layout.slot[j] + v];
         branch(1)[leaf.classes[i]] = totals[i] - branch(0)[leaf.classes[i]];
@@ -235,6 +280,8 @@ class SplitSearch {
 
   Criterion criterion_;
   bool binary_;
+  Search how_;
+  Draws features_, cuts_;
   int classes_ = 0;
   double before_ = 0;
   std::vector<double> after_, weights_;  // (branches, classes); per branch

@@ -106,11 +106,11 @@ inline void HoeffdingTree::check_statistics(const TreeLayout& layout) {
   }
 }
 
-template <class Archive, class T>
-void joined(Archive& a, const std::string& name, std::vector<TreeArrays>& trees, std::vector<T> TreeArrays::*part) {
+template <class Archive, class Tree, class Owner, class T>
+void joined(Archive& a, const std::string& name, std::vector<Tree>& trees, std::vector<T> Owner::*part) {
   std::vector<T> all;
   std::vector<std::int64_t> sizes;
-  for (TreeArrays& tree : trees) {
+  for (Tree& tree : trees) {
     all.insert(all.end(), (tree.*part).begin(), (tree.*part).end());
     sizes.push_back(static_cast<std::int64_t>((tree.*part).size()));
   }
@@ -125,8 +125,8 @@ void joined(Archive& a, const std::string& name, std::vector<TreeArrays>& trees,
   require(at == static_cast<std::int64_t>(all.size()), "sizes");
 }
 
-template <class Archive>
-void tree_fields(Archive& a, std::vector<TreeArrays>& trees) {
+template <class Archive, class Tree>
+void tree_fields(Archive& a, std::vector<Tree>& trees) {
   joined(a, "node_value", trees, &TreeArrays::node_value), joined(a, "node_test", trees, &TreeArrays::node_test);
   joined(a, "node_link", trees, &TreeArrays::node_link), joined(a, "node_length", trees, &TreeArrays::node_length);
   joined(a, "node_counts", trees, &TreeArrays::node_counts);

@@ -23,6 +23,7 @@ struct TreeSettings {
   LeafPrediction prediction = LeafPrediction::adaptive;
   bool binary_splits = false;
   std::int32_t max_depth = -1;  // -1: none
+  Search search = {};
 };
 
 class HoeffdingTree : public TreeMemory {
@@ -35,6 +36,10 @@ class HoeffdingTree : public TreeMemory {
   HoeffdingTree() = default;
   HoeffdingTree(const TreeSettings& settings, const TreeLayout& layout)
       : TreeMemory(settings.max_bytes, layout), settings_(settings) {}
+
+  const TreeSettings& settings() const { return settings_; }
+  // From now on; the byte limit is one that the tree keeps already.
+  void change(const TreeSettings& settings) { settings_ = settings, max_bytes_ = settings.max_bytes; }
 
   Place find(const double* x) const {
     Place place;
@@ -71,23 +76,24 @@ class HoeffdingTree : public TreeMemory {
   }
 
   // Learns from an instance of class y that was found at `place`. `bayes`: the class naive Bayes gave it
-  // there, or -1 if that has not been worked out. `votes`: scratch, one double per class.
+  // there, or -1 if that has not been worked out. `votes`: scratch, one double per class. The instance
+  // counts as `times` equal ones.
   void train(const TreeLayout& layout, const TreeInstance& instance, int y, const Place& place, int bayes,
-             double* votes) {
+             double* votes, std::int32_t times = 1) {
     Node& node = nodes_[place.node];
     if (node.splits()) return;  // its feature is missing: the instance teaches nothing here
     if (node.test == Node::kAbsent) node = {0, Node::kLeaf, Node::kFresh};
     if (node.link != Node::kInactive) {
       const bool bayes_hit = (bayes >= 0 ? bayes : bayes_vote(layout, instance, place, votes)) == y;
       if (open_observers(layout, place.node, y)) {
-        record_hits(layout, place.node, y, bayes_hit);
-        count(layout, place.node, y);
-        update_statistics(layout, instance, place.node, y);
+        record_hits(layout, place.node, y, bayes_hit, times);
+        count(layout, place.node, y, times);
+        update_statistics(layout, instance, place.node, y, times);
         if (due(layout, place.node)) look_for_split(layout, place);
         return;
       }
     }
-    count(layout, place.node, y);
+    count(layout, place.node, y, times);
     if (due(layout, place.node)) {
       nodes_[place.node].value = weight(layout, place.node);
       reconsider(layout, place.node);
@@ -108,8 +114,8 @@ class HoeffdingTree : public TreeMemory {
   void adopt(TreeArrays arrays, const TreeSettings& settings, const TreeLayout& layout);
 
  private:
-  void count(const TreeLayout& layout, int node, int y) {
-    counts(layout, node)[y] += 1;
+  void count(const TreeLayout& layout, int node, int y, std::int32_t times) {
+    counts(layout, node)[y] += times;
     lengths_[node] = std::max(lengths_[node], y + 1);
   }
 
@@ -124,16 +130,18 @@ class HoeffdingTree : public TreeMemory {
     return bayes_votes(layout, place, instance, votes);
   }
 
-  void record_hits(const TreeLayout& layout, int node, int y, bool bayes_hit) {
+  void record_hits(const TreeLayout& layout, int node, int y, bool bayes_hit, std::int32_t times) {
     double* record = leaves_.reals(nodes_[node].link);
-    record[kMajorityHits] += lengths_[node] > 0 && highest(counts(layout, node), layout.classes) == y;
-    record[kBayesHits] += bayes_hit;
+    const bool hit = lengths_[node] > 0 && highest(counts(layout, node), layout.classes) == y;
+    record[kMajorityHits] += hit ? times : 0;
+    record[kBayesHits] += bayes_hit ? times : 0;
   }
 
-  void update_statistics(const TreeLayout& layout, const TreeInstance& instance, int node, int y) {
+  void update_statistics(const TreeLayout& layout, const TreeInstance& instance, int node, int y,
+                         std::int32_t times) {
     const int b = blocks_of(node)[y];
     if (counts(layout, node)[y] <= kMostObserved)
-      observe(layout, ClassBlock(layout, blocks_.reals(b), blocks_.ints(b)), instance);
+      observe(layout, ClassBlock(layout, blocks_.reals(b), blocks_.ints(b)), instance, times);
     refresh_base(layout, node, y);
   }
 
@@ -161,15 +169,25 @@ class HoeffdingTree : public TreeMemory {
     const double n = nodes_[node].value = weight(layout, node);
     const bool deep = settings_.max_depth >= 0 && place.depth >= settings_.max_depth;
     if (deep || classes_present(layout, node) < 2 || !room_for_split(layout, node, 2)) return;
-    SplitSearch search(settings_.criterion, settings_.binary_splits);
+    SplitSearch search(settings_.criterion, settings_.binary_splits, settings_.search, node, n);
     const LeafStatistics leaf = statistics(layout, node);
     const SplitSearch::Result found = search(leaf);
     const double bound = hoeffding_bound(search.range(lengths_[node]), n);
-    if (found.any && !(found.best.merit - found.second > bound || bound < settings_.tie_threshold)) return;
+    const double gap = found.best.merit - found.second;
+    if (found.any && !(gap > bound || bound < settings_.tie_threshold)) return put_off(node, n, gap, bound);
     // Not splitting is best: the leaf begins anew with the counts it has, as MOA's do.
     if (found.best.feature < 0) return close_observers(layout, node);
     if (!std::isfinite(found.best.merit)) return;
     if (room_for_split(layout, node, found.best.branches)) split(layout, node, found.best, leaf, search);
+  }
+
+  // A quick tree does not look again before it has half of what it lacks for a bound below the gap it found, or below
+  // the tie threshold (local split-time prediction: Losing, Wersing and Hammer 2018).
+  void put_off(int node, double n, double gap, double bound) {
+    if (!settings_.search.quick) return;
+    const double ratio = bound / std::max(settings_.tie_threshold, gap > 0 ? gap : 0);
+    const double lacking = n * std::min(ratio * ratio - 1, kLongestWait);
+    nodes_[node].value = n + std::max(lacking / 2 - settings_.grace_period, 0.0);
   }
 
   // ε = √(R² ln(1/δ) / 2n).
@@ -202,6 +220,8 @@ class HoeffdingTree : public TreeMemory {
   void check_nodes(const TreeLayout& layout) const;
   void check_records(const TreeLayout& layout) const;
   void check_statistics(const TreeLayout& layout);
+
+  static constexpr double kLongestWait = 100;  // times what a leaf has seen
 
   TreeSettings settings_;
 };

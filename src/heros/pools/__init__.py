@@ -1,6 +1,7 @@
 """Pools: M models with different settings, and what each costs to train."""
 
 from heros.pools.base import BoundPool, Pool
+from heros.pools.forest import BoundForest, Forest, ForestGrid, ForestStats
 from heros.pools.hoeffding import BoundHoeffding, Hoeffding, HoeffdingGrid, TreeStats
 from heros.pools.join import BoundJoin, Join
 from heros.pools.linear import BoundLinear, Linear, LinearGrid
@@ -11,6 +12,7 @@ from heros.pools.neighbours import BoundNeighbours, Neighbours, NeighboursGrid, 
 
 __all__ = [
     "MLP",
+    "BoundForest",
     "BoundHoeffding",
     "BoundJoin",
     "BoundLinear",
@@ -18,6 +20,9 @@ __all__ = [
     "BoundNaiveBayes",
     "BoundNeighbours",
     "BoundPool",
+    "Forest",
+    "ForestGrid",
+    "ForestStats",
     "Hoeffding",
     "HoeffdingGrid",
     "Join",

@@ -21,7 +21,7 @@ CostModel = Callable[[Mapping[str, Any]], float]
 """What a model costs, by its configuration, on any scale."""
 
 
-_Native = _core.NeighboursPool | _core.LinearPool | _core.BayesPool
+_Native = _core.NeighboursPool | _core.LinearPool | _core.BayesPool | _core.ForestPool
 
 
 def completed(
@@ -56,7 +56,7 @@ def checked_costs(
 
 
 class BoundNative(BoundPool):
-    """The models of one of the core's families, for one schema. Nothing about them is drawn at random."""
+    """The models of one of the core's families, for one schema. What they draw at random is their own."""
 
     kind: ClassVar[type[Pool]]
     """The class of pools whose models they are."""

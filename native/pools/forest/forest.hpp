@@ -1,0 +1,199 @@
+// A forest: trees that know different features and weigh the instances differently, and answer together. It is one model
+// of a pool, since five trees out of fifty are not a forest.
+//
+// Online bagging (Oza and Russell 2001) draws how often an instance counts, from a Poisson distribution. A tree knows a
+// random part of the features (streaming random patches, Gomes, Read and Bifet 2019), or is offered one at every leaf
+// (adaptive random forests, Gomes et al. 2017). A tree whose hits become fewer (ADWIN) is replaced: at a first sign another
+// one begins in its background, at the second that one takes over. The answers are averaged, weighted by the trees' accuracy.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "core/draws.hpp"
+#include "core/scores.hpp"
+#include "pools/forest/settings.hpp"
+#include "pools/forest/tree.hpp"
+
+namespace heros {
+
+struct ForestState;
+
+struct ForestSummary {
+  std::int64_t background = 0, nodes = 0, leaves = 0, active = 0, depth = 0, bytes = 0, warnings = 0, replaced = 0;
+};
+
+class Forest {
+ public:
+  Forest(const ForestSettings& settings, std::uint64_t seed)
+      : settings_(settings), poisson_(settings.bagging), draws_(seed), drift_(settings.trees, settings.drift),
+        warning_(settings.trees, settings.warning), hits_(settings.trees), background_(settings.trees) {}
+
+  const ForestSettings& settings() const { return settings_; }
+
+  // Fits the forest to a schema that extends the one it knows (at first: nothing).
+  void grow(const std::vector<std::int32_t>& values, int classes) {
+    values_ = values, classes_ = classes;
+    for (ForestTree& tree : trees_) widen(tree);
+    for (std::optional<ForestTree>& tree : background_)
+      if (tree) widen(*tree);
+    while (trees_.size() < std::size_t(settings_.trees)) trees_.push_back(sprout(settings_.tree_bytes()));
+  }
+
+  // Writes its probabilities.
+  void look(const double* x, double* out) {
+    for (ForestTree& tree : trees_) tree.gather(x);
+    for (ForestTree& tree : trees_) tree.find();
+    for (ForestTree& tree : trees_) tree.ask();
+    std::fill_n(out, classes_, 0.0);
+    double total = 0;
+    for (std::size_t t = 0; t < trees_.size(); ++t) {
+      const double weight = drift_.accuracy(static_cast<int>(t));
+      if (trees_[t].add_to(out, weight)) total += weight;
+    }
+    for (int c = 0; c < classes_; ++c) out[c] = total > 0 ? out[c] / total : 1.0 / classes_;
+  }
+
+  // Learns from x, the last instance looked at.
+  void train(const double* x, int y) {
+    for (std::size_t t = 0; t < trees_.size(); ++t) {
+      hits_[t] = trees_[t].favoured() == y ? 1.0 : 0.0;
+      const std::int32_t times = settings_.bagging > 0 ? poisson_(draws_) : 1;
+      if (times == 0) continue;
+      trees_[t].train(y, times);
+      if (!background_[t]) continue;
+      background_[t]->gather(x), background_[t]->find(), background_[t]->ask();
+      background_[t]->train(y, times);
+    }
+    drift_.update(hits_);
+    if (settings_.warning > 0) warning_.update(hits_);
+    for (int t = 0; t < settings_.trees; ++t) {
+      if (settings_.drift > 0 && drift_.fell(t)) replace(t);
+      else if (settings_.warning > 0 && warning_.fell(t)) begin_behind(t);
+    }
+  }
+
+  const ForestTree& tree(int t) const { return trees_[t]; }
+  ForestSummary summary() const {
+    ForestSummary sum;
+    sum.warnings = warnings_, sum.replaced = replaced_;
+    for (const ForestTree& tree : trees_) add(sum, tree.summary());
+    for (const std::optional<ForestTree>& tree : background_)
+      if (tree) ++sum.background, sum.bytes += tree->summary().bytes;
+    return sum;
+  }
+
+  ForestState state() const;  // state.hpp
+  void restore(ForestState state, const std::vector<std::int32_t>& values, int classes);
+
+ private:
+  friend struct ForestState;
+
+  // The hits of every tree, and whether they have become fewer.
+  class Hits {
+   public:
+    Hits(int trees, double delta) : adwin_(trees, delta > 0 ? delta : kNever, false), means_(trees), before_(trees) {}
+
+    void update(const std::vector<double>& hits) {
+      before_ = means_;
+      adwin_.update(hits.data(), nullptr, means_.data());
+    }
+    bool fell(int t) const { return adwin_.changed(t) && means_[t] < before_[t]; }
+    // Its share of hits, as if one instance had been hit and one missed before.
+    double accuracy(int t) const {
+      const auto n = static_cast<double>(adwin_.width(t));
+      return (std::clamp(means_[t], 0.0, 1.0) * n + 1) / (n + 2);
+    }
+    void forget(int t) { adwin_.forget(t), means_[t] = 0; }
+
+    template <class Archive>
+    void fields(Archive& a) {
+      adwin_.fields(a);
+    }
+    void check() {
+      adwin_.check();
+      for (std::size_t t = 0; t < means_.size(); ++t) means_[t] = adwin_.mean(static_cast<int>(t));
+    }
+
+   private:
+    static constexpr double kNever = 1e-300;
+    Adwin adwin_;
+    std::vector<double> means_, before_;
+  };
+
+  static void add(ForestSummary& sum, const TreeSummary& tree) {
+    sum.nodes += tree.nodes, sum.leaves += tree.leaves, sum.active += tree.active, sum.bytes += tree.bytes;
+    sum.depth = std::max(sum.depth, tree.depth);
+  }
+
+  int all_features() const { return static_cast<int>(values_.size()); }
+
+  TreeSettings tree_settings(std::int64_t bytes, std::uint64_t key) const {
+    TreeSettings settings = settings_.tree;
+    settings.max_bytes = bytes;
+    settings.search.key = key;
+    settings.search.features = settings_.per_leaf ? settings_.features_of(all_features()) : 0;
+    return settings;
+  }
+
+  ForestTree sprout(std::int64_t bytes) {
+    const TreeSettings settings = tree_settings(bytes, draws_.next());
+    return ForestTree(settings, columns({}), values_, classes_);
+  }
+
+  void widen(ForestTree& tree) {
+    tree.grow(tree_settings(tree.settings().max_bytes, tree.settings().search.key), columns(tree.columns()), values_, classes_);
+  }
+
+  // The features of a tree: those it knows, and as many others drawn at random as it may know.
+  std::vector<std::int32_t> columns(std::vector<std::int32_t> known) {
+    std::vector<std::uint8_t> taken(values_.size());
+    for (const std::int32_t f : known) taken[f] = 1;
+    std::vector<std::int32_t> others;
+    for (int f = 0; f < all_features(); ++f)
+      if (!taken[f]) others.push_back(f);
+    const int n = settings_.per_leaf ? all_features() : settings_.features_of(all_features());
+    const int more = std::max(0, n - static_cast<int>(known.size())), from = static_cast<int>(others.size());
+    for (int j = 0; j < more && more < from; ++j)
+      std::swap(others[j], others[j + draws_.below(static_cast<std::uint32_t>(from - j))]);
+    std::sort(others.begin(), others.begin() + more);
+    known.insert(known.end(), others.begin(), others.begin() + more);
+    return known;
+  }
+
+  void replace(int t) {
+    ++replaced_;
+    if (background_[t]) {
+      trees_[t] = std::move(*background_[t]);
+      trees_[t].limit(settings_.tree_bytes());
+      background_[t].reset();
+    } else {
+      trees_[t] = sprout(settings_.tree_bytes());
+    }
+    drift_.forget(t), warning_.forget(t);
+  }
+
+  void begin_behind(int t) {
+    ++warnings_;
+    background_[t] = sprout(settings_.background_bytes());
+    warning_.forget(t);
+  }
+
+  ForestSettings settings_;
+  Poisson poisson_;
+  std::vector<std::int32_t> values_;
+  int classes_ = 0;
+
+  Draws draws_;
+  Hits drift_, warning_;
+  std::vector<double> hits_;  // of the trees, of the last instance
+  std::vector<ForestTree> trees_;
+  std::vector<std::optional<ForestTree>> background_;
+  std::int64_t warnings_ = 0, replaced_ = 0;
+};
+
+}  // namespace heros

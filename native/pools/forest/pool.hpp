@@ -1,0 +1,116 @@
+// A pool of forests with different settings.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/pool.hpp"
+#include "core/state.hpp"
+#include "pools/forest/forest.hpp"
+#include "pools/forest/state.hpp"
+#include "pools/looks.hpp"
+
+namespace heros {
+
+// A pool on its way in or out.
+struct ForestPoolState {
+  std::vector<std::int32_t> values;
+  std::int32_t classes = 0;
+  std::vector<ForestState> forests;
+
+  template <class Archive>
+  void fields(Archive& a) {
+    a("values", values), a("classes", classes);
+    for (std::size_t i = 0; i < forests.size(); ++i) {
+      Prefixed<Archive> own{a, "forest_" + std::to_string(i) + "_"};
+      forests[i].fields(own);
+    }
+  }
+  void check() const {
+    require(classes > 0 && all_of(values, [](int v) { return v >= 0; }), "a schema");
+    expect_countable(values, classes);
+  }
+};
+
+class ForestPool final : public Pool {
+ public:
+  // A seed for every forest.
+  ForestPool(const std::vector<ForestSettings>& settings, const std::vector<std::uint64_t>& seeds) {
+    for (std::size_t i = 0; i < settings.size(); ++i) forests_.emplace_back(settings[i], seeds[i]);
+  }
+
+  int models() const override { return static_cast<int>(forests_.size()); }
+  int features() const override { return static_cast<int>(values_.size()); }
+  int outputs() const override { return classes_; }
+  const std::vector<std::int32_t>& values() const { return values_; }
+
+  // Fits the pool to a schema that extends the one it knows (at first: nothing). values[f]: how many values feature f
+  // has, 0 if it is numeric.
+  void grow(const std::vector<std::int32_t>& values, int classes) {
+    const std::int64_t node = TreeLayout({}, classes).node_bytes();
+    for (const Forest& forest : forests_)
+      if (forest.settings().background_bytes() < node)
+        throw std::invalid_argument("A tree of one node needs " + std::to_string(node) +
+                                    " bytes with this schema: no forest may have less for its trees.");
+    for (Forest& forest : forests_) forest.grow(values, classes);
+    values_ = values, classes_ = classes;
+    looks_.resize(models(), features(), classes_);
+  }
+
+  void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) override {
+    looks_.at(x);
+    for (int i = 0; i < models(); ++i)
+      if (looks(watched, i)) look_with(i, x);
+    clock.lap(Phase::evaluate);
+  }
+
+  double outcome(int i, double target) const override { return looks_.outcome(i, target); }
+  bool sound(int i) const override { return looks_.sound(i); }
+  void output(int i, double* out) const override { looks_.output(i, out); }
+
+  void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
+    look(x, chosen, clock);  // for nothing if they have looked at x
+    for (int i = 0; i < models(); ++i)
+      if (chosen[i]) forests_[i].train(x, static_cast<int>(target));
+    looks_.forget();
+    clock.lap(Phase::train);
+  }
+
+  void answer(int i, const double* x, double* out) override {
+    looks_.at(x);
+    look_with(i, x);
+    output(i, out);
+  }
+
+  const Forest& forest(int i) const { return forests_[i]; }
+
+  ForestPoolState state() const {
+    ForestPoolState state{values_, classes_, {}};
+    for (const Forest& forest : forests_) state.forests.push_back(forest.state());
+    return state;
+  }
+  // Makes a state of all forests the pool's own, if it fits together; else the pool stays as it is.
+  void restore(const ForestPoolState& state) {
+    std::vector<Forest> forests = forests_;
+    for (std::size_t i = 0; i < forests.size(); ++i) forests[i].restore(state.forests[i], state.values, state.classes);
+    forests_ = std::move(forests), values_ = state.values, classes_ = state.classes;
+    looks_.resize(models(), features(), classes_);
+  }
+
+ private:
+  void look_with(int i, const double* x) {
+    if (looks_.fresh(i)) return;
+    forests_[i].look(x, looks_.of(i));
+    looks_.take(i);
+  }
+
+  std::vector<Forest> forests_;
+  std::vector<std::int32_t> values_;
+  int classes_ = 0;
+  Looks looks_;
+};
+
+}  // namespace heros

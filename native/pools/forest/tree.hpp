@@ -1,0 +1,112 @@
+// A tree of a forest: a Hoeffding tree that knows some of the features, and what it saw of the last instance.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "pools/hoeffding/grow.hpp"
+#include "pools/hoeffding/state.hpp"
+#include "pools/hoeffding/tree.hpp"
+
+namespace heros {
+
+class ForestTree {
+ public:
+  // `columns`: the features it knows, in the order in which it came to know them.
+  ForestTree(const TreeSettings& settings, std::vector<std::int32_t> columns, const std::vector<std::int32_t>& values,
+             int classes)
+      : columns_(std::move(columns)), layout_(picked(values), classes), tree_(settings, layout_) {
+    fit();
+  }
+  ForestTree(const TreeSettings& settings, std::vector<std::int32_t> columns, const std::vector<std::int32_t>& values,
+             int classes, TreeArrays arrays)
+      : columns_(std::move(columns)), layout_(picked(values), classes) {
+    tree_.adopt(std::move(arrays), settings, layout_);
+    fit();
+  }
+
+  const std::vector<std::int32_t>& columns() const { return columns_; }
+  const TreeSettings& settings() const { return tree_.settings(); }
+  TreeSummary summary() const { return tree_.summary(layout_); }
+  TreeArrays arrays() const { return tree_.arrays(); }
+  void limit(std::int64_t max_bytes) {
+    TreeSettings settings = tree_.settings();
+    settings.max_bytes = max_bytes;
+    tree_.change(settings);
+  }
+
+  // The first columns are those it knows.
+  void grow(const TreeSettings& settings, std::vector<std::int32_t> columns, const std::vector<std::int32_t>& values,
+            int classes) {
+    columns_ = std::move(columns);
+    const TreeLayout layout(picked(values), classes);
+    tree_.change(settings);
+    tree_.grow(layout_, layout);
+    layout_ = layout;
+    fit();
+  }
+
+  // Looking at an instance, in three steps, so that what the second one waits for is on its way while other trees take
+  // theirs: its values are gathered, its leaf is found, and the leaf is asked.
+  void gather(const double* x) { instance_.gather(x, columns_, layout_); }
+  void find() {
+    place_ = tree_.find(instance_.x.data());
+    tree_.prefetch(layout_, place_);
+  }
+  void ask() {
+    by_bayes_ = tree_.answers_by_bayes(place_);
+    favoured_ = by_bayes_ ? tree_.bayes_votes(layout_, place_, instance_, votes_.data())
+                          : highest(tree_.counts_at(layout_, place_), layout_.classes);
+  }
+
+  int favoured() const { return favoured_; }
+
+  // Adds `weight` times its probabilities; false if it has none to give, since nothing was seen or no class has a vote.
+  bool add_to(double* out, double weight) {
+    const int n = layout_.classes;
+    double total = 0;
+    if (by_bayes_) {
+      const double top = votes_[favoured_];
+      if (top == kNoVote) return false;
+      for (int c = 0; c < n; ++c) {
+        shares_[c] = votes_[c] == top ? 1 : votes_[c] == kNoVote ? 0 : std::exp(votes_[c] - top);
+        total += shares_[c];
+      }
+    } else {
+      const double* counts = tree_.counts_at(layout_, place_);
+      for (int c = 0; c < n; ++c) total += shares_[c] = counts[c];
+    }
+    if (!(total > 0)) return false;
+    for (int c = 0; c < n; ++c) out[c] += weight / total * shares_[c];
+    return true;
+  }
+
+  // Learns from the instance it looked at, which counts `times` times.
+  void train(int y, std::int32_t times) {
+    tree_.train(layout_, instance_, y, place_, by_bayes_ ? favoured_ : -1, votes_.data(), times);
+  }
+
+ private:
+  std::vector<std::int32_t> picked(const std::vector<std::int32_t>& values) const {
+    std::vector<std::int32_t> own;
+    for (const std::int32_t f : columns_) own.push_back(values[f]);
+    return own;
+  }
+  void fit() {
+    votes_.resize(layout_.classes);
+    shares_.resize(layout_.classes);
+  }
+
+  std::vector<std::int32_t> columns_;
+  TreeLayout layout_;
+  HoeffdingTree tree_;
+  TreeInstance instance_;
+  HoeffdingTree::Place place_;
+  std::int32_t favoured_ = 0;
+  bool by_bayes_ = false;
+  std::vector<double> votes_, shares_;  // per class
+};
+
+}  // namespace heros
