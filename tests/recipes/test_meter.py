@@ -37,6 +37,8 @@ def test_a_meter_is_a_file_and_its_export(house, tmp_path):
     assert document["energy"]["source"] == "abacus"
     assert document["energy"]["detail"] == "one joule per CPU second"
     assert json.loads(house.heros("doctor", "--json"))["meter abacus"] == "yes"
-    assert "abacus, apple, codecarbon, cpu, hwmon, perf, pmic, rapl" in " ".join(house.heros("run", "--help").replace("│", " ").split())
+    assert "abacus, apple, codecarbon, cpu, hwmon, perf, pmic, rapl" in " ".join(
+        house.heros("run", "--help").replace("│", " ").split()
+    )
     assert "Abacus" in house.contract("tests/registry/test_parts.py", "tests/test_meters.py", "-k",
                                       "Abacus or abacus or every")  # fmt: skip

@@ -84,7 +84,7 @@ class Energy:
 
     @property
     def basis(self) -> str:
-        """Whether the figure was measured or comes from a model: "measured", "modelled", or "" if nobody says."""
+        """Whether the figure is "measured" or "modelled"; "" if nobody says."""
         kinds = parts("meter").values()
         return next((kind.basis for kind in kinds if kind.source == self.source), "")
 

@@ -31,7 +31,8 @@ class _Line:
     def watts(self) -> float:
         if self.power is not None:
             return _number(self.power) / 1e6
-        assert self.current is not None and self.voltage is not None
+        assert self.current is not None
+        assert self.voltage is not None
         return _number(self.current) * _number(self.voltage) / 1e6
 
 
@@ -69,7 +70,7 @@ class Hwmon(PowerMeter):
             whole = [name for name in WHOLE if name in lines]
             if not whole and len(lines) > 1:
                 raise HerosError(
-                    f"The hwmon meter needs to know which line feeds the whole board. Got {names}: state `line`."
+                    f"The hwmon meter needs to know which line feeds the board: state `line`. Got {names}."
                 )
             line = whole[0] if whole else names
         elif line not in lines:

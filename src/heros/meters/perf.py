@@ -110,5 +110,5 @@ def _opened(kind: int, config: int, cpu: int) -> int:
     file = libc.syscall(number, ctypes.c_char_p(attributes), -1, cpu, -1, ctypes.c_ulong(0))
     if file < 0:
         error = os.strerror(ctypes.get_errno())
-        raise HerosError(f"Perf events of RAPL need permission (perf_event_paranoid 0, or root). Got: {error}.")
+        raise HerosError(f"Perf events of RAPL need root or perf_event_paranoid 0. Got: {error}.")
     return int(file)

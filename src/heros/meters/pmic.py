@@ -18,11 +18,11 @@ LINE = re.compile(r"^\s*(\w+)_([AV])\b.*=\s*([0-9.]+)[AV]\s*$")
 
 
 def rails(text: str) -> dict[str, float]:
-    """The watts of every rail of which the chip says both current and voltage.
+    r"""The watts of every rail of which the chip says both current and voltage.
 
     Examples
     --------
-    >>> rails("  VDD_CORE_A current(7)=2.0A\\n  VDD_CORE_V volt(15)=0.75V\\n  EXT5V_V volt(24)=5.1V")
+    >>> rails("  VDD_CORE_A current(7)=2.0A\n  VDD_CORE_V volt(15)=0.75V\n  EXT5V_V volt(24)=5.1V")
     {'VDD_CORE': 1.5}
     """
     found: dict[str, dict[str, float]] = {}
@@ -36,14 +36,14 @@ def _ask() -> str:
     try:
         return subprocess.run(COMMAND, check=True, capture_output=True, text=True, timeout=10).stdout
     except (OSError, subprocess.SubprocessError) as error:
-        raise HerosError(f"The pmic meter needs {' '.join(COMMAND)} (a Raspberry Pi 5). Got: {error}") from None
+        raise HerosError(f"The pmic meter needs {' '.join(COMMAND)} (Raspberry Pi 5). Got: {error}") from None
 
 
 class Pmic(PowerMeter):
     """The power of all rails of a Raspberry Pi 5's power management chip, read twice a second.
 
-    The board and what is plugged into it draw more: the chip's own losses, USB and fans are not on its rails. Never
-    seen on hardware by us: the tests read what the chip says as documented.
+    The board and what is plugged into it draw more: the chip's own losses, USB and fans are not on its
+    rails. Never seen on hardware by us: the tests read what the chip says as documented.
 
     Parameters
     ----------
