@@ -5,7 +5,8 @@ JOBS   ?= 2
 SEED   ?= 1
 BIN    := $(VENV)/bin
 
-SOURCES := pyproject.toml paper/pyproject.toml CMakeLists.txt $(shell find native -type f)
+# The editable install knows the packages there were when it was made.
+SOURCES := pyproject.toml paper/pyproject.toml CMakeLists.txt $(shell find native -type f; find src -name __init__.py)
 
 PIP     := $(BIN)/pip install --quiet --disable-pip-version-check --no-warn-script-location --root-user-action=ignore
 INSTALL := $(PIP) --no-build-isolation --no-deps
