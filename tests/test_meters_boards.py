@@ -107,7 +107,7 @@ def test_rails_are_those_with_current_and_voltage():
 def test_no_raspberry_pi_is_said(monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(
-        HerosError, match=r"^The pmic meter needs vcgencmd pmic_read_adc \(a Raspberry Pi 5\)\. Got: "
+        HerosError, match=r"^The pmic meter needs vcgencmd pmic_read_adc \(Raspberry Pi 5\)\. Got: "
     ):
         meters.Pmic()
 
