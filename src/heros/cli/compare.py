@@ -19,6 +19,7 @@ from heros.cli.parsing import few_enough, meter_of, stream_of, watch_of
 from heros.errors import HerosError, ParameterError
 from heros.executors import Processes, Serial
 from heros.experiments import Experiment, Job, run_all
+from heros.meters import Meter
 from heros.registry import answer_of, policy_id, policy_of, pool_of
 from heros.report import write_report
 from heros.run.result import Run
@@ -66,8 +67,9 @@ def compare_command(
         raise ParameterError.of(
             "stream", "compare", "a name or a file: standard input is read only once", "-"
         )
-    if meter == "rapl" and jobs > 1:
-        raise ParameterError.of("jobs", "compare", "1 with rapl, which would count all runs in each", jobs)
+    if jobs > 1 and Meter.kind(meter).alone:
+        rule = f"1 with {meter}, which would count all runs in each"
+        raise ParameterError.of("jobs", "compare", rule, jobs)
     if resume and out is None:
         raise ParameterError.of("resume", "compare", "used with --out", resume)
     opened = partial(stream_of, stream, target=target, n=n, skip_bad_rows=skip_bad_rows)

@@ -165,7 +165,7 @@ def _figure(run: Run, measure: Caption) -> str:
 
 def energy_text(energy: Energy) -> str:
     """Energy in units that suit its size."""
-    return f"{energy.joules:,.1f} J = {energy.kwh:.3g} kWh"
+    return f"{energy.joules:,.1f} J = {energy.kwh:.3g} kWh{', ' * bool(energy.basis)}{energy.basis}"
 
 
 def _carbon(energy: Energy) -> str:
