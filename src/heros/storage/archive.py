@@ -14,8 +14,8 @@ The header is ``{"heros": version, "kind": kind, "document": {…}, "arrays": [[
 type is one of `TYPES`. Nothing in a file names code, and none runs when one is read: it is JSON and
 numbers, and what they mean is checked by whoever asked for them.
 
-The first 20 bytes, the header's ``heros`` and the checksum keep their places in every format, so that an older
-HEROS can say which one is needed, and tells a newer file from a broken one.
+The first 20 bytes, the header's ``heros`` and the checksum keep their places in every format, so that an
+older HEROS can say which one is needed, and tells a newer file from a broken one.
 """
 
 from __future__ import annotations

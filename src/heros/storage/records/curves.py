@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from heros.lazy import pa, pq
 from heros.run.result import Curves
 
-__all__ = ["curves_from", "curves_table", "write_curves"]
+__all__ = ["PER_MODEL", "curves_from", "curves_table", "write_curves"]
 
 PER_MODEL = ("trained", "scores", "invested")
 """The curves with a column per model: nine tenths of a record, left out of a compact one."""

@@ -15,6 +15,7 @@ from heros.lazy import pa, pq
 from heros.run.result import Run
 from heros.storage import record_tables
 from heros.storage.disk import to_disk
+from heros.storage.records.checks import expect_curves, expect_whole
 from heros.storage.records.curves import curves_table, write_curves
 from heros.storage.records.documents import FORMAT, document, run_from
 from heros.storage.records.ids import run_id
@@ -88,8 +89,11 @@ def save(
 def read(directory: Path_) -> Run:
     """The run recorded in this directory."""
     document = details(directory)
-    with readable(f"The record {directory}", "be whole"):
-        return run_from(document, curves_at(Path(directory)))
+    label = f"The record {directory}"
+    with readable(label, "be whole"):
+        run = run_from(document, curves_at(Path(directory)))
+    expect_curves(run.curves, document, label)
+    return run
 
 
 def find(directory: Path_) -> list[Path]:
@@ -165,10 +169,11 @@ def details(directory: Path_) -> dict[str, Any]:
     place = Path(directory)
     try:
         document = json.loads(text_at(place))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"The record {place} must have a readable {RECORD}. Got: {error}") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise DataError(f"The record {place} must have the format {FORMAT}. Got another one.")
+    expect_whole(document, f"The record {place}")
     return document
 
 
