@@ -97,7 +97,8 @@ class DelimitedReader(TextReader):
         if not self._quote:
             return newlines + 1
         quotes = np.flatnonzero(characters == ord(self._quote))
-        return newlines[np.searchsorted(quotes, newlines) % 2 == 0] + 1
+        outside: NDArray[np.bool_] = np.searchsorted(quotes, newlines) % 2 == 0
+        return np.asarray(newlines[outside] + 1)
 
     def _records(self, records: RawRecords) -> Iterator[Record]:
         reader = self._reader(records.text)
