@@ -2,13 +2,14 @@
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from heros import Heros, policies, pools, streams
+from heros import Heros, Schema, policies, pools, streams
 from heros.errors import DataError, HerosError, ParameterError
 from heros.keyed import Keyed
 from heros.storage.keystore import FILE
@@ -109,8 +110,6 @@ def test_1_and_its_text_are_two_keys():
 
 
 def test_a_schema_that_grows_reaches_those_in_the_file(tmp_path):
-    from heros import Schema
-
     first = Schema.of(["a"], classes=["no", "yes"])
     grown = Schema.of(["a", ("b", "x", "y")], classes=["no", "yes"])
     with Keyed(Heros(POOL, k=1, seed=1, schema=first), capacity=1, directory=tmp_path) as keyed:
@@ -136,9 +135,8 @@ def test_what_was_committed_is_there_again_and_nothing_else(tmp_path):
 
 def test_an_error_in_the_block_commits_nothing(tmp_path):
     X, y = STREAM.take(20).draw(20)
-    with pytest.raises(RuntimeError), Keyed(template(), directory=tmp_path) as keyed:
-        keyed.learn("a", X, y)
-        raise RuntimeError
+    with pytest.raises(DataError), Keyed(template(), directory=tmp_path) as keyed:
+        keyed.learn("a", X, y).learn("a", X, y + 7)
     with Keyed(template(), directory=tmp_path) as keyed:
         assert len(keyed) == 0
 
@@ -195,8 +193,6 @@ def test_a_changed_bit_in_a_model_is_found(tmp_path):
     X, y = STREAM.take(20).draw(20)
     with Keyed(template(), directory=tmp_path) as keyed:
         keyed.learn("a", X, y)
-    import sqlite3
-
     with sqlite3.connect(tmp_path / FILE) as file:
         (learnt,) = file.execute("SELECT learnt FROM models").fetchone()
         file.execute("UPDATE models SET learnt = ?", (learnt[:500] + b"\0" + learnt[501:],))
