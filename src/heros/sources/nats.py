@@ -45,7 +45,7 @@ class JetStream(MessageSource):
         self._thread = threading.Thread(target=self._loop.run_forever, name=f"heros {self.name}", daemon=True)
         self._thread.start()
         try:
-            self._connection = self._do(self._nats.connect(url, allow_reconnect=True, connect_timeout=5))
+            self._connection = self._do(self._connected())
             self._stream = self._connection.jetstream()
         except BaseException:
             self._stop()
@@ -61,6 +61,12 @@ class JetStream(MessageSource):
         except TimeoutError:
             return IDLE if self.follow or self._left() else END
         return [(self.decoded(one.data), {"sequence": one.metadata.sequence.stream}) for one in got]
+
+    async def _connected(self) -> Any:
+        """Nobody there at the start is an error; one who goes away later is waited for."""
+        probe = await self._nats.connect(self.url, allow_reconnect=False, connect_timeout=5)
+        await probe.close()
+        return await self._nats.connect(self.url, max_reconnect_attempts=-1)
 
     async def _subscribed(self) -> Any:
         """A consumer of our own, from where we stand, that goes away by itself."""
