@@ -9,7 +9,13 @@ from numpy.typing import NDArray
 State = dict[str, NDArray[Any]]
 
 class Policy:
-    def __init__(self, name: str, parameter: float = 0.0, inner: Policy | None = None) -> None: ...
+    def __init__(
+        self,
+        name: str,
+        parameter: float = 0.0,
+        inner: Policy | None = None,
+        bounds: tuple[float, float, float, float] | None = None,
+    ) -> None: ...
 
 def choose(
     policy: Policy, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int, bits: object
@@ -184,7 +190,10 @@ class Answer:
     def __init__(self, kind: str, n: int = 1, sharpness: float = 0.0) -> None: ...
 
 class PolicyInPython(Protocol):
+    @property
+    def learns(self) -> bool: ...
     def choose(self, scores: NDArray[np.float64], costs: NDArray[np.float64], /) -> NDArray[np.bool_]: ...
+    def update(self, outcomes: NDArray[np.float64], trained: NDArray[np.bool_], /) -> None: ...
 
 class ScoreInPython(Protocol):
     def values(self) -> NDArray[np.float64]: ...
@@ -202,6 +211,7 @@ class Step:
         costs: NDArray[np.float64],
         answer: Answer,
         watch: int,
+        burst: int,
         warmup: int,
     ) -> None: ...
     def run(
@@ -220,6 +230,8 @@ class Step:
     def scores(self) -> NDArray[np.float64]: ...
     @property
     def chosen_from(self) -> NDArray[np.float64]: ...
+    @property
+    def bounds(self) -> NDArray[np.float64] | None: ...
     @property
     def explored(self) -> bool | None: ...
     @property

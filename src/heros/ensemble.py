@@ -28,7 +28,7 @@ from heros.scores.base import ScoreCalls, bound_score, expect_score
 from heros.storage import archive, models
 from heros.task import Classification, Task
 from heros.validation import Validator
-from heros.watch import Answer, Watch, checked_answer, checked_watch, native_answer, turns
+from heros.watch import Answer, Watch, checked_answer, checked_burst, checked_watch, native_answer, turns
 
 __all__ = ["Block", "Heros"]
 
@@ -82,6 +82,10 @@ class Heros:
         model that does not look stays as it is, whatever happens meanwhile. A policy that never explores
         (`Zeta` without `Explore`, `Cheapest`, ...) might leave a model at rest, and its L unseen, for ever:
         with such a policy of HEROS's own "trained" means 8. Where the whole pool answers, all look.
+    burst
+        Where not all look: for how many instances all of them do once the best model gets worse (ADWIN with
+        δ = .002 over how right the model with the highest L was), since what those at rest are worth may have
+        changed with it. 0, the default, for never: on streams that drift it gained nothing (docs/green.md).
     warmup
         On how many first instances all models are trained.
     seed
@@ -127,6 +131,7 @@ class Heros:
         score: Score | None = None,
         answer: Answer = "best",
         watch: Watch = "all",
+        burst: int = 0,
         warmup: int = 100,
         seed: int | None = None,
         schema: Schema | None = None,
@@ -142,6 +147,7 @@ class Heros:
         self._k = self._checked_k(max(1, round(DEFAULT_SHARE * self.pool.n_models)) if k is None else k)
         self.answer = checked_answer(answer)
         self.watch = checked_watch(watch)
+        self.burst = checked_burst(burst, self.watch)
         self.warmup = min(whole(warmup, "warmup", "Heros", 0), 1 << 62)
         self.seed = seed if seed is None else whole(seed, "seed", "Heros", 0)
         self._rng = np.random.default_rng(self.seed)
@@ -234,6 +240,7 @@ class Heros:
             costs=bound.costs,
             answer=native_answer(self.answer),
             watch=turns(self.watch, self.policy),
+            burst=self.burst,
             warmup=self.warmup,
         )
         self._bound = bound
@@ -292,6 +299,7 @@ class Heros:
                     self._bound.costs,
                     self._step.explored,
                     draws,
+                    self._step.bounds,
                 )
         return block
 

@@ -24,6 +24,7 @@ class Made(Protocol):
     seed: int | None
     answer: Any
     watch: Any
+    burst: int
     warmup: int
 
     @property
@@ -56,6 +57,7 @@ def settings_of(model: Made) -> dict[str, Any]:
         "seed": model.seed,
         "answer": str(model.answer),
         "watch": model.watch,
+        "burst": model.burst,
         "warmup": model.warmup,
         "score": repr(model.score),
         "policy_as_written": str(model.policy),
