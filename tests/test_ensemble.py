@@ -31,6 +31,7 @@ EVERY_POLICY = [
     policies.Budget(0.3),
     policies.Everything(),
     policies.MLCB(0.2, 0.999),
+    policies.Within(policies.Zeta(0.05), microseconds=1e9),
 ]
 EVERY_POLICY += [kind() for kind in parts("policy").values() if kind not in map(type, EVERY_POLICY)]
 

@@ -14,7 +14,7 @@ def test_all_names():
     ]  # fmt: skip
     assert policies.__all__ == [
         "MLCB", "Budget", "Cand", "CandAsPublished", "Cheapest", "CompiledPolicy", "Everything", "Expensive", "Explore",
-        "PerformBest", "PerformWorst", "Policy", "Random", "Reward", "Zeta", "compiled",
+        "PerformBest", "PerformWorst", "Policy", "Random", "Reward", "Within", "Zeta", "compiled",
     ]  # fmt: skip
     assert pools.__all__ == [
         "MLP", "BoundForest", "BoundHoeffding", "BoundJoin", "BoundLinear", "BoundModels", "BoundNaiveBayes",

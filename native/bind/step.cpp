@@ -211,6 +211,12 @@ void bind_step(nb::module_& m) {
       .def("predict", &predict, nb::arg("X"))
       .def("set_policy", &BoundStep::set_policy, nb::arg("policy"), nb::arg("k"), nb::arg("bits"),
            nb::arg("watch"))
+      .def("set_k",
+           [](BoundStep& self, int k) {
+             Step& step = self.at_rest();
+             expect(k >= 1 && k <= step.models(), "k must be in [1, M]");
+             step.set_k(k);
+           })
       .def("set_costs",
            [](BoundStep& self, const In1<double>& costs) {
              expect(costs.size() == static_cast<std::size_t>(self.at_rest().models()), "one cost per model");

@@ -21,6 +21,8 @@ class Chooser {
  public:
   virtual ~Chooser() = default;
   virtual void set_costs(const std::vector<double>& costs) = 0;
+  // How many models it may choose, from now on.
+  virtual void set_k(int /*k*/) {}
   // Writes 1 for the chosen models and 0 for the others.
   virtual void choose(const double* scores, std::uint8_t* chosen) = 0;
   // How right the models were about the instance just scored, and which of them are trained on it.
@@ -87,6 +89,7 @@ class PolicyChooser final : public Chooser {
     if (bounded() && account_.weight.empty()) account_ = Account(policy_.innermost().bounds.factor, models);
   }
 
+  void set_k(int k) override { k_ = k; }
   void learn(const double* outcomes, const std::uint8_t* chosen) override {
     if (bounded()) account_.note(outcomes, chosen);
   }

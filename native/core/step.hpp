@@ -62,6 +62,7 @@ class Step {
     if (known != nullptr && fresh != nullptr && known->factor == fresh->factor) *fresh = std::move(*known);
     chooser_ = std::move(chooser);
   }
+  void set_k(int k) { chooser_->set_k(k); }
   void set_watch(Watch watch) { watch_ = watch; }
   void set_costs(std::vector<double> costs) {
     ledger_.costs = std::move(costs);

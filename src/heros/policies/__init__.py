@@ -7,6 +7,7 @@ from heros.policies.explore import Explore
 from heros.policies.mlcb import MLCB
 from heros.policies.ranked import Cheapest, Everything, Expensive, PerformBest, PerformWorst, Random
 from heros.policies.reward import Reward
+from heros.policies.within import Within
 from heros.policies.zeta import Zeta
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Policy",
     "Random",
     "Reward",
+    "Within",
     "Zeta",
     "compiled",
 ]

@@ -83,12 +83,14 @@ def policy_id(policy: object) -> str:
     >>> from heros import policies
     >>> policy_id(policies.Explore(policies.Zeta(0.05), 0.2)), policy_id(policies.PerformBest())
     ('zeta_0.05_0.2', 'perform_best')
+    >>> policy_id(policies.Within(policies.Cand(), microseconds=40))
+    'cand_within_40'
     """
     values = _values(policy)
     numbers = [f"{value:g}" for value in values if isinstance(value, int | float)]
-    inside = [value for value in values if not isinstance(value, int | float)]
-    around = getattr(type(policy), "suffix", "") and inside
-    return "_".join([policy_id(inside[0]) if around else name_of(type(policy)), *numbers])
+    inside = [policy_id(value) for value in values if hasattr(value, "choose")]
+    own = [] if inside and getattr(type(policy), "suffix", "") else [name_of(type(policy))]
+    return "_".join([*inside[:1], *own, *numbers])
 
 
 def _values(part: object) -> Sequence[Any]:

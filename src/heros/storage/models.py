@@ -26,7 +26,7 @@ SETTINGS = ("k", "answer", "watch", "burst", "warmup", "seed")
 FIRST = {"task": {"kind": "Classification"}, "watch": "all", "burst": 0}
 """What the first files do not say, as there was no choice."""
 
-GROUPS = ("pool", "ensemble", "score")
+GROUPS = ("pool", "ensemble", "score", "pace")
 
 
 class Packable(Protocol):
