@@ -108,7 +108,12 @@ def test_a_burst_equals_a_plain_loop_and_comes_when_the_best_gets_worse(watch, a
 @pytest.mark.parametrize("pool", EVERY_POOL)
 def test_a_burst_does_not_depend_on_blocks_and_is_kept_by_copies(pool, tmp_path):
     X, y = changing(1200)
-    settings = {"watch": "trained", "burst": 200, "seed": 7, "schema": Schema.of(list("abcde"), ["no", "yes"])}
+    settings = {
+        "watch": "trained",
+        "burst": 200,
+        "seed": 7,
+        "schema": Schema.of(list("abcde"), ["no", "yes"]),
+    }
     policy = policies.Explore(policies.Zeta(0.05), 0.2)
     whole = Heros(EVERY_POOL[pool], policy, 2, **settings)
     block = whole.test_then_train(X, y)

@@ -331,7 +331,7 @@ class Heros:
         return block
 
     def _stretches(self, n: int) -> Iterator[slice]:
-        """The block, cut where costs are measured anew or a k is chosen: at the same instances however it is cut."""
+        """The block, cut where costs are measured anew or a k is chosen: always at the same instances."""
         start, lengths = 0, []
         if self._bound.costs_change:
             lengths.append(REMEASURE)

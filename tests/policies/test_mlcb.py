@@ -49,7 +49,9 @@ def regret(policy, n, changes=1):
         chosen = policy.choose(nothing, np.full(K, 1 / K), M, rng)
         out[t] = min(experts[i].loss for i in np.flatnonzero(chosen)) - min(LIMITS)
         if hasattr(policy, "update"):
-            right = [e.predict_proba(None)[1] if c else math.nan for e, c in zip(experts, chosen, strict=True)]
+            right = [
+                e.predict_proba(None)[1] if c else math.nan for e, c in zip(experts, chosen, strict=True)
+            ]
             policy.update(right, chosen)
         for i in np.flatnonzero(chosen):
             experts[i].learn(None, 1)
@@ -174,7 +176,11 @@ class Raising(policies.CompiledPolicy):
 def test_if_it_fails_to_learn_the_instance_counts_as_one_on_which_nothing_was_trained(watch, size):
     X, y = data(50)
     model = Heros(SMALL, Raising(), 2, watch=watch, warmup=0, seed=1, schema=drifting(1).schema)
-    with pytest.raises(KeyError, match="mine"):
+
+    def learn():
         for start in range(0, 50, size):
             model.learn(X[start : start + size], y[start : start + size])
+
+    with pytest.raises(KeyError, match="mine"):
+        learn()
     assert (model.instances, int(model.trained.sum())) == (20, 38)

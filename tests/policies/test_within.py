@@ -55,7 +55,11 @@ def test_it_follows_a_machine_that_becomes_slower(clock):
     rest = Heros(SMALL, policies.Random(), 10, seed=3, schema=drifting(10).schema)
     assert model.pace.k in {4, 5}
     clock.slower = 2.0
-    model.pace._start = (model.pace._start[0], 2 * before, model.pace._start[2])  # as if it had been slow before
+    model.pace._start = (
+        model.pace._start[0],
+        2 * before,
+        model.pace._start[2],
+    )  # as if it had been slow before
     model.learn(X[3000:], y[3000:])
     assert set(model.pace.ks[-5:]) == {1}  # 2·(10 + 4) = 28
     assert rest.pace is None
@@ -126,11 +130,15 @@ def test_a_budget_in_joules_is_read_from_a_meter():
     model = Heros(SMALL, policy, 3, seed=1, schema=drifting(1).schema).learn(X, y)
     assert (model.pace.costs > 0).all()
     assert set(model.pace.ks) == {3}
-    with pytest.warns(RuntimeWarning, match="The 'joules' parameter of Within is 1e-12, and an instance takes"):
-        poor = Within(policies.Random(), joules=1e-12, meter="cpu")
-        Heros(SMALL, poor, 3, warmup=0, seed=1, schema=drifting(1).schema).learn(X, y)
+    scarce = Within(policies.Random(), joules=1e-12, meter="cpu")
+    poor = Heros(SMALL, scarce, 3, warmup=0, seed=1, schema=drifting(1).schema)
+    with pytest.warns(
+        RuntimeWarning, match="The 'joules' parameter of Within is 1e-12, and an instance takes"
+    ):
+        poor.learn(X, y)
+    unread = Within(policies.Random(), joules=1.0, meter="abacus")
     with pytest.raises(HerosError):
-        Heros(SMALL, Within(policies.Random(), joules=1.0, meter="abacus"))
+        Heros(SMALL, unread)
 
 
 def test_it_explains_itself_with_the_k_it_chose(clock):
@@ -174,6 +182,7 @@ def test_a_broken_state_is_refused():
         (lambda: Within(Cand(), joules=-1), "The 'joules' parameter of Within must be a number >= 0. Got -1 instead."),
         (lambda: Within(Cand(), 1.0, replay=[3, 0]), "The 'replay' parameter of Within must be a whole number >= 1. Got 0 instead."),
         (lambda: Within(Cand(), 1.0, replay=3), "The 'replay' parameter of Within must be a list of ks. Got 3 instead."),
+        (lambda: Within(policies.Everything(), 1.0), "The 'policy' parameter of Within must be a policy that heeds k. Got Everything() instead."),
         (lambda: Within(Within(Cand(), 1.0), 1.0), "The 'policy' parameter of Within must be a policy without a pace of its own. Got Within(policy=Cand(), microseconds=1.0, joules=None, meter='rapl', replay=()) instead."),
         (lambda: Explore(Within(Cand(), 1.0), 0.1), "The 'policy' parameter of Explore must be inside a Within, not around it. Got Within(policy=Cand(), microseconds=1.0, joules=None, meter='rapl', replay=()) instead."),
     ],

@@ -13,6 +13,7 @@ from heros import core as _core
 from heros.errors import ParameterError
 from heros.parameters import number, whole
 from heros.policies.base import CompiledPolicy, Policy, compiled, expect_policy
+from heros.policies.ranked import Everything
 from heros.policies.reasons import Floats, Mask, Reasons, explain
 
 __all__ = ["Within", "paced"]
@@ -72,6 +73,8 @@ class Within(CompiledPolicy):
         expect_policy(self.policy, "Within")
         if isinstance(self.policy, Within):
             raise ParameterError.of("policy", "Within", "a policy without a pace of its own", self.policy)
+        if isinstance(self.policy, Everything):
+            raise ParameterError.of("policy", "Within", "a policy that heeds k", self.policy)
         if (self.microseconds is None) == (self.joules is None):
             given = (self.microseconds, self.joules)
             raise ParameterError.of("microseconds", "Within", "given, or 'joules' instead of it", given)

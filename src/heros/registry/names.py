@@ -89,8 +89,8 @@ def policy_id(policy: object) -> str:
     values = _values(policy)
     numbers = [f"{value:g}" for value in values if isinstance(value, int | float)]
     inside = [policy_id(value) for value in values if hasattr(value, "choose")]
-    own = [] if inside and getattr(type(policy), "suffix", "") else [name_of(type(policy))]
-    return "_".join([*inside[:1], *own, *numbers])
+    around = bool(inside) and bool(getattr(type(policy), "suffix", ""))
+    return "_".join([*inside[:1], *([] if around else [name_of(type(policy))]), *numbers])
 
 
 def _values(part: object) -> Sequence[Any]:
