@@ -25,6 +25,7 @@ from heros.run.loop import evaluate
 from heros.run.result import Curves, Run
 from heros.storage import records
 from heros.streams import Stream
+from heros.watch import Answer, Watch
 
 __all__ = ["Experiment", "Failure", "Job", "Outcome", "run_all"]
 
@@ -65,7 +66,7 @@ class Experiment:
     stream
         A name that `heros.streams.load` knows, or what opens the stream, e.g.
         ``functools.partial(streams.read, "orders.csv", target="fraud")``.
-    pool, policy, k, seed
+    pool, policy, k, seed, watch, answer
         The model, as for `heros.Heros`.
     n
         Only the first so many instances.
@@ -96,6 +97,8 @@ class Experiment:
     span: tuple[int, int] | None = None
     compact: bool = False
     work: float = 1.0
+    watch: Watch = "all"
+    answer: Answer = "best"
 
     @property
     def id(self) -> str:
@@ -110,7 +113,7 @@ class Experiment:
 
     def model(self) -> Heros:
         """The model, fresh."""
-        return Heros(self.pool, self.policy, self.k, seed=self.seed)
+        return Heros(self.pool, self.policy, self.k, seed=self.seed, watch=self.watch, answer=self.answer)
 
     def open(self) -> Stream:
         """The stream, from its start."""

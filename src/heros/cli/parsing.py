@@ -13,8 +13,9 @@ from heros.errors import HerosError, ParameterError
 from heros.meters import Carbon, Cpu, Meter
 from heros.streams import Stream
 from heros.streams.pipe import read_pipe
+from heros.watch import Watch, checked_watch
 
-__all__ = ["few_enough", "meter_of", "stream_of"]
+__all__ = ["few_enough", "meter_of", "stream_of", "watch_of"]
 
 PROBABILITIES_KEPT = 50_000_000
 """400 MB; a longer stream gets its AUROC from a histogram."""
@@ -37,6 +38,11 @@ def stream_of(
         rule = f"a file, - or one of {', '.join(streams.NAMES)}"
         raise ParameterError.of("stream", "heros", rule, text)
     return stream if n is None else stream.take(n)
+
+
+def watch_of(text: str) -> Watch:
+    """Who looks: ``all``, ``trained``, or a whole number."""
+    return checked_watch(int(text) if text.isdecimal() else text)
 
 
 def few_enough(stream: Stream) -> bool:

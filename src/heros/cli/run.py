@@ -12,13 +12,13 @@ from heros import demo
 from heros.cli import options
 from heros.cli.app import app, say
 from heros.cli.checkpoints import checkpointing, told
-from heros.cli.parsing import few_enough, meter_of, stream_of
+from heros.cli.parsing import few_enough, meter_of, stream_of, watch_of
 from heros.ensemble import Heros
 from heros.errors import HerosError
 from heros.measures import Measure
 from heros.measures.base import Caption
 from heros.meters import Energy
-from heros.registry import policy_of, pool_of
+from heros.registry import answer_of, policy_of, pool_of
 from heros.report import write_report
 from heros.run import Run, evaluate
 from heros.storage import records
@@ -41,6 +41,8 @@ def run_command(
     ] = None,
     epsilon: options.Epsilon = None,
     k: options.K = None,
+    watch: options.WatchName = "all",
+    answer: options.AnswerName = "best",
     seed: options.Seed = 1,
     n: options.N = None,
     window: options.Window = 1000,
@@ -73,7 +75,7 @@ def run_command(
         chosen = policy_of(DEFAULT_POLICY, DEFAULT_EPSILON if epsilon is None else epsilon)
     else:
         chosen = policy_of(policy, epsilon)
-    model = Heros(pool_of(pool), chosen, k, seed=seed)
+    model = Heros(pool_of(pool), chosen, k, seed=seed, watch=watch_of(watch), answer=answer_of(answer))
     reader = meter_of(meter, watts, carbon_intensity, country)
     source = stream_of(stream, target=target, n=n, skip_bad_rows=skip_bad_rows)
     if out is not None and not force and records.exists(there := out / records.id_of(model, source)):
@@ -126,6 +128,7 @@ def bill(run: Run) -> Table:
         "instances": f"{run.n_instances:,} ({rate:,.0f} per second)",
         **_figures(run),
         "trained": f"{run.gamma_share:.1%} of the price of training everything (Σγ {run.gamma_spent:,.0f})",
+        **_price(run),
         "best model": ", ".join(f"{name} {value}" for name, value in best.items()),
         "CPU seconds": f"{run.cpu_seconds:.2f}: {phases}",
         "energy": energy_text(run.energy),
@@ -133,6 +136,15 @@ def bill(run: Run) -> Table:
         "CO2e": _carbon(run.energy),
     }
     return Table(rows=rows.items(), align="lw", title=records.run_id(run))
+
+
+def _price(run: Run) -> dict[str, str]:
+    """Looking beside training, on one scale."""
+    if run.price is None:
+        return {}
+    looks = f"{run.looked.mean() / run.n_instances:.1%} of the looks"
+    price = f"looking {run.price.looking:.1%} + training {run.price.training:.1%} = {run.price.total:.1%}"
+    return {"price": f"{price} of all looking and learning ({looks})"}
 
 
 def _figures(run: Run) -> dict[str, str]:
@@ -153,7 +165,7 @@ def _figure(run: Run, measure: Caption) -> str:
 
 def energy_text(energy: Energy) -> str:
     """Energy in units that suit its size."""
-    return f"{energy.joules:,.1f} J = {energy.kwh:.3g} kWh"
+    return f"{energy.joules:,.1f} J = {energy.kwh:.3g} kWh{', ' * bool(energy.basis)}{energy.basis}"
 
 
 def _carbon(energy: Energy) -> str:

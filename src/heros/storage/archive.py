@@ -36,7 +36,7 @@ from heros.errors import DataError, HerosError
 from heros.lazy import metadata
 from heros.storage.disk import reason, write_whole
 
-__all__ = ["FORMAT", "TYPES", "Arrays", "grouped", "read", "subset", "write"]
+__all__ = ["FORMAT", "TYPES", "Arrays", "decoded", "encoded", "grouped", "read", "subset", "write"]
 
 FORMAT = 2  # what is written; all from 1 on are read
 TYPES = ("<f4", "<f8", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8")
@@ -59,6 +59,11 @@ def write(path: str | os.PathLike[str], kind: str, document: Mapping[str, Any], 
     ...     read(path, "example")
     ({'answer': 42}, {'x': array([0, 1, 2])})
     """
+    write_whole(Path(path), encoded(kind, document, arrays, os.fspath(path)))
+
+
+def encoded(kind: str, document: Mapping[str, Any], arrays: Arrays, place: str) -> list[bytes]:
+    """A whole file, in parts; `place` is where errors say that it goes."""
     plain = {name: _plain(name, array) for name, array in arrays.items()}
     content = {
         "heros": metadata.version("heros-learn"),
@@ -69,18 +74,24 @@ def write(path: str | os.PathLike[str], kind: str, document: Mapping[str, Any], 
     try:
         header = json.dumps(content, allow_nan=False).encode()
     except (TypeError, ValueError) as error:
-        raise HerosError(f"What is written to {os.fspath(path)} must be plain data. Got: {error}.") from None
+        raise HerosError(f"What is written to {place} must be plain data. Got: {error}.") from None
     parts = [PREFIX.pack(MAGIC, FORMAT, len(header)), header]
     parts += [array.tobytes() for array in plain.values()]
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)
-    write_whole(Path(path), [*parts, digest.digest()])
+    return [*parts, digest.digest()]
 
 
 def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """The document and the arrays in a file of this kind; a DataError says what is wrong with it."""
-    data = _bytes(path)
+    return decoded(_bytes(path), kind, path)
+
+
+def decoded(
+    data: bytes, kind: str, path: str | os.PathLike[str]
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """The document and the arrays in the bytes of a file; `path` is where errors say that it is."""
     header, at = _header(path, data)
     if header.get("kind") != kind:
         raise _broken(path, f"hold a {kind}", f"a {header.get('kind')!r}")
