@@ -94,7 +94,7 @@ def policy_id(policy: object) -> str:
     return "_".join([*inside[:1], *([] if around else [name_of(type(policy))]), *numbers])
 
 
-def variant_id(watch: object, answer: object) -> str:
+def variant_id(watch: object, answer: object, burst: int = 0) -> str:
     """Who looks and who answers, in a word; nothing where it is as in the paper.
 
     Examples
@@ -102,8 +102,11 @@ def variant_id(watch: object, answer: object) -> str:
     >>> from heros import Top
     >>> variant_id("all", "best"), variant_id("trained", "best"), variant_id(8, Top(5))
     ('', '-watch_trained', '-watch_8-top_5_60')
+    >>> variant_id("trained", "best", burst=300)
+    '-watch_trained-burst_300'
     """
     who_looks = "" if watch == "all" else f"-{_word(f'watch {watch}')}"
+    who_looks += f"-burst_{burst}" if burst else ""
     return who_looks + ("" if answer == "best" else f"-{_word(str(answer))}")
 
 
