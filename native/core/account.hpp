@@ -42,8 +42,9 @@ struct Account {
     const double log_term = std::log(2 * models * t * (t + 1) / bounds.delta);
     for (std::size_t i = 0; i < weight.size(); ++i) {
       const double n = weight[i];
-      const double width = std::sqrt(log_term / (2 * n)) + std::pow(n, bounds.rate - 1);
-      out[i] = n > 0 ? right[i] / n + bounds.scale * width : std::numeric_limits<double>::infinity();
+      out[i] = n > 0 ? right[i] / n : std::numeric_limits<double>::infinity();
+      if (n > 0 && bounds.scale > 0)
+        out[i] += bounds.scale * (std::sqrt(log_term / (2 * n)) + std::pow(n, bounds.rate - 1));
     }
   }
 

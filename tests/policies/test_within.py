@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 
-from heros import Heros, ensemble, policies, pools
+from heros import Heros, ensemble, evaluate, policies, pools, streams
 from heros.errors import DataError, HerosError, ParameterError
 from heros.policies import Cand, Explore, Within, Zeta
 from heros.policies.pace import STRETCH, Pace
@@ -111,6 +111,21 @@ def test_copies_and_files_keep_it_in_mid_stretch(clock, how, tmp_path):
     assert again.pace.ks.tolist() == whole.pace.ks.tolist()
     assert again.pace.costs.tolist() == whole.pace.costs.tolist()
     assert equal_state(again, whole)
+
+
+def test_a_run_that_goes_on_from_a_checkpoint_ends_the_same(clock, tmp_path):
+    def made():
+        return paced(33.0, Explore(Zeta(0.05), 0.2), schema=None)
+
+    whole = made()
+    evaluate(whole, streams.Agrawal(function=2).take(3000))
+    kept = {"checkpoint": tmp_path, "every": 700}
+    evaluate(made(), streams.Agrawal(function=2).take(1500), **kept)
+    model = made()
+    evaluate(model, streams.Agrawal(function=2).take(3000), **kept, resume=True)
+    assert model.pace.ks.tolist() == whole.pace.ks.tolist()
+    assert set(model.pace.ks) != {10}
+    assert equal_state(model, whole)
 
 
 def test_a_budget_that_cannot_be_met_is_a_warning_with_both_figures(clock):
