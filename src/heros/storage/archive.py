@@ -14,8 +14,8 @@ The header is ``{"heros": version, "kind": kind, "document": {…}, "arrays": [[
 type is one of `TYPES`. Nothing in a file names code, and none runs when one is read: it is JSON and
 numbers, and what they mean is checked by whoever asked for them.
 
-The first 20 bytes and the header's ``heros`` keep their places in every format, so that an older HEROS can
-say which one is needed.
+The first 20 bytes, the header's ``heros`` and the checksum keep their places in every format, so that an
+older HEROS can say which one is needed, and tells a newer file from a broken one.
 """
 
 from __future__ import annotations
@@ -151,10 +151,10 @@ def _header(path: str | os.PathLike[str], data: bytes) -> tuple[dict[str, Any], 
     magic, found, length = PREFIX.unpack_from(data)
     if magic != MAGIC:
         raise _broken(path, "be a file of HEROS", "something else")
-    if not 1 <= found <= FORMAT:
-        raise HerosError(_other_format(path, data, found, length))
     if hashlib.sha256(memoryview(data)[:-DIGEST]).digest() != data[-DIGEST:]:
         raise _broken(path, "be whole", "another checksum")
+    if not 1 <= found <= FORMAT:
+        raise HerosError(_other_format(path, data, found, length))
     end = PREFIX.size + length
     if end > len(data) - DIGEST:
         raise _broken(path, "be whole", "a header that does not fit")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,8 @@ from heros.run.result import Run
 from heros.streams import Stream
 
 __all__ = ["id_from", "id_of", "run_id"]
+
+LONGEST = 200  # bytes of a stream's name
 
 
 def run_id(run: Run) -> str:
@@ -52,4 +55,6 @@ def id_of(model: Heros, stream: Stream) -> str:
 
 def _id(stream: str, pool: str, policy: str, k: int, seed: int | None, variant: str) -> str:
     name = "".join(c if c.isalnum() or c in "._-" else "_" for c in stream).lstrip(".") or "stream"
+    if len(name.encode()) > LONGEST:  # than a directory may be called
+        name = f"{name[: LONGEST // 4]}-{hashlib.sha256(stream.encode(errors='replace')).hexdigest()[:12]}"
     return f"{name}/{pool}/{policy}/k{k}{variant}/seed{seed}"
