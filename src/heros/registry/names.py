@@ -25,6 +25,7 @@ class Made(Protocol):
     seed: int | None
     answer: Any
     watch: Any
+    burst: int
     warmup: int
 
     @property
@@ -57,6 +58,7 @@ def settings_of(model: Made) -> dict[str, Any]:
         "seed": model.seed,
         "answer": str(model.answer),
         "watch": model.watch,
+        "burst": model.burst,
         "warmup": model.warmup,
         "score": repr(model.score),
         "policy_as_written": str(model.policy),
@@ -82,15 +84,17 @@ def policy_id(policy: object) -> str:
     >>> from heros import policies
     >>> policy_id(policies.Explore(policies.Zeta(0.05), 0.2)), policy_id(policies.PerformBest())
     ('zeta_0.05_0.2', 'perform_best')
+    >>> policy_id(policies.Within(policies.Cand(), microseconds=40))
+    'cand_within_40'
     """
     values = _values(policy)
     numbers = [f"{value:g}" for value in values if isinstance(value, int | float)]
-    inside = [value for value in values if not isinstance(value, int | float)]
-    around = getattr(type(policy), "suffix", "") and inside
-    return "_".join([policy_id(inside[0]) if around else name_of(type(policy)), *numbers])
+    inside = [policy_id(value) for value in values if hasattr(value, "choose")]
+    around = bool(inside) and bool(getattr(type(policy), "suffix", ""))
+    return "_".join([*inside[:1], *([] if around else [name_of(type(policy))]), *numbers])
 
 
-def variant_id(watch: object, answer: object) -> str:
+def variant_id(watch: object, answer: object, burst: int = 0) -> str:
     """Who looks and who answers, in a word; nothing where it is as in the paper.
 
     Examples
@@ -98,8 +102,11 @@ def variant_id(watch: object, answer: object) -> str:
     >>> from heros import Top
     >>> variant_id("all", "best"), variant_id("trained", "best"), variant_id(8, Top(5))
     ('', '-watch_trained', '-watch_8-top_5_60')
+    >>> variant_id("trained", "best", burst=300)
+    '-watch_trained-burst_300'
     """
     who_looks = "" if watch == "all" else f"-{_word(f'watch {watch}')}"
+    who_looks += f"-burst_{burst}" if burst else ""
     return who_looks + ("" if answer == "best" else f"-{_word(str(answer))}")
 
 
