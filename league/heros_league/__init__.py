@@ -4,8 +4,21 @@ Everybody is run by the same code, in a process of their own; tables, ranks and 
 alone.
 """
 
-from heros_league.arena import ARENA, SMALL, Arena
+from heros_league.arena import ALL, ARENA, SMALL, WHOLE, Arena
 from heros_league.entrants import ENTRANTS, OURS, Entrant
 from heros_league.starts import LIMIT, Fresh, Start, starts
 
-__all__ = ["ARENA", "ENTRANTS", "LIMIT", "OURS", "SMALL", "Arena", "Entrant", "Fresh", "Start", "starts"]
+__all__ = [
+    "ALL",
+    "ARENA",
+    "ENTRANTS",
+    "LIMIT",
+    "OURS",
+    "SMALL",
+    "WHOLE",
+    "Arena",
+    "Entrant",
+    "Fresh",
+    "Start",
+    "starts",
+]

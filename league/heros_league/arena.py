@@ -13,7 +13,7 @@ from heros import streams
 from heros.extras import needed
 from heros.streams import Stream
 
-__all__ = ["ARENA", "LENGTH", "SMALL", "Arena"]
+__all__ = ["ALL", "ARENA", "LENGTH", "PARTS", "SMALL", "WHOLE", "Arena"]
 
 LENGTH = 100_000
 """Instances of the synthetic streams, with their three drifts at its quarters, and of long real ones."""
@@ -41,7 +41,7 @@ class Arena:
     window: int = 1000
 
 
-def _real(name: str, label: str, length: int | None = None, window: int = 1000) -> Arena:
+def _known(name: str, label: str, length: int | None = None, window: int = 1000) -> Arena:
     return Arena(name, label, partial(streams.load, name, length=length), window)
 
 
@@ -67,12 +67,12 @@ _SYNTHETIC = {"agr_a": "AGR_a", "agr_g": "AGR_g", "led_a": "LED_a", "led_g": "LE
 ARENA: dict[str, Arena] = {
     arena.name: arena
     for arena in (
-        _real("airlines", "airlines", LENGTH),
-        _real("electricity", "electricity"),
-        _real("wisdm", "WISDM", window=100),
-        _real("covtype", "covtype", LENGTH),
-        _real("nomao", "nomao"),
-        *(_real(name, label, LENGTH) for name, label in _SYNTHETIC.items()),
+        _known("airlines", "airlines", LENGTH),
+        _known("electricity", "electricity"),
+        _known("wisdm", "WISDM", window=100),
+        _known("covtype", "covtype", LENGTH),
+        _known("nomao", "nomao"),
+        *(_known(name, label, LENGTH) for name, label in _SYNTHETIC.items()),
     )
 }
 """The eleven streams, each counted once: whole where short, the first 100,000 of the long real ones."""
@@ -88,3 +88,12 @@ SMALL: dict[str, Arena] = {
     )
 }
 """Small data sets of River and scikit-learn as streams, in the order in which these have them."""
+
+WHOLE: dict[str, Arena] = {
+    f"{name}_whole": Arena(f"{name}_whole", name, partial(streams.load, name))
+    for name in ("airlines", "covtype")
+}
+"""The long real streams to their end, for ours."""
+
+PARTS = {"streams": ARENA, "small": SMALL, "whole": WHOLE}
+ALL = ARENA | SMALL | WHOLE

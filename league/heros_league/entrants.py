@@ -27,6 +27,10 @@ class Entrant(Protocol):
     def label(self) -> str:
         """What tables call it."""
 
+    @property
+    def library(self) -> str:
+        """The package it comes from."""
+
     def start(self) -> None:
         """Import what it needs; what that takes is not counted."""
 
@@ -51,6 +55,11 @@ class Theirs:
         """What tables call it."""
         return RIVALS[self.name].label
 
+    @property
+    def library(self) -> str:
+        """CapyMOA or River."""
+        return RIVALS[self.name].library
+
     def start(self) -> None:
         """Import its library and start Java, if it needs that."""
         RIVALS[self.name].start()
@@ -74,6 +83,7 @@ class Ours:
 
     label: str
     make: Callable[[int], Heros]
+    library: str = "heros"
 
     def start(self) -> None:
         """It is there."""
@@ -101,7 +111,9 @@ def _lean() -> Join:
         for hidden in (64, 256, 512)
     ]
     sgd = [{"optimizer": "sgd", "learning_rate": rate, "hidden": 256} for rate in (0.5, 0.05)]
-    trees = [{"max_bytes": size, "grace_period": g} for size in (1 << 16, 1 << 20, 1 << 23) for g in (50, 200)]
+    trees = [
+        {"max_bytes": size, "grace_period": g} for size in (1 << 16, 1 << 20, 1 << 23) for g in (50, 200)
+    ]
     windows = ((500, 5), (1000, 5), (1000, 10), (5000, 5), (5000, 10), (5000, 20))
     neighbours = [{"window": window, "neighbours": k} for window, k in windows]
     forests = [{"trees": 30}, {"trees": 10, "features": 1.0, "bagging": 1.0}]
@@ -130,4 +142,4 @@ ENTRANTS: dict[str, Entrant] = {
     **OURS,
     **{name: Theirs(name) for name in RIVALS if name not in ("bandit", "halving")},
 }
-"""All of them, by name; of River's, those that its users would pick rather than what comes nearest to ours."""
+"""All of them, by name; of River's, what its users would pick rather than what comes nearest to ours."""

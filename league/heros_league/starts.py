@@ -1,4 +1,4 @@
-"""One start of the league: who, on which stream, with which seed; alone in a process, watched, recorded once."""
+"""A start of the league: who, on which stream, with which seed; alone in a process, recorded once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TypeVar
 from heros.executors import Processes
 from heros.executors.base import WorkerDied
 from heros.run.loop import Run
-from heros_league.arena import ARENA, SMALL
+from heros_league.arena import ALL
 from heros_league.entrants import ENTRANTS
 from heros_league.memory import peak_bytes, restart_peak
 
@@ -24,11 +24,16 @@ JAVA = "-Xmx8g -Xss10M -XX:ActiveProcessorCount=1"
 """CapyMOA's own settings for Java, and one processor: so it collects garbage in one thread, in turn."""
 
 ORDER = (
-    "heros lean forest perceptrons arf bagging srp blast river_arf autoclass shrubs amf sgbt capymoa_halving"
-).split()
+    *("heros", "lean", "forest", "perceptrons"),
+    *("arf", "bagging", "srp", "blast", "river_arf", "autoclass", "shrubs", "amf", "sgbt"),
+    "capymoa_halving",
+)
 """The cheap ones first, so that the table fills evenly."""
 
-STREAM_ORDER = "wisdm electricity nomao agr_a led_a rbf_m rbf_f covtype airlines agr_g led_g".split()
+STREAM_ORDER = (
+    *("wisdm", "electricity", "nomao", "agr_a", "led_a", "rbf_m", "rbf_f"),
+    *("covtype", "airlines", "agr_g", "led_g"),
+)
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -43,7 +48,7 @@ class Start:
     entrant
         One of `ENTRANTS`.
     stream
-        One of `ARENA` or `SMALL`.
+        One of `heros_league.arena.ALL`.
     seed
         Of the learner's random numbers.
     limit
@@ -76,7 +81,7 @@ class Start:
         """Test, then train; with what the machine did meanwhile among the settings."""
         os.environ.setdefault("CAPYMOA_JVM_ARGS", JAVA)
         entrant = ENTRANTS[self.entrant]
-        arena = (ARENA | SMALL)[self.stream]
+        arena = ALL[self.stream]
         entrant.start()
         stream = arena.open()
         whole = stream.n_instances

@@ -62,9 +62,7 @@ def _arf(seed: int, n: int) -> Any:
 
 def _srp(seed: int, n: int) -> Any:
     learner = _module("capymoa", "classifier").StreamingRandomPatches
-    return partial(
-        learner, ensemble_size=MEMBERS, max_features=SUBSPACE, base_learner=TREE, random_seed=seed
-    )
+    return partial(learner, ensemble_size=MEMBERS, max_features=SUBSPACE, base_learner=TREE, random_seed=seed)
 
 
 def _bagging(seed: int, n: int) -> Any:
