@@ -26,7 +26,7 @@ def peak_bytes() -> int:
     Examples
     --------
     >>> before = restart_peak()
-    >>> held = bytes(50_000_000)
+    >>> held = b"x" * 50_000_000
     >>> 40e6 < peak_bytes() - before < 70e6
     True
     """

@@ -5,7 +5,18 @@ from a run of HEROS: the same stream, the same order of test and training, the s
 """
 
 from heros.rivals.learners import RIVALS, Rival
-from heros.rivals.limit import Limited
+from heros.rivals.passing import Filled, Limited
 from heros.rivals.running import HEROS, Match, first, match, run_rival, run_rivals
 
-__all__ = ["HEROS", "RIVALS", "Limited", "Match", "Rival", "first", "match", "run_rival", "run_rivals"]
+__all__ = [
+    "HEROS",
+    "RIVALS",
+    "Filled",
+    "Limited",
+    "Match",
+    "Rival",
+    "first",
+    "match",
+    "run_rival",
+    "run_rivals",
+]

@@ -39,6 +39,8 @@ class Rival:
         The model for a seed and a number of instances, or a partial that makes it for a schema.
     label
         What tables call it.
+    fills
+        Whether gaps are filled for it, since it cannot take missing values.
     """
 
     library: str
@@ -46,6 +48,7 @@ class Rival:
     k: int
     make: Callable[[int, int], Any]
     label: str
+    fills: bool = False
 
     def start(self) -> None:
         """Import its library, and start Java if it is written in that."""
@@ -152,7 +155,7 @@ RIVALS: dict[str, Rival] = {
     "arf": Rival("capymoa", f"capymoa{MEMBERS}", MEMBERS, _arf, "ARF"),
     "srp": Rival("capymoa", f"capymoa{MEMBERS}", MEMBERS, _srp, "SRP"),
     "bagging": Rival("capymoa", f"capymoa{MEMBERS}", MEMBERS, _bagging, "LeveragingBagging"),
-    "sgbt": Rival("capymoa", f"capymoa{ROUNDS}", ROUNDS, _sgbt, "SGBT"),
+    "sgbt": Rival("capymoa", f"capymoa{ROUNDS}", ROUNDS, _sgbt, "SGBT", fills=True),
     "shrubs": Rival("capymoa", f"capymoa{MEMBERS}", MEMBERS, _shrubs, "Shrubs"),
     "blast": Rival("capymoa", "capymoa5", 5, _blast, "BLAST"),
     "autoclass": Rival("capymoa", "capymoa10", 10, _autoclass, "AutoClass"),

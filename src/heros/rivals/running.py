@@ -20,7 +20,7 @@ from heros.parameters import number, one_of, whole
 from heros.policies import Cand, Everything, Explore, Policy, Zeta
 from heros.pools import BoundModels, MLPGrid, Models
 from heros.rivals.learners import RIVALS, Rival
-from heros.rivals.limit import Limited
+from heros.rivals.passing import Filled, Limited
 from heros.run.loop import Run, evaluate
 from heros.scores import Cumulative
 from heros.storage import records
@@ -79,7 +79,7 @@ def run_rival(
     pool = Models([(name, learner)], costs=[1], on_error="raise")
     model = Heros(pool, Everything(), 1, score=Cumulative(), warmup=0, seed=seed, schema=stream.schema)
     meter = Cpu(process=True)
-    source = Limited(stream, limit, meter)
+    source = Limited(Filled(stream) if rival.fills else stream, limit, meter)
     block = BLOCK if limit < math.inf else 4096
     run = evaluate(
         model, source, window=window, block=block, meter=meter, progress=progress, on_interrupt="raise"
