@@ -6,7 +6,7 @@ alone.
 
 from heros_league.arena import ALL, ARENA, SMALL, WHOLE, Arena
 from heros_league.entrants import ENTRANTS, OURS, Entrant
-from heros_league.starts import LIMIT, Fresh, Start, starts
+from heros_league.starts import LIMIT, Fresh, Start, all_starts
 
 __all__ = [
     "ALL",
@@ -20,5 +20,5 @@ __all__ = [
     "Entrant",
     "Fresh",
     "Start",
-    "starts",
+    "all_starts",
 ]

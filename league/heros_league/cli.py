@@ -16,7 +16,7 @@ from heros.storage import records as stored
 from heros.tables import Table
 from heros_league.arena import ALL, PARTS
 from heros_league.entrants import ENTRANTS, OURS
-from heros_league.starts import LIMIT, Fresh, Start, starts
+from heros_league.starts import LIMIT, Fresh, Start, all_starts
 
 __all__ = ["app"]
 
@@ -43,8 +43,8 @@ def run_command(
     entrants: Entrants = None,
     streams: Streams = None,
     part: Annotated[
-        str, typer.Option(help="streams, small (data sets) or whole (long streams); all in this order.")
-    ] = ",".join(PARTS),
+        str | None, typer.Option(help="streams, small (data sets) or whole (long ones); all by default.")
+    ] = None,
     limit: Annotated[float, typer.Option(min=0, help="CPU seconds after which a run is stopped.")] = LIMIT,
     replace: Annotated[
         bool, typer.Option("--replace", help="Run again what was recorded with other settings of ours.")
@@ -56,7 +56,7 @@ def run_command(
     for name in _names(part, "part", tuple(PARTS), tuple(PARTS)):
         chosen = _names(entrants, "entrants", TAKES_PART[name], tuple(ENTRANTS))
         arenas = [s for s in _names(streams, "streams", tuple(PARTS[name]), tuple(ALL)) if s in PARTS[name]]
-        for start in starts(chosen, arenas, _seeds, limit):
+        for start in all_starts(chosen, arenas, _seeds, limit):
             failed += _run(start, records, replace)
     if failed:
         raise typer.Exit(1)
@@ -74,7 +74,7 @@ def time_command(
     names = _names(entrants, "entrants", tuple(ENTRANTS), tuple(ENTRANTS))
     arenas = _names(streams, "streams", tuple(PARTS["streams"]), tuple(ALL))
     table = Table(["run", "µs then", "µs alone", "then / alone"], align="lrrr")
-    for start in starts(names, arenas, lambda _: (1,), first=first):
+    for start in all_starts(names, arenas, lambda _: (1,), first=first):
         if stored.exists(records / start.id):
             _run(start, times, replace=False)
             then, alone = (_microseconds(root / start.id, first) for root in (records, times))

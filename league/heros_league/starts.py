@@ -15,7 +15,7 @@ from heros_league.arena import ALL
 from heros_league.entrants import ENTRANTS
 from heros_league.memory import peak_bytes, restart_peak
 
-__all__ = ["LIMIT", "ORDER", "Fresh", "Start", "starts"]
+__all__ = ["LIMIT", "ORDER", "Fresh", "Start", "all_starts"]
 
 LIMIT = 2400.0
 """CPU seconds after which a run is stopped."""
@@ -110,7 +110,7 @@ class Fresh:
                 yield i, result
 
 
-def starts(
+def all_starts(
     entrants: Iterable[str],
     streams: Iterable[str],
     seeds: Callable[[str], Iterable[int]],
