@@ -117,7 +117,7 @@ def _lean() -> Join:
     ]
     windows = ((500, 5), (1000, 5), (1000, 10), (5000, 5), (5000, 10), (5000, 20))
     neighbours = [{"window": window, "neighbours": k} for window, k in windows]
-    forests = [{"trees": 30}, {"trees": 10, "features": 1.0, "bagging": 1.0}]
+    forests: list[dict[str, Any]] = [{"trees": 30}, {"trees": 10, "features": 1.0, "bagging": 1.0}]
     parts = (MLP([*adam, *sgd]), Hoeffding(trees), Neighbours(neighbours), Forest(forests))
     return Join(*parts, costs=[0.5, 0.1, 0.15, 0.25])
 
