@@ -33,6 +33,11 @@ class Made(Protocol):
         """γ of each model."""
         ...
 
+    @property
+    def pace(self) -> Any:
+        """What its policy is held to, if it is."""
+        ...
+
 
 class _Models(Protocol):
     @property
@@ -65,7 +70,15 @@ def settings_of(model: Made) -> dict[str, Any]:
         "pool_as_written": repr(model.pool),
         "models": [dict(configuration) for configuration in model.pool.configurations],
         "costs": model.costs.tolist(),
+        **_pace(model.pace),
     }
+
+
+def _pace(pace: Any) -> dict[str, Any]:
+    """Every k that a budget led to, and what it cost: with these ks the same model comes out again."""
+    if pace is None:
+        return {}
+    return {"pace": {"unit": pace.within.unit, "ks": pace.ks.tolist(), "costs": pace.costs.tolist()}}
 
 
 def pool_id(pool: _Models) -> str:
