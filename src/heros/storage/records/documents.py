@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heros import core as _core
 from heros.lazy import metadata, pa
@@ -18,7 +19,7 @@ from heros.measures import Confusion
 from heros.measures.base import Caption
 from heros.meters import Carbon, Energy
 from heros.meters.cpu import cpu_model
-from heros.run.result import Run
+from heros.run.result import Price, Run
 from heros.storage.commit import commit
 from heros.storage.records.curves import curves_from
 from heros.storage.records.ids import run_id
@@ -63,8 +64,10 @@ def document(run: Run, id: str | None = None) -> dict[str, Any]:
             "measures": [asdict(caption) for caption in run.measures],
             "results": {**run.figures, **{name: getattr(run, name) for name in RESULTS}},
             "confusion": None if run.confusion is None else run.confusion.counts.tolist(),
+            "looked": run.looked.tolist(),
             "trained": run.trained.tolist(),
             "invested": run.invested.tolist(),
+            "price": None if run.price is None else asdict(run.price),
             "cpu": run.cpu,
             "energy": asdict(run.energy),
             "co2e_kg": run.energy.co2e_kg,
@@ -99,8 +102,10 @@ def run_from(document: Mapping[str, Any], curves: pa.Table) -> Run:
         figures={name: results.pop(name) for name in figures},
         measures=tuple(_caption(**caption) for caption in captions),
         confusion=None if counts is None else Confusion(np.array(counts, dtype=np.int64)),
+        looked=_looked(document),
         trained=np.array(document["trained"], dtype=np.int64),
         invested=np.array(document["invested"], dtype=np.float64),
+        price=None if document.get("price") is None else Price(**document["price"]),
         cpu=document["cpu"],
         energy=Energy(**energy, carbon=Carbon(**carbon) if carbon else None),
         curves=curves_from(curves),
@@ -111,6 +116,12 @@ def run_from(document: Mapping[str, Any], curves: pa.Table) -> Run:
         interrupted=document.get("interrupted", False),
         **results,
     )
+
+
+def _looked(document: Mapping[str, Any]) -> NDArray[np.int64]:
+    """How often each model looked; records of HEROS 0.1 do not say it, for there all looked always."""
+    everywhere = [document["n_instances"]] * len(document["trained"])
+    return np.array(document.get("looked", everywhere), dtype=np.int64)
 
 
 def figures_in(document: Mapping[str, Any]) -> list[str]:
@@ -124,11 +135,13 @@ def _caption(name: str, **said: Any) -> Caption:
 
 
 def _plain(value: Any) -> Any:
-    """As JSON has it: no tuples, no NaN."""
+    """As JSON has it: no tuples, no NaN, nothing that is no text."""
     if isinstance(value, dict):
-        return {str(name): _plain(item) for name, item in value.items()}
+        return {_plain(str(name)): _plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, str) and not value.isascii():  # a file's name need not be UTF-8
+        return value.encode("utf-8", "backslashreplace").decode()
     return None if isinstance(value, float) and not math.isfinite(value) else value

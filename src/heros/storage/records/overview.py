@@ -35,11 +35,12 @@ def _schema(figures: list[str]) -> pa.Schema:
     """Of the table of runs that have these measures."""
     return pa.schema(
         [
-            *((name, pa.string()) for name in ("id", "stream", "pool", "policy")),
+            *((name, pa.string()) for name in ("id", "stream", "pool", "policy", "watch", "answer")),
             *((name, pa.int64()) for name in ("k", "seed", "n_instances", "bad_rows")),
             *((name, pa.float64()) for name in figures),
             *((name, pa.int64() if name == "diverged" else pa.float64()) for name in RESULTS),
-            *((name, pa.float64()) for name in ("gamma_share", "cpu_seconds")),
+            *((name, pa.float64()) for name in ("gamma_share", "price_looking", "price_training")),
+            ("cpu_seconds", pa.float64()),
             *((f"cpu_{phase}", pa.float64()) for phase in PHASES),
             *((name, pa.float64()) for name in ("wall_seconds", "kwh", "co2e_kg")),
             ("energy_source", pa.string()),
@@ -53,10 +54,13 @@ def _row(document: Mapping[str, Any]) -> dict[str, Any]:
         "id": document["id"],
         "stream": document["stream"]["name"],
         **{name: settings[name] for name in ("pool", "policy", "k", "seed")},
+        "watch": str(settings.get("watch", "all")),
+        "answer": settings["answer"],
         "n_instances": document["n_instances"],
         "bad_rows": document["stream"]["bad_rows"]["count"],
         **document["results"],
         "gamma_share": document["results"]["gamma_spent"] / document["n_instances"],
+        **{f"price_{name}": value for name, value in (document.get("price") or {}).items()},
         "cpu_seconds": sum(document["cpu"].values()),
         **{f"cpu_{phase}": seconds for phase, seconds in document["cpu"].items()},
         "wall_seconds": energy["wall_seconds"],
