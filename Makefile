@@ -61,7 +61,7 @@ check: $(VENV)/strict
 	$(MAKE) --no-print-directory $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	for system in linux darwin win32; do $(BIN)/mypy --platform $$system || exit 1; done
 	$(BIN)/lint-imports --no-logo
 
 native cross:
