@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from heros.progress import progress
-from heros_paper.paired import Paired, read_paired
+from heros_paper.paired import in_turn
 from heros_paper.results import OTHERWISE, Grid, grids
 from heros_paper.tables.agreement import Agreement, Summary, agreement
 from heros_paper.tables.claim import claim_tables
@@ -74,18 +74,13 @@ def tables_of(records_dir: Directory, mlp: Grid, trees: Grid) -> list[Table]:
         auroc_table(trees),
         energy_table(trees),
         *(closeness_table(grid) for grid in (mlp, trees)),
-        *claim_tables(mlp, _in_turn(records_dir, mlp)),
-        *claim_tables(trees, _in_turn(records_dir, trees)),
+        *claim_tables(mlp, in_turn(records_dir, mlp.base.name)),
+        *claim_tables(trees, in_turn(records_dir, trees.base.name)),
         seeds_table(records_dir, mlp),
         exploration_table(records_dir, mlp),
         sweep_table(records_dir),
         *(auroc_table(grid) for grid in grids(records_dir, OTHERWISE)),
     ]
-
-
-def _in_turn(records_dir: Directory, grid: Grid) -> dict[tuple[str, str], Paired]:
-    path = Path(records_dir, "paired", f"{grid.base.name}.csv")
-    return {(one.stream, one.policy): one for one in read_paired(path)} if path.exists() else {}
 
 
 def summary(records_dir: Directory) -> Summary:
