@@ -11,7 +11,7 @@ SOURCES := pyproject.toml paper/pyproject.toml CMakeLists.txt $(shell find nativ
 PIP     := $(BIN)/pip install --quiet --disable-pip-version-check --no-warn-script-location --root-user-action=ignore
 INSTALL := $(PIP) --no-build-isolation --no-deps
 
-.PHONY: demo test check native cross wheel bench bench-trees fuzz kill paper sanitize sanitize-quick clean
+.PHONY: demo test check native cross wheel bench bench-trees fuzz kill paper paper-runs sanitize sanitize-quick clean
 .DEFAULT_GOAL := help
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo "make bench   CPU time per instance, ours against a PyTorch pool (installs torch, CPU build)"
 	@echo "make bench-trees   the same for trees, against CapyMOA and River (installs capymoa; needs Java)"
 	@echo "make paper   the paper's tables, figures and theorems from the records in paper/records"
+	@echo "make paper-runs    the runs that are not recorded there yet, the cheapest first (days; stop and go on at will)"
 	@echo "make kill    200 kills of runs with checkpoints: every resumed run must end as if nothing had happened"
 	@echo "make sanitize      the native tests and some fuzzing under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make fuzz N=1000000   so many malformed files, arrays and states (TARGETS=..., SEED=..., JOBS=...)"
@@ -88,6 +89,10 @@ paper: $(VENV)/installed
 	$(BIN)/heros-paper tables
 	$(BIN)/heros-paper figures
 	$(BIN)/heros-paper report
+
+# What is recorded is kept. PARTS=greedy,seeds STREAMS=wisdm,electricity for some of them only.
+paper-runs: $(VENV)/installed
+	$(BIN)/heros-paper run --missing --jobs $(JOBS) $(if $(PARTS),--parts $(PARTS)) $(if $(STREAMS),--streams $(STREAMS))
 
 kill: $(VENV)/installed
 	$(BIN)/python tests/kill_resume.py --kills 200

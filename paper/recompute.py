@@ -142,8 +142,8 @@ def energy() -> dict[str, list[str]]:
     sums = [of_ten(grid(pool, "kwh")).to_numpy().sum() for pool in ("mlp50", "trees50")]
     papers = [printed(table, "kwh").to_numpy().sum() for table in ("II", "appendix")]
     return {
-        "kWh, one run of each cell": [f"{value:.2g}"[1:] for value in sums],
-        "kWh, the paper": [f"{value:.1f}" for value in papers],
+        "kWh, one run of each cell": [f"{sums[0]:.2g}"[1:], "–", f"{sums[1]:.2g}"[1:], "–"],
+        "kWh, the paper": [f"{papers[0]:.1f}", "–", f"{papers[1]:.1f}", "–"],
     }
 
 
