@@ -152,7 +152,7 @@ def _overall(grid: Grid, pairs: Pairs) -> Table:
             *(
                 text
                 for name in ("CPU", "training", "Σγ")
-                for text in (f"{name} saved: median", "of the sum", "p")
+                for text in (f"{name} saved: median", f"{name} saved: sum", "p")
             ),
             "Σγ of whole streams: median",
         ],
