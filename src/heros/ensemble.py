@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,13 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros import core as _core
+from heros.alone import Alone
 from heros.errors import DataError, HerosError, ParameterError
 from heros.inspection import Explanation, LastStep, Leaderboard, PoolSummary
+from heros.meters import Meter
 from heros.parameters import whole
 from heros.phases import PHASES
 from heros.policies import Explore, Policy, Zeta
 from heros.policies.base import expect_policy
 from heros.policies.calls import PolicyCalls, bound_policy
+from heros.policies.pace import STRETCH, Pace
+from heros.policies.within import paced
 from heros.pools import BoundPool, MLPGrid, Pool
 from heros.pools.base import shares
 from heros.schema import Schema
@@ -27,12 +30,13 @@ from heros.scores import Adwin, Score
 from heros.scores.base import ScoreCalls, bound_score, expect_score
 from heros.storage import archive, models
 from heros.task import Classification, Task
-from heros.validation import Validator
-from heros.watch import Answer, Watch, checked_answer, checked_watch, native_answer, turns
+from heros.validation import Validator, one_row
+from heros.watch import Answer, Watch, checked_answer, checked_burst, checked_watch, native_answer, turns
 
 __all__ = ["Block", "Heros"]
 
 REMEASURE = 1000  # every so many instances costs that change are measured anew
+AT_WORK = "This Heros is at work already, in another thread or in its own policy: give it a copy."
 DEFAULT_SHARE = 0.6  # of the pool is trained if k is not given: the paper's 30 of 50
 
 
@@ -64,7 +68,8 @@ class Heros:
         object with a method ``choose(scores, costs, k, rng)`` that returns a mask. Another one may take
         over at any time: ``model.policy = policies.Cheapest()``.
     k
-        How many models may be trained per step; 60 % of the pool by default. Can be changed likewise.
+        How many models may be trained per step; 60 % of the pool by default. Can be changed likewise. With
+        `policies.Within` around the policy it is the most that a budget of time or energy may be spent on.
     task
         What is learnt: `heros.task.Classification()` by default.
     score
@@ -82,6 +87,10 @@ class Heros:
         model that does not look stays as it is, whatever happens meanwhile. A policy that never explores
         (`Zeta` without `Explore`, `Cheapest`, ...) might leave a model at rest, and its L unseen, for ever:
         with such a policy of HEROS's own "trained" means 8. Where the whole pool answers, all look.
+    burst
+        Where not all look: for how many instances all of them do once the best model gets worse (ADWIN with
+        δ = .002 over how right the model with the highest L was), since what those at rest are worth may have
+        changed with it. 0, the default, for never: on streams that drift it gained nothing (docs/green.md).
     warmup
         On how many first instances all models are trained.
     seed
@@ -116,6 +125,9 @@ class Heros:
     """
 
     _last: LastStep | None = None  # what the last step chose
+    _pace: Pace | None = None
+    burst: int = 0
+    _growing: Schema | None = None  # what it is being fitted to, or was when Ctrl-C came
 
     def __init__(
         self,
@@ -127,6 +139,7 @@ class Heros:
         score: Score | None = None,
         answer: Answer = "best",
         watch: Watch = "all",
+        burst: int = 0,
         warmup: int = 100,
         seed: int | None = None,
         schema: Schema | None = None,
@@ -139,14 +152,16 @@ class Heros:
         _expect(self.pool, Pool, "pool", "a pool, e.g. heros.pools.MLPGrid()")
         expect_policy(self._policy, "Heros")
         expect_score(self.score, "Heros")
+        self._pace = self._fresh_pace(self._policy)
         self._k = self._checked_k(max(1, round(DEFAULT_SHARE * self.pool.n_models)) if k is None else k)
         self.answer = checked_answer(answer)
         self.watch = checked_watch(watch)
+        self.burst = checked_burst(burst, self.watch)
         self.warmup = min(whole(warmup, "warmup", "Heros", 0), 1 << 62)
         self.seed = seed if seed is None else whole(seed, "seed", "Heros", 0)
         self._rng = np.random.default_rng(self.seed)
         self.schema: Schema | None = None
-        self._lock = threading.Lock()
+        self._alone = Alone(AT_WORK)
         if schema is not None:
             self.bind(schema)
 
@@ -158,7 +173,8 @@ class Heros:
     @policy.setter
     def policy(self, policy: Policy) -> None:
         expect_policy(policy, "Heros")
-        with self._alone():
+        with self._alone:
+            self._pace = self._fresh_pace(policy)
             self._policy = policy
             self._bind_policy()
 
@@ -169,7 +185,7 @@ class Heros:
 
     @k.setter
     def k(self, k: int) -> None:
-        with self._alone():
+        with self._alone:
             self._k = self._checked_k(k)
             self._bind_policy()
 
@@ -181,12 +197,30 @@ class Heros:
     @rng.setter
     def rng(self, rng: np.random.Generator) -> None:
         _expect(rng, np.random.Generator, "rng", "a numpy.random.Generator")
-        with self._alone():
+        with self._alone:
             self._rng = rng
             self._bind_policy()
 
     def _checked_k(self, k: object) -> int:
         return whole(k, "k", "Heros", 1, self.pool.n_models)
+
+    @property
+    def pace(self) -> Pace | None:
+        """Every k that `policies.Within` has chosen, and what instances took; None without it."""
+        return self._pace
+
+    def _fresh_pace(self, policy: Policy) -> Pace | None:
+        _, within = paced(policy)
+        if within is None:
+            return None
+        if within.unit == "joules":
+            Meter.of(within.meter)  # if this machine has none, now is the time to say so
+        return Pace(within, self.pool.n_models)
+
+    @property
+    def _k_now(self) -> int:
+        """How many models may be trained at the step at hand."""
+        return self._k if self._pace is None or self._pace.k is None else self._pace.k
 
     # -- the schema -----------------------------------------------------------------------------------
 
@@ -205,35 +239,54 @@ class Heros:
         """
         if not isinstance(schema, Schema):
             raise ParameterError.of("schema", "Heros", "a heros.Schema", schema)
+        self._finish_growing()
         if schema == self.schema:
             return self
         if schema.n_features < 1 or schema.n_classes < 1:
             raise ParameterError.of("schema", "Heros", "one with at least one feature and one class", schema)
-        with self._alone(), _enough_memory(schema):
+        with self._alone, _enough_memory(schema):
             if self.schema is None:
                 self._bind_step(self.pool.bind(schema, self.rng))
+                self._validator, self.schema = Validator(schema), schema
             elif schema.extends(self.schema):
-                self._bound.grow(schema, self.rng)
-                self._step.set_costs(self._bound.costs)
+                self._grow(schema)
             else:
                 raise ParameterError.of("schema", "bind", f"an extension of {self.schema}", schema)
-            self.schema, self._validator = schema, Validator(schema)
         return self
+
+    def _grow(self, schema: Schema) -> None:
+        self._growing = schema
+        try:
+            self._bound.grow(schema, self.rng)
+            self._step.set_costs(self._bound.costs)
+        except Exception:
+            self._growing = None
+            raise
+        self._validator, self.schema = Validator(schema), schema
+        self._growing = None
+
+    def _finish_growing(self) -> None:
+        """Go on where Ctrl-C broke a growth off; what has grown already stays as it is."""
+        if self._growing is not None:
+            with self._alone, _enough_memory(self._growing):
+                self._grow(self._growing)
 
     def _bind_step(self, bound: BoundPool, scores: ScoreCalls | None = None) -> None:
         """These models and the step that works with them, from now on; with scores that are known already."""
         self._scores = scores or bound_score(self.score, self.pool.n_models)
-        self._chooser = bound_policy(self.policy, self.k, self.rng)
+        policy, _ = paced(self.policy)
+        self._chooser = bound_policy(policy, self._k_now, self.rng)
         self._step = _core.Step(
             pool=bound.native,
             task=self.task.native(),
             scores=self._scores,
             policy=self._chooser,
-            k=self.k,
+            k=self._k_now,
             bits=self.rng.bit_generator,
             costs=bound.costs,
             answer=native_answer(self.answer),
-            watch=turns(self.watch, self.policy),
+            watch=turns(self.watch, policy),
+            burst=self.burst,
             warmup=self.warmup,
         )
         self._bound = bound
@@ -241,9 +294,10 @@ class Heros:
     def _bind_policy(self) -> None:
         """The policy as it is now takes over."""
         if self.schema is not None:
-            self._chooser = bound_policy(self.policy, self.k, self.rng)
+            policy, _ = paced(self.policy)
+            self._chooser = bound_policy(policy, self._k_now, self.rng)
             self._step.set_policy(
-                self._chooser, self.k, self.rng.bit_generator, turns(self.watch, self.policy)
+                self._chooser, self._k_now, self.rng.bit_generator, turns(self.watch, policy)
             )
 
     # -- predicting and learning ------------------------------------------------------------------------
@@ -254,7 +308,7 @@ class Heros:
         Nothing is learnt, and nothing that is learnt later depends on what was asked here.
         """
         X, single = self._instances(x)
-        with self._alone():
+        with self._alone:
             out = self._step.predict(X)
         return out[0] if single else out
 
@@ -269,7 +323,7 @@ class Heros:
         The rows must stay as they are until it is done: the pool may look ahead.
         """
         X, single = self._instances(x)
-        self._run(X, self._targets(np.asarray(y)[np.newaxis] if single else y, len(X)))
+        self._run(X, self._targets(one_row(y) if single else y, len(X)))
         return self
 
     def test_then_train(self, X: ArrayLike, y: ArrayLike) -> Block:
@@ -278,11 +332,12 @@ class Heros:
         return self._run(X, self._targets(y, len(X)))
 
     def _run(self, X: NDArray[np.float64], targets: NDArray[np.float64]) -> Block:
-        with self._alone():
+        with self._alone:
             blocks = []
             for part in self._stretches(len(X)):
                 self._last = None
-                blocks.append(Block(*self._step.run(X[part], targets[part])))
+                with self._metered():
+                    blocks.append(Block(*self._step.run(X[part], targets[part])))
             block = blocks[0] if len(blocks) == 1 else _joined(blocks)
             if len(X) > 0:
                 draws = self._chooser.draws if isinstance(self._chooser, PolicyCalls) else None
@@ -292,46 +347,65 @@ class Heros:
                     self._bound.costs,
                     self._step.explored,
                     draws,
+                    self._step.bounds,
                 )
         return block
 
     def _stretches(self, n: int) -> Iterator[slice]:
-        """The block, cut where costs are measured anew: at the same instances however blocks are cut."""
-        start = 0
-        while self._bound.costs_change and start < n:
-            done = self._step.instances % REMEASURE
-            if done == 0:
+        """The block, cut where costs are measured anew or a k is chosen: always at the same instances."""
+        start, lengths = 0, []
+        if self._bound.costs_change:
+            lengths.append(REMEASURE)
+        if self._pace is not None:
+            lengths.append(STRETCH)
+        while lengths and start < n:
+            at = self._step.instances
+            if self._bound.costs_change and at % REMEASURE == 0:
                 self._step.set_costs(self._bound.measure())
-            stop = min(n, start + REMEASURE - done)
+            if self._pace is not None and at % STRETCH == 0:
+                self._set_pace(self._pace)
+            stop = min([n, *(start + length - at % length for length in lengths)])
             yield slice(start, stop)
             start = stop
         if start < n or n == 0:
             yield slice(start, n)
 
+    def _set_pace(self, pace: Pace) -> None:
+        """The k of the stretch that begins."""
+        step = self._step
+        spent = 1e6 * seconds_of(step) if pace.within.unit == "microseconds" else pace.joules
+        k = pace.begin(step.instances, spent, int(step.trained.sum()), self._k)
+        step.set_k(k)
+        if isinstance(self._chooser, PolicyCalls):
+            self._chooser.k = k
+
+    @contextmanager
+    def _metered(self) -> Iterator[None]:
+        """Read the joules of what is done meanwhile, where there is a budget of them."""
+        pace = self._pace
+        if pace is None or pace.within.unit != "joules":
+            yield
+            return
+        meter = Meter.of(pace.within.meter)
+        meter.start()
+        try:
+            yield
+        finally:
+            pace.joules += meter.stop().joules
+
     def _instances(self, x: ArrayLike) -> tuple[NDArray[np.float64], bool]:
         """The instances, checked, and whether it was a single one."""
         if self.schema is None:
             raise HerosError("This Heros does not know its instances yet: call bind(schema) or pass schema=.")
+        self._finish_growing()
         try:
             single = np.ndim(x) == 1
         except ValueError:  # rows of different lengths: the validator says so
             single = False
-        return self._validator.instances(np.asarray(x)[np.newaxis] if single else x), single
+        return self._validator.instances(one_row(x) if single else x), single
 
     def _targets(self, y: ArrayLike, n: int) -> NDArray[np.float64]:
         return self.task.targets(y, n, self._validator.schema)
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """The core works without Python's lock, so a second thread has to be kept out."""
-        if not self._lock.acquire(blocking=False):
-            raise HerosError(
-                "This Heros is at work already, in another thread or in its own policy: give it a copy."
-            )
-        try:
-            yield
-        finally:
-            self._lock.release()
 
     # -- what it has learnt -------------------------------------------------------------------------------
 
@@ -395,7 +469,8 @@ class Heros:
         learnt = self._learnt
         if self._last is None:
             raise HerosError("There is no choice to explain: nothing was learnt yet, or the policy failed.")
-        return Explanation.of(self.pool, self.policy, self.k, self.warmup, learnt, self._last)
+        policy, _ = paced(self.policy)
+        return Explanation.of(self.pool, policy, self._k_now, self.warmup, learnt, self._last)
 
     def pool_summary(self) -> PoolSummary:
         """What each setting of the pool is worth so far: scores, price, and what was spent on it."""
@@ -465,22 +540,27 @@ class Heros:
         groups = self._learnt_arrays()
         if isinstance(self._scores, ScoreCalls):
             groups["score"] = self._scores.state()
+        if self._pace is not None:
+            groups["pace"] = self._pace.state()
         return groups
 
     def restore(self, schema: Schema, state: Mapping[str, dict[str, NDArray[Any]]]) -> None:
         """Make models for this schema that know what `state` gave."""
-        with self._alone():
+        with self._alone:
+            if self._pace is not None:
+                self._pace.restore(state.get("pace", {}))
             self._revive(schema, state)
             self._last = None
 
     def become(self, other: Heros) -> None:
         """Take over all that another Heros is and has learnt; that one is not to be used any more."""
         _expect(other, Heros, "other", "a Heros")
-        with self._alone():
-            vars(self).update({name: value for name, value in vars(other).items() if name != "_lock"})
+        with self._alone:
+            vars(self).update({name: value for name, value in vars(other).items() if name != "_alone"})
 
     def _learnt_arrays(self) -> dict[str, dict[str, NDArray[Any]]]:
-        with self._alone():
+        self._finish_growing()
+        with self._alone:
             return {"pool": self._bound.state(), "ensemble": self._step.state()}
 
     def _revive(
@@ -507,7 +587,7 @@ class Heros:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         learnt, scores = state.pop("learnt", None), state.pop("scores", None)
-        vars(self).update(state, _lock=threading.Lock())
+        vars(self).update(state, _alone=Alone(AT_WORK))
         if self.schema is not None and learnt is not None:
             self._revive(self.schema, learnt, scores)
 
@@ -516,7 +596,12 @@ class Heros:
         return f"<Heros {self.pool!r}, {self.policy}, k={self.k}, {state}>"
 
 
-NATIVE = ("_bound", "_step", "_scores", "_chooser", "_validator", "_lock")
+def seconds_of(step: _core.Step) -> float:
+    """CPU seconds of all steps so far."""
+    return float(step.cpu_seconds.sum())
+
+
+NATIVE = ("_bound", "_step", "_scores", "_chooser", "_validator", "_alone")
 
 
 def _joined(blocks: list[Block]) -> Block:

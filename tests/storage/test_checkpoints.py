@@ -11,6 +11,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -301,7 +302,10 @@ def test_resume_needs_a_directory():
         evaluate(make(), agrawal(), resume=True)
 
 
-def test_two_runs_do_not_share_a_directory(tmp_path):
+@pytest.mark.parametrize("system", [sys.platform, "win32"])  # as on Windows, where a file is locked
+def test_two_runs_do_not_share_a_directory(tmp_path, monkeypatch, system):
+    monkeypatch.setattr("heros.storage.checkpoints.lock.sys", SimpleNamespace(platform=system))
+
     class Nested(Fair):
         def choose(self, *args):
             with pytest.raises(HerosError, match=r"must be free\. Got one that another run uses\.$"):
@@ -411,7 +415,10 @@ NEWEST, OLDER = "checkpoint-000000000080.heros", "checkpoint-000000000040.heros"
 def test_a_broken_newest_one_is_said_and_the_one_before_is_used(tmp_path, small):
     restored(tmp_path, small)
     expected = resumed(tmp_path)
-    for damage in (b"", b"garbage", small[NEWEST][:-1], small[NEWEST][:200] + b"?" + small[NEWEST][201:]):
+    flipped = [
+        small[NEWEST][:i] + bytes([small[NEWEST][i] ^ 4]) + small[NEWEST][i + 1 :] for i in (8, 11, 200)
+    ]
+    for damage in (b"", b"garbage", small[NEWEST][:-1], *flipped):
         restored(tmp_path, small)
         (tmp_path / NEWEST).write_bytes(damage)
         newest, older = checkpoints.found(tmp_path)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import numpy as np
@@ -85,25 +83,37 @@ def compare_command(
     ]
     if out is not None and not (force or resume):
         _expect_none(todo, out)
-    with nullcontext(out) if out is not None else TemporaryDirectory() as directory:
-        run_all(
-            todo,
-            directory,
-            executor=Processes(jobs) if jobs > 1 else Serial(),
-            force=force and not resume,
-            strict=True,
-            each=jobs == 1,
-        )
-        runs = [records.read(Path(directory, job.id)) for job in todo]
-    if out is not None:
-        write_report(out, out / "report.html")
+    outcome = run_all(
+        todo,
+        out,
+        executor=Processes(jobs) if jobs > 1 else Serial(),
+        force=force and not resume,
+        strict=True,
+        each=jobs == 1,
+        keep=True,
+    )
+    runs = [outcome.runs.get(job.id) or records.read(Path(str(out), job.id)) for job in todo]
+    fault = next(iter(outcome.unrecorded.values()), None)
+    if out is not None and fault is None:
+        fault = _reported(out)
     rows = _rows(runs)
     if as_json:
         typer.echo(json.dumps(rows, ensure_ascii=False))
-        return
-    _table(rows, runs, seeds).show()
-    if out is not None:
-        typer.echo(f"records: {out}\nreport: {out / 'report.html'}")
+    else:
+        _table(rows, runs, seeds).show()
+        if out is not None and fault is None:
+            typer.echo(f"records: {out}\nreport: {out / 'report.html'}")
+    if fault is not None:  # after the results, which nobody loses by it
+        raise HerosError(fault)
+
+
+def _reported(out: Path) -> str | None:
+    """Write the report; what went wrong."""
+    try:
+        write_report(out, out / "report.html")
+    except HerosError as error:
+        return str(error)
+    return None
 
 
 def _expect_none(todo: Sequence[Job], out: Path) -> None:

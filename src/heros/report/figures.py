@@ -148,7 +148,7 @@ def _gamma(run: Run) -> NDArray[np.float64]:
 def _energy(run: Run) -> NDArray[np.float64]:
     """The energy of the run, spread over time as its CPU time was."""
     cpu = np.cumsum(run.curves.cpu.sum(axis=1))
-    joules: NDArray[np.float64] = run.energy.joules * cpu / cpu[-1]
+    joules: NDArray[np.float64] = run.energy.joules * cpu / max(cpu[-1], np.finfo(np.float64).tiny)
     return joules
 
 

@@ -15,6 +15,7 @@ from heros.report.figures import Group, figures, groups_of, measures_of
 from heros.report.style import CSS
 from heros.run.result import Price, Run
 from heros.storage import records
+from heros.storage.disk import write_whole
 
 __all__ = ["write_page", "write_report"]
 
@@ -44,12 +45,7 @@ def write_page(path: str | os.PathLike[str], title: str, body: str) -> None:
         f'<link rel="icon" href="data:,"><title>{escape(title)}</title><style>{CSS}</style></head><body>'
         f"{body}</body></html>\n"
     )
-    draft = page.with_name(f".{page.name}.{os.getpid()}")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(page)
-    except OSError as error:
-        raise DataError(f"The page {page} must be writable. Got: {error}") from None
+    write_whole(page, [text.encode("utf-8", "backslashreplace")])
 
 
 def _section(runs: Sequence[tuple[Run, dict[str, Any]]]) -> str:
@@ -60,7 +56,7 @@ def _section(runs: Sequence[tuple[Run, dict[str, Any]]]) -> str:
     return (
         f"<section><h2>{escape(first.stream)}</h2>"
         f'<p class="faint">{first.n_instances:,} instances{drifts}; pool {escape(first.settings["pool"])}, '
-        f"k = {first.settings['k']} of {len(first.settings['models'])} models.</p>"
+        f"k = {escape(str(first.settings['k']))} of {len(first.settings['models'])} models.</p>"
         f'{_bill(groups)}<ul class="legend">{legend}</ul><div class="charts">{figures(groups)}</div>'
         f"<h3>Settings</h3>{''.join(_settings(run, details) for run, details in runs)}</section>"
     )
@@ -136,5 +132,5 @@ def _settings(run: Run, details: dict[str, Any]) -> str:
         "diverged models": str(run.diverged),
         "rows left out": "; ".join([str(run.bad_rows.count), *map(str, run.bad_rows.first[:1])]),
     }
-    entries = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in rows.items())
+    entries = "".join(f"<dt>{escape(name)}</dt><dd>{escape(str(value))}</dd>" for name, value in rows.items())
     return f"<details><summary>{escape(details['id'])}</summary><dl>{entries}</dl></details>"

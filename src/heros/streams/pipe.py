@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import select
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from io import BufferedIOBase, BufferedReader, BytesIO, FileIO
@@ -128,13 +129,13 @@ class PipeReader(DelimitedReader):
         return chunk
 
     def _end_of_first(self) -> int:
-        """The byte behind the first hundred lines, or behind more if these end inside a quoted value."""
-        lines, end = 0, 0
-        while (end := self._tail.find(b"\n", end) + 1) > 0:
-            lines += 1
-            if lines >= FIRST_LINES and (whole := self._end_of_records(self._tail[:end])):
-                return whole
-        return 0
+        """The byte behind the last whole record of the first hundred lines; of more, if there is none."""
+        end = -1
+        for _ in range(FIRST_LINES):
+            end = self._tail.find(b"\n", end + 1)
+            if end < 0:
+                return 0
+        return self._end_of_records(self._tail[: end + 1]) or int(next(iter(self._ends(self._tail)), 0))
 
     def _open(self) -> Any:
         return self._pipe
@@ -156,8 +157,9 @@ class Pipe:
         self._file = file
         # Only a plain file object has no buffer but the one that a long read empties.
         plain = isinstance(file, BufferedReader) and isinstance(file.raw, FileIO)
-        self._poll = select.poll() if plain and hasattr(select, "poll") else None
-        if self._poll is not None:
+        self._poll: Any = None
+        if sys.platform != "win32" and plain and hasattr(select, "poll"):
+            self._poll = select.poll()
             self._poll.register(file.fileno(), select.POLLIN)
         self._background: BackgroundReader | None = None
         self._ready = b""  # what the background reader brought, but nobody has read

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import io
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from heros.lazy import pa, pq
 from heros.run.result import Curves
 
-__all__ = ["curves_from", "curves_table", "write_curves"]
+__all__ = ["PER_MODEL", "curves_bytes", "curves_from", "curves_table"]
 
 PER_MODEL = ("trained", "scores", "invested")
 """The curves with a column per model: nine tenths of a record, left out of a compact one."""
@@ -24,12 +24,14 @@ def curves_table(curves: Curves, *, compact: bool = False) -> pa.Table:
     return pa.table({name: _column(columns[name], compact) for name in names})
 
 
-def write_curves(table: pa.Table, path: Path, compact: bool) -> None:
-    """Write the table; `compact` as for `curves_table`."""
+def curves_bytes(table: pa.Table, compact: bool) -> memoryview:
+    """The table as a Parquet file; `compact` as for `curves_table`."""
+    file = io.BytesIO()
     if compact:  # measurements hardly repeat: a dictionary of them is only in the way
-        pq.write_table(table, path, compression="zstd", use_dictionary=False)
+        pq.write_table(table, file, compression="zstd", use_dictionary=False)
     else:
-        pq.write_table(table, path)
+        pq.write_table(table, file)
+    return file.getbuffer()
 
 
 def curves_from(table: pa.Table) -> Curves:

@@ -135,11 +135,13 @@ def _caption(name: str, **said: Any) -> Caption:
 
 
 def _plain(value: Any) -> Any:
-    """As JSON has it: no tuples, no NaN."""
+    """As JSON has it: no tuples, no NaN, nothing that is no text."""
     if isinstance(value, dict):
-        return {str(name): _plain(item) for name, item in value.items()}
+        return {_plain(str(name)): _plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, str) and not value.isascii():  # a file's name need not be UTF-8
+        return value.encode("utf-8", "backslashreplace").decode()
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -14,8 +15,9 @@ from heros.errors import DataError, HerosError
 from heros.lazy import pa, pq
 from heros.run.result import Run
 from heros.storage import record_tables
-from heros.storage.disk import to_disk
-from heros.storage.records.curves import curves_table, write_curves
+from heros.storage.disk import DRAFT, reason, to_disk, write_file
+from heros.storage.records.checks import expect_curves, expect_whole
+from heros.storage.records.curves import curves_bytes, curves_table
 from heros.storage.records.documents import FORMAT, document, run_from
 from heros.storage.records.ids import run_id
 from heros.streams.arrow import readable
@@ -24,6 +26,7 @@ __all__ = ["curves_at", "details", "exists", "find", "mend", "read", "save", "te
 
 RECORD, CURVES = "record.json", "curves.parquet"
 OLD = ".old"
+THERE_ALREADY = (errno.EEXIST, errno.ENOTEMPTY)
 Path_ = str | os.PathLike[str]
 
 
@@ -67,29 +70,33 @@ def save(
     mend(place)
     if (place.exists() or exists(place)) and not force:
         raise HerosError(f"The record {place} must not exist (or say 'force' to replace it). Got one.")
+    text = json.dumps(document(run, id), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    table = curves_table(run.curves, compact=compact)
+    draft = None
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(mkdtemp(prefix=f".{place.name}.", suffix=".draft", dir=place.parent))
-    except OSError as error:
-        raise HerosError(f"The directory {place.parent} must be writable. Got: {error}") from None
-    try:
-        text = json.dumps(document(run, id), indent=1, ensure_ascii=False, allow_nan=False)
-        (draft / RECORD).write_text(text + "\n", encoding="utf-8")
-        write_curves(curves_table(run.curves, compact=compact), draft / CURVES, compact)
+        draft = Path(mkdtemp(prefix=f".{place.name}.", suffix=DRAFT, dir=place.parent))
+        write_file(draft / RECORD, text.encode())
+        write_file(draft / CURVES, curves_bytes(table, compact))
         draft.chmod(0o755)
-        for path in (draft / RECORD, draft / CURVES, draft):
-            to_disk(path)
+        to_disk(draft)
         _move(draft, place, force)
+    except OSError as error:
+        raise HerosError(f"The record {place} must be writable. Got: {reason(error)}.") from None
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        if draft is not None:
+            shutil.rmtree(draft, ignore_errors=True)
     return place
 
 
 def read(directory: Path_) -> Run:
     """The run recorded in this directory."""
     document = details(directory)
-    with readable(f"The record {directory}", "be whole"):
-        return run_from(document, curves_at(Path(directory)))
+    label = f"The record {directory}"
+    with readable(label, "be whole"):
+        run = run_from(document, curves_at(Path(directory)))
+    expect_curves(run.curves, document, label)
+    return run
 
 
 def find(directory: Path_) -> list[Path]:
@@ -128,9 +135,11 @@ def _move(draft: Path, place: Path, force: bool) -> None:
         place.rename(aside)
     try:
         draft.rename(place)
-    except OSError:
+    except OSError as error:
         if aside.exists():
             aside.rename(place)
+        if error.errno not in THERE_ALREADY:
+            raise
         raise HerosError(f"The record {place} must not exist. Got one written meanwhile.") from None
     to_disk(place.parent)
     shutil.rmtree(aside, ignore_errors=True)
@@ -165,10 +174,11 @@ def details(directory: Path_) -> dict[str, Any]:
     place = Path(directory)
     try:
         document = json.loads(text_at(place))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"The record {place} must have a readable {RECORD}. Got: {error}") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise DataError(f"The record {place} must have the format {FORMAT}. Got another one.")
+    expect_whole(document, f"The record {place}")
     return document
 
 

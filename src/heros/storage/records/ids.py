@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,8 @@ from heros.run.result import Run
 from heros.streams import Stream
 
 __all__ = ["id_from", "id_of", "run_id"]
+
+LONGEST = 200  # bytes of a stream's name
 
 
 def run_id(run: Run) -> str:
@@ -31,7 +34,8 @@ def id_from(stream: str, settings: Mapping[str, Any]) -> str:
     'agr_a/mlp50/cand/k30/seed1'
     """
     pool, policy, k, seed = (settings[name] for name in ("pool", "policy", "k", "seed"))
-    variant = variant_id(settings.get("watch", "all"), settings.get("answer", "best"))
+    watch, answer = settings.get("watch", "all"), settings.get("answer", "best")
+    variant = variant_id(watch, answer, settings.get("burst", 0))
     return _id(stream, pool, policy, k, seed, variant)
 
 
@@ -45,10 +49,12 @@ def id_of(model: Heros, stream: Stream) -> str:
     >>> records.id_of(Heros(k=30, seed=1), streams.load("agr_a"))
     'agr_a/mlp50/zeta_0.05_0.2/k30/seed1'
     """
-    variant = variant_id(model.watch, model.answer)
+    variant = variant_id(model.watch, model.answer, model.burst)
     return _id(stream.name, pool_id(model.pool), policy_id(model.policy), model.k, model.seed, variant)
 
 
 def _id(stream: str, pool: str, policy: str, k: int, seed: int | None, variant: str) -> str:
     name = "".join(c if c.isalnum() or c in "._-" else "_" for c in stream).lstrip(".") or "stream"
+    if len(name.encode()) > LONGEST:  # than a directory may be called
+        name = f"{name[: LONGEST // 4]}-{hashlib.sha256(stream.encode(errors='replace')).hexdigest()[:12]}"
     return f"{name}/{pool}/{policy}/k{k}{variant}/seed{seed}"
