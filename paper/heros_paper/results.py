@@ -23,9 +23,12 @@ __all__ = [
     "BASES",
     "OTHERWISE",
     "SEEDS",
+    "TRIED",
     "Base",
     "Cell",
     "Grid",
+    "cells_in",
+    "exploration_cells",
     "grids",
     "longest",
     "records_in",
@@ -63,6 +66,22 @@ OTHERWISE = (
     Base("trees30", "Hoeffding trees", TREES, "Appendix table", _TREES, 30, "trees30"),
 )
 """The trees of the paper's appendix, set up otherwise."""
+
+TRIED = (
+    "perform_best",
+    "perform_best_0.1",
+    "zeta_0.01",
+    "zeta_0.01_0.1",
+    "zeta_0.01_0.2",
+    "zeta_0.05",
+    "zeta_0.05_0.1",
+    "zeta_0.05_0.2",
+    "reward_1",
+    "reward_1_0.1",
+    "cand",
+    "everything",
+)
+"""What is compared with and without exploration, and what needs none."""
 
 COSTS = ("kwh", "cpu_", "wall_")
 """How the figures begin that depend on the machine."""
@@ -172,6 +191,22 @@ def rows_in(directory: str | os.PathLike[str], part: str) -> list[Row]:
     machines = [records.details(place)["machine"] for place in places]
     found = zip(table, places, machines, strict=True)
     return [{**row, "place": place, "machine": machine} for row, place, machine in found]
+
+
+def cells_in(directory: str | os.PathLike[str], part: str) -> dict[tuple[str, str, int], Cell]:
+    """The cells of a part by stream, policy and k."""
+    found: dict[tuple[str, str, int], list[Row]] = {}
+    for row in rows_in(directory, part):
+        found.setdefault((row["stream"], row["policy"], row["k"]), []).append(row)
+    return {key: Cell(key[0], key[1], longest(runs)) for key, runs in found.items()}
+
+
+def exploration_cells(directory: str | os.PathLike[str], mlp: Grid) -> dict[tuple[str, str], Cell]:
+    """Policies with and without exploration, by stream and policy: of the grid and of the runs beside it."""
+    beside = {
+        (stream, name): cell for (stream, name, k), cell in cells_in(directory, "greedy").items() if k == 30
+    }
+    return {**{key: cell for key, cell in mlp.cells.items() if key[1] in TRIED}, **beside}
 
 
 def records_in(directory: str | os.PathLike[str], part: str) -> list[Path]:

@@ -13,8 +13,7 @@ from heros_paper.figures import beta, drift, exploring, phases, tradeoff
 from heros_paper.figures.style import _hidden, label_points, new_figure
 from heros_paper.paired import Paired
 from heros_paper.published import BESIDE, POLICIES
-from heros_paper.results import grids
-from heros_paper.tables.further import TRIED
+from heros_paper.results import TRIED, grids
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ from matplotlib.axes import Axes
 
 from heros_paper.figures.style import FAINT, GRID, INK, WIDTH, label_points, look_of, new_figure, save, tidy
 from heros_paper.published import BESIDE, STREAMS, label_of
-from heros_paper.results import Cell, Grid
-from heros_paper.tables.further import TRIED, exploration_cells
+from heros_paper.results import TRIED, Cell, Grid, exploration_cells
 
 __all__ = ["draw_exploring"]
 

@@ -3,38 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
 
 from heros_paper.further import EPSILONS, KS, SWEPT
 from heros_paper.published import OURS, POLICIES, STREAMS, label_of
-from heros_paper.results import Cell, Grid, longest, rows_in
+from heros_paper.results import TRIED, Cell, Grid, cells_in, exploration_cells
 from heros_paper.tables.layout import NOT_RUN, Entry, Table, decimal, percent, signed
 
-__all__ = ["exploration_cells", "exploration_table", "seeds_table", "sweep_table"]
+__all__ = ["exploration_table", "seeds_table", "sweep_table"]
 
 Directory = str | os.PathLike[str]
 DASH = Entry("–")
-TRIED = (
-    "perform_best",
-    "perform_best_0.1",
-    "zeta_0.01",
-    "zeta_0.01_0.1",
-    "zeta_0.01_0.2",
-    "zeta_0.05",
-    "zeta_0.05_0.1",
-    "zeta_0.05_0.2",
-    "reward_1",
-    "reward_1_0.1",
-    "cand",
-    "everything",
-)
-"""What is compared with and without exploration, and what needs none."""
 
 
 def seeds_table(directory: Directory, mlp: Grid) -> Table:
     """WISDM over ten seeds, beside the three of the grid and the paper's."""
-    cells = _cells(directory, "seeds")
+    cells = cells_in(directory, "seeds")
     printed = dict(zip(POLICIES, mlp.base.published.auroc["wisdm"], strict=True))
     rows, data = [], []
     for policy in (*POLICIES, *OURS):
@@ -98,14 +83,6 @@ def _against(cell: Cell | None, paper: float | None) -> list[Entry]:
     ]
 
 
-def exploration_cells(directory: Directory, mlp: Grid) -> dict[tuple[str, str], Cell]:
-    """Policies with and without exploration, by stream and policy: of the grid and of the runs beside it."""
-    beside = {
-        (stream, name): cell for (stream, name, k), cell in _cells(directory, "greedy").items() if k == 30
-    }
-    return {**{key: cell for key, cell in mlp.cells.items() if key[1] in TRIED}, **beside}
-
-
 def exploration_table(directory: Directory, mlp: Grid) -> Table:
     """What is due to ε: ζ, perform-best and Reward with and without exploration."""
     cells = exploration_cells(directory, mlp)
@@ -129,7 +106,7 @@ def _two_rows(head: str, cells: Sequence[Cell | None]) -> list[list[Entry]]:
 
 def sweep_table(directory: Directory) -> Table:
     """ζ(.05) and perform-best under other ε and k."""
-    cells = _cells(directory, "sweep")
+    cells = cells_in(directory, "sweep")
     groups, data = [], []
     for stream in SWEPT:
         rows = []
@@ -160,10 +137,3 @@ def _datum(stream: str, policy: str, k: int, cell: Cell | None) -> dict[str, obj
         "seeds": " ".join(map(str, cell.seeds)) if cell else "",
         **{name: cell.mean(name) if cell else None for name in figures},
     }
-
-
-def _cells(directory: Directory, part: str) -> Mapping[tuple[str, str, int], Cell]:
-    found: dict[tuple[str, str, int], list[Mapping[str, object]]] = {}
-    for row in rows_in(directory, part):
-        found.setdefault((row["stream"], row["policy"], row["k"]), []).append(row)
-    return {key: Cell(key[0], key[1], longest(runs)) for key, runs in found.items()}
