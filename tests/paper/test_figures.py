@@ -194,7 +194,8 @@ def test_the_beta_figure_fits_the_performances_of_all_models_over_time(drifting,
     for policy, a in (("zeta_0.01_0.1", 6.0), ("cand", 3.0)):
         scores = rng.beta(a, 2, size=(500, 8))
         run = drifting[0]
-        curves = dataclasses.replace(run.curves[np.arange(500) % len(run.curves.end)], scores=scores)
+        cycled = run.curves[np.arange(500) % len(run.curves.end)]
+        curves = dataclasses.replace(cycled, end=4 * np.arange(1, 501), scores=scores)
         settings = {**run.settings, "policy": policy, "pool": "mlp20"}
         records.save(dataclasses.replace(run, curves=curves, settings=settings), tmp_path / "beta")
     beta.draw_beta(tmp_path, tmp_path)
