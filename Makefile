@@ -11,8 +11,8 @@ SOURCES := pyproject.toml paper/pyproject.toml league/pyproject.toml CMakeLists.
 PIP     := $(BIN)/pip install -qq --disable-pip-version-check --no-warn-script-location --root-user-action=ignore
 INSTALL := $(PIP) --no-build-isolation --no-deps
 
-.PHONY: demo test check native cross wheel bench arrival bench-trees faults fuzz interrupts kill league league-report leaks \
-  paper sanitize sanitize-quick clean
+.PHONY: demo test check native cross wheel bench bench-trees fuzz kill league league-report paper paper-runs sanitize sanitize-quick clean
+.PHONY: arrival faults interrupts leaks
 .DEFAULT_GOAL := help
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo "make bench   CPU time per instance, ours against a PyTorch pool (installs torch, CPU build)"
 	@echo "make bench-trees   the same for trees, against CapyMOA and River (installs capymoa; needs Java)"
 	@echo "make paper   the paper's tables, figures and theorems from the records in paper/records"
+	@echo "make paper-runs    the runs that are not recorded there yet, the cheapest first (days; stop and go on at will)"
 	@echo "make league  ours and the rivals on the same instances, into league/records (many hours; goes on where it stopped)"
 	@echo "make league-report   docs/league.md and its picture from league/records"
 	@echo "make kill    200 kills of runs with checkpoints: every resumed run must end as if nothing had happened"
@@ -96,6 +97,10 @@ paper: $(VENV)/installed
 	$(BIN)/heros-paper tables
 	$(BIN)/heros-paper figures
 	$(BIN)/heros-paper report
+
+# What is recorded is kept. PARTS=greedy,seeds STREAMS=wisdm,electricity for some of them only.
+paper-runs: $(VENV)/installed
+	$(BIN)/heros-paper run --missing --jobs $(JOBS) $(if $(PARTS),--parts $(PARTS)) $(if $(STREAMS),--streams $(STREAMS))
 
 $(VENV)/league-tools: $(VENV)/bench-tools
 	@$(PIP) 'capymoa>=0.15' 'river>=0.21'
