@@ -135,10 +135,11 @@ def fading_mean(outcomes, factor):
 # -- encoding -------------------------------------------------------------------------------------------
 
 
-def encode(values, history, x):
+def encode(values, history, x, divisor=3):
     """x as a dense input vector: the scaled features first, then one input per category.
 
-    values: the number of values of each feature, 0 if numeric; history: the instances before x.
+    values: the number of values of each feature, 0 if numeric; history: the instances before x; divisor: how
+    many standard deviations become 1.
     """
     seen = np.array([*history, x], dtype=float)
     scaled, categories = [], []
@@ -148,7 +149,7 @@ def encode(values, history, x):
         else:
             column = seen[:, f][~np.isnan(seen[:, f])]
             missing = math.isnan(x[f]) or np.ptp(column) == 0
-            scaled.append(0.0 if missing else (x[f] - column.mean()) / (3 * column.std()))
+            scaled.append(0.0 if missing else (x[f] - column.mean()) / (divisor * column.std()))
     return np.array(scaled + categories)
 
 
