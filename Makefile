@@ -5,15 +5,21 @@ JOBS   ?= 2
 SEED   ?= 1
 BIN    := $(VENV)/bin
 
-SOURCES := pyproject.toml paper/pyproject.toml CMakeLists.txt $(shell find native -type f)
+# The editable install knows the packages there were when it was made.
+SOURCES := pyproject.toml paper/pyproject.toml CMakeLists.txt $(shell find native -type f; find src -name __init__.py)
 
-.PHONY: demo test check bench bench-trees fuzz kill paper sanitize sanitize-quick clean
+PIP     := $(BIN)/pip install --quiet --disable-pip-version-check --no-warn-script-location --root-user-action=ignore
+INSTALL := $(PIP) --no-build-isolation --no-deps
+
+.PHONY: demo test check native cross wheel bench bench-trees fuzz kill paper sanitize sanitize-quick clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    HEROS on a drifting stream: the bill of three policies (under a minute)"
 	@echo "make test    all tests and doctests"
-	@echo "make check   ruff, mypy --strict, import-linter, compiler warnings"
+	@echo "make check   ruff, mypy --strict, import-linter, a build in which compiler warnings are errors"
+	@echo "make native  the kernels against slow versions, without Python; make cross: those of the other processor, emulated"
+	@echo "make wheel   a wheel in dist/, and the demo from it in an environment without a compiler"
 	@echo "make bench   CPU time per instance, ours against a PyTorch pool (installs torch, CPU build)"
 	@echo "make bench-trees   the same for trees, against CapyMOA and River (installs capymoa; needs Java)"
 	@echo "make paper   the paper's tables, figures and theorems from the records in paper/records"
@@ -22,40 +28,56 @@ help:
 	@echo "make fuzz N=1000000   so many malformed files, arrays and states (TARGETS=..., SEED=..., JOBS=...)"
 
 $(VENV)/tools: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; print('\n'.join(p['dependencies'] + p['optional-dependencies']['dev']))" > $@.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check -r $@.txt
-	touch $@
+	@echo "Setting up $(VENV) and the packages HEROS needs"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; print('\n'.join(p['dependencies'] + p['optional-dependencies']['dev']))" > $@.txt
+	@$(PIP) -r $@.txt
+	@touch $@
 
 # The build environment is the virtual environment itself, so that a rebuild compiles only what changed. The paper's
 # package, which the library's wheel does not carry, goes beside it.
 $(VENV)/installed: $(VENV)/tools $(SOURCES)
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps \
-	  --config-settings=cmake.define.HEROS_WERROR=ON --editable .
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable ./paper
-	touch $@
+	@echo "Compiling the core (a minute or two)"
+	@$(INSTALL) --config-settings=cmake.define.HEROS_WERROR=$$([ -e $(VENV)/strict ] && echo ON || echo OFF) --editable .
+	@$(INSTALL) --editable ./paper
+	@touch $@
+
+# For those who check, compiler warnings are errors: in this environment from then on. For those who only use it they
+# never are.
+$(VENV)/strict: $(VENV)/tools
+	@rm -f $(VENV)/installed
+	@touch $@
 
 demo: $(VENV)/installed
-	$(BIN)/python -m heros.demo
+	@$(BIN)/python -m heros.demo
 
 test: $(VENV)/installed
 	$(BIN)/python -m pytest
 
-check: $(VENV)/installed
+check: $(VENV)/strict
+	$(MAKE) --no-print-directory $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
+native cross:
+	@$(MAKE) --no-print-directory -C tests/native $(if $(filter native,$@),run,cross)
+
+# Built in an environment of its own, as pip does it; repaired (which says what it needs of a system); then installed
+# where there is no compiler, and the demo runs there.
+wheel:
+	tests/wheel.sh $(PYTHON)
+
 $(VENV)/bench-tools: $(VENV)/installed
-	$(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(PIP) torch==2.13.0
 	touch $@
 
 bench: $(VENV)/bench-tools
 	$(BIN)/python benchmarks/mlp_pool.py
 
 $(VENV)/bench-trees-tools: $(VENV)/bench-tools
-	$(BIN)/pip install --quiet --disable-pip-version-check capymoa
+	$(PIP) capymoa
 	touch $@
 
 bench-trees: $(VENV)/bench-trees-tools
@@ -76,7 +98,7 @@ $(SANITIZED)/installed: $(VENV)/installed
 	$(PYTHON) -m venv --without-pip $(SANITIZED)
 	$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" > $(SANITIZED)/tools.pth
 	cp $(SANITIZED)/tools.pth $(SANITIZED)/lib/python3.*/site-packages/
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --upgrade \
+	$(INSTALL) --upgrade \
 	  --config-settings=cmake.define.HEROS_SANITIZE=ON --config-settings=build-dir=build/sanitize \
 	  --target $(SANITIZED)/lib/python3.*/site-packages .
 	touch $@

@@ -84,7 +84,7 @@ def outcome(run, model) -> dict[str, str]:
     of_run = {field.name: getattr(run, field.name) for field in dataclasses.fields(run)}
     for owner, values in (("run", of_run | run.figures), ("curves", run.curves.columns())):
         for name, value in values.items():
-            if name not in {"cpu", "energy", "curves", "figures", "confusion", "settings"}:
+            if name not in {"cpu", "price", "energy", "curves", "figures", "confusion", "settings"}:
                 found[f"{owner}.{name}"] = _bits(value)
     found["confusion"] = _bits(run.confusion.counts)
     document, arrays = models.pack(model)

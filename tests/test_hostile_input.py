@@ -1,5 +1,9 @@
 """What malformed input of every kind leads to: an error of HEROS' own, with a text that says what is wrong."""
 
+import re
+from datetime import UTC, datetime
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -48,6 +52,10 @@ def small(pool=None):
             np.ma.masked_array([[1.0, 0.0]], mask=[[True, False]]),
             "Column 'a' (0) of row 0 must be a finite number",
         ),
+        *(
+            (np.array([[1.0, value]], dtype=object), f"Got one with {type(value).__name__} in it instead.")
+            for value in ("1", b"1", 1j, np.datetime64("2020-01-01"), np.timedelta64(1), datetime.now(UTC))
+        ),
     ],
 )
 def test_instances_that_are_none(X, text):
@@ -57,6 +65,30 @@ def test_instances_that_are_none(X, text):
             ask(X)
         assert text in str(error.value)
     assert model.instances == 0
+
+
+def test_what_is_masked_is_missing_in_one_instance_as_in_several():
+    schema = Schema((Feature("a", missing=True), Feature("b")), ("no", "yes"))
+    model = Heros(pools.MLP([{"hidden": 4}]), k=1, seed=1, schema=schema).learn([[1, 2], [3, 4]], [0, 1])
+    one = np.ma.array([50.0, 0.5], mask=[True, False])
+    several = model.predict_proba([[np.nan, 0.5]])[0]
+    np.testing.assert_array_equal(model.predict_proba(one), several)
+    np.testing.assert_array_equal(model.predict_proba(one.astype(object)), several)
+    with pytest.raises(DataError, match=re.escape("Column 'b' (1) of row 0 must be a finite number")):
+        model.predict_proba(np.ma.array([0.5, 50.0], mask=[False, True]))
+
+
+@pytest.mark.parametrize("y", [np.ma.masked, np.ma.array(1, mask=True), np.ma.array([1], mask=[True])[0]])
+def test_a_label_that_is_masked_is_not_learnt(y):
+    model = small()
+    with pytest.raises(DataError, match="must have a label for every instance"):
+        model.learn([1.0, 0.0], y)
+    assert model.instances == 0
+
+
+def test_numbers_of_any_kind_are_numbers_in_an_array_of_objects():
+    X = np.array([[Decimal("0.5"), True], [np.float32(2), np.int8(2)]], dtype=object)
+    np.testing.assert_array_equal(small().predict_proba(X), small().predict_proba([[0.5, 1.0], [2.0, 2.0]]))
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_all_names():
         "text_at",
     ]
     assert meters.__all__ == [
-        "Carbon", "CodeCarbon", "Cpu", "Energy", "Meter", "Rapl", "Reading",
+        "Apple", "Carbon", "CodeCarbon", "Cpu", "Energy", "Hwmon", "Meter", "Perf", "Pmic", "Rapl", "Reading",
     ]  # fmt: skip
 
 

@@ -2,13 +2,11 @@
 // system has them (a pool is walked through from end to end at every step).
 #pragma once
 
-#include <cstdlib>
+#include <cstddef>
 #include <new>
 #include <vector>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
+#include "core/platform.hpp"
 
 namespace heros {
 
@@ -26,14 +24,12 @@ struct AlignedAllocator {
     if (n > (std::size_t(-1) - kLargePage) / sizeof(T)) throw std::bad_alloc();
     const std::size_t bytes = n * sizeof(T);
     const std::size_t alignment = bytes >= kLargePage ? kLargePage : kLine;
-    void* p = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    void* p = aligned_memory(alignment, (bytes + alignment - 1) / alignment * alignment);
     if (p == nullptr) throw std::bad_alloc();
-#if defined(__linux__)
-    if (alignment == kLargePage) madvise(p, bytes, MADV_HUGEPAGE);
-#endif
+    if (alignment == kLargePage) want_large_pages(p, bytes);
     return static_cast<T*>(p);
   }
-  void deallocate(T* p, std::size_t) { std::free(p); }
+  void deallocate(T* p, std::size_t) { free_aligned(p); }
 
   template <class U>
   bool operator==(const AlignedAllocator<U>&) const {

@@ -5,16 +5,10 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <ctime>
+
+#include "core/platform.hpp"
 
 namespace heros {
-
-// CPU time of this thread so far.
-inline double thread_cpu_seconds() {
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
 
 enum class Phase : int { encode, evaluate, choose, train, other };
 inline constexpr std::array kPhaseNames{"encode", "evaluate", "choose", "train", "other"};

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "core/platform.hpp"
+
 namespace heros {
 
 // The struct behind NumPy's "BitGenerator" capsule (numpy/random/bitgen.h: part of its stable C API).
@@ -22,14 +24,12 @@ class Random {
 
   // Uniform in {0, ..., n - 1}: Lemire's multiply-shift with rejection, so without bias.
   std::uint64_t below(std::uint64_t n) {
-    __extension__ using uint128 = unsigned __int128;
-    uint128 product = static_cast<uint128>(bits_->next_uint64(bits_->state)) * n;
-    if (static_cast<std::uint64_t>(product) < n) {
+    Product product = multiply(bits_->next_uint64(bits_->state), n);
+    if (product.low < n) {
       const std::uint64_t threshold = (0 - n) % n;
-      while (static_cast<std::uint64_t>(product) < threshold)
-        product = static_cast<uint128>(bits_->next_uint64(bits_->state)) * n;
+      while (product.low < threshold) product = multiply(bits_->next_uint64(bits_->state), n);
     }
-    return static_cast<std::uint64_t>(product >> 64);
+    return product.high;
   }
 
  private:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros import core as _core
+from heros.alone import Alone
 from heros.errors import DataError, HerosError, ParameterError
 from heros.inspection import Explanation, LastStep, Leaderboard, PoolSummary
 from heros.parameters import whole
@@ -27,12 +27,13 @@ from heros.scores import Adwin, Score
 from heros.scores.base import ScoreCalls, bound_score, expect_score
 from heros.storage import archive, models
 from heros.task import Classification, Task
-from heros.validation import Validator
+from heros.validation import Validator, one_row
 from heros.watch import Answer, Watch, checked_answer, checked_watch, native_answer, turns
 
 __all__ = ["Block", "Heros"]
 
 REMEASURE = 1000  # every so many instances costs that change are measured anew
+AT_WORK = "This Heros is at work already, in another thread or in its own policy: give it a copy."
 DEFAULT_SHARE = 0.6  # of the pool is trained if k is not given: the paper's 30 of 50
 
 
@@ -116,6 +117,7 @@ class Heros:
     """
 
     _last: LastStep | None = None  # what the last step chose
+    _growing: Schema | None = None  # what it is being fitted to, or was when Ctrl-C came
 
     def __init__(
         self,
@@ -146,7 +148,7 @@ class Heros:
         self.seed = seed if seed is None else whole(seed, "seed", "Heros", 0)
         self._rng = np.random.default_rng(self.seed)
         self.schema: Schema | None = None
-        self._lock = threading.Lock()
+        self._alone = Alone(AT_WORK)
         if schema is not None:
             self.bind(schema)
 
@@ -158,7 +160,7 @@ class Heros:
     @policy.setter
     def policy(self, policy: Policy) -> None:
         expect_policy(policy, "Heros")
-        with self._alone():
+        with self._alone:
             self._policy = policy
             self._bind_policy()
 
@@ -169,7 +171,7 @@ class Heros:
 
     @k.setter
     def k(self, k: int) -> None:
-        with self._alone():
+        with self._alone:
             self._k = self._checked_k(k)
             self._bind_policy()
 
@@ -181,7 +183,7 @@ class Heros:
     @rng.setter
     def rng(self, rng: np.random.Generator) -> None:
         _expect(rng, np.random.Generator, "rng", "a numpy.random.Generator")
-        with self._alone():
+        with self._alone:
             self._rng = rng
             self._bind_policy()
 
@@ -205,20 +207,37 @@ class Heros:
         """
         if not isinstance(schema, Schema):
             raise ParameterError.of("schema", "Heros", "a heros.Schema", schema)
+        self._finish_growing()
         if schema == self.schema:
             return self
         if schema.n_features < 1 or schema.n_classes < 1:
             raise ParameterError.of("schema", "Heros", "one with at least one feature and one class", schema)
-        with self._alone(), _enough_memory(schema):
+        with self._alone, _enough_memory(schema):
             if self.schema is None:
                 self._bind_step(self.pool.bind(schema, self.rng))
+                self._validator, self.schema = Validator(schema), schema
             elif schema.extends(self.schema):
-                self._bound.grow(schema, self.rng)
-                self._step.set_costs(self._bound.costs)
+                self._grow(schema)
             else:
                 raise ParameterError.of("schema", "bind", f"an extension of {self.schema}", schema)
-            self.schema, self._validator = schema, Validator(schema)
         return self
+
+    def _grow(self, schema: Schema) -> None:
+        self._growing = schema
+        try:
+            self._bound.grow(schema, self.rng)
+            self._step.set_costs(self._bound.costs)
+        except Exception:
+            self._growing = None
+            raise
+        self._validator, self.schema = Validator(schema), schema
+        self._growing = None
+
+    def _finish_growing(self) -> None:
+        """Go on where Ctrl-C broke a growth off; what has grown already stays as it is."""
+        if self._growing is not None:
+            with self._alone, _enough_memory(self._growing):
+                self._grow(self._growing)
 
     def _bind_step(self, bound: BoundPool, scores: ScoreCalls | None = None) -> None:
         """These models and the step that works with them, from now on; with scores that are known already."""
@@ -254,7 +273,7 @@ class Heros:
         Nothing is learnt, and nothing that is learnt later depends on what was asked here.
         """
         X, single = self._instances(x)
-        with self._alone():
+        with self._alone:
             out = self._step.predict(X)
         return out[0] if single else out
 
@@ -269,7 +288,7 @@ class Heros:
         The rows must stay as they are until it is done: the pool may look ahead.
         """
         X, single = self._instances(x)
-        self._run(X, self._targets(np.asarray(y)[np.newaxis] if single else y, len(X)))
+        self._run(X, self._targets(one_row(y) if single else y, len(X)))
         return self
 
     def test_then_train(self, X: ArrayLike, y: ArrayLike) -> Block:
@@ -278,7 +297,7 @@ class Heros:
         return self._run(X, self._targets(y, len(X)))
 
     def _run(self, X: NDArray[np.float64], targets: NDArray[np.float64]) -> Block:
-        with self._alone():
+        with self._alone:
             blocks = []
             for part in self._stretches(len(X)):
                 self._last = None
@@ -312,26 +331,15 @@ class Heros:
         """The instances, checked, and whether it was a single one."""
         if self.schema is None:
             raise HerosError("This Heros does not know its instances yet: call bind(schema) or pass schema=.")
+        self._finish_growing()
         try:
             single = np.ndim(x) == 1
         except ValueError:  # rows of different lengths: the validator says so
             single = False
-        return self._validator.instances(np.asarray(x)[np.newaxis] if single else x), single
+        return self._validator.instances(one_row(x) if single else x), single
 
     def _targets(self, y: ArrayLike, n: int) -> NDArray[np.float64]:
         return self.task.targets(y, n, self._validator.schema)
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """The core works without Python's lock, so a second thread has to be kept out."""
-        if not self._lock.acquire(blocking=False):
-            raise HerosError(
-                "This Heros is at work already, in another thread or in its own policy: give it a copy."
-            )
-        try:
-            yield
-        finally:
-            self._lock.release()
 
     # -- what it has learnt -------------------------------------------------------------------------------
 
@@ -469,18 +477,19 @@ class Heros:
 
     def restore(self, schema: Schema, state: Mapping[str, dict[str, NDArray[Any]]]) -> None:
         """Make models for this schema that know what `state` gave."""
-        with self._alone():
+        with self._alone:
             self._revive(schema, state)
             self._last = None
 
     def become(self, other: Heros) -> None:
         """Take over all that another Heros is and has learnt; that one is not to be used any more."""
         _expect(other, Heros, "other", "a Heros")
-        with self._alone():
-            vars(self).update({name: value for name, value in vars(other).items() if name != "_lock"})
+        with self._alone:
+            vars(self).update({name: value for name, value in vars(other).items() if name != "_alone"})
 
     def _learnt_arrays(self) -> dict[str, dict[str, NDArray[Any]]]:
-        with self._alone():
+        self._finish_growing()
+        with self._alone:
             return {"pool": self._bound.state(), "ensemble": self._step.state()}
 
     def _revive(
@@ -507,7 +516,7 @@ class Heros:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         learnt, scores = state.pop("learnt", None), state.pop("scores", None)
-        vars(self).update(state, _lock=threading.Lock())
+        vars(self).update(state, _alone=Alone(AT_WORK))
         if self.schema is not None and learnt is not None:
             self._revive(self.schema, learnt, scores)
 
@@ -516,7 +525,7 @@ class Heros:
         return f"<Heros {self.pool!r}, {self.policy}, k={self.k}, {state}>"
 
 
-NATIVE = ("_bound", "_step", "_scores", "_chooser", "_validator", "_lock")
+NATIVE = ("_bound", "_step", "_scores", "_chooser", "_validator", "_alone")
 
 
 def _joined(blocks: list[Block]) -> Block:

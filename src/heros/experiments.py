@@ -25,6 +25,7 @@ from heros.run.loop import evaluate
 from heros.run.result import Curves, Run
 from heros.storage import records
 from heros.streams import Stream
+from heros.watch import Answer, Watch
 
 __all__ = ["Experiment", "Failure", "Job", "Outcome", "run_all"]
 
@@ -65,7 +66,7 @@ class Experiment:
     stream
         A name that `heros.streams.load` knows, or what opens the stream, e.g.
         ``functools.partial(streams.read, "orders.csv", target="fraud")``.
-    pool, policy, k, seed
+    pool, policy, k, seed, watch, answer
         The model, as for `heros.Heros`.
     n
         Only the first so many instances.
@@ -96,6 +97,8 @@ class Experiment:
     span: tuple[int, int] | None = None
     compact: bool = False
     work: float = 1.0
+    watch: Watch = "all"
+    answer: Answer = "best"
 
     @property
     def id(self) -> str:
@@ -110,7 +113,7 @@ class Experiment:
 
     def model(self) -> Heros:
         """The model, fresh."""
-        return Heros(self.pool, self.policy, self.k, seed=self.seed)
+        return Heros(self.pool, self.policy, self.k, seed=self.seed, watch=self.watch, answer=self.answer)
 
     def open(self) -> Stream:
         """The stream, from its start."""
@@ -146,17 +149,20 @@ class Outcome:
     done: tuple[str, ...]  # run now
     kept: tuple[str, ...]  # recorded before
     failed: dict[str, Failure]
+    runs: dict[str, Run] = field(default_factory=dict, repr=False)  # what was run now, if asked for
+    unrecorded: dict[str, str] = field(default_factory=dict)  # why a run of these has no record
 
 
 def run_all(
     jobs: Iterable[Job],
-    out: str | Path,
+    out: str | Path | None,
     *,
     executor: Executor | None = None,
     force: bool = False,
     strict: bool = False,
     progress: bool | None = None,
     each: bool = False,
+    keep: bool = False,
 ) -> Outcome:
     """Run the jobs that have no whole record below `out` yet, and record each as soon as it is done.
 
@@ -177,6 +183,9 @@ def run_all(
         Whether to show a progress bar; by default if the output is a terminal.
     each
         Whether that is a bar for every run, one after the other, instead of one over all of them.
+    keep
+        Whether to give the runs as well, in `Outcome.runs`. Then a record that cannot be written loses no
+        results and stops nothing: `Outcome.unrecorded` says so. With an `out` of None nothing is recorded.
 
     Examples
     --------
@@ -189,13 +198,18 @@ def run_all(
     >>> len(first.done), len(second.done), second.kept[0]
     (2, 0, 'led_a/trees50/cheapest/k20/seed1')
     """
+    if out is None and not keep:
+        raise ParameterError.of("out", "run_all", "a directory, unless runs are to be kept", out)
     named = _named(jobs)
-    kept = [] if force else [id for id, job in named.items() if _recorded(id, job, Path(out))]
+    place = None if out is None else Path(out)
+    kept = [] if force or place is None else [id for id, job in named.items() if _recorded(id, job, place)]
     left = {id: job for id, job in named.items() if id not in kept}
-    there = {id for id in left if _something_at(Path(out, id))}  # broken, or to be replaced
+    there = {id for id in left if place is not None and _something_at(place / id)}  # broken, or to replace
     ids, todo = list(left), list(left.values())
     done: list[str] = []
     failed: dict[str, Failure] = {}
+    runs: dict[str, Run] = {}
+    unrecorded: dict[str, str] = {}
     work = partial(_made if strict else _attempted, progress if each else False)
     with progress_bar("{task.fields[standing]}", wanted=False if each else progress) as bar:
         task = bar.add_task(
@@ -205,12 +219,20 @@ def run_all(
             if isinstance(result, Run):
                 if result.interrupted:
                     raise KeyboardInterrupt  # half a run is no record
-                _record(result, ids[i], todo[i], Path(out), force=ids[i] in there)
+                try:
+                    if place is not None:
+                        _record(result, ids[i], todo[i], place, force=ids[i] in there)
+                except HerosError as error:
+                    if not keep:
+                        raise
+                    unrecorded[ids[i]] = str(error)
+                if keep:
+                    runs[ids[i]] = result
                 done.append(ids[i])
             else:
                 failed[ids[i]] = _failure(result, ids[i], strict)
             bar.update(task, advance=todo[i].work, standing=_standing(todo, done, failed))
-    return Outcome(tuple(done), tuple(kept), failed)
+    return Outcome(tuple(done), tuple(kept), failed, runs, unrecorded)
 
 
 def _named(jobs: Iterable[Job]) -> dict[str, Job]:

@@ -150,6 +150,20 @@ def _finished(onnx: Any, graph: _Graph, model: Heros) -> Any:
     )
     opsets = [helper.make_opsetid("", OPSET)]
     whole_model = helper.make_model(made, producer_name="heros-learn", opset_imports=opsets, ir_version=IR)
-    helper.set_model_props(whole_model, {"schema": json.dumps(schema_plain(schema), ensure_ascii=False)})
+    helper.set_model_props(whole_model, {"schema": _text(schema_plain(schema))})
     onnx.checker.check_model(whole_model)
     return whole_model
+
+
+def _text(plain: Any) -> str:
+    """As JSON; with escapes for what is no text, which a name from a broken file may hold."""
+    text = json.dumps(plain, ensure_ascii=False)
+    return text if text.isascii() or _is_utf8(text) else json.dumps(plain)
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -38,7 +38,9 @@ class LazyModule(ModuleType):
         if not hasattr(module, name):
             with suppress(ModuleNotFoundError):
                 return import_module(f"{self.__name__}.{name}")
-        return getattr(module, name)
+        value = getattr(module, name)
+        setattr(self, name, value)  # asked for again, as for every column of a wide file, it is at hand
+        return value
 
 
 if TYPE_CHECKING:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -9,7 +13,7 @@ from heros import core as _core
 from heros.errors import DataError
 from heros.schema import Schema
 
-__all__ = ["Validator", "class_indices"]
+__all__ = ["Validator", "class_indices", "one_row"]
 
 # What first_fault reports, as people read it.
 INFINITE, MISSING, NOT_A_CODE = 1, 2, 3
@@ -67,6 +71,20 @@ class Validator:
         return f"Column {feature.name!r} ({column}) of row {row} must be {rule}. Got {value:g} instead."
 
 
+def one_row(values: ArrayLike) -> NDArray[Any]:
+    """The values of one instance, or its label, as those of several; what is masked stays so.
+
+    Examples
+    --------
+    >>> one_row(np.ma.array([0.5, 50.0], mask=[False, True]))
+    masked_array(data=[[0.5, --]],
+                 mask=[[False,  True]],
+           fill_value=1e+20)
+    """
+    array: NDArray[Any] = np.ma.asarray(values) if np.ma.isMaskedArray(values) else np.asarray(values)
+    return array[np.newaxis]
+
+
 def class_indices(y: ArrayLike, n: int, classes: int) -> NDArray[np.int64]:
     """Y (n,) as indices of so many classes; a DataError names the first bad label."""
     try:
@@ -92,8 +110,11 @@ def _numbers(X: ArrayLike) -> NDArray[np.float64]:
     rule = "X must be an array of numbers (nominal values as codes)"
     try:
         array = np.asarray(X)
-        if np.ma.isMaskedArray(X):
-            array = np.ma.filled(np.ma.asarray(X).astype(np.float64), np.nan)
+        masked = np.ma.getmaskarray(X) if np.ma.isMaskedArray(X) else None
+        if array.dtype.kind == "O":
+            _expect_numbers(array if masked is None else array[~masked], rule)
+        if masked is not None and array.dtype.kind in "fiubO":
+            array = np.where(masked, np.nan, array).astype(np.float64)
         if array.dtype.kind in "fiubO":
             return np.require(array, np.float64, ["C", "A"])
     except MemoryError:
@@ -101,3 +122,10 @@ def _numbers(X: ArrayLike) -> NDArray[np.float64]:
     except (TypeError, ValueError, OverflowError) as error:
         raise DataError(f"{rule}: {error}.") from None
     raise DataError(f"{rule}. Got an array of {array.dtype} instead.")
+
+
+def _expect_numbers(objects: NDArray[Any], rule: str) -> None:
+    """Refuse what NumPy would make a number of, though it is none: text, dates, complex numbers."""
+    for kind in set(map(type, objects.flat)):
+        if not issubclass(kind, Real | np.bool_ | Decimal | None) or issubclass(kind, np.timedelta64):
+            raise DataError(f"{rule}. Got one with {kind.__name__} in it instead.")

@@ -65,7 +65,7 @@ def test_every_flipped_byte_is_found(path):
     for i in range(len(data)):
         for flip in (1, 0x80):
             path.write_bytes(data[:i] + bytes([data[i] ^ flip]) + data[i + 1 :])
-            with pytest.raises(HerosError, match="must"):
+            with pytest.raises(DataError, match="must"):
                 archive.read(path, "example")
 
 

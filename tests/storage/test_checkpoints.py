@@ -411,7 +411,10 @@ NEWEST, OLDER = "checkpoint-000000000080.heros", "checkpoint-000000000040.heros"
 def test_a_broken_newest_one_is_said_and_the_one_before_is_used(tmp_path, small):
     restored(tmp_path, small)
     expected = resumed(tmp_path)
-    for damage in (b"", b"garbage", small[NEWEST][:-1], small[NEWEST][:200] + b"?" + small[NEWEST][201:]):
+    flipped = [
+        small[NEWEST][:i] + bytes([small[NEWEST][i] ^ 4]) + small[NEWEST][i + 1 :] for i in (8, 11, 200)
+    ]
+    for damage in (b"", b"garbage", small[NEWEST][:-1], *flipped):
         restored(tmp_path, small)
         (tmp_path / NEWEST).write_bytes(damage)
         newest, older = checkpoints.found(tmp_path)

@@ -151,7 +151,7 @@ def test_a_kill_while_a_record_is_replaced_loses_nothing(step, tmp_path, monkeyp
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "rename", rename)
-        patched.setattr(records.shutil, "rmtree", lambda *_, **__: None)  # a kill runs no `finally`
+        patched.setattr(records.files.shutil, "rmtree", lambda *_, **__: None)  # a kill runs no `finally`
         with pytest.raises(Killed):
             records.save(second, tmp_path, force=True)
     kept = 500 if step == "old set aside" else 700

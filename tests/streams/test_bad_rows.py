@@ -2,6 +2,8 @@
 
 import copy
 import gzip
+import time
+from contextlib import suppress
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +14,7 @@ from heros import Heros, evaluate, pools, streams
 from heros.errors import DataError
 from heros.sources.bad_rows import KEPT
 from heros.streams import text
+from heros.streams.pipe import read_pipe
 
 HEAD = "age,colour,label\n18,red,no\n"
 NUMBER = "must be a number (or be named in 'nominal')"
@@ -294,8 +297,8 @@ def test_a_quote_that_is_never_closed_is_found(tmp_path, monkeypatch):
     with pytest.raises(DataError) as error:
         list(stream.blocks())
     assert str(error.value) == (
-        f"{path}, line 3: a quoted value must end (or pass quote='' if quotes mean nothing). "
-        "Got no closing quote instead."
+        f"{path}, line 3: a row must end within 0 MB (or pass quote='' if quotes mean nothing). "
+        "Got no end of a quoted value."
     )
 
 
@@ -375,3 +378,45 @@ def test_a_type_that_is_neither_number_nor_name_is_refused_unless_ignored(tmp_pa
         "Got the type timestamp[ms] instead (convert it, or name it in 'ignore')."
     )
     assert streams.read(path, ignore=["when"]).schema.n_features == 1
+
+
+def cpu_seconds(act):
+    """Of the better of two tries."""
+    tries = []
+    for _ in range(2):
+        start = time.process_time()
+        act()
+        tries.append(time.process_time() - start)
+    return min(tries)
+
+
+@pytest.mark.parametrize("kind", ["file", "pipe"])
+def test_a_quote_that_is_never_closed_costs_about_what_reading_costs(tmp_path, kind):
+    """Once it was minutes: whatever came was looked at line by line, from the quote on, with all before it."""
+    path = tmp_path / "s.csv"
+
+    def cost(quote):
+        path.write_bytes(b"a,b,label\n" + b"1,x,y\n" * 150 + quote + b"300000000000,x,y\n" * 1_100_000)
+
+        def read():
+            with path.open("rb") as file, suppress(DataError):
+                stream = read_pipe(file) if kind == "pipe" else streams.read(path)
+                list(stream.blocks())
+
+        return cpu_seconds(read)
+
+    assert cost(b'2,"x,y\n') < 5 * cost(b"2,x,y\n")
+    path.write_bytes(b'a,b,label\n2,"x,y\n' + b"300000000000,x,y\n" * 1_100_000)
+    with path.open("rb") as file, pytest.raises(DataError, match="a row must end within 16 MB"):
+        _ = [*(read_pipe(file) if kind == "pipe" else streams.read(path)).blocks()]
+
+
+def test_many_columns_cost_what_they_are(tmp_path):
+    """Each name was looked for among all the others: 40,000 columns took longer to name than to read."""
+    names = [f"c{i}" for i in range(20_000)]
+    (tmp_path / "few.csv").write_text("a,y\n1,b\n")
+    reader = streams.read(tmp_path / "few.csv")._reader
+    few = cpu_seconds(lambda: [reader._distinct(names[:200]) for _ in range(100)])
+    assert cpu_seconds(lambda: reader._distinct(names)) < 5 * few
+    with pytest.raises(DataError, match=r"must have distinct names\. Got \['c7'\] twice"):
+        reader._distinct([*names, "c7"])

@@ -1,10 +1,13 @@
 """The downloader, against a server on this machine."""
 
+import hashlib
 import http.server
 import io
 import os
 import tarfile
 import threading
+import urllib.request
+from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
@@ -12,6 +15,8 @@ import pytest
 from heros import streams
 from heros.errors import DataError
 from heros.streams import real as real_module
+from heros.streams.download import _opener as opener
+from heros.streams.download import fetch
 from heros.streams.real import REAL, RealStream, data_directory, open_real
 
 ARFF = b"""@relation small
@@ -54,6 +59,16 @@ class Home(http.server.BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(len(ARFF)))
             self.end_headers()
             self.wfile.write(ARFF[:-30])
+        elif self.path in {"/nonsense.arff", "/silent.arff"}:
+            self.send_response(200)
+            if self.path == "/nonsense.arff":
+                self.send_header("Content-Length", "many")
+            self.end_headers()
+            self.wfile.write(ARFF)
+        elif self.path == "/elsewhere.arff":
+            self.send_response(302)
+            self.send_header("Location", "/good.arff")
+            self.end_headers()
         elif self.path in pages:
             self.send_response(200)
             self.send_header("Content-Length", str(len(pages[self.path])))
@@ -136,6 +151,55 @@ def test_a_failed_download_says_why_and_what_to_put_where(home, directory, page,
         "Put it there by hand as small.parquet (a Parquet file, label last, in a column 'class')."
     )
     assert list(directory.iterdir()) == []
+
+
+def test_a_length_that_is_none_is_said(home, directory):
+    why = "answered with a length that is no number ('many')."
+    assert f"{home.url}/nonsense.arff {why}" in refused(small(f"{home.url}/nonsense.arff"))
+
+
+@pytest.mark.parametrize("page", ["good.arff", "silent.arff"])
+def test_more_than_there_can_be_is_not_taken(home, directory, tmp_path, page):
+    """Neither if the server says how much it is nor if it just goes on."""
+    with pytest.raises(DataError, match="is longer than the 20 bytes it may have"):
+        fetch(f"{home.url}/{page}", tmp_path / "x", "small", most=20)
+    assert not (tmp_path / "x").exists() or (tmp_path / "x").stat().st_size <= 20
+
+
+def test_an_archive_that_swells_is_not_unpacked(home, directory, monkeypatch):
+    monkeypatch.setattr(RealStream, "most_bytes", len(ARFF) - 1)
+    monkeypatch.setattr(real_module, "fetch", lambda url, path, title, most: fetch(url, path, title))
+    assert "has a file longer than the" in refused(small(f"{home.url}/good.tar.gz"))
+
+
+def test_a_redirect_is_followed_but_not_out_of_encryption(home, directory, tmp_path):
+    fetch(f"{home.url}/elsewhere.arff", tmp_path / "x", "small")
+    assert (tmp_path / "x").read_bytes() == ARFF
+    handler = next(one for one in opener("https://safe/x").handlers if type(one).__name__ == "Redirects")
+    asked = urllib.request.Request("https://safe/x")
+    with pytest.raises(DataError, match=r"^https://safe/x sent us to http://other/y, without encryption"):
+        handler.redirect_request(asked, None, 302, "Found", {}, "http://other/y")
+    followed = handler.redirect_request(asked, None, 302, "Found", {}, "https://other/y")
+    assert followed.full_url == "https://other/y"
+
+
+def test_rows_in_another_order_are_another_stream(home, directory):
+    right = hashlib.sha256(b"1\n0\n1\n").hexdigest()
+    assert open_real(replace(small(f"{home.url}/good.arff"), labels=right)).n_instances == 3
+    (directory / "small.parquet").unlink()
+    wrong = hashlib.sha256(b"0\n1\n1\n").hexdigest()
+    said = refused(replace(small(f"{home.url}/good.arff"), labels=wrong))
+    assert said.endswith(f"with the labels in their order (SHA-256 {wrong}). Got {right} instead.")
+    assert list(directory.iterdir()) == []
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", REAL)
+def test_the_labels_of_the_real_streams_are_those_a_copy_is_known_by(name, real_data):
+    digest, stream = hashlib.sha256(), streams.load(name)
+    for _, y in stream.blocks(1 << 16):
+        digest.update("".join(f"{stream.schema.classes[label]}\n" for label in y.tolist()).encode())
+    assert digest.hexdigest() == REAL[name].labels
 
 
 def test_without_a_network_the_message_says_which_file_to_put_where(home, directory):
@@ -225,7 +289,7 @@ def test_a_converted_copy_equals_the_original(name, real_data, tmp_path, monkeyp
         for row in zip(*table.values(), strict=True)
     ]
 
-    def serve(url, path, title):
+    def serve(url, path, title, most):
         path.write_text("\n".join(lines))
 
     monkeypatch.setattr(real_module, "fetch", serve)

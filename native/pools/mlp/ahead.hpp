@@ -26,8 +26,8 @@ class Ahead {
   void make_place(int models, int outputs) {
     close();
     rest_.resize(models);
-    covered_.assign(models, 0);
-    logits_.assign(std::size_t(models) * kAhead * outputs, 0);
+    assign_zeros(covered_, models);
+    assign_zeros(logits_, std::size_t(models) * kAhead * outputs);
   }
   void close() { at_ = kAhead; }
 

@@ -1,15 +1,12 @@
-// Which instruction set the kernels use, and floats too small to matter.
+// Which instruction set the kernels use.
 #pragma once
 
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "core/platform.hpp"
 #include "pools/mlp/sweep.hpp"
-
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
 
 namespace heros {
 
@@ -30,6 +27,8 @@ inline const std::vector<Isa>& available_isas() {
       found.push_back({"avx512", avx512::sweep, avx512::look_ahead});
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
       found.push_back({"avx2", avx2::sweep, avx2::look_ahead});
+#elif defined(__aarch64__)
+    found.push_back({"neon", neon::sweep, neon::look_ahead});
 #endif
     found.push_back({"baseline", baseline::sweep, baseline::look_ahead});
     return found;
@@ -42,22 +41,5 @@ inline const Isa& find_isa(const std::string& name) {
     if (isa.name == name) return isa;
   throw std::invalid_argument("This machine has no instruction set '" + name + "'.");
 }
-
-// Adam's moments decay into denormal numbers, which are several times slower and mean nothing here: while
-// a guard lives they are flushed to zero, in this thread. The flag is restored afterwards.
-class FlushDenormals {
- public:
-#if defined(__x86_64__)
-  FlushDenormals() : before_(_mm_getcsr()) { _mm_setcsr(before_ | 0x8040); }
-  ~FlushDenormals() { _mm_setcsr(before_); }
-  FlushDenormals(const FlushDenormals&) = delete;
-  FlushDenormals& operator=(const FlushDenormals&) = delete;
-
- private:
-  unsigned before_;
-#else
-  FlushDenormals() {}  // not trivial, so that a guard is no unused variable
-#endif
-};
 
 }  // namespace heros

@@ -200,10 +200,10 @@ class MlpPool final : public Pool {
   void make_place(int classes) {
     unit_offset_.assign(1, 0);
     for (int i = 0; i < models(); ++i) unit_offset_.push_back(unit_offset_.back() + memory_.units(i));
-    activations_.assign(unit_offset_.back(), 0);
-    logits_.assign(std::size_t(models()) * MlpMemory::padded(classes), 0);
+    assign_zeros(activations_, unit_offset_.back());
+    assign_zeros(logits_, std::size_t(models()) * MlpMemory::padded(classes));
     ahead_.make_place(models(), MlpMemory::padded(classes));
-    errors_.assign(MlpMemory::padded(classes), 0);
+    assign_zeros(errors_, MlpMemory::padded(classes));
   }
 
   void initialise(int i, int old_inputs, int old_classes, Random& random) {

@@ -93,6 +93,10 @@ namespace avx2 {
 void sweep(const Sweep&);
 void look_ahead(const Sweep&, const LookAhead&);
 }  // namespace avx2
+namespace neon {
+void sweep(const Sweep&);
+void look_ahead(const Sweep&, const LookAhead&);
+}  // namespace neon
 namespace baseline {
 void sweep(const Sweep&);
 void look_ahead(const Sweep&, const LookAhead&);

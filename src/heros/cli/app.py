@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import Any
 
 import typer
@@ -15,7 +16,10 @@ __all__ = ["Commands", "app", "say"]
 
 
 class Commands(TyperGroup):
-    """Commands that answer a user's mistake with one line and exit code 2, an interrupt with 130."""
+    """Commands that answer a user's mistake with one line and exit code 2, an interrupt with 130.
+
+    What the system refuses, such as to write to a full disk, is a line and 1.
+    """
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -27,6 +31,11 @@ class Commands(TyperGroup):
         except KeyboardInterrupt:
             say("heros: stopped")
             raise typer.Exit(130) from None
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # whoever read the output has seen enough
+                raise
+            say(f"heros: {error}", style="red")
+            raise typer.Exit(1) from None
 
 
 app = typer.Typer(name="heros", cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,11 +13,15 @@ import typer
 
 from heros.cli import options
 from heros.cli.app import app, say
-from heros.errors import ParameterError
+from heros.ensemble import Heros
+from heros.errors import HerosError, ParameterError
+from heros.run import Run
+from heros.storage import records
 from heros.storage.checkpoints import Checkpoint, CheckpointWarning, found
+from heros.streams import Stream
 from heros.tables import Table
 
-__all__ = ["checkpointing", "checkpoints_command", "told"]
+__all__ = ["checkpointing", "checkpoints_command", "recorded_before", "told"]
 
 
 @app.command("checkpoints")
@@ -89,3 +93,28 @@ def told() -> Iterator[None]:
 
         warnings.showwarning = show
         yield
+
+
+def recorded_before(
+    place: Path, model: Heros, stream: Stream, window: int, measures: Sequence[str]
+) -> Run | None:
+    """The run that is asked for, if its record says that it is finished; None if it has further to go.
+
+    A kill may come when the record is written and before the program has ended: whatever starts the program
+    again shall hear that all is done. The record of another run is in the way.
+    """
+    run = records.read(place)
+    asked = {
+        "k": model.k,
+        "seed": model.seed,
+        "policy_as_written": str(model.policy),
+        "pool_as_written": repr(model.pool),
+        "answer": str(model.answer),
+        "watch": model.watch,
+    }
+    found = {name: run.settings.get(name, "all") for name in asked}
+    length = run.n_instances if stream.n_instances is None else stream.n_instances
+    same = (found, run.window, list(run.figures)) == (asked, window, list(measures))
+    if not same or length < run.n_instances:
+        raise HerosError(f"The record {place} must not exist (or pass --force to replace it). Got one.")
+    return None if run.interrupted or run.n_instances < length else run

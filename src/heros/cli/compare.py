@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import numpy as np
@@ -15,11 +13,12 @@ import typer
 
 from heros.cli import options
 from heros.cli.app import app
-from heros.cli.parsing import few_enough, meter_of, stream_of
+from heros.cli.parsing import few_enough, meter_of, stream_of, watch_of
 from heros.errors import HerosError, ParameterError
 from heros.executors import Processes, Serial
 from heros.experiments import Experiment, Job, run_all
-from heros.registry import policy_id, policy_of, pool_of
+from heros.meters import Meter
+from heros.registry import answer_of, policy_id, policy_of, pool_of
 from heros.report import write_report
 from heros.run.result import Run
 from heros.storage import records
@@ -29,7 +28,7 @@ __all__ = ["compare_command"]
 
 DEFAULT = ("zeta:0.05@0.2", "cheapest", "random", "everything")
 SHOWN = 2  # of the measures; --json has them all
-HEADINGS = ("rank", "Σγ", "train s", "CPU s", "joules", "saving")
+HEADINGS = ("rank", "Σγ", "price", "train s", "CPU s", "joules", "saving")
 
 
 @app.command("compare")
@@ -45,6 +44,8 @@ def compare_command(
     pool: options.PoolName = "mlp",
     epsilon: options.Epsilon = None,
     k: options.K = None,
+    watch: options.WatchName = "all",
+    answer: options.AnswerName = "best",
     n: options.N = None,
     window: options.Window = 1000,
     meter: options.MeterName = "cpu",
@@ -64,40 +65,55 @@ def compare_command(
         raise ParameterError.of(
             "stream", "compare", "a name or a file: standard input is read only once", "-"
         )
-    if meter == "rapl" and jobs > 1:
-        raise ParameterError.of("jobs", "compare", "1 with rapl, which would count all runs in each", jobs)
+    if jobs > 1 and Meter.kind(meter).alone:
+        rule = f"1 with {meter}, which would count all runs in each"
+        raise ParameterError.of("jobs", "compare", rule, jobs)
     if resume and out is None:
         raise ParameterError.of("resume", "compare", "used with --out", resume)
     opened = partial(stream_of, stream, target=target, n=n, skip_bad_rows=skip_bad_rows)
     reader = partial(meter_of, meter, watts, carbon_intensity, country)
     exact = few_enough(opened())
     chosen = [policy_of(text, epsilon) for text in policy or DEFAULT]
+    made = partial(Experiment, window=window, exact=exact, meter=reader)
+    made = partial(made, watch=watch_of(watch), answer=answer_of(answer))
     todo = [
-        Experiment(opened, pool_of(pool), one, k, seed, window=window, exact=exact, meter=reader)
+        made(opened, pool_of(pool), one, k, seed)
         for one in {policy_id(one): one for one in chosen}.values()
         for seed in range(1, seeds + 1)
     ]
     if out is not None and not (force or resume):
         _expect_none(todo, out)
-    with nullcontext(out) if out is not None else TemporaryDirectory() as directory:
-        run_all(
-            todo,
-            directory,
-            executor=Processes(jobs) if jobs > 1 else Serial(),
-            force=force and not resume,
-            strict=True,
-            each=jobs == 1,
-        )
-        runs = [records.read(Path(directory, job.id)) for job in todo]
-    if out is not None:
-        write_report(out, out / "report.html")
+    outcome = run_all(
+        todo,
+        out,
+        executor=Processes(jobs) if jobs > 1 else Serial(),
+        force=force and not resume,
+        strict=True,
+        each=jobs == 1,
+        keep=True,
+    )
+    runs = [outcome.runs.get(job.id) or records.read(Path(str(out), job.id)) for job in todo]
+    fault = next(iter(outcome.unrecorded.values()), None)
+    if out is not None and fault is None:
+        fault = _reported(out)
     rows = _rows(runs)
     if as_json:
         typer.echo(json.dumps(rows, ensure_ascii=False))
-        return
-    _table(rows, runs, seeds).show()
-    if out is not None:
-        typer.echo(f"records: {out}\nreport: {out / 'report.html'}")
+    else:
+        _table(rows, runs, seeds).show()
+        if out is not None and fault is None:
+            typer.echo(f"records: {out}\nreport: {out / 'report.html'}")
+    if fault is not None:  # after the results, which nobody loses by it
+        raise HerosError(fault)
+
+
+def _reported(out: Path) -> str | None:
+    """Write the report; what went wrong."""
+    try:
+        write_report(out, out / "report.html")
+    except HerosError as error:
+        return str(error)
+    return None
 
 
 def _expect_none(todo: Sequence[Job], out: Path) -> None:
@@ -126,6 +142,7 @@ def _rows(runs: list[Run]) -> list[dict[str, Any]]:
                 f"{first.label} spread": float(np.std([run.figures[first.name] for run in group])),
                 "rank": float(rank),
                 "Σγ share": float(np.mean([run.gamma_share for run in group])),
+                **_price(group),
                 "train s": float(np.mean([run.cpu["train"] for run in group])),
                 "CPU s": float(np.mean([run.cpu_seconds for run in group])),
                 "energy J": joules[name],
@@ -139,6 +156,17 @@ def _rows(runs: list[Run]) -> list[dict[str, Any]]:
 def _figures(runs: list[Run]) -> dict[str, float]:
     """The mean of every measure, by its label."""
     return {one.label: float(np.mean([run.figures[one.name] for run in runs])) for one in runs[0].measures}
+
+
+def _price(runs: list[Run]) -> dict[str, float | None]:
+    """What looking and training cost on one scale; None where that could not be measured."""
+    known = [run.price for run in runs if run.price is not None]
+    if len(known) < len(runs):
+        return {"looking": None, "training": None, "price": None}
+    looking, training = (
+        float(np.mean([getattr(one, part) for one in known])) for part in ("looking", "training")
+    )
+    return {"looking": looking, "training": training, "price": looking + training}
 
 
 def _grams(runs: list[Run]) -> float | None:
@@ -168,6 +196,7 @@ def _table(rows: list[dict[str, Any]], runs: list[Run], seeds: int) -> Table:
             *(f"{row[label]:.4f}" for label in labels[1:]),
             f"{row['rank']:.1f}",
             f"{row['Σγ share']:.1%}",
+            "–" if row["price"] is None else f"{row['price']:.1%}",
             f"{row['train s']:.2f}",
             f"{row['CPU s']:.2f}",
             f"{row['energy J']:,.1f}",

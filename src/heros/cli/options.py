@@ -11,6 +11,7 @@ from heros.meters import Meter
 from heros.registry import written_parts
 
 __all__ = [
+    "AnswerName",
     "AsJson",
     "CheckpointDirectory",
     "Country",
@@ -31,6 +32,7 @@ __all__ = [
     "SkipBadRows",
     "StreamName",
     "Target",
+    "WatchName",
     "Watts",
     "Window",
 ]
@@ -46,6 +48,18 @@ PoolName = Annotated[
 Epsilon = Annotated[float | None, typer.Option(help="How often to explore: train k random models.")]
 K = Annotated[
     int | None, typer.Option("--k", help="How many models may be trained per step; by default 60 %.")
+]
+WatchName = Annotated[
+    str,
+    typer.Option(
+        "--watch",
+        help="Who looks at an instance: all, trained (and those that answer), or N: also each model at rest "
+        "at every N-th one.",
+    ),
+]
+AnswerName = Annotated[
+    str,
+    typer.Option("--answer", help="Who answers: best, average, weighted, or top:N:SHARPNESS, e.g. top:5:60."),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Of the initial weights and the policy's draws.")]
 N = Annotated[int | None, typer.Option("--n", min=1, help="Only the first so many instances.")]

@@ -9,12 +9,13 @@ from typing import cast
 
 from heros import streams
 from heros.cli.app import say
-from heros.errors import HerosError, ParameterError
+from heros.errors import DataError, HerosError, ParameterError
 from heros.meters import Carbon, Cpu, Meter
 from heros.streams import Stream
 from heros.streams.pipe import read_pipe
+from heros.watch import Watch, checked_watch
 
-__all__ = ["few_enough", "meter_of", "stream_of"]
+__all__ = ["few_enough", "meter_of", "stream_of", "watch_of"]
 
 PROBABILITIES_KEPT = 50_000_000
 """400 MB; a longer stream gets its AUROC from a histogram."""
@@ -26,17 +27,31 @@ def stream_of(
     """A stream: a name, a file, or ``-`` for CSV on standard input; its first n instances."""
     on_bad_row = "skip" if skip_bad_rows else "raise"
     if text == "-":
+        if sys.stdin is None:
+            raise DataError("standard input must be open. Got a closed one.")
         stream = read_pipe(cast(BufferedIOBase, sys.stdin.buffer), target=target, on_bad_row=on_bad_row)
     elif text in streams.NAMES:
         if target is not None:
             raise ParameterError.of("target", "heros", f"left out, for {text} has its own", target)
         stream = streams.load(text)
-    elif Path(text).exists() or "." in text or "/" in text:
+    elif "." in text or "/" in text or _is_there(text):
         stream = streams.read(text, target=target, on_bad_row=on_bad_row)
     else:
         rule = f"a file, - or one of {', '.join(streams.NAMES)}"
         raise ParameterError.of("stream", "heros", rule, text)
     return stream if n is None else stream.take(n)
+
+
+def watch_of(text: str) -> Watch:
+    """Who looks: ``all``, ``trained``, or a whole number."""
+    return checked_watch(int(text) if text.isdecimal() else text)
+
+
+def _is_there(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except OSError:  # a name that no file can have
+        return False
 
 
 def few_enough(stream: Stream) -> bool:

@@ -11,14 +11,14 @@ import typer
 from heros import demo
 from heros.cli import options
 from heros.cli.app import app, say
-from heros.cli.checkpoints import checkpointing, told
-from heros.cli.parsing import few_enough, meter_of, stream_of
+from heros.cli.checkpoints import checkpointing, recorded_before, told
+from heros.cli.parsing import few_enough, meter_of, stream_of, watch_of
 from heros.ensemble import Heros
 from heros.errors import HerosError
 from heros.measures import Measure
 from heros.measures.base import Caption
 from heros.meters import Energy
-from heros.registry import policy_of, pool_of
+from heros.registry import answer_of, policy_of, pool_of
 from heros.report import write_report
 from heros.run import Run, evaluate
 from heros.storage import records
@@ -41,6 +41,8 @@ def run_command(
     ] = None,
     epsilon: options.Epsilon = None,
     k: options.K = None,
+    watch: options.WatchName = "all",
+    answer: options.AnswerName = "best",
     seed: options.Seed = 1,
     n: options.N = None,
     window: options.Window = 1000,
@@ -73,13 +75,20 @@ def run_command(
         chosen = policy_of(DEFAULT_POLICY, DEFAULT_EPSILON if epsilon is None else epsilon)
     else:
         chosen = policy_of(policy, epsilon)
-    model = Heros(pool_of(pool), chosen, k, seed=seed)
+    model = Heros(pool_of(pool), chosen, k, seed=seed, watch=watch_of(watch), answer=answer_of(answer))
     reader = meter_of(meter, watts, carbon_intensity, country)
     source = stream_of(stream, target=target, n=n, skip_bad_rows=skip_bad_rows)
-    if out is not None and not force and records.exists(there := out / records.id_of(model, source)):
-        raise HerosError(f"The record {there} must not exist (or pass --force to replace it). Got one.")
-    exact = stream != "-" and few_enough(source)
     names = dict.fromkeys([*(one.name for one in model.task.measures()), *(measure or ())])
+    if out is not None and not force and records.exists(there := out / records.id_of(model, source)):
+        if not kept.get("resume"):
+            raise HerosError(f"The record {there} must not exist (or pass --force to replace it). Got one.")
+        finished = recorded_before(there, model, source, window, list(names))
+        if finished is not None:
+            say(f"heros: the run is finished; its record is {there} (--force runs it again)")
+            _show(finished, out, as_json, _written(finished, out, None))
+            return
+        force = True  # it goes on, and the record of it so far is replaced
+    exact = stream != "-" and few_enough(source)
     with told():
         run = evaluate(
             model,
@@ -93,26 +102,33 @@ def run_command(
         )
     if run.interrupted:
         say(f"heros: stopped after {run.n_instances:,} instances", style="yellow")
-    place = None if out is None else _write(run, out, force)
+    _show(run, out, as_json, None if out is None else _written(run, out, force))
+
+
+def _written(run: Run, out: Path, force: bool | None) -> HerosError | None:
+    """Write the record (None: it is there) and the report; what went wrong, to be said after the results."""
+    try:
+        if force is not None:
+            records.save(run, out, force=force)
+        write_report(out, out / "report.html")
+    except HerosError as error:
+        return error
+    return None
+
+
+def _show(run: Run, out: Path | None, as_json: bool, fault: HerosError | None) -> None:
+    """The results first, whatever could not be written."""
     if as_json:
         typer.echo(json.dumps(records.document(run), ensure_ascii=False))
     else:
-        _print(run, place, out)
-
-
-def _write(run: Run, out: Path, force: bool) -> Path:
-    place = records.save(run, out, force=force)
-    write_report(out, out / "report.html")
-    return place
-
-
-def _print(run: Run, place: Path | None, out: Path | None) -> None:
-    bill(run).show()
-    if run.bad_rows.count:
-        first = run.bad_rows.first[0]
-        typer.echo(f"{run.bad_rows.count:,} rows were left out; the first: {first}")
-    if place is not None and out is not None:
-        typer.echo(f"record: {place}\nreport: {out / 'report.html'}")
+        bill(run).show()
+        if run.bad_rows.count:
+            first = run.bad_rows.first[0]
+            typer.echo(f"{run.bad_rows.count:,} rows were left out; the first: {first}")
+        if out is not None and fault is None:
+            typer.echo(f"record: {out / records.run_id(run)}\nreport: {out / 'report.html'}")
+    if fault is not None:
+        raise fault
 
 
 def bill(run: Run) -> Table:
@@ -126,6 +142,7 @@ def bill(run: Run) -> Table:
         "instances": f"{run.n_instances:,} ({rate:,.0f} per second)",
         **_figures(run),
         "trained": f"{run.gamma_share:.1%} of the price of training everything (Σγ {run.gamma_spent:,.0f})",
+        **_price(run),
         "best model": ", ".join(f"{name} {value}" for name, value in best.items()),
         "CPU seconds": f"{run.cpu_seconds:.2f}: {phases}",
         "energy": energy_text(run.energy),
@@ -133,6 +150,15 @@ def bill(run: Run) -> Table:
         "CO2e": _carbon(run.energy),
     }
     return Table(rows=rows.items(), align="lw", title=records.run_id(run))
+
+
+def _price(run: Run) -> dict[str, str]:
+    """Looking beside training, on one scale."""
+    if run.price is None:
+        return {}
+    looks = f"{run.looked.mean() / run.n_instances:.1%} of the looks"
+    price = f"looking {run.price.looking:.1%} + training {run.price.training:.1%} = {run.price.total:.1%}"
+    return {"price": f"{price} of all looking and learning ({looks})"}
 
 
 def _figures(run: Run) -> dict[str, str]:
@@ -153,7 +179,7 @@ def _figure(run: Run, measure: Caption) -> str:
 
 def energy_text(energy: Energy) -> str:
     """Energy in units that suit its size."""
-    return f"{energy.joules:,.1f} J = {energy.kwh:.3g} kWh"
+    return f"{energy.joules:,.1f} J = {energy.kwh:.3g} kWh{', ' * bool(energy.basis)}{energy.basis}"
 
 
 def _carbon(energy: Energy) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import islice
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from heros.pools import Pool
 from heros.schema import Feature, Schema
 from heros.scores import Score
 from heros.streams import Stream
+from heros.watch import Answer, Watch
 
 try:
     import capymoa.base
@@ -35,7 +36,7 @@ class HEROS(capymoa.base.Classifier):  # type: ignore[misc]  # it has no types
     ----------
     schema
         CapyMOA's description of the instances.
-    pool, policy, k, score, answer, warmup
+    pool, policy, k, score, answer, watch, warmup
         As for `heros.Heros`.
     random_seed
         Of the initial weights and the policy's draws.
@@ -65,7 +66,8 @@ class HEROS(capymoa.base.Classifier):  # type: ignore[misc]  # it has no types
         k: int | None = None,
         *,
         score: Score | None = None,
-        answer: Literal["best", "average", "weighted"] = "best",
+        answer: Answer = "best",
+        watch: Watch = "all",
         warmup: int = 100,
         random_seed: int = 1,
     ) -> None:
@@ -76,6 +78,7 @@ class HEROS(capymoa.base.Classifier):  # type: ignore[misc]  # it has no types
             k,
             score=score,
             answer=answer,
+            watch=watch,
             warmup=warmup,
             seed=random_seed,
             schema=schema_of(schema),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 from collections.abc import Hashable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from heros.pools import Pool
 from heros.schema import Feature, Schema
 from heros.scores import Score
 from heros.vocabulary import Refused, Vocabulary, cell_of
+from heros.watch import Answer, Watch
 
 try:
     from river import base
@@ -42,7 +43,7 @@ class HerosClassifier(base.MiniBatchClassifier):
 
     Parameters
     ----------
-    pool, policy, k, score, answer, warmup
+    pool, policy, k, score, answer, watch, warmup
         As for `heros.Heros`.
     features
         What is known of the features from the start: a name for a numeric one, (name, value, ...) for
@@ -76,17 +77,19 @@ class HerosClassifier(base.MiniBatchClassifier):
         k: int | None = None,
         *,
         score: Score | None = None,
-        answer: Literal["best", "average", "weighted"] = "best",
+        answer: Answer = "best",
+        watch: Watch = "all",
         warmup: int = 100,
         features: Iterable[str | tuple[str, ...] | Feature] | None = None,
         classes: Iterable[Hashable] | None = None,
         seed: int | None = None,
     ) -> None:
         self.pool, self.policy, self.k = pool, policy, k
-        self.score, self.answer, self.warmup, self.seed = score, answer, warmup, seed
+        self.score, self.answer, self.watch = score, answer, watch
+        self.warmup, self.seed = warmup, seed
         self.features = None if features is None else list(features)
         self.classes = None if classes is None else list(classes)
-        self.heros = Heros(pool, policy, k, score=score, answer=answer, warmup=warmup, seed=seed)
+        self.heros = Heros(pool, policy, k, score=score, answer=answer, watch=watch, warmup=warmup, seed=seed)
         self._labels: dict[Hashable, int] = {}  # label -> class index
         names: list[str] = []
         for label in self.classes or ():

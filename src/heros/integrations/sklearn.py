@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ from heros.policies import Policy
 from heros.pools import Pool
 from heros.schema import Feature, Schema
 from heros.scores import Score
+from heros.watch import Answer, Watch
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -38,7 +39,7 @@ class HerosClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
 
     Parameters
     ----------
-    pool, policy, k, answer, warmup
+    pool, policy, k, answer, watch, warmup
         As for `heros.Heros`.
     running_score
         How the running performance L is kept: the `score` of `heros.Heros`, a name that is taken here.
@@ -74,7 +75,8 @@ class HerosClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         k: int | None = None,
         *,
         running_score: Score | None = None,
-        answer: Literal["best", "average", "weighted"] = "best",
+        answer: Answer = "best",
+        watch: Watch = "all",
         warmup: int = 100,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -83,6 +85,7 @@ class HerosClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         self.k = k
         self.running_score = running_score
         self.answer = answer
+        self.watch = watch
         self.warmup = warmup
         self.random_state = random_state
 
@@ -150,6 +153,7 @@ class HerosClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
                 self.k,
                 score=self.running_score,
                 answer=self.answer,
+                watch=self.watch,
                 warmup=self.warmup,
                 seed=self._seed(),
             )

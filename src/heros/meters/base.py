@@ -49,7 +49,7 @@ class Energy:
     by_phase
         The same by phase: the total, times the phase's share of CPU time.
     source
-        Who says so: "cpu-model", "rapl" or "codecarbon".
+        Who says so: "cpu-model", "rapl", "codecarbon" and so on, as the meter calls itself.
     detail
         How the figure came about.
     carbon
@@ -63,6 +63,8 @@ class Energy:
     >>> energy = Energy.of(reading, "cpu-model", {"evaluate": 1, "train": 3}, Carbon.of(intensity=400))
     >>> energy.by_phase, energy.co2e_kg
     ({'evaluate': 0.25, 'train': 0.75}, 0.4)
+    >>> energy.basis
+    'modelled'
     """
 
     kwh: float
@@ -81,6 +83,12 @@ class Energy:
         return cls(kwh, by_phase, source, reading.detail, carbon, reading.cpu_seconds, reading.wall_seconds)
 
     @property
+    def basis(self) -> str:
+        """Whether the figure is "measured" or "modelled"; "" if nobody says."""
+        kinds = parts("meter").values()
+        return next((kind.basis for kind in kinds if kind.source == self.source), "")
+
+    @property
     def joules(self) -> float:
         """Energy in all, in joules."""
         return self.kwh * JOULES_PER_KWH
@@ -97,7 +105,7 @@ class Meter(Part, ABC):
     Examples
     --------
     >>> Meter.names()
-    ('codecarbon', 'cpu', 'rapl')
+    ('apple', 'codecarbon', 'cpu', 'hwmon', 'perf', 'pmic', 'rapl')
     >>> Meter.of("cpu", watts=15).source
     'cpu-model'
     """
@@ -106,6 +114,8 @@ class Meter(Part, ABC):
     plain: ClassVar[bool] = False  # it holds a clock, and asks the machine
 
     source: ClassVar[str]
+    basis: ClassVar[str] = "measured"  # or "modelled"
+    alone: ClassVar[bool] = False  # whether it counts the whole machine, so that runs side by side disturb it
 
     def __init__(self, carbon: Carbon | None = None, *, process: bool = False) -> None:
         self.carbon = carbon
@@ -121,10 +131,14 @@ class Meter(Part, ABC):
     @staticmethod
     def of(name: str, carbon: Carbon | None = None, **settings: Any) -> Meter:
         """The meter of this name; an error that says why where this machine does not have it."""
+        return Meter.kind(name)(carbon=carbon, **settings)
+
+    @staticmethod
+    def kind(name: str) -> type[Meter]:
+        """The class of the meter of this name."""
         one_of(name, "name", "Meter.of", Meter.names(), f"one of {', '.join(Meter.names())}")
-        kind = next(kind for kind in parts("meter").values() if name_of(kind) == name)
-        meter: Meter = kind(carbon=carbon, **settings)
-        return meter
+        kind: type[Meter] = next(kind for kind in parts("meter").values() if name_of(kind) == name)
+        return kind
 
     def clock(self) -> float:
         """CPU seconds: of the thread that asks or, if `process`, of all threads of the process."""

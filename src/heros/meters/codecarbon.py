@@ -25,6 +25,7 @@ class CodeCarbon(Meter):
 
     written: ClassVar[str] = "codecarbon"
     source: ClassVar[str] = "codecarbon"
+    basis: ClassVar[str] = "modelled"  # its memory always is, its CPU where it finds no counters
 
     def __init__(self, carbon: Carbon | None = None) -> None:
         super().__init__(carbon)

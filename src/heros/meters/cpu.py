@@ -89,6 +89,7 @@ class Cpu(Meter):
     """
 
     source: ClassVar[str] = "cpu-model"
+    basis: ClassVar[str] = "modelled"
 
     def __init__(
         self, watts: float | None = None, carbon: Carbon | None = None, *, process: bool = False

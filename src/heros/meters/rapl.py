@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import os
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from heros.errors import HerosError
-from heros.meters.base import Meter
 from heros.meters.carbon import Carbon
+from heros.meters.machine import MachineMeter
 
 __all__ = ["POWERCAP", "Rapl"]
 
 POWERCAP = Path("/sys/class/powercap")
 COUNTED = ("package", "dram")
 """Other zones (core, uncore) are parts of a package, or (psys) hold packages: they would count twice."""
-
-_at_work = threading.Lock()
 
 
 @dataclass
@@ -45,7 +42,7 @@ class _Zone:
         self.last = now
 
 
-class Rapl(Meter):
+class Rapl(MachineMeter):
     """The energy of all CPU packages and their memory, as the hardware counts it.
 
     It counts the whole machine, idle power included, not only this run: nothing else should be running.
@@ -60,40 +57,25 @@ class Rapl(Meter):
     """
 
     source: ClassVar[str] = "rapl"
+    counter: ClassVar[str] = "RAPL"
 
     def __init__(self, root: str | os.PathLike[str] = POWERCAP, carbon: Carbon | None = None) -> None:
         super().__init__(carbon)
         self._zones = _zones(Path(root))
         for zone in self._zones:
             zone.read()
-        self._mine = False
 
     def sample(self) -> None:
         """Read the counters, so that no more than one wrap-around lies between two looks."""
         for zone in self._zones:
             zone.sample()
 
-    def abandon(self) -> None:
-        """Let another meter count."""
-        if self._mine:
-            self._mine = False
-            _at_work.release()
-
-    def _start(self) -> None:
-        if not _at_work.acquire(blocking=False):
-            raise HerosError(
-                "RAPL counts the whole machine: of two runs at a time each would count the other's energy."
-                " Run them one after the other, or use the 'cpu' meter."
-            )
-        self._mine = True
+    def _begin(self) -> None:
         for zone in self._zones:
             zone.last, zone.microjoules = zone.read(), 0
 
-    def _stop(self, cpu_seconds: float) -> tuple[float, str]:
-        try:
-            self.sample()
-        finally:
-            self.abandon()
+    def _end(self) -> tuple[float, str]:
+        self.sample()
         parts = (f"{zone.name} {zone.microjoules / 1e6:.3g} J" for zone in self._zones)
         return sum(zone.microjoules for zone in self._zones) / 1e6, ", ".join(parts)
 

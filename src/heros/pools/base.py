@@ -57,12 +57,19 @@ class BoundPool(ABC):
     """M models for one schema."""
 
     native: _core.Pool
+    pool: Any  # what it was made from
+    schema: Schema
+    parts: tuple[BoundPool, ...] = ()  # if it is made of other pools
     costs: NDArray[np.float64]  # (M,) γ, summing to 1
     costs_change: bool = False  # whether `measure` gives other costs as the models learn
 
     def measure(self) -> NDArray[np.float64]:
         """γ as it is now; kept in `costs`."""
         return self.costs
+
+    def seconds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """CPU seconds of a look, and of a training step, of each model, if the pool keeps count of them."""
+        return None
 
     @abstractmethod
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:

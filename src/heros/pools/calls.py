@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -20,12 +21,47 @@ __all__ = ["MemberCalls", "OnError", "fault"]
 OnError = Literal["set_aside", "raise"]
 
 
+class MemberClock:
+    """CPU seconds that members have taken, and how often.
+
+    Examples
+    --------
+    >>> clock = MemberClock(2)
+    >>> with clock.of(0):
+    ...     total = sum(range(100_000))
+    >>> bool(clock.means()[0] > 0), bool(clock.means()[1] == clock.means()[0])
+    (True, True)
+    """
+
+    def __init__(self, members: int) -> None:
+        self.seconds, self.times = [0.0] * members, [0] * members
+
+    def of(self, i: int) -> MemberClock:
+        """For a ``with``: the time in it is this member's."""
+        self._member = i
+        return self
+
+    def __enter__(self) -> None:
+        self._since = time.thread_time()
+
+    def __exit__(self, *raised: object) -> None:
+        self.seconds[self._member] += time.thread_time() - self._since
+        self.times[self._member] += 1
+
+    def means(self) -> NDArray[np.float64]:
+        """Of each member; one that was never called is taken to be like the others."""
+        times = np.array(self.times)
+        known = np.divide(self.seconds, times, where=times > 0, out=np.zeros(len(times)))
+        return np.where(times > 0, known, known[times > 0].mean() if times.any() else 0.0)
+
+
 class MemberCalls:
     """What the core calls to ask and teach the members. It must not know the core's pool: that knows it."""
 
     def __init__(self, names: tuple[str, ...], members: list[Member], on_error: OnError) -> None:
         self.names, self.members, self.on_error = names, members, on_error
         self.faults: dict[str, str] = {}
+        self.look_clock, self.train_clock = MemberClock(len(members)), MemberClock(len(members))
 
     def fit(self, schema: Schema) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.uint8]]:
         """Room for what the members say of instances of this schema."""
@@ -48,7 +84,8 @@ class MemberCalls:
         """The watched members (None: all) predict this instance, which is kept for training."""
         self.instance = Instance(self.schema, row)
         for i in self._able(watched):
-            self._try(i, partial(self._ask, i, self.instance), "predict")
+            with self.look_clock.of(i):
+                self._try(i, partial(self._ask, i, self.instance), "predict")
 
     def train(self, target: float, chosen: NDArray[np.uint8]) -> None:
         """All chosen members are trained before an exception of one of them goes on."""
@@ -56,7 +93,8 @@ class MemberCalls:
         first: HerosError | None = None
         for i in self._able(chosen):
             try:
-                self._try(i, partial(self.members[i].learn, self.instance, y), "learn")
+                with self.train_clock.of(i):
+                    self._try(i, partial(self.members[i].learn, self.instance, y), "learn")
             except HerosError as error:
                 first = first or error
         if first is not None:

@@ -156,6 +156,10 @@ class BoundModels(BoundPool):
         """The models that have been set aside, and why."""
         return dict(self._calls.faults)
 
+    def seconds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """CPU seconds of a look, and of a training step, of each model: the mean of all it has done here."""
+        return self._calls.look_clock.means(), self._calls.train_clock.means()
+
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
         """Tell the models of a schema that extends the one they know. Costs stay as they are."""
         self._calls.grow(schema)

@@ -112,7 +112,7 @@ class BoundNative(BoundPool):
         self.schema = schema
 
     def _costs(self) -> NDArray[np.float64]:
-        costs: Any = self.pool.costs  # type: ignore[attr-defined]
+        costs: Any = self.pool.costs
         if costs == "measured":
             costs = [self._seconds(configuration) for configuration in self.pool.configurations]
         elif isinstance(costs, str):

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heros import core as _core
+from heros.errors import HerosError
 from heros.pools.base import BoundPool, Pool, feature_values
 from heros.schema import Schema
 
-__all__ = ["prices", "seconds_alone"]
+__all__ = ["PriceList", "price_list", "prices", "seconds_alone"]
+
+TIMED = 100  # instances on which the prices of a pool are measured
 
 
 def seconds_alone(pool: Pool, schema: Schema, instances: int) -> float:
@@ -41,6 +45,64 @@ def prices(
     bound = pool.bind(schema, np.random.default_rng(0), np.full(pool.n_models, 1 / pool.n_models))
     _step(bound).run(*_made_up(schema, pool.settles_after))
     return _core.measured_prices(bound.native, *_made_up(schema, instances))
+
+
+@dataclass(frozen=True, eq=False)
+class PriceList:
+    """What a look and a training step of each model cost, as shares of what all of them cost together.
+
+    So 1 is the price of an instance at which every model looks and is trained.
+    """
+
+    look: NDArray[np.float64]  # (M,)
+    train: NDArray[np.float64]  # (M,)
+
+    def bill(self, looked: NDArray[np.int64], trained: NDArray[np.int64]) -> tuple[float, float]:
+        """The price of so many looks and training steps of each model."""
+        return float(self.look @ looked), float(self.train @ trained)
+
+
+def price_list(bound: BoundPool) -> PriceList | None:
+    """What the models of a pool cost: as they have measured it themselves, else on made-up instances.
+
+    The latter is done once for every kind of pool and shape of instance. None if there is nothing to go by.
+
+    Examples
+    --------
+    >>> from heros.pools import MLP
+    >>> schema = Schema.of(["age"], classes=["no", "yes"])
+    >>> bound = MLP([{"hidden": 8}, {"hidden": 1024}]).bind(schema, np.random.default_rng(1))
+    >>> listed = price_list(bound)
+    >>> round(float(sum(listed.look) + sum(listed.train)), 9), bool(listed.train[1] > listed.train[0])
+    (1.0, True)
+    """
+    try:
+        look, train = _seconds(bound)
+    except (HerosError, MemoryError):
+        return None
+    total = float(look.sum() + train.sum())
+    return PriceList(look / total, train / total) if total > 0 else None
+
+
+MOST_KNOWN = 64
+_known: dict[tuple[object, ...], tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+
+
+def _seconds(bound: BoundPool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """CPU seconds of a look and of a training step of each model."""
+    if bound.parts:
+        parts = [_seconds(part) for part in bound.parts]
+        return np.concatenate([look for look, _ in parts]), np.concatenate([train for _, train in parts])
+    own = bound.seconds()
+    if own is not None:
+        return own
+    pool, schema = bound.pool, bound.schema
+    key = type(pool), repr(pool.configurations), feature_values(schema).tobytes(), schema.n_classes
+    if key not in _known:
+        if len(_known) >= MOST_KNOWN:
+            _known.pop(next(iter(_known)))
+        _known[key] = prices(pool, schema, TIMED)
+    return _known[key]
 
 
 def _step(bound: BoundPool) -> _core.Step:

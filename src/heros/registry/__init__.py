@@ -1,12 +1,13 @@
 """The one list of parts: how they are made, described, stored, named and written."""
 
 from heros.registry.descriptions import described, own_part, rebuilt
-from heros.registry.names import policy_id, pool_id, settings_of
+from heros.registry.names import policy_id, pool_id, settings_of, variant_id
 from heros.registry.part import Part, name_of, parts
-from heros.registry.text import form_of, policy_of, pool_of, written_parts
+from heros.registry.text import answer_of, form_of, policy_of, pool_of, written_parts
 
 __all__ = [
     "Part",
+    "answer_of",
     "described",
     "form_of",
     "name_of",
@@ -18,5 +19,6 @@ __all__ = [
     "pool_of",
     "rebuilt",
     "settings_of",
+    "variant_id",
     "written_parts",
 ]

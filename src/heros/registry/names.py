@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, Protocol
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from heros.registry.part import name_of
 
-__all__ = ["Made", "policy_id", "pool_id", "settings_of"]
+__all__ = ["Made", "policy_id", "pool_id", "settings_of", "variant_id"]
 
 
 class Made(Protocol):
@@ -87,6 +88,23 @@ def policy_id(policy: object) -> str:
     inside = [value for value in values if not isinstance(value, int | float)]
     around = getattr(type(policy), "suffix", "") and inside
     return "_".join([policy_id(inside[0]) if around else name_of(type(policy)), *numbers])
+
+
+def variant_id(watch: object, answer: object) -> str:
+    """Who looks and who answers, in a word; nothing where it is as in the paper.
+
+    Examples
+    --------
+    >>> from heros import Top
+    >>> variant_id("all", "best"), variant_id("trained", "best"), variant_id(8, Top(5))
+    ('', '-watch_trained', '-watch_8-top_5_60')
+    """
+    who_looks = "" if watch == "all" else f"-{_word(f'watch {watch}')}"
+    return who_looks + ("" if answer == "best" else f"-{_word(str(answer))}")
+
+
+def _word(text: str) -> str:
+    return re.sub(r"[^a-z0-9.]+", "_", text.lower()).strip("_")
 
 
 def _values(part: object) -> Sequence[Any]:

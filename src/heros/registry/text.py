@@ -12,10 +12,12 @@ from heros.lazy import tomllib
 from heros.registry.descriptions import DEEPEST
 from heros.registry.part import name_of, plain_parts
 
-__all__ = ["form_of", "policy_of", "pool_of", "written_parts"]
+__all__ = ["answer_of", "form_of", "policy_of", "pool_of", "written_parts"]
 
 NUMBERS: dict[Any, Callable[[str], float]] = {"float": float, "int": int}
 """How the fields are annotated that can be written as numbers."""
+
+EXAMPLES = {"policy": "zeta:0.05@0.2", "answer": "top:5:60"}
 
 
 def written_parts(role: str) -> dict[str, type[Any]]:
@@ -83,14 +85,32 @@ def _numbers(kind: type[Any], text: str, whole: str) -> list[float]:
     texts, expected = [part for part in text.split(":") if part], _numeric(kind)
     if len(texts) > len(expected):
         raise TypeError
-    return [_number(part, field, whole) for part, field in zip(texts, expected, strict=False)]
+    return [_number(part, field, whole, kind.role) for part, field in zip(texts, expected, strict=False)]
 
 
-def _number(text: str, field: Field[Any], whole: str) -> float:
+def _number(text: str, field: Field[Any], whole: str, role: str) -> float:
     try:
         return NUMBERS[field.type](text)
     except ValueError:
-        raise ParameterError.of("policy", "heros", "a name with numbers, e.g. zeta:0.05@0.2", whole) from None
+        raise ParameterError.of(role, "heros", f"a name with numbers, e.g. {EXAMPLES[role]}", whole) from None
+
+
+def answer_of(text: str) -> Any:
+    """Who answers: a name as it is, e.g. ``best``, or a part with its numbers, e.g. ``top:5:60``.
+
+    Examples
+    --------
+    >>> answer_of("weighted"), answer_of("top"), answer_of("top:3")
+    ('weighted', Top(n=5, sharpness=60.0), Top(n=3, sharpness=60.0))
+    """
+    name, _, numbers = text.partition(":")
+    kind = written_parts("answer").get(name)
+    if kind is None:
+        return text
+    try:
+        return kind(*_numbers(kind, numbers, text))
+    except TypeError:
+        raise ParameterError.of("answer", "heros", f"written {form_of(kind)}", text) from None
 
 
 def pool_of(text: str) -> Any:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heros.measures.base import Caption
 from heros.report.charts import Line, Point, heat_map, line_chart, scatter
-from heros.run.result import Run
+from heros.run.result import Price, Run
 
 __all__ = ["Group", "figures", "groups_of", "measures_of"]
 
@@ -37,6 +38,15 @@ class Group:
         return float(np.mean([run.gamma_share for run in self.runs]))
 
     @property
+    def price(self) -> Price | None:
+        """The mean price of looking and training; None if a run has none."""
+        known = [run.price for run in self.runs if run.price is not None]
+        if len(known) < len(self.runs):
+            return None
+        looking, training = np.mean([(one.looking, one.training) for one in known], axis=0).tolist()
+        return Price(looking, training)
+
+    @property
     def cpu_seconds(self) -> float:
         """The mean CPU seconds in all."""
         return float(np.mean([run.cpu_seconds for run in self.runs]))
@@ -52,17 +62,24 @@ class Group:
 
 
 def groups_of(runs: Sequence[Run]) -> list[Group]:
-    """Runs by pool, policy and k; the label names what differs."""
-    keys = [(run.settings["pool"], run.settings["policy"], run.settings["k"]) for run in runs]
-    vary = [len({key[i] for key in keys}) > 1 for i in range(3)]
+    """Runs by pool, policy, k, who looks and who answers; the label names what differs."""
+    keys = [_key(run.settings) for run in runs]
+    vary = [len({key[i] for key in keys}) > 1 for i in range(len(keys[0]))]
     groups = []
     for i, key in enumerate(dict.fromkeys(keys)):
         parts = [key[1]]
         parts += [key[0]] if vary[0] else []
         parts += [f"k{key[2]}"] if vary[2] else []
+        parts += [f"watch {key[3]}"] if vary[3] else []
+        parts += [key[4]] if vary[4] else []
         mine = tuple(run for run, other in zip(runs, keys, strict=True) if other == key)
         groups.append(Group(i % COLOURS, ", ".join(parts), mine))
     return groups
+
+
+def _key(settings: Mapping[str, Any]) -> tuple[str, str, int, str, str]:
+    watch = str(settings.get("watch", "all"))
+    return settings["pool"], settings["policy"], settings["k"], watch, settings["answer"]
 
 
 def measures_of(groups: Sequence[Group]) -> list[Caption]:
@@ -131,7 +148,7 @@ def _gamma(run: Run) -> NDArray[np.float64]:
 def _energy(run: Run) -> NDArray[np.float64]:
     """The energy of the run, spread over time as its CPU time was."""
     cpu = np.cumsum(run.curves.cpu.sum(axis=1))
-    joules: NDArray[np.float64] = run.energy.joules * cpu / cpu[-1]
+    joules: NDArray[np.float64] = run.energy.joules * cpu / max(cpu[-1], np.finfo(np.float64).tiny)
     return joules
 
 

@@ -13,8 +13,9 @@ from heros.measures.base import Caption
 from heros.phases import PHASES
 from heros.report.figures import Group, figures, groups_of, measures_of
 from heros.report.style import CSS
-from heros.run.result import Run
+from heros.run.result import Price, Run
 from heros.storage import records
+from heros.storage.disk import write_whole
 
 __all__ = ["write_page", "write_report"]
 
@@ -44,12 +45,7 @@ def write_page(path: str | os.PathLike[str], title: str, body: str) -> None:
         f'<link rel="icon" href="data:,"><title>{escape(title)}</title><style>{CSS}</style></head><body>'
         f"{body}</body></html>\n"
     )
-    draft = page.with_name(f".{page.name}.{os.getpid()}")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(page)
-    except OSError as error:
-        raise DataError(f"The page {page} must be writable. Got: {error}") from None
+    write_whole(page, [text.encode("utf-8", "backslashreplace")])
 
 
 def _section(runs: Sequence[tuple[Run, dict[str, Any]]]) -> str:
@@ -60,7 +56,7 @@ def _section(runs: Sequence[tuple[Run, dict[str, Any]]]) -> str:
     return (
         f"<section><h2>{escape(first.stream)}</h2>"
         f'<p class="faint">{first.n_instances:,} instances{drifts}; pool {escape(first.settings["pool"])}, '
-        f"k = {first.settings['k']} of {len(first.settings['models'])} models.</p>"
+        f"k = {escape(str(first.settings['k']))} of {len(first.settings['models'])} models.</p>"
         f'{_bill(groups)}<ul class="legend">{legend}</ul><div class="charts">{figures(groups)}</div>'
         f"<h3>Settings</h3>{''.join(_settings(run, details) for run, details in runs)}</section>"
     )
@@ -69,7 +65,7 @@ def _section(runs: Sequence[tuple[Run, dict[str, Any]]]) -> str:
 def _bill(groups: Sequence[Group]) -> str:
     measures = measures_of(groups)
     labels = [measure.label for measure in measures]
-    costs = ("Σγ share", *PHASES, "CPU s", "joules", "kWh", "CO2e g")
+    costs = ("Σγ share", "looking", "training", "price", *PHASES, "CPU s", "joules", "kWh", "CO2e g")
     head = "".join(f"<th>{escape(heading)}</th>" for heading in ("policy", "runs", *labels, *costs))
     rows = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in _cells(group, measures)) + "</tr>"
@@ -80,7 +76,9 @@ def _bill(groups: Sequence[Group]) -> str:
     return (
         f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
         f'<p class="faint">{", ".join(PHASES)}: CPU seconds of each phase. '
-        f"Σγ share: of the price of training every model at every step. "
+        f"Σγ share: of the price of training every model at every step, by the γ of the policy. "
+        f"Looking, training, price: what that cost as it was measured of each model, together 100 % if every "
+        f"model looks and is trained at every step. "
         f"In the maps of trained models a stronger colour means more often.</p>{notes}"
     )
 
@@ -92,12 +90,19 @@ def _cells(group: Group, measures: Sequence[Caption]) -> list[str]:
         str(len(group.runs)),
         *(measure.text(group.figure(measure)) for measure in measures),
         f"{group.gamma_share:.1%}",
+        *_price(group.price),
         *(f"{group.cpu(phase):.2f}" for phase in PHASES),
         f"{group.cpu_seconds:.2f}",
         f"{group.joules:,.1f}",
         f"{group.joules / 3.6e6:.3g}",
         f"{sum(grams) / len(grams):.3g}" if len(grams) == len(group.runs) else "not stated",
     ]
+
+
+def _price(price: Price | None) -> list[str]:
+    if price is None:
+        return ["not known"] * 3
+    return [f"{share:.1%}" for share in (price.looking, price.training, price.total)]
 
 
 def _source(run: Run) -> str:
@@ -116,7 +121,8 @@ def _settings(run: Run, details: dict[str, Any]) -> str:
         "pool": settings["pool_as_written"],
         "policy": settings["policy_as_written"],
         "k, seed": f"{settings['k']}, {settings['seed']}",
-        "score, answer, warm-up": f"{settings['score']}, {settings['answer']}, {settings['warmup']}",
+        "score, warm-up": f"{settings['score']}, {settings['warmup']}",
+        "who looks, who answers": f"{settings.get('watch', 'all')}, {settings['answer']}",
         "energy": f"{run.energy.source}: {run.energy.detail}",
         "machine": f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}, {machine['isa']}",
         "versions": ", ".join(f"{name} {number}" for name, number in versions.items()),
@@ -126,5 +132,5 @@ def _settings(run: Run, details: dict[str, Any]) -> str:
         "diverged models": str(run.diverged),
         "rows left out": "; ".join([str(run.bad_rows.count), *map(str, run.bad_rows.first[:1])]),
     }
-    entries = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in rows.items())
+    entries = "".join(f"<dt>{escape(name)}</dt><dd>{escape(str(value))}</dd>" for name, value in rows.items())
     return f"<details><summary>{escape(details['id'])}</summary><dl>{entries}</dl></details>"

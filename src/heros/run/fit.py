@@ -16,7 +16,7 @@ __all__ = ["PENDING", "expect_fit"]
 PENDING = ("labels", "probabilities", "chosen", "spent", "reward")
 """What is known of the instances of a window that is not over."""
 
-WHOLE_NUMBERS = {"trained_before", "curves/end", "curves/trained", "pending/labels"}
+WHOLE_NUMBERS = {"looked_before", "trained_before", "curves/end", "curves/trained", "pending/labels"}
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -85,6 +85,8 @@ def _shapes(
         "trained_before": (models,),
         "invested_before": (models,),
     }
+    if "looked_before" in arrays:  # which the first checkpoints do not have
+        shapes["looked_before"] = (models,)
     if points:
         for name in ("end", *measures, "spent", "reward"):
             shapes[f"curves/{name}"] = (points,)

@@ -13,7 +13,7 @@ from heros.measures.base import Caption
 from heros.meters import Energy
 from heros.sources import BadRows, DriftPoint
 
-__all__ = ["Curves", "Run"]
+__all__ = ["Curves", "Price", "Run"]
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,28 @@ class Curves:
 
 
 @dataclass(frozen=True)
+class Price:
+    """What looking and training cost, on one scale: shares of the price if all look and are trained.
+
+    It is counted, not timed: how often each model looked and was trained, times what that costs, as it was
+    measured of each model (see `heros.pools.timing`). Σγ counts training alone, by the γ of the policy.
+
+    Examples
+    --------
+    >>> Price(looking=0.25, training=0.5).total
+    0.75
+    """
+
+    looking: float
+    training: float
+
+    @property
+    def total(self) -> float:
+        """The price of a step."""
+        return self.looking + self.training
+
+
+@dataclass(frozen=True)
 class Run:
     """How a model did on a stream, and what that cost.
 
@@ -70,9 +92,11 @@ class Run:
     confusion: Confusion | None = field(repr=False)  # if a measure has counted it
     gamma_spent: float  # Σγ over all steps; n_instances is the price of training everything
     reward: float  # ΣR over all steps
+    looked: NDArray[np.int64] = field(repr=False)  # (M,) at how many instances each model looked
     trained: NDArray[np.int64] = field(repr=False)  # (M,) how often each model was trained
     invested: NDArray[np.float64] = field(repr=False)  # (M,) r
     diverged: int  # models that ever gave a prediction that is not finite
+    price: Price | None  # of looking and training; None if that could not be measured
     cpu: dict[str, float]  # CPU seconds by phase
     energy: Energy  # the bill
     curves: Curves = field(repr=False)

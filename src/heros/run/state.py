@@ -18,10 +18,11 @@ from heros.measures.counted import Counted
 from heros.measures.predictions import Predicted, stacked
 from heros.meters import Energy, Meter
 from heros.phases import PHASES
+from heros.pools.timing import price_list
 from heros.registry import settings_of
 from heros.run.curves import MOST_POINTS, Points
 from heros.run.fit import PENDING, expect_fit
-from heros.run.result import Curves, Run
+from heros.run.result import Curves, Price, Run
 from heros.sources import Source
 from heros.storage import archive
 from heros.tables import short
@@ -64,6 +65,7 @@ class Evaluation:
         self._window: list[tuple[NDArray[np.int64], Block]] = []  # labels and answers of the one that is not
         self._began, self._started = time.perf_counter(), meter.clock()
         self._earlier: dict[str, float] | None = None  # what the model had spent before
+        self._looked_before: NDArray[np.int64] | None = None
         self._trained_before: NDArray[np.int64] | int = 0
         self._invested_before: NDArray[np.float64] | float = 0.0
         self._last_cpu = np.zeros(len(PHASES))
@@ -83,7 +85,8 @@ class Evaluation:
         self.model.bind(self.stream.schema)
         if self._earlier is None:
             self._earlier = self.model.cpu_seconds
-            self._trained_before, self._invested_before = self.model.trained, self.model.invested
+            self._looked_before, self._trained_before = self.model.looked, self.model.trained
+            self._invested_before = self.model.invested
         start = 0
         while start < len(y):
             stop = min(len(y), start + self.window - self.pending)
@@ -116,6 +119,8 @@ class Evaluation:
         figures = {measure.name: measure.value for measure in self.measures}
         counted = (measure.confusion for measure in self.measures if isinstance(measure, Counted))
         model, cpu = self.model, dict(zip(PHASES, self._cpu().tolist(), strict=True))
+        energy = Energy.of(self.meter.stop(), self.meter.source, cpu, self.meter.carbon)
+        looked, trained = model.looked - self._looks_before(), model.trained - self._trained_before
         return Run(
             stream=self.stream.name,
             model=repr(model),
@@ -125,11 +130,13 @@ class Evaluation:
             confusion=next(counted, None),
             gamma_spent=self.spent,
             reward=self.reward,
-            trained=model.trained - self._trained_before,
+            looked=looked,
+            trained=trained,
             invested=model.invested - self._invested_before,
             diverged=int(model.diverged.sum()),
+            price=self._price(looked, trained),  # measured when the meter has stopped
             cpu=cpu,
-            energy=Energy.of(self.meter.stop(), self.meter.source, cpu, self.meter.carbon),
+            energy=energy,
             curves=Curves.of(self.points.columns()),
             window=self.window,
             settings=settings_of(model),
@@ -137,6 +144,17 @@ class Evaluation:
             bad_rows=self.stream.bad_rows,
             interrupted=interrupted,
         )
+
+    def _looks_before(self) -> NDArray[np.int64]:
+        """How often each model had looked; the first checkpoints do not say, for there all always had."""
+        if self._looked_before is None:
+            earlier = 0 if self._earlier is None else self.model.instances - self.taken
+            self._looked_before = np.full(self.model.pool.n_models, earlier)
+        return self._looked_before
+
+    def _price(self, looked: NDArray[np.int64], trained: NDArray[np.int64]) -> Price | None:
+        listed = price_list(self.model.bound)
+        return None if listed is None else Price(*(part / self.n for part in listed.bill(looked, trained)))
 
     # -- for checkpoints ----------------------------------------------------------------------------------
 
@@ -146,6 +164,7 @@ class Evaluation:
         arrays = {
             "totals": np.array([self.spent, self.reward, *spent]),
             "earlier": np.array(list((self._earlier or {}).values())),
+            "looked_before": self._looks_before(),
             "trained_before": np.asarray(self._trained_before),
             "invested_before": np.asarray(self._invested_before),
             "last_cpu": self._last_cpu,
@@ -188,6 +207,7 @@ class Evaluation:
         self._started, self._began = self.meter.clock() - cpu, time.perf_counter() - wall
         self._earlier = dict(zip(PHASES, arrays["earlier"].tolist(), strict=True))
         self._trained_before, self._invested_before = arrays["trained_before"], arrays["invested_before"]
+        self._looked_before = arrays.get("looked_before")
         self._last_cpu = arrays["last_cpu"]
         self.points.restore(archive.subset(arrays, "curves"))
         for measure in self.measures:

@@ -14,8 +14,8 @@ The header is ``{"heros": version, "kind": kind, "document": {…}, "arrays": [[
 type is one of `TYPES`. Nothing in a file names code, and none runs when one is read: it is JSON and
 numbers, and what they mean is checked by whoever asked for them.
 
-The first 20 bytes and the header's ``heros`` keep their places in every format, so that an older HEROS can
-say which one is needed.
+The first 20 bytes, the header's ``heros`` and the checksum keep their places in every format, so that an
+older HEROS can say which one is needed, and tells a newer file from a broken one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from heros.errors import DataError, HerosError
 from heros.lazy import metadata
 from heros.storage.disk import reason, write_whole
 
-__all__ = ["FORMAT", "TYPES", "Arrays", "grouped", "read", "subset", "write"]
+__all__ = ["FORMAT", "TYPES", "Arrays", "decoded", "encoded", "grouped", "read", "subset", "write"]
 
 FORMAT = 2  # what is written; all from 1 on are read
 TYPES = ("<f4", "<f8", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8")
@@ -59,6 +59,11 @@ def write(path: str | os.PathLike[str], kind: str, document: Mapping[str, Any], 
     ...     read(path, "example")
     ({'answer': 42}, {'x': array([0, 1, 2])})
     """
+    write_whole(Path(path), encoded(kind, document, arrays, os.fspath(path)))
+
+
+def encoded(kind: str, document: Mapping[str, Any], arrays: Arrays, place: str) -> list[bytes]:
+    """A whole file, in parts; `place` is where errors say that it goes."""
     plain = {name: _plain(name, array) for name, array in arrays.items()}
     content = {
         "heros": metadata.version("heros-learn"),
@@ -69,18 +74,24 @@ def write(path: str | os.PathLike[str], kind: str, document: Mapping[str, Any], 
     try:
         header = json.dumps(content, allow_nan=False).encode()
     except (TypeError, ValueError) as error:
-        raise HerosError(f"What is written to {os.fspath(path)} must be plain data. Got: {error}.") from None
+        raise HerosError(f"What is written to {place} must be plain data. Got: {error}.") from None
     parts = [PREFIX.pack(MAGIC, FORMAT, len(header)), header]
     parts += [array.tobytes() for array in plain.values()]
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)
-    write_whole(Path(path), [*parts, digest.digest()])
+    return [*parts, digest.digest()]
 
 
 def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """The document and the arrays in a file of this kind; a DataError says what is wrong with it."""
-    data = _bytes(path)
+    return decoded(_bytes(path), kind, path)
+
+
+def decoded(
+    data: bytes, kind: str, path: str | os.PathLike[str]
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """The document and the arrays in the bytes of a file; `path` is where errors say that it is."""
     header, at = _header(path, data)
     if header.get("kind") != kind:
         raise _broken(path, f"hold a {kind}", f"a {header.get('kind')!r}")
@@ -140,10 +151,10 @@ def _header(path: str | os.PathLike[str], data: bytes) -> tuple[dict[str, Any], 
     magic, found, length = PREFIX.unpack_from(data)
     if magic != MAGIC:
         raise _broken(path, "be a file of HEROS", "something else")
-    if not 1 <= found <= FORMAT:
-        raise HerosError(_other_format(path, data, found, length))
     if hashlib.sha256(memoryview(data)[:-DIGEST]).digest() != data[-DIGEST:]:
         raise _broken(path, "be whole", "another checksum")
+    if not 1 <= found <= FORMAT:
+        raise HerosError(_other_format(path, data, found, length))
     end = PREFIX.size + length
     if end > len(data) - DIGEST:
         raise _broken(path, "be whole", "a header that does not fit")

@@ -1,19 +1,75 @@
-"""Files that are whole or not there, whatever happens while they are written."""
+"""Files that are whole or not there, whatever happens while they are written.
+
+All that HEROS writes goes through here or through `os` itself, one call after the other: the tests put a
+system in its place that fails, tears or delays any of them (`tests/faults`).
+"""
 
 from __future__ import annotations
 
+import io
 import os
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkstemp
 
 from heros.errors import HerosError
 
-__all__ = ["DRAFT", "reason", "to_disk", "write_whole"]
+__all__ = ["DRAFT", "Output", "drafted", "reason", "to_disk", "write_file", "write_whole"]
 
 DRAFT = ".draft"
 """How the name of a file ends that is still being written; it is hidden, too."""
+
+
+class Output(io.RawIOBase):
+    """A file to write to: what `write` has taken, the system has.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     path = Path(directory, "file")
+    ...     with Output(os.open(path, os.O_WRONLY | os.O_CREAT)) as file:
+    ...         file.write(b"all of it")
+    ...     path.read_bytes()
+    9
+    b'all of it'
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def write(self, data: bytes | memoryview) -> int:  # type: ignore[override]
+        """Write all of it."""
+        left = memoryview(data).cast("B")
+        while left:
+            left = left[os.write(self._descriptor, left) :]
+        return memoryview(data).nbytes
+
+    def tell(self) -> int:
+        """How far it is written."""
+        return os.lseek(self._descriptor, 0, os.SEEK_CUR)
+
+    def fileno(self) -> int:
+        """Its descriptor."""
+        return self._descriptor
+
+    def close(self) -> None:
+        """Have it closed; what was written may not be on disk yet."""
+        if not self.closed:
+            super().close()
+            os.close(self._descriptor)
+
+
+def write_file(path: Path, data: bytes | memoryview) -> None:
+    """Write a file and have it on disk; half of it may be there if that fails."""
+    with Output(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)) as file:
+        file.write(data)
+        os.fsync(file.fileno())
 
 
 def write_whole(path: Path, parts: Iterable[bytes | memoryview]) -> None:
@@ -31,35 +87,41 @@ def write_whole(path: Path, parts: Iterable[bytes | memoryview]) -> None:
     ...     path.read_bytes(), len(os.listdir(directory))
     (b'all of it', 1)
     """
+    with drafted(path) as file:
+        for part in parts:
+            file.write(part)
+
+
+@contextmanager
+def drafted(path: Path) -> Iterator[Output]:
+    """A file to write to that gets its name when the ``with`` is over, as for `write_whole`."""
     draft = None
     try:
         descriptor, name = mkstemp(prefix=f".{path.name}.", suffix=DRAFT, dir=path.parent)
         draft = Path(name)
-        with open(descriptor, "wb") as file:
-            for part in parts:
-                file.write(part)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.chmod(0o644)
+        with Output(descriptor) as file:
+            yield file
+            os.fsync(descriptor)
+        os.chmod(draft, 0o644)
         os.replace(draft, path)
     except BaseException as error:
         if draft is not None:
             with suppress(OSError):
-                draft.unlink()
+                os.unlink(draft)
         if isinstance(error, OSError):
             raise HerosError(f"The file {path} must be writable. Got: {reason(error)}.") from None
         raise
     to_disk(path.parent)
 
 
-def to_disk(path: Path) -> None:
-    """Have the system write what it keeps of a file or directory."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # some file systems do not sync directories
+def to_disk(directory: Path) -> None:
+    """Have the system write what it keeps of a directory."""
+    with suppress(OSError):  # some file systems do not sync directories, and what is in it is on disk
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
             os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def reason(error: OSError) -> str:

@@ -7,6 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from heros.errors import DataError, ParameterError
 from heros.streams.columns import Column
 from heros.streams.text import BLANKS, RawRecords, Record, TextReader
@@ -82,16 +85,20 @@ class DelimitedReader(TextReader):
         return True
 
     def _end_of_records(self, data: bytes) -> int:
-        end = data.rfind(b"\n") + 1
-        quote = self._quote.encode()
-        if not quote or quote not in data:
-            return end
-        quotes = data.count(quote, 0, end)
-        while end and quotes % 2:  # inside a quoted value: go back to the newline before
-            shorter = data.rfind(b"\n", 0, end - 1) + 1
-            quotes -= data.count(quote, shorter, end)
-            end = shorter
-        return end
+        if not self._quote or self._quote.encode() not in data:
+            return data.rfind(b"\n") + 1
+        ends = self._ends(data)
+        return int(ends[-1]) if len(ends) else 0
+
+    def _ends(self, data: bytes) -> NDArray[np.intp]:
+        """The bytes behind newlines that are not inside a quoted value."""
+        characters = np.frombuffer(data, np.uint8)
+        newlines = np.flatnonzero(characters == ord("\n"))
+        if not self._quote:
+            return newlines + 1
+        quotes = np.flatnonzero(characters == ord(self._quote))
+        outside: NDArray[np.bool_] = np.searchsorted(quotes, newlines) % 2 == 0
+        return np.asarray(newlines[outside] + 1)
 
     def _records(self, records: RawRecords) -> Iterator[Record]:
         reader = self._reader(records.text)

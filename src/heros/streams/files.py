@@ -99,8 +99,11 @@ def read(
     """
     options = Options("read", target, nominal, numeric, ignore, classes, on_bad_row)
     file = Path(path)
-    if not file.is_file():
-        what = "a directory" if file.is_dir() else "no such file"
+    try:
+        what = None if file.is_file() else "a directory" if file.is_dir() else "no such file"
+    except OSError as error:
+        what = f"{error.strerror}"
+    if what is not None:
         raise DataError(f"The file {file} must exist. Got {what} instead.")
     kind = _format(file, format)
     source: TableReader

@@ -128,13 +128,13 @@ class PipeReader(DelimitedReader):
         return chunk
 
     def _end_of_first(self) -> int:
-        """The byte behind the first hundred lines, or behind more if these end inside a quoted value."""
-        lines, end = 0, 0
-        while (end := self._tail.find(b"\n", end) + 1) > 0:
-            lines += 1
-            if lines >= FIRST_LINES and (whole := self._end_of_records(self._tail[:end])):
-                return whole
-        return 0
+        """The byte behind the last whole record of the first hundred lines; of more, if there is none."""
+        end = -1
+        for _ in range(FIRST_LINES):
+            end = self._tail.find(b"\n", end + 1)
+            if end < 0:
+                return 0
+        return self._end_of_records(self._tail[: end + 1]) or int(next(iter(self._ends(self._tail)), 0))
 
     def _open(self) -> Any:
         return self._pipe

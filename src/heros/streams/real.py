@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import os
 import shutil
 import tarfile
@@ -16,10 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
-from heros.errors import DataError
+from heros.errors import DataError, HerosError
 from heros.lazy import pa, platformdirs, pq
 from heros.progress import progress
 from heros.schema import Feature, Schema
+from heros.storage.disk import Output, drafted, reason
 from heros.streams.arrow import ParquetReader
 from heros.streams.base import Block, Stream
 from heros.streams.download import fetch
@@ -30,11 +32,16 @@ from heros.streams.tables import TableStream
 __all__ = ["REAL", "RealStream", "copy_of", "data_directory", "open_real"]
 
 
+CELL_BYTES = 32  # of a text, at most
+LEAST_BYTES = 1 << 26
+
+
 @dataclass(frozen=True)
 class RealStream:
     """A real stream: where to get it, and what a copy must contain to be the right one.
 
-    Its public homes promise no stable bytes, so a copy is known by its rows, columns and class counts.
+    Its public homes promise no stable bytes, so a copy is known by its rows, columns and class counts, and by
+    the SHA-256 of its labels in their order, a line each: rows that were shuffled are another stream.
     """
 
     name: str
@@ -42,11 +49,17 @@ class RealStream:
     n_nominal: int
     n_numeric: int
     class_counts: dict[str, int]
+    labels: str | None = None  # their SHA-256
 
     @property
     def n_instances(self) -> int:
         """How many instances it has."""
         return sum(self.class_counts.values())
+
+    @property
+    def most_bytes(self) -> int:
+        """More than any text of it has."""
+        return max(LEAST_BYTES, self.n_instances * (self.n_nominal + self.n_numeric + 1) * CELL_BYTES)
 
 
 def _openml(dataset: int, file: str) -> tuple[str, ...]:
@@ -61,9 +74,21 @@ def _openml(dataset: int, file: str) -> tuple[str, ...]:
 REAL: dict[str, RealStream] = {
     real.name: real
     for real in (
-        RealStream("airlines", _openml(1169, "66526/airlines.arff"), 4, 3, {"0": 299_119, "1": 240_264}),
         RealStream(
-            "electricity", _openml(151, "2419/electricity.arff"), 1, 7, {"UP": 19_237, "DOWN": 26_075}
+            "airlines",
+            _openml(1169, "66526/airlines.arff"),
+            4,
+            3,
+            {"0": 299_119, "1": 240_264},
+            "75d553258fa2cd6a82a1317020f33538651d992b25964f13e5bee05eba845a71",
+        ),
+        RealStream(
+            "electricity",
+            _openml(151, "2419/electricity.arff"),
+            1,
+            7,
+            {"UP": 19_237, "DOWN": 26_075},
+            "b24c45d661306de501a8f9af2f16403d3ecdb6fe796a5e82de2ed3619e33befb",
         ),
         RealStream(
             "wisdm",
@@ -78,6 +103,7 @@ REAL: dict[str, RealStream] = {
                 "Sitting": 306,
                 "Standing": 246,
             },
+            "6a15d110f31dff69392dedb88ccf3c107dff706bfbb40c16f639b1717d6e6a89",
         ),
         RealStream(
             "covtype",
@@ -85,8 +111,16 @@ REAL: dict[str, RealStream] = {
             44,
             10,
             {"1": 211_840, "2": 283_301, "3": 35_754, "4": 2_747, "5": 9_493, "6": 17_367, "7": 20_510},
+            "278c33bb977e343f1981f9e6fcd56b1d916c463041aa5829770daafc2e761b0f",
         ),
-        RealStream("nomao", _openml(1486, "1592278/nomao.arff"), 29, 89, {"1": 9_844, "2": 24_621}),
+        RealStream(
+            "nomao",
+            _openml(1486, "1592278/nomao.arff"),
+            29,
+            89,
+            {"1": 9_844, "2": 24_621},
+            "a5cb93de53a0705ba0ea227154d258b38031927300064e6d272f725941597373",
+        ),
     )
 }
 
@@ -130,14 +164,16 @@ def _install(real: RealStream, path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{real.name}-", dir=path.parent) as directory:
-            arff, converted = Path(directory, "download.arff"), Path(directory, path.name)
+            arff = Path(directory, "download.arff")
             _download(real, arff, path)
-            _convert(real, arff, converted)
-            converted.replace(path)
-    except OSError as error:
+            _convert(real, arff, path)
+    except DataError:
+        raise
+    except (OSError, HerosError) as error:
+        got = f"{reason(error)}." if isinstance(error, OSError) else str(error)
         raise DataError(
             f"The data directory {path.parent} must be writable (the environment variable HEROS_DATA "
-            f"names another one). Got: {error.strerror or error}."
+            f"names another one). Got: {got}"
         ) from None
 
 
@@ -159,16 +195,18 @@ def _try_home(real: RealStream, url: str, arff: Path) -> str | None:
     """Download from one home; what went wrong, or None."""
     try:
         if not url.endswith(".tar.gz"):
-            fetch(url, arff, real.name)
+            fetch(url, arff, real.name, real.most_bytes)
             return None
         archive = arff.with_suffix(".tar.gz")
-        fetch(url, archive, real.name)
+        fetch(url, archive, real.name, real.most_bytes)
         with tarfile.open(archive) as tar:
             member = next((m for m in tar if m.name.endswith("_transformed.arff")), None)
             content = None if member is None else tar.extractfile(member)
-            if content is None:
+            if member is None or content is None:
                 return f"{url} has no file *_transformed.arff."
-            with content, arff.open("wb") as file:
+            if member.size > real.most_bytes:
+                return f"{url} has a file longer than the {real.most_bytes:,} bytes it may have."
+            with content, Output(os.open(arff, os.O_WRONLY | os.O_CREAT, 0o644)) as file:
                 shutil.copyfileobj(content, file)
     except DataError as error:
         return str(error)
@@ -181,24 +219,32 @@ def _convert(real: RealStream, arff: Path, path: Path) -> None:
     """Write the ARFF file as Parquet, if it is the right one."""
     stream = read(arff, target=-1, format="arff", name=real.name)
     counts: Counter[str] = Counter()
-    with _parquet(stream.schema, path) as writer, progress("count") as bar:
-        task = bar.add_task(f"converting {real.name}", total=real.n_instances)
-        for X, y in stream.blocks(1 << 16):
-            writer.write_table(_table((X, y), stream.schema))
-            counts.update(np.asarray(stream.schema.classes)[y].tolist())
-            bar.advance(task, len(y))
-    _check_shape(real, stream.schema, sum(counts.values()), "The download")
-    if dict(counts) != real.class_counts:
-        raise DataError(
-            f"The download must hold the stream {real.name!r} with the class counts {real.class_counts}. "
-            f"Got {dict(counts)} instead."
-        )
+    digest = hashlib.sha256()
+    with drafted(path) as file:
+        with _parquet(stream.schema, file) as writer, progress("count") as bar:
+            task = bar.add_task(f"converting {real.name}", total=real.n_instances)
+            for X, y in stream.blocks(1 << 16):
+                writer.write_table(_table((X, y), stream.schema))
+                labels = np.asarray(stream.schema.classes)[y].tolist()
+                counts.update(labels)
+                digest.update("".join(f"{label}\n" for label in labels).encode())
+                bar.advance(task, len(y))
+        _check_content(real, stream.schema, dict(counts), digest.hexdigest())
+
+
+def _check_content(real: RealStream, schema: Schema, counts: dict[str, int], labels: str) -> None:
+    _check_shape(real, schema, sum(counts.values()), "The download")
+    must = f"The download must hold the stream {real.name!r} with the"
+    if counts != real.class_counts:
+        raise DataError(f"{must} class counts {real.class_counts}. Got {counts} instead.")
+    if real.labels not in (None, labels):
+        raise DataError(f"{must} labels in their order (SHA-256 {real.labels}). Got {labels} instead.")
 
 
 @contextmanager
-def _parquet(schema: Schema, path: Path) -> Iterator[pq.ParquetWriter]:
+def _parquet(schema: Schema, file: Output) -> Iterator[pq.ParquetWriter]:
     empty = np.empty((0, schema.n_features)), np.empty(0, dtype=np.int64)
-    with pq.ParquetWriter(path, _table(empty, schema).schema, compression="zstd") as writer:
+    with pq.ParquetWriter(file, _table(empty, schema).schema, compression="zstd") as writer:
         yield writer
 
 

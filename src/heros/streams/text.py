@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from io import StringIO
@@ -19,7 +20,7 @@ __all__ = ["BLANKS", "COMPRESSIONS", "READ_BYTES", "RawRecords", "Record", "Text
 READ_BYTES = 1 << 21
 """About how much is read and parsed at once."""
 
-LONGEST = 1 << 26
+LONGEST = 1 << 24
 """A record longer than this is taken for a quote that is never closed."""
 
 BLANKS = " \t"
@@ -90,8 +91,8 @@ class TextReader(TableReader):
 
     def _expect_an_end(self, data: bytes) -> None:
         if len(data) > LONGEST:
-            rule = "a quoted value must end (or pass quote='' if quotes mean nothing)"
-            raise DataError(f"{self.label}, line {self._at[1]}: {rule}. Got no closing quote instead.")
+            rule = f"a row must end within {LONGEST >> 20} MB (or pass quote='' if quotes mean nothing)"
+            raise DataError(f"{self.label}, line {self._at[1]}: {rule}. Got no end of a quoted value.")
 
     def _passed(self, data: bytes) -> RawRecords:
         """The records that were read last; `_at` stands behind them."""
@@ -114,7 +115,7 @@ class TextReader(TableReader):
         return self._file
 
     def _distinct(self, names: Sequence[str]) -> Sequence[str]:
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = sorted(name for name, times in Counter(names).items() if times > 1)
         if twice:
             raise DataError(f"{self.label}: the columns must have distinct names. Got {twice} twice.")
         return names

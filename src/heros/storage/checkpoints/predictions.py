@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from heros.errors import DataError, HerosError
 from heros.measures.predictions import Predicted
-from heros.storage.disk import reason
+from heros.storage.disk import Output, reason
 
 __all__ = ["NAME", "Predictions"]
 
@@ -67,8 +67,7 @@ class Predictions:
         if not data and self._length == 0:
             return
         try:
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
-            with open(descriptor, "r+b") as file:
+            with Output(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)) as file:
                 self._write(file, data)
         except OSError as error:
             raise HerosError(f"The file {self.path} must be writable. Got: {reason(error)}.") from None
@@ -77,18 +76,18 @@ class Predictions:
         for row in rows:
             self._count(len(row), row.shape[1] - 1)
 
-    def _write(self, file: Any, data: bytes) -> None:
-        if os.fstat(file.fileno()).st_size < self._length:
+    def _write(self, file: Output, data: bytes) -> None:
+        descriptor = file.fileno()
+        if os.fstat(descriptor).st_size < self._length:
             raise HerosError(f"The file {self.path} must have {self._length} bytes. Got less.")
-        file.truncate(self._length)
+        os.ftruncate(descriptor, self._length)
         try:
-            file.seek(self._length)
+            os.lseek(descriptor, self._length, os.SEEK_SET)
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+            os.fsync(descriptor)
         except OSError:
             with suppress(OSError):
-                file.truncate(self._length)
+                os.ftruncate(descriptor, self._length)
             raise
 
     def _count(self, rows: int, classes: int) -> None:

@@ -1,0 +1,107 @@
+"""What looking less costs and saves: settings with and without `watch`, on the eleven streams at full length.
+
+    python benchmarks/green.py run      what has no record yet; may be stopped and started again
+    python benchmarks/green.py run --streams covtype --seeds 1 2 3
+    python benchmarks/green.py pack     the single records into one file
+    python benchmarks/green.py report   the tables and the figure of docs/green.md, from the records
+
+The records are in benchmarks/records/green.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+from heros import Top
+from heros.executors import Processes, Serial
+from heros.experiments import Experiment, run_all
+from heros.policies import Cand, Cheapest, Everything, Explore, Policy, Zeta
+from heros.pools import MLPGrid
+from heros.storage.packing import pack
+from heros.streams import NAMES
+from heros.watch import Answer, Watch
+
+RECORDS = Path(__file__).parent / "records" / "green"
+REAL = ("electricity", "nomao", "wisdm", "airlines", "covtype")
+SYNTHETIC = tuple(name for name in NAMES if name not in REAL)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A policy with its k, who looks and who answers; the paper's 50 perceptrons throughout."""
+
+    label: str
+    policy: Policy
+    k: int
+    watch: Watch = "all"
+    answer: Answer = "best"
+
+    def on(self, stream: str, seed: int) -> Experiment:
+        """The run of this setting."""
+        return Experiment(
+            stream,
+            MLPGrid(),
+            self.policy,
+            self.k,
+            seed,
+            watch=self.watch,
+            answer=self.answer,
+            compact=True,
+        )
+
+
+ZETA = Explore(Zeta(0.05), 0.1)
+SETTINGS = (
+    Setting("ζ(.05, .1), k 30, trained look", ZETA, 30, "trained"),
+    Setting("Cand, k 30, trained look", Cand(), 30, "trained"),
+    Setting("Cand, k 10, trained and every 8th look, best 5 answer", Cand(), 10, 8, Top(5)),
+    Setting("Cand, k 8, trained look, best 5 answer", Cand(), 8, "trained", Top(5)),
+    Setting("ζ(.05, .1), k 30, all look", ZETA, 30),
+    Setting("Cand, k 30, all look", Cand(), 30),
+    Setting("Everything", Everything(), 50),
+    Setting("Cheapest, k 10, trained look", Cheapest(), 10, "trained"),
+)
+NEW = 4  # of these are not in the paper
+
+
+def jobs(streams: list[str], seeds: list[int]) -> list[Experiment]:
+    """Those that are not in the paper first; the seeds beyond the first on the real streams only."""
+    pairs = [(stream, seed) for seed, stream in product(seeds, streams) if seed == 1 or stream in REAL]
+    groups = SETTINGS[:NEW], SETTINGS[NEW:]
+    return [setting.on(*pair) for group in groups for pair in pairs for setting in group]
+
+
+def main() -> None:
+    """Run what is missing, or show what there is."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("command", choices=["run", "pack", "report"])
+    parser.add_argument("--streams", nargs="+", default=[*REAL[:4], *SYNTHETIC, "covtype"])
+    parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
+    parser.add_argument("--jobs", type=int, default=1)
+    arguments = parser.parse_args()
+    if arguments.command == "run":
+        run(arguments.streams, arguments.seeds, arguments.jobs)
+    elif arguments.command == "pack":
+        print(f"{pack(RECORDS)} records in {RECORDS}")
+    else:
+        from green_report import write_report  # noqa: PLC0415 - needs the paper's package, for its statistics
+
+        write_report(SETTINGS, [*REAL, *SYNTHETIC], RECORDS)
+
+
+def run(streams: list[str], seeds: list[int], jobs_at_once: int) -> None:
+    """Make the records that are missing."""
+    executor = Processes(jobs_at_once) if jobs_at_once > 1 else Serial()
+    outcome = run_all(jobs(streams, seeds), RECORDS, executor=executor)
+    print(f"{len(outcome.done)} runs made, {len(outcome.kept)} kept, {len(outcome.failed)} failed")
+    for id, failure in outcome.failed.items():
+        print(f"{id}: {failure.reason}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,358 @@
+"""One model per key: a sensor, a customer, a machine; as many in memory as there is room for."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from tempfile import TemporaryDirectory
+from typing import Any, Literal, Self, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from heros.ensemble import Block, Heros
+from heros.errors import DataError, HerosError, ParameterError
+from heros.parameters import whole
+from heros.schema import Schema
+from heros.storage import archive, models
+from heros.storage.keystore import KeyStore, Tally
+
+__all__ = ["KeyFigures", "Keyed"]
+
+Key = str | int
+OVERHEAD = 48 * 1024
+"""Bytes that a model takes beside what it has learnt: measured, and rounded up."""
+WEIGHED = 1000  # instances after which a model's size is looked at again: trees grow
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFigures:
+    """What the model of one key, or all of them together, have done."""
+
+    instances: int
+    accuracy: float  # of the answers given before each label was seen; NaN without instances
+    gamma_share: float  # Σγ, as a share of training everything; NaN likewise
+
+    @classmethod
+    def of(cls, tally: Tally) -> KeyFigures:
+        """From counts."""
+        instances, hits, spent = tally
+        if instances == 0:
+            return cls(0, np.nan, np.nan)
+        return cls(instances, hits / instances, spent / instances)
+
+
+@dataclass(slots=True)
+class _Resident:
+    """A model in memory."""
+
+    model: Heros
+    tally: Tally
+    size: int = 0  # bytes
+    dirty: bool = False  # whether the file knows it otherwise
+    learnt_since_weighed: int = 0
+
+    def count(self, block: Block, y: NDArray[Any]) -> None:
+        """Add what a block of instances gave."""
+        instances, hits, spent = self.tally
+        hits += int((block.probabilities.argmax(axis=1) == y).sum())
+        self.tally = instances + len(block.spent), hits, spent + float(block.spent.sum())
+        self.learnt_since_weighed += len(block.spent)
+        self.dirty = True
+
+
+class Keyed:
+    """A `Heros` for every key, each as if it were alone.
+
+    A key's model is a copy of the one given, made when the key is first learnt from. Those least recently
+    used go to a file when there is no more room, and come back, bit for bit, when they are needed.
+
+    Parameters
+    ----------
+    model
+        What every key starts as: a Heros that has learnt nothing yet, or one that has.
+    capacity
+        How many models may be in memory at a time.
+    memory
+        How many bytes the models in memory may take. One that is in use stays, however large it is.
+    directory
+        Where models are kept. What was there at the last `commit` is there again when another `Keyed` opens
+        the directory, whatever happened since. Without one, they are in a temporary directory, and gone at
+        the end.
+
+    Examples
+    --------
+    >>> from heros import Heros, pools, streams
+    >>> stream = streams.Agrawal(function=2)
+    >>> template = Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1, schema=stream.schema)
+    >>> with Keyed(template, capacity=2) as keyed:
+    ...     for sensor in ("roof", "door", "hall", "roof"):
+    ...         keyed = keyed.learn(sensor, *stream.draw(100))
+    ...     sorted(keyed), keyed.figures("roof").instances, keyed.overall().instances, keyed.in_memory
+    (['door', 'hall', 'roof'], 200, 400, 2)
+    """
+
+    def __init__(
+        self,
+        model: Heros,
+        *,
+        capacity: int | None = None,
+        memory: int | None = None,
+        directory: str | os.PathLike[str] | None = None,
+    ) -> None:
+        if not isinstance(model, Heros):
+            raise ParameterError.of("model", "Keyed", "a Heros", model)
+        if not model.pool.plain:
+            rule = "a Heros whose pool is plain data, for models are kept in files"
+            raise ParameterError.of("model", "Keyed", rule, model)
+        self.template = copy.deepcopy(model)
+        self.capacity = None if capacity is None else whole(capacity, "capacity", "Keyed", 1)
+        self.memory = None if memory is None else whole(memory, "memory", "Keyed", 1)
+        self._temporary = TemporaryDirectory(prefix="heros-") if directory is None else None
+        self._store = KeyStore(self._temporary.name if directory is None else directory)  # type: ignore[union-attr]
+        self._residents: OrderedDict[str, _Resident] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.RLock()
+
+    # -- learning and answering ---------------------------------------------------------------------------
+
+    def learn(self, key: Key, x: ArrayLike, y: ArrayLike) -> Self:
+        """Have the model of a key learn from one instance, or from several, one after the other."""
+        single = np.ndim(x) == 1
+        X = np.asarray(x)[np.newaxis] if single else x
+        self.test_then_train(key, X, np.asarray(y)[np.newaxis] if single else y)
+        return self
+
+    def test_then_train(self, key: Key, X: ArrayLike, y: ArrayLike) -> Block:
+        """Have the model of a key answer, then learn from the label, for every instance in turn."""
+        with self._lock:
+            name = _name(key)
+            resident = self._resident(name, make=True)
+            block = resident.model.test_then_train(X, y)
+            resident.count(block, np.asarray(y))
+            if resident.learnt_since_weighed >= WEIGHED:
+                self._weigh(resident)
+            self._make_room(name)
+            return block
+
+    def predict_proba(self, key: Key, x: ArrayLike) -> NDArray[np.float64]:
+        """What the model of a key says; a key that is new is answered by the model that all start as."""
+        with self._lock:
+            name = _name(key)
+            resident = self._resident(name, make=False)
+            model = self.template if resident is None else resident.model
+            answer = model.predict_proba(x)
+            self._make_room(name)
+            return answer
+
+    def predict(self, key: Key, x: ArrayLike) -> Any:
+        """The class index with the highest probability, of one instance or of several."""
+        best = self.template.task.prediction(self.predict_proba(key, x))
+        return best.item() if best.ndim == 0 else best
+
+    def bind(self, schema: Schema) -> Self:
+        """Fit all models to this schema: those in memory now, the others when they are next needed."""
+        with self._lock:
+            self.template.bind(schema)
+            for resident in self._residents.values():
+                self._grow(resident)
+            return self
+
+    # -- the keys -------------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Key) -> Heros:
+        """A copy of a key's model as it is now."""
+        with self._lock:
+            resident = self._resident(_name(key), make=False)
+            if resident is None:
+                raise KeyError(key)
+            return copy.deepcopy(resident.model)
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str | int) and self._tally(_name(key)) is not None
+
+    def __len__(self) -> int:
+        return len(self._tallies())
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter([_key(name) for name in self._tallies()])
+
+    def remove(self, key: Key) -> None:
+        """Forget a key and its model."""
+        with self._lock:
+            name = _name(key)
+            if self._tally(name) is None:
+                raise KeyError(key)
+            resident = self._residents.pop(name, None)
+            self._bytes -= 0 if resident is None else resident.size
+            self._store.remove(name)
+
+    def figures(self, key: Key) -> KeyFigures:
+        """How the model of a key has done; nothing yet, if the key is new."""
+        with self._lock:
+            return KeyFigures.of(self._tally(_name(key)) or (0, 0, 0.0))
+
+    def overall(self) -> KeyFigures:
+        """How all of them have done together."""
+        with self._lock:
+            tallies = self._tallies().values()
+            return KeyFigures.of(
+                (sum(t[0] for t in tallies), sum(t[1] for t in tallies), sum(t[2] for t in tallies))
+            )
+
+    @property
+    def in_memory(self) -> int:
+        """How many models are in memory."""
+        return len(self._residents)
+
+    @property
+    def bytes_in_memory(self) -> int:
+        """What they take, as it is counted for `memory`."""
+        return self._bytes
+
+    # -- what is kept -----------------------------------------------------------------------------------
+
+    @property
+    def position(self) -> Mapping[str, Any] | None:
+        """What the last `commit` said, also one before this `Keyed` was opened."""
+        with self._lock:
+            return self._store.note()
+
+    def commit(self, position: Mapping[str, Any] | None = None) -> None:
+        """Write all models that have changed, and where the source stands, as one: all of it or nothing.
+
+        After a kill everything is as the last commit left it, `position` included.
+        """
+        with self._lock:
+            for name, resident in self._residents.items():
+                self._write(name, resident)
+            self._store.commit(position)
+
+    def close(self) -> None:
+        """Close the file. What was not committed is gone."""
+        with self._lock:
+            self._store.close()
+            self._residents.clear()
+            if self._temporary is not None:
+                self._temporary.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        """Commit, unless something went wrong, and close."""
+        try:
+            if kind is None:
+                self.commit(self.position)
+        finally:
+            self.close()
+
+    def __repr__(self) -> str:
+        return f"<Keyed {self.template!r}, {len(self):,} keys, {self.in_memory:,} in memory>"
+
+    # -- in memory and out of it ------------------------------------------------------------------------
+
+    @overload
+    def _resident(self, name: str, *, make: Literal[True]) -> _Resident: ...
+    @overload
+    def _resident(self, name: str, *, make: Literal[False]) -> _Resident | None: ...
+    def _resident(self, name: str, *, make: bool) -> _Resident | None:
+        """The model of a key, brought into memory; a new one if it has none and one is to be made."""
+        resident = self._residents.get(name)
+        if resident is None:
+            data = self._store.get(name)
+            if data is None and not make:
+                return None
+            resident = self._fresh() if data is None else self._opened(name, data)
+            self._residents[name] = resident
+            self._weigh(resident)
+        self._residents.move_to_end(name)
+        self._grow(resident)
+        return resident
+
+    def _fresh(self) -> _Resident:
+        return _Resident(copy.deepcopy(self.template), (0, 0, 0.0), dirty=True)
+
+    def _opened(self, name: str, data: bytes) -> _Resident:
+        place = f"{self._store.path} (key {name})"
+        document, arrays = archive.decoded(data, "model", place)
+        try:
+            model = models.unpack(Heros, document, arrays, **self._own_parts(document))
+        except DataError as error:
+            raise DataError(f"The file {place} must hold a whole model. {error}") from None
+        tally = self._store.tally(name)
+        assert tally is not None
+        return _Resident(model, tally)
+
+    def _own_parts(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        """Copies of the parts of the user's own, which files only name."""
+        own = [role for role in models.PARTS if '"own"' in json.dumps(document.get(role))]
+        return {role: copy.deepcopy(getattr(self.template, role)) for role in own}
+
+    def _grow(self, resident: _Resident) -> None:
+        schema = self.template.schema
+        if schema is not None and resident.model.schema != schema:
+            resident.model.bind(schema)
+            resident.dirty = True
+            self._weigh(resident)
+
+    def _weigh(self, resident: _Resident) -> None:
+        """Count what a model takes: its arrays are asked for, so not at every instance."""
+        resident.learnt_since_weighed = 0
+        if self.memory is None:
+            return
+        learnt = resident.model.state()
+        size = OVERHEAD + sum(array.nbytes for group in learnt.values() for array in group.values())
+        self._bytes += size - resident.size
+        resident.size = size
+
+    def _make_room(self, using: str) -> None:
+        """Spill those least recently used, but for the one in use."""
+        while len(self._residents) > 1 and self._too_many():
+            name = next(iter(self._residents))
+            if name == using:
+                break
+            resident = self._residents[name]
+            self._write(name, resident)
+            del self._residents[name]
+            self._bytes -= resident.size
+
+    def _too_many(self) -> bool:
+        if self.capacity is not None and len(self._residents) > self.capacity:
+            return True
+        return self.memory is not None and self._bytes > self.memory
+
+    def _write(self, name: str, resident: _Resident) -> None:
+        if resident.dirty:
+            parts = archive.encoded("model", *models.pack(resident.model), str(self._store.path))
+            self._store.put(name, b"".join(parts), resident.tally)
+            resident.dirty = False
+
+    def _tally(self, name: str) -> Tally | None:
+        resident = self._residents.get(name)
+        return self._store.tally(name) if resident is None else resident.tally
+
+    def _tallies(self) -> dict[str, Tally]:
+        with self._lock:
+            return dict(self._store.tallies()) | {name: one.tally for name, one in self._residents.items()}
+
+
+def _name(key: object) -> str:
+    """A key as text: 1 and "1" are two keys."""
+    if isinstance(key, bool) or not isinstance(key, str | int):
+        raise ParameterError.of("key", "Keyed", "a string or a whole number", key)
+    try:
+        json.dumps(key, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise HerosError(f"The key {key!r} must be text that can be written. Got a lone surrogate.") from None
+    return json.dumps(key, ensure_ascii=False)
+
+
+def _key(name: str) -> Key:
+    key: Key = json.loads(name)
+    return key

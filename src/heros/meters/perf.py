@@ -1,0 +1,114 @@
+"""RAPL through Linux' perf events, where its files are closed to the user."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import re
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from heros.errors import HerosError
+from heros.meters.carbon import Carbon
+from heros.meters.machine import MachineMeter
+
+__all__ = ["POWER", "Perf"]
+
+POWER = Path("/sys/bus/event_source/devices/power")
+COUNTED = {"energy-pkg": "package", "energy-ram": "dram"}
+"""Other events (cores, gpu, psys) are parts of a package, or hold packages: they would count twice."""
+SYSCALLS = {"x86_64": 298, "aarch64": 241}
+ATTRIBUTES = 128  # bytes of a perf_event_attr
+
+
+@dataclass
+class _Counter:
+    name: str
+    file: int
+    scale: float  # joules
+    first: int = 0
+
+    def read(self) -> int:
+        value: int = struct.unpack("q", os.read(self.file, 8))[0]
+        return value
+
+
+class Perf(MachineMeter):
+    """The energy of all CPU packages and their memory, as the hardware counts it, from perf events.
+
+    The same counters as `Rapl`. Open to a user whom `/proc/sys/kernel/perf_event_paranoid` (0 or less) or the
+    capability CAP_PERFMON lets count.
+
+    Parameters
+    ----------
+    root
+        Where the events are described.
+    carbon
+        The carbon intensity; without one the bill has no CO2e.
+    """
+
+    source: ClassVar[str] = "perf"
+    counter: ClassVar[str] = "RAPL"
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = POWER,
+        carbon: Carbon | None = None,
+        *,
+        opened: Callable[[int, int, int], int] | None = None,
+    ) -> None:
+        super().__init__(carbon)
+        self._counters = _counters(Path(root), opened or _opened)
+
+    def __del__(self) -> None:
+        for counter in getattr(self, "_counters", ()):
+            os.close(counter.file)
+
+    def _begin(self) -> None:
+        for counter in self._counters:
+            counter.first = counter.read()
+
+    def _end(self) -> tuple[float, str]:
+        joules = {c.name: (c.read() - c.first) * c.scale for c in self._counters}
+        return sum(joules.values()), ", ".join(f"{name} {energy:.3g} J" for name, energy in joules.items())
+
+
+def _counters(root: Path, opened: Callable[[int, int, int], int]) -> list[_Counter]:
+    """A counter per event and package."""
+    try:
+        kind = int((root / "type").read_text(encoding="ascii"))
+        processors = [int(first) for first in re.findall(r"(\d+)(?:-\d+)?", (root / "cpumask").read_text())]
+    except (OSError, ValueError):
+        raise HerosError(f"Perf events of RAPL need {root}. Got none (a virtual machine has none).") from None
+    found: list[_Counter] = []
+    for event, name in COUNTED.items():
+        path = root / "events" / event
+        if not path.exists():
+            continue
+        match = re.search(r"event=(0x[0-9a-f]+|\d+)", path.read_text(encoding="ascii"))
+        if match is None:
+            continue
+        scale = float((root / "events" / f"{event}.scale").read_text(encoding="ascii"))
+        for n, cpu in enumerate(processors):
+            found.append(_Counter(f"{name}-{n}", opened(kind, int(match.group(1), 0), cpu), scale))
+    if not found:
+        raise HerosError(f"Perf events of RAPL need energy-pkg in {root / 'events'}. Got none.")
+    return found
+
+
+def _opened(kind: int, config: int, cpu: int) -> int:
+    """A perf event of this kind on one CPU, of all processes."""
+    number = SYSCALLS.get(platform.machine())
+    if number is None:
+        raise HerosError(f"Perf events need one of {', '.join(SYSCALLS)}. Got {platform.machine()}.")
+    attributes = struct.pack("IIQ", kind, ATTRIBUTES, config).ljust(ATTRIBUTES, b"\0")
+    libc = ctypes.CDLL(None, use_errno=True)
+    file = libc.syscall(number, ctypes.c_char_p(attributes), -1, cpu, -1, ctypes.c_ulong(0))
+    if file < 0:
+        error = os.strerror(ctypes.get_errno())
+        raise HerosError(f"Perf events of RAPL need root or perf_event_paranoid 0. Got: {error}.")
+    return int(file)

@@ -1,0 +1,140 @@
+"""Models by key in one file of SQLite's: what belongs together is written together, or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from heros.errors import DataError, HerosError
+
+__all__ = ["FILE", "KeyStore", "Tally"]
+
+FILE = "keys.sqlite"
+FORMAT = 1
+Tally = tuple[int, int, float]  # instances, right answers, Σγ
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS models (
+    key TEXT PRIMARY KEY, learnt BLOB NOT NULL,
+    instances INTEGER NOT NULL, hits INTEGER NOT NULL, spent REAL NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+"""
+
+
+class KeyStore:
+    """The models of a `heros.keyed.Keyed` that are not in memory, and notes.
+
+    What is put is there for this process at once, and for the next one from `commit` on: a kill takes back
+    everything since the last one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     store = KeyStore(directory)
+    ...     store.put("a", b"bytes", (10, 7, 3.5))
+    ...     store.commit({"offset": 10})
+    ...     store.put("a", b"later", (20, 15, 7.0))
+    ...     store.close()
+    ...     again = KeyStore(directory)
+    ...     again.get("a"), again.note(), again.tally("a")
+    ...     again.close()
+    (b'bytes', {'offset': 10}, (10, 7, 3.5))
+    """
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self.path = Path(directory, FILE)
+        with self._said():
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise HerosError(
+                    f"The directory {self.path.parent} must be writable. Got: {error}."
+                ) from None
+            self._file = sqlite3.connect(self.path, timeout=0, isolation_level=None, check_same_thread=False)
+        try:
+            self._open()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _open(self) -> None:
+        with self._said():
+            self._file.execute("PRAGMA journal_mode=WAL")
+            self._file.execute("PRAGMA synchronous=FULL")
+            self._file.executescript(SCHEMA)
+            self._file.execute("BEGIN IMMEDIATE")  # holds off any other writer
+            kept = self._file.execute("PRAGMA user_version").fetchone()[0]
+            if kept not in (0, FORMAT):
+                raise HerosError(f"The file {self.path} must have the format {FORMAT}. Got {kept}.")
+            self._file.execute(f"PRAGMA user_version={FORMAT}")
+
+    def put(self, key: str, learnt: bytes, tally: Tally) -> None:
+        """Keep a model's bytes and its figures."""
+        with self._said():
+            self._file.execute("INSERT OR REPLACE INTO models VALUES (?, ?, ?, ?, ?)", (key, learnt, *tally))
+
+    def get(self, key: str) -> bytes | None:
+        """A model's bytes, if there are any."""
+        with self._said():
+            row = self._file.execute("SELECT learnt FROM models WHERE key = ?", (key,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def tally(self, key: str) -> Tally | None:
+        """A model's figures, if there are any."""
+        with self._said():
+            query = "SELECT instances, hits, spent FROM models WHERE key = ?"
+            row = self._file.execute(query, (key,)).fetchone()
+        return None if row is None else (row[0], row[1], row[2])
+
+    def tallies(self) -> Iterator[tuple[str, Tally]]:
+        """All keys with their figures, in the order of the keys."""
+        with self._said():
+            for key, *tally in self._file.execute(
+                "SELECT key, instances, hits, spent FROM models ORDER BY key"
+            ):
+                yield key, (tally[0], tally[1], tally[2])
+
+    def remove(self, key: str) -> None:
+        """Forget a model."""
+        with self._said():
+            self._file.execute("DELETE FROM models WHERE key = ?", (key,))
+
+    def note(self) -> Mapping[str, Any] | None:
+        """What the last commit said beside the models."""
+        with self._said():
+            row = self._file.execute("SELECT value FROM notes WHERE name = 'position'").fetchone()
+        if row is None:
+            return None
+        note: Mapping[str, Any] | None = json.loads(row[0])
+        return note
+
+    def commit(self, note: Mapping[str, Any] | None) -> None:
+        """All that was put, and the note, reach the disk as one."""
+        with self._said():
+            self._file.execute("INSERT OR REPLACE INTO notes VALUES ('position', ?)", (json.dumps(note),))
+            self._file.execute("COMMIT")
+            self._file.execute("BEGIN IMMEDIATE")
+
+    def close(self) -> None:
+        """Close the file; what was not committed is gone."""
+        self._file.close()
+
+    @contextmanager
+    def _said(self) -> Iterator[None]:
+        """What SQLite raises, in our words."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error):
+                text = f"The file {self.path} must be used by one process at a time. Got another one at work."
+            else:
+                text = f"The file {self.path} must be writable. Got: {error}."
+            raise HerosError(text) from None
+        except (sqlite3.DatabaseError, ValueError) as error:
+            raise DataError(f"The file {self.path} must be whole. Got: {error}.") from None

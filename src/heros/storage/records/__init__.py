@@ -1,0 +1,30 @@
+"""Runs on disk: one directory each, complete or not there at all.
+
+A record is ``record.json`` (settings, versions, CPU, meter, results) and ``curves.parquet`` (what happened
+over time, a row per window). Tables and reports read records; they never run a learner. Many records can be
+packed into one file (`heros.storage.packing`); whoever looks for one finds it at the same place.
+"""
+
+from heros.storage.records.curves import curves_table
+from heros.storage.records.documents import document, run_from
+from heros.storage.records.files import curves_at, details, exists, find, mend, read, save, text_at
+from heros.storage.records.ids import id_from, id_of, run_id
+from heros.storage.records.overview import load
+
+__all__ = [
+    "curves_at",
+    "curves_table",
+    "details",
+    "document",
+    "exists",
+    "find",
+    "id_from",
+    "id_of",
+    "load",
+    "mend",
+    "read",
+    "run_from",
+    "run_id",
+    "save",
+    "text_at",
+]

@@ -1,0 +1,162 @@
+"""One at a time, whoever is interrupted wherever."""
+
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import heros
+from heros import Heros, pools, streams
+from heros.alone import Alone
+from heros.errors import HerosError
+from heros.schema import Schema
+
+HERE = str(Path(heros.__file__).parent)
+
+
+def interrupted_at(step, act):
+    """Whether `act` was interrupted before the step-th instruction of HEROS's own Python code."""
+    left = step
+
+    def trace(frame, event, arg):
+        nonlocal left
+        if not frame.f_code.co_filename.startswith(HERE):
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        if event == "opcode":
+            left -= 1
+            if left == 0:
+                raise KeyboardInterrupt
+        return trace
+
+    sys.settrace(trace)
+    try:
+        act()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(None)
+    return False
+
+
+def learner():
+    stream = streams.RandomRBF(classes=3)
+    model = Heros(pools.MLP([{"hidden": 4}, {"hidden": 5}]), k=1, seed=1, schema=stream.schema)
+    return model, *stream.draw(20)
+
+
+ACTS = {
+    "predict_proba": lambda model, X, y: model.predict_proba(X[0]),
+    "learn": lambda model, X, y: model.learn(X, y),
+    "k": lambda model, X, y: setattr(model, "k", 2),
+    "state": lambda model, X, y: model.state(),
+}
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_an_interrupt_at_any_instruction_leaves_nobody_locked_out(act):
+    model, X, y = learner()
+    step = 0
+    while interrupted_at(step := step + 1, lambda: ACTS[act](model, X, y)):
+        before = model.instances
+        model.learn(X[:1], y[:1])
+        assert model.instances == before + 1
+    assert step > 20
+
+
+class Counting:
+    """A model of one's own."""
+
+    def __init__(self):
+        self.seen = 0
+
+    def predict_proba(self, x):
+        return None
+
+    def learn(self, x, y):
+        self.seen += 1
+
+
+FAMILIES = {
+    "mlp": pools.MLP([{"hidden": 4}, {"hidden": 5, "optimizer": "sgd"}]),
+    "trees": pools.Hoeffding([{}]),
+    "forest": pools.ForestGrid(),
+    "neighbours": pools.NeighboursGrid(),
+    "linear": pools.LinearGrid(),
+    "bayes": pools.NaiveBayesGrid(),
+    "models": pools.Models([Counting()], costs=[1]),
+    "join": pools.Join(pools.MLP([{"hidden": 4}]), pools.Hoeffding([{}]), costs=[1, 1]),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_growth_that_is_interrupted_anywhere_ends_as_any_other(family):
+    small = Schema.of(["a", ("b", "x", "y")], classes=["no", "yes"])
+    large = Schema.of(["a", ("b", "x", "y", "z"), "c"], classes=["no", "yes", "maybe"])
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.normal(size=60), rng.integers(0, 2, 60), rng.normal(size=60)])
+    y = rng.integers(0, 2, 60)
+
+    def grown(step):
+        model = Heros(FAMILIES[family], k=1, seed=1, warmup=0, schema=small).learn(X[:30, :2], y[:30])
+        cut = interrupted_at(step, lambda: model.bind(large))
+        model.bind(large)
+        return cut, model.learn(X[30:], y[30:]).predict_proba(X)
+
+    _, expected = grown(1 << 60)
+    step, cut = 0, True
+    while cut:
+        cut, got = grown(step := step + 11)
+        np.testing.assert_array_equal(got, expected)
+    assert step > 100
+
+
+def test_many_threads_go_in_one_at_a_time():
+    alone, inside, most, entered = Alone("taken"), 0, 0, 0
+
+    def work(_):
+        nonlocal inside, most, entered
+        try:
+            with alone:
+                inside += 1
+                most = max(most, inside)
+                entered += 1
+                inside -= 1
+        except HerosError:
+            pass
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(work, range(20_000)))
+    assert most == 1
+    assert entered > 100
+    with alone:
+        pass
+
+
+def test_what_an_interrupted_thread_held_is_taken_over_by_one():
+    alone = Alone("taken")
+
+    def left_behind():
+        alone.__enter__()  # and never out again
+
+    left_behind()
+    got, gate, done = [], threading.Barrier(8), threading.Barrier(8)
+
+    def work():
+        gate.wait()
+        try:
+            with alone:
+                got.append(1)
+                done.wait(10)
+        except HerosError:
+            done.wait(10)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert got == [1]

@@ -1,0 +1,234 @@
+"""One model per key: each as if it were alone, in bounded memory, and whole after a kill."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from heros import Heros, Schema, policies, pools, streams
+from heros.errors import DataError, HerosError, ParameterError
+from heros.keyed import Keyed
+from heros.storage.keystore import FILE
+
+POOL = pools.Join(pools.MLPGrid(hidden=[4], optimizers=["adam"]), pools.Hoeffding([{}]), costs=[1, 1])
+STREAM = streams.Agrawal(function=2, seed=3)
+
+
+def template(**settings):
+    settings = {"policy": policies.Explore(policies.Zeta(0.05), 0.2), "k": 2, "seed": 1} | settings
+    return Heros(POOL, schema=STREAM.schema, **settings)
+
+
+def visits(keys, n=400, seed=7):
+    """Keys at random, each time with a few instances."""
+    rng = np.random.default_rng(seed)
+    stream = streams.Agrawal(function=2, seed=3)
+    return [(int(rng.integers(keys)), *stream.draw(int(rng.integers(1, 6)))) for _ in range(n)]
+
+
+def alone(todo):
+    """What every key's model says if nothing else is there."""
+    models = {}
+    for key, X, y in todo:
+        models.setdefault(key, template()).learn(X, y)
+    return models
+
+
+@pytest.mark.parametrize("limit", [{}, {"capacity": 1}, {"capacity": 3}, {"memory": 300_000}])
+def test_every_key_learns_as_if_it_were_alone(limit):
+    X, _ = STREAM.take(50).draw(50)
+    with Keyed(template(), **limit) as keyed:
+        for key, *block in visits(12):
+            keyed.learn(key, *block)
+        for key, model in alone(visits(12)).items():
+            assert (keyed.predict_proba(key, X) == model.predict_proba(X)).all()
+            assert keyed[key].trained.tolist() == model.trained.tolist()
+        if "capacity" in limit:
+            assert keyed.in_memory <= limit["capacity"]
+        if "memory" in limit:
+            assert keyed.bytes_in_memory <= limit["memory"]
+        assert len(keyed) == 12
+
+
+def test_a_policy_of_ones_own_has_a_state_per_key():
+    class Turn:
+        def __init__(self):
+            self.at = 0
+
+        def choose(self, scores, costs, k, rng):
+            self.at += 1
+            mask = np.zeros(len(scores), dtype=bool)
+            mask[self.at % len(scores)] = True
+            return mask
+
+        def state(self):
+            return {"at": np.array([self.at])}
+
+        def restore(self, state):
+            self.at = int(state["at"][0])
+
+    with Keyed(template(policy=Turn(), warmup=0), capacity=1) as keyed:
+        for key in ("a", "b", "a", "b", "b"):
+            keyed.learn(key, *streams.Agrawal(function=2).draw(1))
+        assert (keyed["a"].policy.at, keyed["b"].policy.at) == (2, 3)
+
+
+def test_figures_of_a_key_and_of_all():
+    X, y = STREAM.take(300).draw(300)
+    lone = template().test_then_train(X, y)
+    with Keyed(template(), capacity=1) as keyed:
+        keyed.test_then_train("a", X, y)
+        keyed.learn("b", X[0], y[0])
+        assert keyed.figures("a").accuracy == pytest.approx((lone.probabilities.argmax(axis=1) == y).mean())
+        assert keyed.figures("a").gamma_share == pytest.approx(lone.spent.mean())
+        assert keyed.overall().instances == 301
+        assert keyed.figures("nobody").instances == 0
+        assert np.isnan(keyed.figures("nobody").accuracy)
+
+
+def test_asking_makes_no_key_and_changes_nothing():
+    X, _ = STREAM.take(5).draw(5)
+    with Keyed(template()) as keyed:
+        assert (keyed.predict_proba("new", X) == template().predict_proba(X)).all()
+        assert "new" not in keyed
+        assert isinstance(keyed.predict("new", X[0]), int)
+
+
+def test_1_and_its_text_are_two_keys():
+    X, y = STREAM.take(5).draw(5)
+    with Keyed(template()) as keyed:
+        keyed.learn(1, X, y).learn("1", X, y)
+        assert sorted(keyed, key=str) == [1, "1"]
+        keyed.remove(1)
+        assert list(keyed) == ["1"]
+        with pytest.raises(KeyError):
+            keyed[1]
+
+
+def test_a_schema_that_grows_reaches_those_in_the_file(tmp_path):
+    first = Schema.of(["a"], classes=["no", "yes"])
+    grown = Schema.of(["a", ("b", "x", "y")], classes=["no", "yes"])
+    with Keyed(Heros(POOL, k=1, seed=1, schema=first), capacity=1, directory=tmp_path) as keyed:
+        keyed.learn("p", [1.0], 0).learn("q", [2.0], 1)
+        keyed.bind(grown)
+        assert keyed.predict_proba("p", [1.0, 0]).shape == (2,)
+        keyed.learn("q", [2.0, 1], 1)
+
+
+def test_what_was_committed_is_there_again_and_nothing_else(tmp_path):
+    X, y = STREAM.take(20).draw(20)
+    keyed = Keyed(template(), capacity=1, directory=tmp_path)
+    keyed.learn("a", X[:10], y[:10]).learn("b", X[:10], y[:10])
+    keyed.commit({"offset": 20})
+    expected = keyed.predict_proba("a", X)
+    keyed.learn("a", X[10:], y[10:]).learn("c", X, y)  # "a" is spilled again, but not committed
+    keyed.close()
+    with Keyed(template(), directory=tmp_path) as again:
+        assert sorted(again) == ["a", "b"]
+        assert again.position == {"offset": 20}
+        assert (again.predict_proba("a", X) == expected).all()
+
+
+def test_an_error_in_the_block_commits_nothing(tmp_path):
+    X, y = STREAM.take(20).draw(20)
+    with pytest.raises(DataError), Keyed(template(), directory=tmp_path) as keyed:
+        keyed.learn("a", X, y).learn("a", X, y + 7)
+    with Keyed(template(), directory=tmp_path) as keyed:
+        assert len(keyed) == 0
+
+
+KILLED = """
+import sys
+sys.path.insert(0, {tests!r})
+from test_keyed import template, visits
+from heros.keyed import Keyed
+keyed = Keyed(template(), capacity=2, directory={directory!r})
+start = (keyed.position or {{"done": 0}})["done"]
+for i, (key, X, y) in enumerate(visits(12)):
+    if i >= start:
+        keyed.learn(key, X, y)
+        if i % 5 == 4:
+            keyed.commit({{"done": i + 1}})
+        print(i, flush=True)
+keyed.commit({{"done": 400}})
+"""
+
+
+def test_killed_again_and_again_it_ends_as_if_nothing_had_happened(tmp_path):
+    code = KILLED.format(tests=os.path.dirname(__file__), directory=str(tmp_path))
+    rng = np.random.default_rng(1)
+    for _ in range(6):
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+            for _ in range(int(rng.integers(1, 120))):
+                if not process.stdout.readline():
+                    break
+            process.send_signal(signal.SIGKILL)
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+    X, _ = STREAM.take(50).draw(50)
+    with Keyed(template(), directory=tmp_path) as keyed:
+        for key, model in alone(visits(12)).items():
+            assert (keyed.predict_proba(key, X) == model.predict_proba(X)).all()
+            assert keyed.figures(key).instances == model.instances
+
+
+def test_one_process_at_a_time(tmp_path):
+    with (
+        Keyed(template(), directory=tmp_path),
+        pytest.raises(HerosError, match=r"must be used by one process at a time\. Got another one at work"),
+    ):
+        Keyed(template(), directory=tmp_path)
+
+
+def test_a_broken_file_is_said(tmp_path):
+    (tmp_path / FILE).write_bytes(b"no database, but long enough to be taken for one by nobody" * 40)
+    with pytest.raises(DataError, match="must be whole"):
+        Keyed(template(), directory=tmp_path)
+
+
+def test_a_changed_bit_in_a_model_is_found(tmp_path):
+    X, y = STREAM.take(20).draw(20)
+    with Keyed(template(), directory=tmp_path) as keyed:
+        keyed.learn("a", X, y)
+    with sqlite3.connect(tmp_path / FILE) as file:
+        (learnt,) = file.execute("SELECT learnt FROM models").fetchone()
+        file.execute("UPDATE models SET learnt = ?", (learnt[:500] + b"\0" + learnt[501:],))
+    with (
+        pytest.raises(DataError, match="another checksum"),
+        Keyed(template(), directory=tmp_path) as keyed,
+    ):
+        keyed.learn("a", X, y)
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"model": 3}, "The 'model' parameter of Keyed must be a Heros"),
+        ({"capacity": 0}, "The 'capacity' parameter of Keyed must be"),
+        ({"memory": -1}, "The 'memory' parameter of Keyed must be"),
+    ],
+)
+def test_what_cannot_be_meant_is_said(settings, text):
+    with pytest.raises(ParameterError, match=text):
+        Keyed(**({"model": template()} | settings))
+
+
+@pytest.mark.parametrize("key", [1.5, None, True, b"bytes", "\ud800"])
+def test_a_key_is_text_or_a_whole_number(key):
+    with Keyed(template()) as keyed, pytest.raises(HerosError, match="key"):
+        keyed.learn(key, *STREAM.take(1).draw(1))
+
+
+def test_models_that_live_in_python_are_refused():
+    class Own:
+        def predict_proba(self, x):
+            return [0.5, 0.5]
+
+        def learn(self, x, y):
+            pass
+
+    with pytest.raises(ParameterError, match="plain data"):
+        Keyed(Heros(pools.Models([Own()], costs=[1])))

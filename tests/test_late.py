@@ -1,0 +1,145 @@
+"""Labels that come late: what is answered, learnt, given up and counted."""
+
+import numpy as np
+import pytest
+
+from heros import Heros, Schema, policies, pools, streams
+from heros.errors import DataError, ParameterError
+from heros.late import LateLabels
+from heros.measures import Accuracy
+
+POOL = pools.MLPGrid(hidden=[8], optimizers=["adam"])
+STREAM = streams.Agrawal(function=2, seed=5)
+X, Y = STREAM.take(400).draw(400)
+
+
+class Clock:
+    def __init__(self):
+        self.now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+def fresh():
+    return Heros(POOL, policies.Explore(policies.Zeta(0.05), 0.2), k=2, seed=1, schema=STREAM.schema)
+
+
+def test_a_label_that_comes_at_once_is_prequential_learning():
+    late, plain = LateLabels(fresh()), fresh()
+    block = plain.test_then_train(X, Y)
+    for i, (x, y) in enumerate(zip(X, Y, strict=True)):
+        assert (late.answer(i, x) == block.probabilities[i]).all()
+        assert late.learn(i, y)
+    assert (late.model.predict_proba(X) == plain.predict_proba(X)).all()
+    assert late.figures["accuracy"] == pytest.approx((block.probabilities.argmax(axis=1) == Y).mean())
+
+
+def test_what_was_answered_then_is_measured_and_labels_are_learnt_as_they_come():
+    late, plain = LateLabels(fresh()), fresh()
+    order = np.random.default_rng(1).permutation(len(Y))
+    given = [late.answer(f"order {i}", x) for i, x in enumerate(X)]  # all before the first label
+    for i in order:
+        late.learn(f"order {i}", Y[i])
+        plain.learn(X[i], Y[i])
+    assert (late.model.predict_proba(X) == plain.predict_proba(X)).all()
+    hits = np.array(given).argmax(axis=1) == Y
+    assert late.figures["accuracy"] == pytest.approx(hits.mean())
+    assert (late.waiting, late.counts.learnt) == (0, 400)
+
+
+def test_too_many_or_too_old_go_and_are_counted():
+    clock, gone = Clock(), []
+    late = LateLabels(fresh(), most=3, longest=60, expired=lambda id, x: gone.append(id), clock=clock)
+    for i in range(5):
+        late.answer(i, X[i])
+        clock.now += 10
+    assert gone == [0, 1]
+    clock.now += 40  # the third has waited for 70 seconds
+    assert not late.learn(2, Y[2])
+    assert late.learn(4, Y[4])
+    assert gone == [0, 1, 2]
+    assert (late.counts.expired, late.counts.unknown, late.waiting) == (3, 1, 1)
+    assert late.forget(3)
+    assert not late.forget(3)
+    assert late.counts.expired == 4
+
+
+def test_asked_again_it_says_the_same_and_of_something_else_nothing():
+    late = LateLabels(fresh())
+    first = late.answer("a", X[0])
+    late.answer("b", X[1])
+    late.learn("b", Y[1])
+    assert (late.answer("a", X[0]) == first).all()
+    assert late.counts.answered == 2
+    with pytest.raises(DataError, match="The id 'a' must be a new one"):
+        late.answer("a", X[5])
+
+
+def test_a_bad_label_leaves_the_instance_waiting():
+    late = LateLabels(fresh())
+    late.answer("a", X[0])
+    with pytest.raises(DataError, match="class index"):
+        late.learn("a", 7)
+    assert late.waiting == 1
+    assert late.learn("a", 1)
+
+
+def test_a_schema_that_grew_meanwhile():
+    model = Heros(POOL, k=2, seed=1, schema=Schema.of(["a"], classes=["no", "yes"]))
+    late = LateLabels(model)
+    late.answer("old", [1.0])
+    features = ["a", ("b", "x", "y")]
+    grown = Schema.of(features, classes=["no", "yes", "maybe"])
+    grown = Schema((grown.features[0], type(grown.features[1])("b", ("x", "y"), missing=True)), grown.classes)
+    model.bind(grown)
+    late.answer("new", [1.0, 0])
+    assert late.learn("old", 2)
+    assert late.learn("new", 0)
+
+
+def test_all_of_it_comes_back_from_a_file(tmp_path):
+    late, again = LateLabels(fresh(), most=50, clock=Clock()), None
+    for i in range(100):
+        late.answer(i if i % 2 else str(i), X[i])
+        if i % 3 == 0:
+            late.learn(i if i % 2 else str(i), Y[i])
+    late.save(tmp_path / "late.heros")
+    again = LateLabels.load(tmp_path / "late.heros", clock=Clock())
+    assert (again.counts, again.waiting, again.most) == (late.counts, late.waiting, 50)
+    assert again.figures == late.figures
+    for i in range(100):
+        id = i if i % 2 else str(i)
+        assert late.learn(id, Y[i]) == again.learn(id, Y[i])
+    assert (late.model.predict_proba(X) == again.model.predict_proba(X)).all()
+    assert again.figures == late.figures
+
+
+def test_a_file_of_something_else_is_refused(tmp_path):
+    fresh().save(tmp_path / "model.heros")
+    with pytest.raises(DataError, match="must hold a late labels"):
+        LateLabels.load(tmp_path / "model.heros")
+
+
+def test_an_empty_one_is_saved_too(tmp_path):
+    LateLabels(Heros(POOL, k=1), measures=[Accuracy()]).save(tmp_path / "late.heros")
+    assert LateLabels.load(tmp_path / "late.heros").waiting == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"most": 0}, "The 'most' parameter of LateLabels must be"),
+        ({"longest": -1}, "The 'longest' parameter of LateLabels must be"),
+        ({"model": None}, "The 'model' parameter of LateLabels must be a Heros"),
+    ],
+)
+def test_what_cannot_be_meant_is_said(settings, text):
+    with pytest.raises(ParameterError, match=text):
+        LateLabels(**({"model": fresh()} | settings))
+
+
+@pytest.mark.parametrize("id", [1.5, None, True, "\ud800"])
+def test_an_id_is_text_or_a_whole_number(id):
+    with pytest.raises(ParameterError, match="'id'"):
+        LateLabels(fresh()).answer(id, X[0])
