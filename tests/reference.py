@@ -266,7 +266,7 @@ def step_loop(
 ):
     """Test, then train, members with predict_proba(x) and learn(x, y); choose(L, costs) gives a mask.
 
-    `answer` is "best", "average", "weighted" or (n, sharpness); `watch` is "all", "trained" or a number; whoever
+    `answer` is "best", "average", "weighted", (n, sharpness) or a `Stacked`; `watch` is "all", "trained" or a number; whoever
     looked at each instance is appended to `looks`. Returns, per instance: the probabilities, who answered, the
     mask, Σγ and R.
     """
@@ -281,6 +281,8 @@ def step_loop(
                 looked = looked | ((t + np.arange(len(members))) % watch == 0)
         p = {int(i): _shares(members[i].predict_proba(x), classes) for i in np.flatnonzero(looked)}
         given, who = _answer(L, p, answer)
+        if isinstance(answer, Stacked):
+            answer.learn(label)
         for i, q in p.items():
             L[i] = windows[i].update(float(q.argmax() == label))
         if watch == "all":
@@ -304,17 +306,36 @@ def _by_score(L):
 
 def _answering(L, answer):
     """Who is asked to look because they answer."""
-    n = (
-        {"best": 1, "average": len(L), "weighted": len(L)}.get(answer)
-        if isinstance(answer, str)
-        else answer[0]
-    )
+    n = answer[0] if isinstance(answer, tuple) else 1 if answer == "best" else len(L)
     mask = np.zeros(len(L), dtype=bool)
     mask[_by_score(L)[:n]] = True
     return mask
 
 
+class Stacked:
+    """Softmax of a weighted sum of log-odds, of a mixture of the best and of each model; gradient descent."""
+
+    def __init__(self, models, n, sharpness, rate):
+        self.mixture, self.rate = (n, sharpness), rate
+        self.w = np.array([0.5] + [0.5 / models] * models)
+
+    def say(self, L, p):
+        mixture, _ = _answer(L, p, self.mixture)
+        rows = [mixture] + [p.get(i, np.ones(len(mixture))) for i in range(len(L))]
+        logs = np.log(np.maximum(rows, 1e-3))
+        self.odds = logs - logs.mean(axis=1, keepdims=True)
+        z = np.exp(self.w @ self.odds)
+        self.said = z / z.sum()
+        return self.said
+
+    def learn(self, label):
+        off = self.said - np.eye(len(self.said))[label]
+        self.w = self.w - self.rate / len(self.w) * (self.odds @ off)
+
+
 def _answer(L, p, answer):
+    if isinstance(answer, Stacked):
+        return answer.say(L, p), -1
     if answer == "best":
         best = next(i for i in _by_score(L) if i in p)
         return p[best], best

@@ -103,7 +103,11 @@ def _encoded(graph: _Graph, bound: BoundMLP) -> str:
     """The inputs of the perceptron (n, inputs), float32, as the core's encoder makes them of X."""
     state = bound.native.state()
     owner, code, values = state["owner"].astype(np.int64), state["code"], state["values"]
-    number = _standardised(graph, state, bound.pool.divisor) if bound.pool.scale else graph("Clip", "X", -LARGEST, LARGEST)
+    number = (
+        _standardised(graph, state, bound.pool.divisor)
+        if bound.pool.scale
+        else graph("Clip", "X", -LARGEST, LARGEST)
+    )
     number = graph("Where", graph("IsNaN", "X"), np.float64(0), number)
     scaled = graph.cast(graph("Gather", number, owner, axis=1), np.float32)
     alike = graph("Equal", graph("Gather", "X", owner, axis=1), code.astype(np.float64))  # NaN equals nothing

@@ -116,7 +116,9 @@ def checked_answer(answer: object) -> Answer:
     """Who answers, if that is what it says."""
     if isinstance(answer, Top | Stack) or (isinstance(answer, str) and answer in ANSWERS):
         return answer  # type: ignore[return-value]
-    raise ParameterError.of("answer", "Heros", "'best', 'average', 'weighted', a heros.Top or a heros.Stack", answer)
+    raise ParameterError.of(
+        "answer", "Heros", "'best', 'average', 'weighted', a heros.Top or a heros.Stack", answer
+    )
 
 
 def native_answer(answer: Answer) -> _core.Answer:
