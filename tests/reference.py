@@ -69,6 +69,45 @@ def budget(scores, costs, k, budget):
     return chosen
 
 
+class MLCB:
+    """The account of trained instances and its bounds: choose as a policy in Python, update as one that learns."""
+
+    def __init__(self, scale=1.0, factor=1.0, rate=0.5, delta=0.05):
+        self.scale, self.factor, self.rate, self.delta = scale, factor, rate, delta
+        self.t, self.n, self.right = 0.0, None, None
+
+    def width(self, n, t, models):
+        chance = math.sqrt(math.log(2 * models * t * (t + 1) / self.delta) / (2 * n))
+        return self.scale * (chance + n ** (self.rate - 1))
+
+    def bounds(self, models):
+        if self.n is None:
+            return [math.inf] * models
+        return [
+            right / n + self.width(n, max(self.t, 1.0), models) if n > 0 else math.inf
+            for n, right in zip(self.n, self.right, strict=True)
+        ]
+
+    def choose(self, scores, costs, k, rng=None):
+        return perform_best(self.bounds(len(scores)), costs, k)
+
+    def update(self, outcomes, trained):
+        models = len(trained)
+        if self.n is None:
+            self.n, self.right = [0.0] * models, [0.0] * models
+        self.t = self.factor * self.t + 1
+        for i in range(models):
+            self.n[i] = self.factor * self.n[i] + (1 if trained[i] else 0)
+            self.right[i] = self.factor * self.right[i] + (outcomes[i] if trained[i] else 0)
+
+
+def stateful(policy):
+    """The slow twin of a policy that keeps account of what it saw; another policy as it is."""
+    if type(policy).__name__ != "MLCB":
+        return policy
+    return MLCB(policy.scale, policy.factor, policy.rate, policy.delta)
+
+
 # -- scores ---------------------------------------------------------------------------------------------
 
 
@@ -262,16 +301,18 @@ class Fading:
 
 
 def step_loop(
-    members, costs, choose, X, y, classes, *, answer="best", warmup=0, watch="all", score=Adwin, looks=None
-):
+    members, costs, choose, X, y, classes, *, answer="best", warmup=0, watch="all", score=Adwin, looks=None,
+    update=None, burst=0,
+):  # fmt: skip
     """Test, then train, members with predict_proba(x) and learn(x, y); choose(L, costs) gives a mask.
 
-    `answer` is "best", "average", "weighted", (n, sharpness) or a `Stacked`; `watch` is "all", "trained" or a number; whoever
-    looked at each instance is appended to `looks`. Returns, per instance: the probabilities, who answered, the
-    mask, Σγ and R.
+    `answer` is "best", "average", "weighted", (n, sharpness) or a `Stacked`; `watch` is "all", "trained" or a
+    number; whoever looked at each instance is appended to `looks`; update(outcomes, mask) is told of the trained;
+    all look at `burst` instances once the model with the highest L gets worse. Returns, per instance: the
+    probabilities, who answered, the mask, Σγ and R.
     """
     windows, L, rows = [score() for _ in members], np.zeros(len(members)), []
-    everyone = np.ones(len(members), dtype=bool)
+    everyone, detector, before, left = np.ones(len(members), dtype=bool), Adwin(0.002), 0.0, 0
     for t, (x, label) in enumerate(zip(X, y, strict=True)):
         looked = everyone
         if watch != "all":
@@ -279,14 +320,23 @@ def step_loop(
             looked = chosen | _answering(L, answer)
             if watch != "trained":
                 looked = looked | ((t + np.arange(len(members))) % watch == 0)
+            if left > 0:
+                looked = everyone
         p = {int(i): _shares(members[i].predict_proba(x), classes) for i in np.flatnonzero(looked)}
         given, who = _answer(L, p, answer)
         if isinstance(answer, Stacked):
             answer.learn(label)
-        for i, q in p.items():
-            L[i] = windows[i].update(float(q.argmax() == label))
+        outcomes = {i: float(q.argmax() == label) for i, q in p.items()}
+        if burst:
+            mean = detector.update(outcomes[_by_score(L)[0]])
+            left = burst if detector.changed and mean < before else max(left - 1, 0)
+            before = mean
+        for i, outcome in outcomes.items():
+            L[i] = windows[i].update(outcome)
         if watch == "all":
             chosen = everyone if t < warmup else choose(L.copy(), costs)
+        if update is not None:
+            update([outcomes.get(i, math.nan) for i in range(len(members))], chosen)
         for i in np.flatnonzero(chosen):
             members[i].learn(x, label)
         if looks is not None:

@@ -13,8 +13,8 @@ def test_all_names():
         "meters", "policies", "pools", "records", "scores", "streams",
     ]  # fmt: skip
     assert policies.__all__ == [
-        "Budget", "Cand", "CandAsPublished", "Cheapest", "CompiledPolicy", "Everything", "Expensive", "Explore",
-        "PerformBest", "PerformWorst", "Policy", "Random", "Reward", "Zeta", "compiled",
+        "MLCB", "Budget", "Cand", "CandAsPublished", "Cheapest", "CompiledPolicy", "Everything", "Expensive", "Explore",
+        "PerformBest", "PerformWorst", "Policy", "Random", "Reward", "Within", "Zeta", "compiled",
     ]  # fmt: skip
     assert pools.__all__ == [
         "MLP", "BoundForest", "BoundHoeffding", "BoundJoin", "BoundLinear", "BoundModels", "BoundNaiveBayes",

@@ -31,7 +31,7 @@ JOINED = pools.Join(
 )
 EVERY_POOL = {"mlp": SMALL, "trees": TREES, "joined": JOINED}
 EXPLORING = (
-    policies.Random, policies.Cand, policies.CandAsPublished, policies.Explore, policies.Everything,
+    policies.Random, policies.Cand, policies.CandAsPublished, policies.Explore, policies.Everything, policies.MLCB,
 )  # fmt: skip
 
 
@@ -58,11 +58,12 @@ def test_every_policy_watch_and_answer_equals_a_plain_loop(policy):
                 schema=drifting(1).schema,
             )  # fmt: skip
             block = model.test_then_train(X, y)
-            rng, looks = np.random.default_rng(3), []
+            rng, looks, twin = np.random.default_rng(3), [], reference.stateful(policy)
             p, who, chosen, spent, reward = reference.step_loop(
-                members(), costs, lambda L, c, rng=rng: policy.choose(L, c, k, rng), X, y, 2,
+                members(), costs, lambda L, c, rng=rng, twin=twin: twin.choose(L, c, k, rng), X, y, 2,
                 answer=SLOW_ANSWERS[type(answer)](answer),
                 warmup=20, watch=rest, score=lambda: reference.Fading(0.98), looks=looks,
+                update=getattr(twin, "update", None),
             )  # fmt: skip
             assert np.array_equal(block.chosen, chosen), (watch, answer)
             assert np.array_equal(block.answered, who), (watch, answer)
@@ -70,6 +71,78 @@ def test_every_policy_watch_and_answer_equals_a_plain_loop(policy):
             np.testing.assert_allclose(block.spent, spent, rtol=1e-12)
             np.testing.assert_allclose(block.reward, reward, rtol=1e-9)
             assert np.array_equal(model.looked, np.sum(looks, axis=0)), (watch, answer)
+
+
+def changing(n, seed=1):
+    """A stream whose labels say nothing any more from the middle on."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 5))
+    y = (X[:, 0] > 0).astype(int)
+    y[n // 2 :] = rng.integers(0, 2, n - n // 2)
+    return X, y
+
+
+@pytest.mark.parametrize("watch", ["trained", 5])
+@pytest.mark.parametrize("answer", ["best", Top(2, 20.0)], ids=str)
+def test_a_burst_equals_a_plain_loop_and_comes_when_the_best_gets_worse(watch, answer):
+    X, y = changing(2000)
+    schema, costs = Schema.of(list("abcde"), ["no", "yes"]), np.full(4, 0.25)
+    bound = copy.deepcopy(FOUR)
+    for member in bound:
+        member.bind(schema)
+    policy = policies.Random()
+    model = Heros(
+        pools.Models(FOUR, costs=costs), policy, 1, score=scores.Fading(0.98), answer=answer, watch=watch, burst=150,
+        warmup=20, seed=3, schema=schema,
+    )  # fmt: skip
+    block = model.test_then_train(X, y)
+    rng, looks = np.random.default_rng(3), []
+    p, _, chosen, _, _ = reference.step_loop(
+        bound, costs, lambda L, c: policy.choose(L, c, 1, rng), X, y, 2,
+        answer=(answer.n, answer.sharpness) if isinstance(answer, Top) else answer,
+        warmup=20, watch=watch, score=lambda: reference.Fading(0.98), looks=looks, burst=150,
+    )  # fmt: skip
+    assert np.array_equal(block.chosen, chosen)
+    np.testing.assert_allclose(block.probabilities, p, rtol=1e-9, atol=1e-12)
+    assert np.array_equal(model.looked, np.sum(looks, axis=0))
+    all_look = np.array(looks).all(axis=1)
+    assert all_look[1000:1400].sum() >= 150
+    assert all_look[500:1000].mean() < 0.2
+
+
+@pytest.mark.parametrize("pool", EVERY_POOL)
+def test_a_burst_does_not_depend_on_blocks_and_is_kept_by_copies(pool, tmp_path):
+    X, y = changing(1200)
+    settings = {
+        "watch": "trained",
+        "burst": 200,
+        "seed": 7,
+        "schema": Schema.of(list("abcde"), ["no", "yes"]),
+    }
+    policy = policies.Explore(policies.Zeta(0.05), 0.2)
+    whole = Heros(EVERY_POOL[pool], policy, 2, **settings)
+    block = whole.test_then_train(X, y)
+    off = Heros(EVERY_POOL[pool], policy, 2, **settings | {"burst": 0}).learn(X, y)
+    assert whole.looked.sum() > off.looked.sum() + 150  # there was one
+    for size in (1, 50):
+        cut = Heros(EVERY_POOL[pool], policy, 2, **settings)
+        for start in range(0, len(X), size):
+            mine = cut.test_then_train(X[start : start + size], y[start : start + size])
+            assert np.array_equal(mine.probabilities, block.probabilities[start : start + size])
+            if size == 50:
+                cut = copy.deepcopy(cut)
+                if pool != "joined":
+                    cut.save(tmp_path / "model")
+                    cut = Heros.load(tmp_path / "model")
+        assert np.array_equal(cut.looked, whole.looked)
+        if pool != "joined":
+            assert equal_state(cut, whole)
+
+
+def test_without_a_burst_files_hold_nothing_of_it():
+    X, y = data(50)
+    model = Heros(SMALL, k=3, watch="trained", seed=1, schema=drifting(1).schema).learn(X, y)
+    assert not [name for name in model.state()["ensemble"] if name.startswith("burst")]
 
 
 @pytest.mark.parametrize("watch", ["trained", 5])
@@ -344,6 +417,8 @@ def test_looks_are_counted_where_all_look():
         (lambda: Heros(SMALL, watch="some"), "The 'watch' parameter of Heros must be 'all', 'trained' or a whole number >= 1. Got 'some' instead."),
         (lambda: Heros(SMALL, watch=0), "The 'watch' parameter of Heros must be 'all', 'trained' or a whole number >= 1. Got 0 instead."),
         (lambda: Heros(SMALL, watch=True), "The 'watch' parameter of Heros must be 'all', 'trained' or a whole number >= 1. Got True instead."),
+        (lambda: Heros(SMALL, burst=9), "The 'burst' parameter of Heros must be 0 where all models look (watch='all'). Got 9 instead."),
+        (lambda: Heros(SMALL, watch=3, burst=-1), "The 'burst' parameter of Heros must be a whole number in [0, 4611686018427387904]. Got -1 instead."),
         (lambda: Top(0), "The 'n' parameter of Top must be a whole number in [1, 2147483647]. Got 0 instead."),
         (lambda: Stack(rate=2), "The 'rate' parameter of Stack must be in [0, 1]. Got 2 instead."),
         (lambda: Stack(0), "The 'n' parameter of Stack must be a whole number in [1, 2147483647]. Got 0 instead."),

@@ -77,6 +77,7 @@ class Steps:
             costs=np.full(m, 1 / m),
             answer=_core.Answer("average"),
             watch=watch,
+            burst=0,
             warmup=0,
         )
 

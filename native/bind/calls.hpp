@@ -11,10 +11,11 @@
 
 namespace heros {
 
-// choose(scores, costs) gives a mask.
+// choose(scores, costs) gives a mask; update(outcomes, chosen), if there is one, takes how right the models were that are
+// trained, NaN for the others.
 class PolicyCalls final : public Chooser {
  public:
-  explicit PolicyCalls(const nb::object& policy) : policy_(policy) {}
+  explicit PolicyCalls(const nb::object& policy) : policy_(policy), learns_(nb::cast<bool>(nb::getattr(policy, "learns", nb::bool_(false)))) {}
 
   void set_costs(const std::vector<double>& costs) override { costs_ = costs; }
   void choose(const double* scores, std::uint8_t* chosen) override {
@@ -22,9 +23,21 @@ class PolicyCalls final : public Chooser {
     expect(mask.size() == costs_.size(), "a mask with one entry per model");
     std::memcpy(chosen, mask.data(), mask.size());
   }
+  void learn(const double* outcomes, const std::uint8_t* chosen) override {
+    if (!learns_) return;
+    const std::size_t models = costs_.size();
+    NewArray<double, 1> known({models});
+    NewArray<bool, 1> trained({models});
+    for (std::size_t i = 0; i < models; ++i) {
+      trained.data()[i] = chosen[i] != 0;
+      known.data()[i] = chosen[i] ? outcomes[i] : std::numeric_limits<double>::quiet_NaN();
+    }
+    policy_.attr("update")(known.array(), trained.array());
+  }
 
  private:
   const nb::object& policy_;  // in the object that has this
+  bool learns_;
   std::vector<double> costs_;
 };
 

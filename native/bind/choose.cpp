@@ -1,3 +1,6 @@
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
+
 #include "bind/bind.hpp"
 #include "bind/arrays.hpp"
 #include "core/choose.hpp"
@@ -25,12 +28,15 @@ nb::object choose(const Policy& policy, const In1<double>& scores, const In1<dou
 void bind_choose(nb::module_& m) {
   nb::class_<Policy>(m, "Policy")
       .def("__init__",
-           [](Policy* self, const std::string& name, double parameter, std::shared_ptr<Policy> inner) {
+           [](Policy* self, const std::string& name, double parameter, std::shared_ptr<Policy> inner,
+              const std::optional<std::array<double, 4>>& bounds) {
              const auto kind = named(Policy::kNames, name, "no such policy");
              expect(kind != Policy::Kind::explore || inner != nullptr, "explore needs a policy to explore around");
-             new (self) Policy{kind, parameter, std::move(inner)};
+             Policy policy{kind, parameter, std::move(inner)};
+             if (bounds) policy.bounds = {(*bounds)[0], (*bounds)[1], (*bounds)[2], (*bounds)[3]};
+             new (self) Policy(std::move(policy));
            },
-           nb::arg("name"), nb::arg("parameter") = 0.0, nb::arg("inner") = nb::none());
+           nb::arg("name"), nb::arg("parameter") = 0.0, nb::arg("inner") = nb::none(), nb::arg("bounds") = nb::none());
   m.def("choose", &choose, nb::arg("policy"), nb::arg("scores"), nb::arg("costs"), nb::arg("k"), nb::arg("bits"));
 }
 

@@ -17,7 +17,8 @@ namespace {
 class BoundStep {
  public:
   BoundStep(std::shared_ptr<Pool> pool, std::shared_ptr<Task> task, nb::object scores, nb::object policy, int k,
-            nb::object bits, std::vector<double> costs, Answer answer, Watch watch, std::int64_t warmup)
+            nb::object bits, std::vector<double> costs, Answer answer, Watch watch, std::int64_t burst,
+            std::int64_t warmup)
       : bits_(std::move(bits)), scores_(std::move(scores)) {
     const auto models = static_cast<std::size_t>(pool->models());
     std::shared_ptr<Scores> native;
@@ -27,7 +28,7 @@ class BoundStep {
     expect(all_of(costs, amount), "costs of zero or more");
     step_ = std::make_unique<Step>(std::move(pool), std::move(task), std::move(native),
                                    chooser(std::move(policy), k, static_cast<int>(models)), std::move(costs), answer,
-                                   watch, warmup);
+                                   watch, burst, warmup);
   }
   BoundStep(const BoundStep&) = delete;
   BoundStep& operator=(const BoundStep&) = delete;
@@ -59,6 +60,10 @@ class BoundStep {
     if (means_ != nullptr) means_->fields(writer);
     Stack stack = seen().answer().stack;
     if (stacked()) stack.fields(writer);
+    if (Account* account = step_->account()) account->fields(writer);
+    Burst burst = step_->burst();
+    Prefixed<StateWriter> own{writer, "burst_"};
+    if (burst.on()) burst.fields(own);
     return writer.take();
   }
   // If the state does not fit, everything stays as it is. A score written in Python has taken back its own.
@@ -70,6 +75,15 @@ class BoundStep {
     ledger.check(step.models(), step.all_look());
     Stack stack = step.answer().stack;
     if (stacked()) stack.fields(reader), stack.check(step.models());
+    Account account;
+    if (step.account() != nullptr) {
+      account = *step.account();
+      account.fields(reader);
+      account.check(step.models());
+    }
+    Burst burst = step.burst();
+    Prefixed<StateReader> own{reader, "burst_"};
+    if (burst.on()) burst.fields(own), burst.check();
     if (means_ != nullptr) {
       MeanScores means = *means_;
       means.fields(reader);
@@ -78,6 +92,8 @@ class BoundStep {
     } else {
       calls_->read();
     }
+    step.burst() = std::move(burst);
+    if (step.account() != nullptr) *step.account() = std::move(account);
     step.set_ledger(std::move(ledger));
     step.set_stack(std::move(stack));
   }
@@ -191,17 +207,24 @@ void bind_step(nb::module_& m) {
       .def("__init__",
            [](BoundStep* self, std::shared_ptr<Pool> pool, std::shared_ptr<Task> task, nb::object scores,
               nb::object policy, int k, nb::object bits, const In1<double>& costs, const Answer& answer,
-              std::int64_t watch, std::int64_t warmup) {
+              std::int64_t watch, std::int64_t burst, std::int64_t warmup) {
              expect(watch >= Watch::kTrained, "a number of instances, 0 for all models or -1 for those trained");
+             expect(countable(burst), "for how many instances all look");
              new (self) BoundStep(std::move(pool), std::move(task), std::move(scores), std::move(policy), k,
-                                  std::move(bits), to_vector(costs), answer, Watch{watch}, warmup);
+                                  std::move(bits), to_vector(costs), answer, Watch{watch}, burst, warmup);
            },
            nb::arg("pool"), nb::arg("task"), nb::arg("scores"), nb::arg("policy"), nb::arg("k"), nb::arg("bits"),
-           nb::arg("costs"), nb::arg("answer"), nb::arg("watch"), nb::arg("warmup"))
+           nb::arg("costs"), nb::arg("answer"), nb::arg("watch"), nb::arg("burst"), nb::arg("warmup"))
       .def("run", &run, nb::arg("X"), nb::arg("targets"))
       .def("predict", &predict, nb::arg("X"))
       .def("set_policy", &BoundStep::set_policy, nb::arg("policy"), nb::arg("k"), nb::arg("bits"),
            nb::arg("watch"))
+      .def("set_k",
+           [](BoundStep& self, int k) {
+             Step& step = self.at_rest();
+             expect(k >= 1 && k <= step.models(), "k must be in [1, M]");
+             step.set_k(k);
+           })
       .def("set_costs",
            [](BoundStep& self, const In1<double>& costs) {
              expect(costs.size() == static_cast<std::size_t>(self.at_rest().models()), "one cost per model");
@@ -212,6 +235,11 @@ void bind_step(nb::module_& m) {
       .def_prop_ro("scores", [](BoundStep& self) { return to_array(self.seen().scores().values()); })
       .def_prop_ro("stack", [](BoundStep& self) { return to_array(self.seen().answer().stack.weights()); })
       .def_prop_ro("chosen_from", [](BoundStep& self) { return to_array(self.seen().chosen_from()); })
+      .def_prop_ro("bounds",
+                   [](BoundStep& self) {
+                     const std::vector<double>* bounds = self.seen().bounds();
+                     return bounds == nullptr ? nb::object(nb::none()) : to_array(*bounds);
+                   })
       .def_prop_ro("explored", [](BoundStep& self) { return self.seen().explored(); })
       .def_prop_ro("costs", column(&Ledger::costs))
       .def_prop_ro("looked", [](BoundStep& self) { return to_array(self.seen().ledger().looks_of_each()); })

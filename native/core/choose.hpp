@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/account.hpp"
 #include "core/random.hpp"
 
 namespace heros {
@@ -20,8 +21,16 @@ class Chooser {
  public:
   virtual ~Chooser() = default;
   virtual void set_costs(const std::vector<double>& costs) = 0;
+  // How many models it may choose, from now on.
+  virtual void set_k(int /*k*/) {}
   // Writes 1 for the chosen models and 0 for the others.
   virtual void choose(const double* scores, std::uint8_t* chosen) = 0;
+  // How right the models were about the instance just scored, and which of them are trained on it.
+  virtual void learn(const double* /*outcomes*/, const std::uint8_t* /*chosen*/) {}
+  // What it keeps of that, where that is known here.
+  virtual Account* account() { return nullptr; }
+  // The bounds by which the last choice was made, if it was.
+  virtual const std::vector<double>* bounds() const { return nullptr; }
   // Whether the last choice was exploration, where that is known here.
   virtual std::optional<bool> explored() const { return std::nullopt; }
 };
@@ -29,7 +38,7 @@ class Chooser {
 struct Policy {
   enum class Kind {
     random, perform_best, perform_worst, cheapest, expensive, cand, cand_as_published,
-    zeta, explore, reward, budget, everything,
+    zeta, explore, reward, budget, everything, mlcb,
   };
   static constexpr std::pair<const char*, Kind> kNames[] = {
       {"random", Kind::random},
@@ -44,15 +53,20 @@ struct Policy {
       {"reward", Kind::reward},
       {"budget", Kind::budget},
       {"everything", Kind::everything},
+      {"mlcb", Kind::mlcb},
   };
   Kind kind;
   double parameter = 0;                         // ζ, ε, w or β
   std::shared_ptr<const Policy> inner = nullptr;  // explore: what is explored around
+  Bounds bounds = {};                           // mlcb
+
+  // The policy that chooses where nothing is explored.
+  const Policy& innermost() const { return inner == nullptr ? *this : inner->innermost(); }
 };
 
 // A built-in policy, choosing at most k models of one pool. It keeps the order of the scores from step to step: scores
 // change little between two instances, so re-sorting an almost sorted list is nearly free. The choice itself is a pure
-// function of scores, costs, k and the draws.
+// function of scores, costs, k and the draws; with bounds, of what they are computed from.
 class PolicyChooser final : public Chooser {
  public:
   PolicyChooser(Policy policy, int k, Random random) : policy_(std::move(policy)), k_(k), random_(random) {}
@@ -72,8 +86,15 @@ class PolicyChooser final : public Chooser {
     urn_.reserve(models);
     key_.resize(models);
     eligible_.resize((models + 63) / 64);
+    if (bounded() && account_.weight.empty()) account_ = Account(policy_.innermost().bounds.factor, models);
   }
 
+  void set_k(int k) override { k_ = k; }
+  void learn(const double* outcomes, const std::uint8_t* chosen) override {
+    if (bounded()) account_.note(outcomes, chosen);
+  }
+  Account* account() override { return bounded() ? &account_ : nullptr; }
+  const std::vector<double>* bounds() const override { return bounded() ? &key_ : nullptr; }
   std::optional<bool> explored() const override { return explored_; }
 
   void choose(const double* scores, std::uint8_t* chosen) override {
@@ -84,6 +105,8 @@ class PolicyChooser final : public Chooser {
 
  private:
   using Kind = Policy::Kind;
+
+  bool bounded() const { return policy_.innermost().kind == Kind::mlcb; }
 
   void follow(const Policy& policy, const double* scores, int k, std::uint8_t* chosen) {
     switch (policy.kind) {
@@ -106,6 +129,9 @@ class PolicyChooser final : public Chooser {
       case Kind::reward: return reward(policy.parameter, scores, k, chosen);
       case Kind::budget: return budget(policy.parameter, scores, k, chosen);
       case Kind::everything: std::fill(chosen, chosen + models_, std::uint8_t{1}); return;
+      case Kind::mlcb:
+        account_.upper(policy.bounds, key_.data());
+        return take(sorted_by(key_.data()), k, chosen);
     }
   }
 
@@ -207,6 +233,7 @@ class PolicyChooser final : public Chooser {
   std::vector<int> by_score_, by_cost_, by_cost_down_, cost_rank_, urn_;
   std::vector<double> key_;
   std::vector<std::uint64_t> eligible_;
+  Account account_;
 };
 
 }  // namespace heros

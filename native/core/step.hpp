@@ -30,9 +30,10 @@ struct BlockRecord {
 class Step {
  public:
   Step(std::shared_ptr<Pool> pool, std::shared_ptr<Task> task, std::shared_ptr<Scores> scores,
-       std::unique_ptr<Chooser> chooser, std::vector<double> costs, Answer answer, Watch watch, std::int64_t warmup)
+       std::unique_ptr<Chooser> chooser, std::vector<double> costs, Answer answer, Watch watch, std::int64_t burst,
+       std::int64_t warmup)
       : pool_(std::move(pool)), task_(std::move(task)), scores_(std::move(scores)), answer_(answer), watch_(watch),
-        warmup_(warmup), ledger_(std::move(costs)), outcomes_(models()), watched_(models()) {
+        burst_(watch.all() ? 0 : burst), warmup_(warmup), ledger_(std::move(costs)), outcomes_(models()), watched_(models()) {
     answer_.stack.begin(models());
     set_chooser(std::move(chooser));
   }
@@ -45,15 +46,24 @@ class Step {
   const Scores& scores() const { return *scores_; }
   const Ledger& ledger() const { return ledger_; }
   bool all_look() const { return watch_.all(); }
+  Burst& burst() { return burst_; }
   std::optional<bool> explored() const { return chooser_->explored(); }
   // The scores that the last choice was made from.
   const std::vector<double>& chosen_from() const { return watch_.all() ? scores_->values() : chosen_from_; }
+  // What a policy with bounds keeps account of, and the bounds of its last choice.
+  Account* account() { return chooser_->account(); }
+  const std::vector<double>* bounds() const { return chooser_->bounds(); }
 
-  // Another policy may take over, and costs may be measured anew, while a stream runs.
+  // Another policy may take over, and costs may be measured anew, while a stream runs. An account goes on where the new
+  // one would keep the same.
   void set_chooser(std::unique_ptr<Chooser> chooser) {
+    chooser->set_costs(ledger_.costs);
+    Account* known = chooser_ == nullptr ? nullptr : chooser_->account();
+    Account* fresh = chooser->account();
+    if (known != nullptr && fresh != nullptr && known->factor == fresh->factor) *fresh = std::move(*known);
     chooser_ = std::move(chooser);
-    chooser_->set_costs(ledger_.costs);
   }
+  void set_k(int k) { chooser_->set_k(k); }
   void set_watch(Watch watch) { watch_ = watch; }
   void set_costs(std::vector<double> costs) {
     ledger_.costs = std::move(costs);
@@ -82,9 +92,10 @@ class Step {
         out.answered[t] = answer(out.outputs + t * outputs());
         score(targets[t]);
         clock.lap(Phase::evaluate);
-        if (watch_.all()) choose_or_train_nothing(x, targets[t], chosen, clock);
+        if (watch_.all()) or_train_nothing(x, targets[t], chosen, clock, [&] { choose(chosen); });
         for (int i = 0; i < models(); ++i)
           if (!pool_->trainable(i)) chosen[i] = 0;
+        or_train_nothing(x, targets[t], chosen, clock, [&] { chooser_->learn(outcomes_.data(), chosen); });
         ledger_.note_training(chosen, scores_->values().data(), out.spent[t], out.reward[t]);
         train_and_go_on(x, targets[t], chosen, n - t - 1, clock);
       }
@@ -144,6 +155,7 @@ class Step {
     task_->outcomes(*pool_, target, looked, outcomes_.data());
     for (int i = 0; i < models(); ++i)
       if (looks(looked, i) && outcomes_[i] == 0 && !pool_->sound(i)) ledger_.diverged[i] = 1;
+    if (burst_.on()) burst_.note(outcomes_[Answer::next(scores_->values(), -1)]);
     scores_->update(outcomes_.data(), looked);
     ledger_.note_looks(looked);
   }
@@ -153,9 +165,11 @@ class Step {
     else chooser_->choose(scores_->values().data(), chosen);
   }
 
-  void choose_or_train_nothing(const double* x, double target, std::uint8_t* chosen, PhaseClock& clock) {
+  // Has the policy do something; if it throws, the instance counts as one on which nothing was trained.
+  template <class Act>
+  void or_train_nothing(const double* x, double target, std::uint8_t* chosen, PhaseClock& clock, Act act) {
     try {
-      choose(chosen);
+      act();
     } catch (...) {
       std::fill_n(chosen, models(), std::uint8_t{0});
       ++ledger_.instances;
@@ -173,6 +187,7 @@ class Step {
     std::copy_n(chosen, models(), watched_.data());
     answer_.mark(scores, watched_.data());
     watch_.mark(ledger_.instances, models(), watched_.data());
+    burst_.mark(models(), watched_.data());
     clock.lap(Phase::choose);
   }
 
@@ -183,6 +198,7 @@ class Step {
   Answer answer_;
   StackedOdds odds_, odds_asked_;  // of the instance at hand, and of one that is only asked about
   Watch watch_;
+  Burst burst_;
   std::int64_t warmup_;
   Ledger ledger_;
   std::vector<double> outcomes_, chosen_from_;

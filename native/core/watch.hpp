@@ -3,7 +3,10 @@
 // those at rest can be spared.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+
+#include "core/scores.hpp"
 
 namespace heros {
 
@@ -19,6 +22,44 @@ struct Watch {
     if (every <= 0) return;
     for (std::int64_t i = (every - t % every) % every; i < models; i += every) watched[i] = 1;
   }
+};
+
+// All models look for a while once the model with the highest score, which always looks, gets worse: what those at rest are
+// worth may have changed too. A window of its own over how right that model was tells, whatever the scores are.
+class Burst {
+ public:
+  static constexpr double kDelta = 0.002;  // as Bifet and Gavaldà have it
+
+  Burst() = default;
+  explicit Burst(std::int64_t length) : length_(length), adwin_(length > 0, kDelta, false) {}
+
+  bool on() const { return length_ > 0; }
+  void mark(int models, std::uint8_t* watched) const {
+    if (left_ > 0) std::fill_n(watched, models, std::uint8_t{1});
+  }
+
+  // How right the model with the highest score was about an instance.
+  void note(double outcome) {
+    left_ = std::max<std::int64_t>(left_ - 1, 0);
+    const double before = adwin_.mean(0);
+    double mean = 0;
+    adwin_.update(&outcome, nullptr, &mean);
+    if (adwin_.changed(0) && mean < before) left_ = length_;
+  }
+
+  template <class Archive>
+  void fields(Archive& a) {
+    a("left", left_);
+    adwin_.fields(a);
+  }
+  void check() const {
+    require(left_ >= 0 && left_ <= length_, "how long all models look");
+    adwin_.check();
+  }
+
+ private:
+  std::int64_t length_ = 0, left_ = 0;  // in instances
+  Adwin adwin_;
 };
 
 }  // namespace heros

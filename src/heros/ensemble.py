@@ -15,11 +15,14 @@ from heros import core as _core
 from heros.alone import Alone
 from heros.errors import DataError, HerosError, ParameterError
 from heros.inspection import Explanation, LastStep, Leaderboard, PoolSummary
+from heros.meters import Meter
 from heros.parameters import whole
 from heros.phases import PHASES
 from heros.policies import Cand, Explore, Policy, Zeta
 from heros.policies.base import expect_policy
 from heros.policies.calls import PolicyCalls, bound_policy
+from heros.policies.pace import STRETCH, Pace
+from heros.policies.within import paced
 from heros.pools import BoundPool, Pool, default
 from heros.pools.base import shares
 from heros.schema import Schema
@@ -28,7 +31,16 @@ from heros.scores.base import ScoreCalls, bound_score, expect_score
 from heros.storage import archive, models
 from heros.task import Classification, Task
 from heros.validation import Validator, one_row
-from heros.watch import Answer, Stack, Watch, checked_answer, checked_watch, native_answer, turns
+from heros.watch import (
+    Answer,
+    Stack,
+    Watch,
+    checked_answer,
+    checked_burst,
+    checked_watch,
+    native_answer,
+    turns,
+)
 
 __all__ = ["Block", "Heros"]
 
@@ -79,7 +91,8 @@ class Heros:
         one may take over at any time: ``model.policy = policies.Cheapest()``.
     k
         How many models may be trained per step: 60 % of the pool if that is given, else 8 of the 11. Can be
-        changed likewise.
+        changed likewise. With `policies.Within` around the policy it is the most that a budget of time or
+        energy may be spent on.
     task
         What is learnt: `heros.task.Classification()` by default.
     score
@@ -98,6 +111,10 @@ class Heros:
         model that does not look stays as it is, whatever happens meanwhile. A policy that never explores
         (`Zeta` without `Explore`, `Cheapest`, ...) might leave a model at rest, and its L unseen, for ever:
         with such a policy of HEROS's own "trained" means 8. Where the whole pool answers, all look.
+    burst
+        Where not all look: for how many instances all of them do once the best model gets worse (ADWIN with
+        δ = .002 over how right the model with the highest L was), since what those at rest are worth may have
+        changed with it. 0, the default, for never: on streams that drift it gained nothing (docs/green.md).
     warmup
         On how many first instances all models are trained.
     seed
@@ -144,6 +161,7 @@ class Heros:
         score: Score | None = None,
         answer: Answer | None = None,
         watch: Watch = "all",
+        burst: int = 0,
         warmup: int = 100,
         seed: int | None = None,
         schema: Schema | None = None,
@@ -157,11 +175,13 @@ class Heros:
         _expect(self.pool, Pool, "pool", "a pool, e.g. heros.pools.MLPGrid()")
         expect_policy(self._policy, "Heros")
         expect_score(self.score, "Heros")
+        self._pace = self._fresh_pace()
         self._k = self._checked_k(
             (usual.k or max(1, round(DEFAULT_SHARE * self.pool.n_models))) if k is None else k
         )
         self.answer = checked_answer(usual.answer if answer is None else answer)
         self.watch = checked_watch(watch)
+        self.burst = checked_burst(burst, self.watch)
         self.warmup = min(whole(warmup, "warmup", "Heros", 0), 1 << 62)
         self.seed = seed if seed is None else whole(seed, "seed", "Heros", 0)
         self._rng = np.random.default_rng(self.seed)
@@ -180,6 +200,7 @@ class Heros:
         expect_policy(policy, "Heros")
         with self._alone:
             self._policy = policy
+            self._pace = self._fresh_pace()
             self._bind_policy()
 
     @property
@@ -207,6 +228,24 @@ class Heros:
 
     def _checked_k(self, k: object) -> int:
         return whole(k, "k", "Heros", 1, self.pool.n_models)
+
+    @property
+    def pace(self) -> Pace | None:
+        """Every k that `policies.Within` has chosen, and what instances took; None without it."""
+        return self._pace
+
+    def _fresh_pace(self) -> Pace | None:
+        _, within = paced(self._policy)
+        if within is None:
+            return None
+        if within.unit == "joules":
+            Meter.of(within.meter)  # if this machine has none, now is the time to say so
+        return Pace(within, self.pool.n_models)
+
+    @property
+    def _k_now(self) -> int:
+        """How many models may be trained at the step at hand."""
+        return self._k if self._pace is None or self._pace.k is None else self._pace.k
 
     # -- the schema -----------------------------------------------------------------------------------
 
@@ -260,17 +299,19 @@ class Heros:
     def _bind_step(self, bound: BoundPool, scores: ScoreCalls | None = None) -> None:
         """These models and the step that works with them, from now on; with scores that are known already."""
         self._scores = scores or bound_score(self.score, self.pool.n_models)
-        self._chooser = bound_policy(self.policy, self.k, self.rng)
+        policy, _ = paced(self.policy)
+        self._chooser = bound_policy(policy, self._k_now, self.rng)
         self._step = _core.Step(
             pool=bound.native,
             task=self.task.native(),
             scores=self._scores,
             policy=self._chooser,
-            k=self.k,
+            k=self._k_now,
             bits=self.rng.bit_generator,
             costs=bound.costs,
             answer=native_answer(self.answer),
-            watch=turns(self.watch, self.policy),
+            watch=turns(self.watch, policy),
+            burst=self.burst,
             warmup=self.warmup,
         )
         self._bound = bound
@@ -278,9 +319,10 @@ class Heros:
     def _bind_policy(self) -> None:
         """The policy as it is now takes over."""
         if self.schema is not None:
-            self._chooser = bound_policy(self.policy, self.k, self.rng)
+            policy, _ = paced(self.policy)
+            self._chooser = bound_policy(policy, self._k_now, self.rng)
             self._step.set_policy(
-                self._chooser, self.k, self.rng.bit_generator, turns(self.watch, self.policy)
+                self._chooser, self._k_now, self.rng.bit_generator, turns(self.watch, policy)
             )
 
     # -- predicting and learning ------------------------------------------------------------------------
@@ -319,7 +361,8 @@ class Heros:
             blocks = []
             for part in self._stretches(len(X)):
                 self._last = None
-                blocks.append(Block(*self._step.run(X[part], targets[part])))
+                with self._metered():
+                    blocks.append(Block(*self._step.run(X[part], targets[part])))
             block = blocks[0] if len(blocks) == 1 else _joined(blocks)
             if len(X) > 0:
                 draws = self._chooser.draws if isinstance(self._chooser, PolicyCalls) else None
@@ -329,21 +372,51 @@ class Heros:
                     self._bound.costs,
                     self._step.explored,
                     draws,
+                    self._step.bounds,
                 )
         return block
 
     def _stretches(self, n: int) -> Iterator[slice]:
-        """The block, cut where costs are measured anew: at the same instances however blocks are cut."""
-        start = 0
-        while self._bound.costs_change and start < n:
-            done = self._step.instances % REMEASURE
-            if done == 0:
+        """The block, cut where costs are measured anew or a k is chosen: always at the same instances."""
+        start, lengths = 0, []
+        if self._bound.costs_change:
+            lengths.append(REMEASURE)
+        if self._pace is not None:
+            lengths.append(STRETCH)
+        while lengths and start < n:
+            at = self._step.instances
+            if self._bound.costs_change and at % REMEASURE == 0:
                 self._step.set_costs(self._bound.measure())
-            stop = min(n, start + REMEASURE - done)
+            if self._pace is not None and at % STRETCH == 0:
+                self._set_pace(self._pace)
+            stop = min([n, *(start + length - at % length for length in lengths)])
             yield slice(start, stop)
             start = stop
         if start < n or n == 0:
             yield slice(start, n)
+
+    def _set_pace(self, pace: Pace) -> None:
+        """The k of the stretch that begins."""
+        step = self._step
+        spent = 1e6 * seconds_of(step) if pace.within.unit == "microseconds" else pace.joules
+        k = pace.begin(step.instances, spent, int(step.trained.sum()), self._k)
+        step.set_k(k)
+        if isinstance(self._chooser, PolicyCalls):
+            self._chooser.k = k
+
+    @contextmanager
+    def _metered(self) -> Iterator[None]:
+        """Read the joules of what is done meanwhile, where there is a budget of them."""
+        pace = self._pace
+        if pace is None or pace.within.unit != "joules":
+            yield
+            return
+        meter = Meter.of(pace.within.meter)
+        meter.start()
+        try:
+            yield
+        finally:
+            pace.joules += meter.stop().joules
 
     def _instances(self, x: ArrayLike) -> tuple[NDArray[np.float64], bool]:
         """The instances, checked, and whether it was a single one."""
@@ -421,7 +494,8 @@ class Heros:
         learnt = self._learnt
         if self._last is None:
             raise HerosError("There is no choice to explain: nothing was learnt yet, or the policy failed.")
-        return Explanation.of(self.pool, self.policy, self.k, self.warmup, learnt, self._last)
+        policy, _ = paced(self.policy)
+        return Explanation.of(self.pool, policy, self._k_now, self.warmup, learnt, self._last)
 
     def pool_summary(self) -> PoolSummary:
         """What each setting of the pool is worth so far: scores, price, and what was spent on it."""
@@ -491,11 +565,15 @@ class Heros:
         groups = self._learnt_arrays()
         if isinstance(self._scores, ScoreCalls):
             groups["score"] = self._scores.state()
+        if self._pace is not None:
+            groups["pace"] = self._pace.state()
         return groups
 
     def restore(self, schema: Schema, state: Mapping[str, dict[str, NDArray[Any]]]) -> None:
         """Make models for this schema that know what `state` gave."""
         with self._alone:
+            if self._pace is not None:
+                self._pace.restore(state.get("pace", {}))
             self._revive(schema, state)
             self._last = None
 
@@ -541,6 +619,11 @@ class Heros:
     def __repr__(self) -> str:
         state = "not bound" if self.schema is None else f"{self.instances} instances"
         return f"<Heros {self.pool!r}, {self.policy}, k={self.k}, {state}>"
+
+
+def seconds_of(step: _core.Step) -> float:
+    """CPU seconds of all steps so far."""
+    return float(step.cpu_seconds.sum())
 
 
 NATIVE = ("_bound", "_step", "_scores", "_chooser", "_validator", "_alone")

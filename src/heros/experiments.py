@@ -66,7 +66,7 @@ class Experiment:
     stream
         A name that `heros.streams.load` knows, or what opens the stream, e.g.
         ``functools.partial(streams.read, "orders.csv", target="fraud")``.
-    pool, policy, k, seed, watch, answer
+    pool, policy, k, seed, watch, burst, answer
         The model, as for `heros.Heros`.
     n
         Only the first so many instances.
@@ -98,6 +98,7 @@ class Experiment:
     compact: bool = False
     work: float = 1.0
     watch: Watch = "all"
+    burst: int = 0
     answer: Answer = "best"
 
     @property
@@ -113,7 +114,15 @@ class Experiment:
 
     def model(self) -> Heros:
         """The model, fresh."""
-        return Heros(self.pool, self.policy, self.k, seed=self.seed, watch=self.watch, answer=self.answer)
+        return Heros(
+            self.pool,
+            self.policy,
+            self.k,
+            seed=self.seed,
+            watch=self.watch,
+            burst=self.burst,
+            answer=self.answer,
+        )
 
     def open(self) -> Stream:
         """The stream, from its start."""

@@ -30,6 +30,7 @@ class LastStep:
     costs: NDArray[np.float64]  # (M,) γ at that step
     explored: bool | None
     draws: Mapping[str, Any] | None = None
+    bounds: NDArray[np.float64] | None = None  # (M,) by which it chose, if not by L
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +162,8 @@ class Explanation(Sequence[Choice]):
             while _explores(inner):
                 inner = inner.policy
             rule = f"{inner} chose {int(last.chosen.sum())} of {models} models for instance {at:,}"
-            reasons = explain(inner, scores, last.costs, k, last.chosen)
+            chosen_by = scores if last.bounds is None else last.bounds
+            reasons = explain(inner, chosen_by, last.costs, k, last.chosen)
         configurations = pool.configurations
         return cls(
             rule,

@@ -18,6 +18,7 @@ __all__ = [
     "Top",
     "Watch",
     "checked_answer",
+    "checked_burst",
     "checked_watch",
     "native_answer",
     "turns",
@@ -138,6 +139,20 @@ def checked_watch(watch: object) -> Watch:
         return whole(watch, "watch", "Heros", 1, 1 << 62)
     except ParameterError:
         raise ParameterError.of("watch", "Heros", "'all', 'trained' or a whole number >= 1", watch) from None
+
+
+def checked_burst(burst: object, watch: Watch) -> int:
+    """For how many instances all look once the best gets worse, if some do not look otherwise.
+
+    Examples
+    --------
+    >>> checked_burst(100, "trained")
+    100
+    """
+    length = whole(burst, "burst", "Heros", 0, 1 << 62)
+    if length > 0 and watch == "all":
+        raise ParameterError.of("burst", "Heros", "0 where all models look (watch='all')", burst)
+    return length
 
 
 def turns(watch: Watch, policy: Policy) -> int:

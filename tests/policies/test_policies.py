@@ -20,6 +20,7 @@ EXAMPLES = {
     "Budget": [Budget(0.3), Budget(1.0)],
     "Explore": [Explore(Zeta(0.05), 0.2), Explore(policies.Cheapest(), 0.0)],
     "Reward": [Reward(), Reward(0.3)],
+    "Within": [policies.Within(Zeta(0.05), microseconds=50.0)],
     "Zeta": [Zeta(0.0), Zeta(0.05), Zeta(0.5), Zeta(1.0)],
 }
 CLASSES = [
@@ -47,6 +48,8 @@ TWINS = {
     "Zeta(0.5)": lambda s, c, k: reference.zeta(s, c, k, 0.5),
     "Zeta(1)": lambda s, c, k: reference.zeta(s, c, k, 1.0),
     "Explore(Cheapest(), 0)": reference.cheapest,
+    "Within(Zeta(0.05), microseconds=50)": lambda s, c, k: reference.zeta(s, c, k, 0.05),
+    "MLCB(1, 1, 0.5, 0.05)": reference.MLCB().choose,  # before it has seen anything: tests/policies/test_mlcb.py
 }
 
 
@@ -246,6 +249,10 @@ def test_policies_compare_print_and_hash_as_values():
             lambda: Explore(0.1, 0.1),
             "The 'policy' parameter of Explore must be a policy (an object with a 'choose' method). Got 0.1 instead.",
         ),
+        (lambda: policies.MLCB(-1), "The 'scale' parameter of MLCB must be a number >= 0. Got -1 instead."),
+        (lambda: policies.MLCB(1, 0), "The 'factor' parameter of MLCB must be in (0, 1]. Got 0 instead."),
+        (lambda: policies.MLCB(rate=2), "The 'rate' parameter of MLCB must be in [0, 1]. Got 2 instead."),
+        (lambda: policies.MLCB(delta=1), "The 'delta' parameter of MLCB must be in (0, 1). Got 1 instead."),
         (lambda: Budget(0), "The 'budget' parameter of Budget must be in (0, 1]. Got 0 instead."),
         (lambda: Reward(-1), "The 'weight' parameter of Reward must be a number >= 0. Got -1 instead."),
         (

@@ -136,6 +136,19 @@ def test_a_resumed_run_has_counted_all_looks(tmp_path):
     assert resumed.looked.tolist() == evaluated(1500).looked.tolist()
 
 
+def test_the_ks_of_a_budget_are_in_the_record_and_give_the_same_model_again(tmp_path):
+    policy = policies.Within(policies.Cand(), microseconds=25)
+    model = Heros(POOL, policy, k=8, watch="trained", seed=1)
+    run = evaluate(model, streams.load(STREAM).take(1500))
+    pace = records.read(records.save(run, tmp_path)).settings["pace"]
+    assert pace["unit"] == "microseconds"
+    assert pace["ks"] == model.pace.ks.tolist()
+    replayed = policies.Within(policies.Cand(), microseconds=25, replay=pace["ks"])
+    again = evaluate(Heros(POOL, replayed, k=8, watch="trained", seed=1), streams.load(STREAM).take(1500))
+    assert again.figures == run.figures
+    assert again.trained.tolist() == run.trained.tolist()
+
+
 # -- on the command line ----------------------------------------------------------------------------------
 
 

@@ -4,11 +4,14 @@ from heros.policies.base import CompiledPolicy, Policy, compiled
 from heros.policies.budget import Budget
 from heros.policies.cand import Cand, CandAsPublished
 from heros.policies.explore import Explore
+from heros.policies.mlcb import MLCB
 from heros.policies.ranked import Cheapest, Everything, Expensive, PerformBest, PerformWorst, Random
 from heros.policies.reward import Reward
+from heros.policies.within import Within
 from heros.policies.zeta import Zeta
 
 __all__ = [
+    "MLCB",
     "Budget",
     "Cand",
     "CandAsPublished",
@@ -22,6 +25,7 @@ __all__ = [
     "Policy",
     "Random",
     "Reward",
+    "Within",
     "Zeta",
     "compiled",
 ]

@@ -20,7 +20,9 @@ __all__ = ["CompiledPolicy", "Policy", "compiled", "expect_policy"]
 class Policy(Protocol):
     """Decides, at every step, which models are worth training.
 
-    Anything with this one method is a policy: see the example in `heros.Heros`.
+    Anything with this one method is a policy: see the example in `heros.Heros`. One that also has a method
+    ``update(outcomes, trained)`` is told, after every instance, how right the models were that are trained
+    on it: an outcome in [0, 1] each, NaN for the others.
     """
 
     def choose(

@@ -37,6 +37,22 @@ class PolicyCalls:
             )
         return np.ascontiguousarray(mask)
 
+    @property
+    def learns(self) -> bool:
+        """Whether the policy wants to know how right the models were that are trained."""
+        return hasattr(_innermost(self.policy), "update")
+
+    def update(self, outcomes: NDArray[np.float64], trained: NDArray[np.bool_]) -> None:
+        """How right the models were that are trained on the instance; NaN for the others."""
+        _innermost(self.policy).update(outcomes, trained)
+
+
+def _innermost(policy: Any) -> Any:
+    """The policy that chooses where nothing is explored."""
+    while isinstance(policy, Explore):
+        policy = policy.policy
+    return policy
+
 
 def bound_policy(policy: Policy, k: int, rng: np.random.Generator) -> _core.Policy | PolicyCalls:
     """The policy as the core takes it."""

@@ -118,6 +118,7 @@ def _step(bound: BoundPool) -> _core.Step:
         costs=bound.costs,
         answer=_core.Answer("best"),
         watch=0,
+        burst=0,
         warmup=0,
     )
 

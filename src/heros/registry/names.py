@@ -25,11 +25,17 @@ class Made(Protocol):
     seed: int | None
     answer: Any
     watch: Any
+    burst: int
     warmup: int
 
     @property
     def costs(self) -> NDArray[np.float64]:
         """γ of each model."""
+        ...
+
+    @property
+    def pace(self) -> Any:
+        """What its policy is held to, if it is."""
         ...
 
 
@@ -57,13 +63,22 @@ def settings_of(model: Made) -> dict[str, Any]:
         "seed": model.seed,
         "answer": str(model.answer),
         "watch": model.watch,
+        "burst": model.burst,
         "warmup": model.warmup,
         "score": repr(model.score),
         "policy_as_written": str(model.policy),
         "pool_as_written": repr(model.pool),
         "models": [dict(configuration) for configuration in model.pool.configurations],
         "costs": model.costs.tolist(),
+        **_pace(model.pace),
     }
+
+
+def _pace(pace: Any) -> dict[str, Any]:
+    """Every k that a budget led to, and what it cost: with these ks the same model comes out again."""
+    if pace is None:
+        return {}
+    return {"pace": {"unit": pace.within.unit, "ks": pace.ks.tolist(), "costs": pace.costs.tolist()}}
 
 
 def pool_id(pool: _Models) -> str:
@@ -82,15 +97,17 @@ def policy_id(policy: object) -> str:
     >>> from heros import policies
     >>> policy_id(policies.Explore(policies.Zeta(0.05), 0.2)), policy_id(policies.PerformBest())
     ('zeta_0.05_0.2', 'perform_best')
+    >>> policy_id(policies.Within(policies.Cand(), microseconds=40))
+    'cand_within_40'
     """
     values = _values(policy)
     numbers = [f"{value:g}" for value in values if isinstance(value, int | float)]
-    inside = [value for value in values if not isinstance(value, int | float)]
-    around = getattr(type(policy), "suffix", "") and inside
-    return "_".join([policy_id(inside[0]) if around else name_of(type(policy)), *numbers])
+    inside = [policy_id(value) for value in values if hasattr(value, "choose")]
+    around = bool(inside) and bool(getattr(type(policy), "suffix", ""))
+    return "_".join([*inside[:1], *([] if around else [name_of(type(policy))]), *numbers])
 
 
-def variant_id(watch: object, answer: object) -> str:
+def variant_id(watch: object, answer: object, burst: int = 0) -> str:
     """Who looks and who answers, in a word; nothing where it is as in the paper.
 
     Examples
@@ -98,8 +115,11 @@ def variant_id(watch: object, answer: object) -> str:
     >>> from heros import Top
     >>> variant_id("all", "best"), variant_id("trained", "best"), variant_id(8, Top(5))
     ('', '-watch_trained', '-watch_8-top_5_60')
+    >>> variant_id("trained", "best", burst=300)
+    '-watch_trained-burst_300'
     """
     who_looks = "" if watch == "all" else f"-{_word(f'watch {watch}')}"
+    who_looks += f"-burst_{burst}" if burst else ""
     return who_looks + ("" if answer == "best" else f"-{_word(str(answer))}")
 
 

@@ -22,11 +22,11 @@ from heros.watch import AnswerPart
 __all__ = ["FIRST", "PARTS", "description", "pack", "unpack"]
 
 PARTS = ("task", "pool", "policy", "score")
-SETTINGS = ("k", "answer", "watch", "warmup", "seed")
-FIRST = {"task": {"kind": "Classification"}, "watch": "all"}
+SETTINGS = ("k", "answer", "watch", "burst", "warmup", "seed")
+FIRST = {"task": {"kind": "Classification"}, "watch": "all", "burst": 0}
 """What the first files do not say, as there was no choice."""
 
-GROUPS = ("pool", "ensemble", "score")
+GROUPS = ("pool", "ensemble", "score", "pace")
 
 
 class Packable(Protocol):

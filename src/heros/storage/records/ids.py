@@ -34,7 +34,8 @@ def id_from(stream: str, settings: Mapping[str, Any]) -> str:
     'agr_a/mlp50/cand/k30/seed1'
     """
     pool, policy, k, seed = (settings[name] for name in ("pool", "policy", "k", "seed"))
-    variant = variant_id(settings.get("watch", "all"), settings.get("answer", "best"))
+    watch, answer = settings.get("watch", "all"), settings.get("answer", "best")
+    variant = variant_id(watch, answer, settings.get("burst", 0))
     return _id(stream, pool, policy, k, seed, variant)
 
 
@@ -48,7 +49,7 @@ def id_of(model: Heros, stream: Stream) -> str:
     >>> records.id_of(Heros(pools.Paper(), k=30, seed=1), streams.load("agr_a"))
     'agr_a/mlp50/zeta_0.05_0.2/k30/seed1'
     """
-    variant = variant_id(model.watch, model.answer)
+    variant = variant_id(model.watch, model.answer, model.burst)
     return _id(stream.name, pool_id(model.pool), policy_id(model.policy), model.k, model.seed, variant)
 
 

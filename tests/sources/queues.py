@@ -1,0 +1,116 @@
+"""Servers of queues for tests, each on a free port; what is not there is skipped, and said."""
+
+import asyncio
+import json
+import shutil
+import socket
+import subprocess
+import time
+
+import pytest
+
+from heros.sources.kafka import KafkaTopic
+from heros.sources.nats import JetStream
+from heros.sources.redis import RedisStream
+
+NAME = "sensors"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def started(command, port):
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is not installed")
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    for _ in range(300):
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return process
+    process.kill()
+    raise RuntimeError(f"{command[0]} does not answer")
+
+
+class Redis:
+    """A Redis server with one stream."""
+
+    def __init__(self, directory):
+        self._redis = pytest.importorskip("redis")
+        port = free_port()
+        options = ["--port", str(port), "--dir", str(directory), "--save", "", "--appendonly", "no"]
+        self._process = started(["redis-server", *options], port)
+        self.url = f"redis://127.0.0.1:{port}/0"
+
+    def send(self, rows):
+        with self._redis.Redis.from_url(self.url) as client:
+            for row in rows:
+                message = row if isinstance(row, bytes) else json.dumps(row).encode()
+                client.xadd(NAME, {"data": message})
+
+    def source(self, **settings):
+        return RedisStream(self.url, NAME, **settings)
+
+    def stop(self):
+        self._process.kill()
+        self._process.wait()
+
+
+class Nats:
+    """A NATS server with one JetStream."""
+
+    def __init__(self, directory):
+        self._nats = pytest.importorskip("nats")
+        port = free_port()
+        self._process = started(
+            ["nats-server", "-a", "127.0.0.1", "-p", str(port), "-js", "-sd", str(directory)], port
+        )
+        self.url = f"nats://127.0.0.1:{port}"
+
+    def send(self, rows):
+        async def publish():
+            connection = await self._nats.connect(self.url)
+            stream = connection.jetstream()
+            await stream.add_stream(name="all", subjects=[NAME])
+            for row in rows:
+                await stream.publish(NAME, row if isinstance(row, bytes) else json.dumps(row).encode())
+            await connection.close()
+
+        asyncio.run(publish())
+
+    def source(self, **settings):
+        return JetStream(self.url, NAME, **settings)
+
+    def stop(self):
+        self._process.kill()
+        self._process.wait()
+
+
+class Kafka:
+    """librdkafka's own cluster for tests, in this process, for clients anywhere on this machine."""
+
+    def __init__(self, directory):
+        kafka = pytest.importorskip("confluent_kafka")
+        self._producer = kafka.Producer({"bootstrap.servers": "mock", "test.mock.num.brokers": 1})
+        (broker,) = self._producer.list_topics(timeout=30).brokers.values()
+        self.url = f"{broker.host}:{broker.port}"
+
+    def send(self, rows):
+        for row in rows:
+            message = row if isinstance(row, bytes) else json.dumps(row).encode()
+            self._producer.produce(NAME, message, partition=0)
+        self._producer.flush(30)
+
+    def source(self, **settings):
+        return KafkaTopic(self.url, NAME, partitions=[0], **settings)
+
+    def stop(self):
+        self._producer.flush(1)
+
+
+QUEUES = {"redis": Redis, "nats": Nats, "kafka": Kafka}

@@ -1,0 +1,215 @@
+"""Queues as sources: the same rows give the same model, once each, whatever is killed in between."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))
+from queues import NAME, QUEUES
+
+from heros import Heros, evaluate, policies, pools, streams
+from heros.errors import DataError, HerosError, MissingExtra
+from heros.sources import END, IDLE
+from heros.sources.messages import csv_decoder
+from heros.sources.redis import RedisStream
+
+POOL = pools.MLPGrid(hidden=[4], optimizers=["adam"])
+
+
+def rows(n=1500, seed=1):
+    """Rows whose features, values and classes appear over time."""
+    rng = np.random.default_rng(seed)
+    made = []
+    for i in range(n):
+        row = {"a": float(rng.normal()), "city": f"c{rng.integers(1 + i // 300)}"}
+        if i > 700:
+            row["b"] = float(rng.normal())
+        row["y"] = "high" if row["a"] > 0.3 else "low" if i < 400 or row["a"] > -1 else "very low"
+        made.append(row)
+    return made
+
+
+def fresh():
+    return Heros(POOL, policies.Explore(policies.Zeta(0.05), 0.2), k=2, seed=1)
+
+
+def learnt(model):
+    return {
+        f"{group}/{name}": array.tobytes()
+        for group, arrays in model.state().items()
+        for name, array in arrays.items()
+        if name != "cpu"
+    }
+
+
+def once(todo=None):
+    """What a model knows that has read the rows once."""
+    model = fresh()
+    pairs = [({name: row[name] for name in row if name != "y"}, row["y"]) for row in todo or rows()]
+    evaluate(model, streams.from_iter(pairs), window=100)
+    return learnt(model)
+
+
+@pytest.fixture(scope="module", params=list(QUEUES))
+def queue(request, tmp_path_factory):
+    server = QUEUES[request.param](tmp_path_factory.mktemp(request.param))
+    server.send(rows())
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=list(QUEUES))
+def empty(request, tmp_path):
+    server = QUEUES[request.param](tmp_path)
+    yield server
+    server.stop()
+
+
+def test_all_rows_in_their_order(queue):
+    model = fresh()
+    with queue.source(target="y", follow=False) as source:
+        run = evaluate(model, source, window=100)
+        assert source.poll(10, 0.1) is END
+    assert run.n_instances == 1500
+    assert learnt(model) == once()
+
+
+@pytest.mark.parametrize("stop", [1, 399, 1000])
+def test_from_where_it_stood(queue, stop):
+    with queue.source(target="y", follow=False) as whole, queue.source(target="y", follow=False) as rest:
+        done = 0
+        while done < stop:
+            done += len(whole.poll(min(100, stop - done), 5)[1])
+        rest.seek(whole.where())
+        while (got := whole.poll(100, 5)) is not END:
+            X, y = rest.poll(100, 5)
+            assert (X.tobytes(), y.tobytes()) == (got[0].tobytes(), got[1].tobytes())
+            assert rest.schema == whole.schema
+        assert rest.poll(100, 1) is END
+        assert rest.position == 1500
+
+
+KILLED = """
+import sys
+sys.path.insert(0, {here!r})
+from test_queues import fresh, learnt
+from queues import QUEUES
+from heros import evaluate
+server = object.__new__(QUEUES[{kind!r}])
+server.url = {url!r}
+model = fresh()
+with server.source(target="y", follow=False) as source:
+    evaluate(model, source, window=100, block=50, checkpoint={directory!r}, every=70, resume=True)
+if len(sys.argv) > 1:
+    import pickle
+    pickle.dump(learnt(model), open(sys.argv[1], "wb"))
+"""
+
+
+def test_killed_again_and_again_every_row_is_learnt_once(queue, tmp_path):
+    kind = next(name for name, made in QUEUES.items() if isinstance(queue, made))
+    here = os.path.dirname(__file__)
+    code = KILLED.format(here=here, kind=kind, url=queue.url, directory=str(tmp_path / "checkpoints"))
+    rng = np.random.default_rng(3)
+    for _ in range(int(os.environ.get("HEROS_KILLS", "4"))):
+        process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+        try:
+            process.wait(float(rng.uniform(0.8, 3.0)))
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+    result = tmp_path / "learnt"
+    subprocess.run([sys.executable, "-c", code, str(result)], check=True, stderr=subprocess.DEVNULL)
+    assert pickle.loads(result.read_bytes()) == once()
+
+
+def polled(source, n):
+    """Poll until there are so many more."""
+    got = 0
+    for _ in range(200):
+        block = source.poll(n - got, 0.2)
+        got += 0 if block is IDLE else len(block[1])
+        if got == n:
+            return
+    raise AssertionError(f"{got} of {n} came")
+
+
+def test_what_comes_later_is_waited_for(empty):
+    empty.send(rows(10))
+    with empty.source(target="y") as source:
+        polled(source, 10)
+        assert source.poll(100, 0.05) is IDLE
+        sender = threading.Timer(0.3, empty.send, [rows(15)[10:]])
+        sender.start()
+        polled(source, 5)
+        sender.join()
+
+
+def test_a_message_that_is_no_row_is_refused_or_counted(empty):
+    todo = rows(20)
+    empty.send([*todo[:10], b"{broken", b'"no row"', b"\xff\xfe", *todo[10:]])
+    with empty.source(target="y", follow=False, on_bad_row="skip") as source:
+        model = fresh()
+        run = evaluate(model, source)
+        assert (run.n_instances, run.bad_rows.count) == (20, 3)
+        assert learnt(model) == once(todo)
+    with empty.source(target="y", follow=False) as source, pytest.raises(DataError, match=r"row 11.*broken"):
+        evaluate(fresh(), source)
+
+
+def test_lines_of_csv(empty):
+    empty.send([b"1.5,red,yes", b",blue,no"])
+    decode = csv_decoder(["size", "colour", "y"])
+    with empty.source(target="y", follow=False, decode=decode) as source:
+        X, y = source.poll(1, 10)
+        assert (X.tolist(), y.tolist()) == ([[1.5, 0.0]], [0])
+        X, y = source.poll(1, 10)
+        assert np.isnan(X[0, 0])
+        assert (source.schema.features[1].values, source.schema.classes) == (("red", "blue"), ("yes", "no"))
+
+
+@pytest.mark.parametrize("kind", ["redis", "nats"])  # librdkafka waits for brokers that are away
+def test_nobody_there_is_said(kind):
+    pytest.importorskip(kind)
+    server = object.__new__(QUEUES[kind])
+    server.url = f"{kind}://127.0.0.1:1"
+    with pytest.raises(HerosError, match="must be readable"), server.source() as source:
+        source.poll(1, 1)
+
+
+def test_redis_entries_of_fields_and_what_need_not_be_kept(tmp_path):
+    redis = pytest.importorskip("redis")
+    server = QUEUES["redis"](tmp_path)
+    with redis.Redis.from_url(server.url) as client:
+        for i in range(6):
+            client.xadd(NAME, {"size": i, "colour": "red", "y": "ab"[i % 2]})
+        with server.source(target="y", keep=False) as source:
+            assert source.poll(3, 5)[0].tolist() == [[0.0, 0.0]]
+            source.poll(3, 5)
+            source.acknowledge(source.where())
+            assert client.xlen(NAME) == 6 - source.position + 1  # the last one learnt marks the place
+    server.stop()
+
+
+def test_kafka_tells_its_group_what_a_checkpoint_holds(tmp_path):
+    kafka = pytest.importorskip("confluent_kafka")
+    server = QUEUES["kafka"](tmp_path)
+    server.send(rows(30))
+    with server.source(target="y", follow=False, group="g") as source:
+        evaluate(fresh(), source, checkpoint=tmp_path / "c", every=10)
+    consumer = kafka.Consumer({"bootstrap.servers": server.url, "group.id": "g"})
+    (at,) = consumer.committed([kafka.TopicPartition(NAME, 0)], timeout=30)
+    consumer.close()
+    assert at.offset == 30
+
+
+def test_without_the_extra_its_name_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "redis", None)
+    with pytest.raises(MissingExtra, match=r"heros-learn\[redis\]"):
+        RedisStream("redis://localhost", "sensors")
