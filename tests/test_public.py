@@ -19,7 +19,8 @@ def test_all_names():
     assert pools.__all__ == [
         "MLP", "BoundForest", "BoundHoeffding", "BoundJoin", "BoundLinear", "BoundModels", "BoundNaiveBayes",
         "BoundNeighbours", "BoundPool", "Forest", "ForestGrid", "ForestStats", "Hoeffding", "HoeffdingGrid", "Join", "Linear", "LinearGrid", "MLPGrid", "Models", "NaiveBayes",
-        "NaiveBayesGrid", "NeighbourStats", "Neighbours", "NeighboursGrid", "Pool", "TreeStats",
+        "NaiveBayesGrid", "NeighbourStats", "Neighbours", "NeighboursGrid", "Paper", "PaperTrees", "Pool", "TreeStats",
+        "default",
     ]  # fmt: skip
     assert scores.__all__ == ["Adwin", "Cumulative", "Fading", "Score", "Window"]
     assert measures.__all__ == [

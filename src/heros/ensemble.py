@@ -34,6 +34,7 @@ from heros.validation import Validator, one_row
 from heros.watch import (
     Answer,
     Stack,
+    Top,
     Watch,
     checked_answer,
     checked_burst,
@@ -101,8 +102,8 @@ class Heros:
     answer
         Who answers: "best" (the highest L before the label is seen; ties: the lowest index), the few best
         together (`heros.Top`), all of them with weights that are learnt (`heros.Stack`), or the whole pool by
-        "average" or "weighted" (by L) probabilities. "best" if the pool is given, else ``Stack()``. A model
-        whose output is not finite never answers.
+        "average" or "weighted" (by L) probabilities. "best" if the pool is given, else ``Stack()``, or
+        ``Top()`` where not all look. A model whose output is not finite never answers.
     watch
         Who looks at an instance: "all" models (the paper); only those that are "trained" on it and those
         that answer; or a whole number n: these, and each model at rest at every n-th instance, one after
@@ -167,7 +168,8 @@ class Heros:
         schema: Schema | None = None,
     ) -> None:
         self.task = Classification() if task is None else task
-        usual = _Usual(default(), Cand(), DEFAULT_K, Stack()) if pool is None else _Usual(pool)
+        together = Stack() if watch == "all" else Top()
+        usual = _Usual(default(), Cand(), DEFAULT_K, together) if pool is None else _Usual(pool)
         self.pool = usual.pool
         self._policy: Policy = usual.policy if policy is None else policy
         self.score: Score = Adwin() if score is None else score
@@ -523,9 +525,9 @@ class Heros:
         Examples
         --------
         >>> import os, tempfile
-        >>> from heros import Heros, streams
+        >>> from heros import Heros, pools, streams
         >>> X, y = streams.Agrawal().draw(200)
-        >>> model = Heros(k=3, seed=1, schema=streams.Agrawal().schema).learn(X, y)
+        >>> model = Heros(pools.Paper(), k=3, seed=1, schema=streams.Agrawal().schema).learn(X, y)
         >>> with tempfile.TemporaryDirectory() as directory:
         ...     path = os.path.join(directory, "model.heros")
         ...     model.save(path)
