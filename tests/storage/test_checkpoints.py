@@ -11,6 +11,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -301,7 +302,10 @@ def test_resume_needs_a_directory():
         evaluate(make(), agrawal(), resume=True)
 
 
-def test_two_runs_do_not_share_a_directory(tmp_path):
+@pytest.mark.parametrize("system", [sys.platform, "win32"])  # as on Windows, where a file is locked
+def test_two_runs_do_not_share_a_directory(tmp_path, monkeypatch, system):
+    monkeypatch.setattr("heros.storage.checkpoints.lock.sys", SimpleNamespace(platform=system))
+
     class Nested(Fair):
         def choose(self, *args):
             with pytest.raises(HerosError, match=r"must be free\. Got one that another run uses\.$"):

@@ -272,7 +272,7 @@ class MlpPool final : public Pool {
     for (int i = 0; i < models(); ++i)
       if (chosen[i] && is_unfinished(i)) sweep_model(i, Pass::look, again_plan_);
   }
-  bool is_unfinished(int i) const { return (unfinished_[i] != 0) | (seen_by_[i] != Seen::kept); }
+  bool is_unfinished(int i) const { return (unfinished_[i] | static_cast<int>(seen_by_[i] != Seen::kept)) != 0; }
 
   void begin_training(const double* x, const std::uint8_t* chosen) {
     encoder_.learn(x);  // before denormals are flushed: its doubles are as they are
