@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 # The editable install knows the packages there were when it was made.
 SOURCES := pyproject.toml paper/pyproject.toml CMakeLists.txt $(shell find native -type f; find src -name __init__.py)
 
-PIP     := $(BIN)/pip install --quiet --disable-pip-version-check --no-warn-script-location --root-user-action=ignore
+PIP     := $(BIN)/pip install -qq --disable-pip-version-check --no-warn-script-location --root-user-action=ignore
 INSTALL := $(PIP) --no-build-isolation --no-deps
 
 .PHONY: demo test check native cross wheel bench bench-trees fuzz kill paper sanitize sanitize-quick clean
