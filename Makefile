@@ -58,7 +58,7 @@ check: $(VENV)/strict
 	$(MAKE) --no-print-directory $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	for system in linux darwin win32; do $(BIN)/mypy --platform $$system || exit 1; done
+	for system in linux darwin win32; do $(BIN)/mypy --platform $$system --cache-dir .mypy_cache/$$system || exit 1; done
 	$(BIN)/lint-imports --no-logo
 
 native cross:
