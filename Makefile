@@ -6,12 +6,12 @@ SEED   ?= 1
 BIN    := $(VENV)/bin
 
 # The editable install knows the packages there were when it was made.
-SOURCES := pyproject.toml paper/pyproject.toml CMakeLists.txt $(shell find native -type f; find src -name __init__.py)
+SOURCES := pyproject.toml paper/pyproject.toml league/pyproject.toml CMakeLists.txt $(shell find native -type f; find src -name __init__.py)
 
 PIP     := $(BIN)/pip install -qq --disable-pip-version-check --no-warn-script-location --root-user-action=ignore
 INSTALL := $(PIP) --no-build-isolation --no-deps
 
-.PHONY: demo test check native cross wheel bench bench-trees fuzz kill paper sanitize sanitize-quick clean
+.PHONY: demo test check native cross wheel bench bench-trees fuzz kill league league-report paper sanitize sanitize-quick clean
 .DEFAULT_GOAL := help
 
 help:
@@ -23,6 +23,8 @@ help:
 	@echo "make bench   CPU time per instance, ours against a PyTorch pool (installs torch, CPU build)"
 	@echo "make bench-trees   the same for trees, against CapyMOA and River (installs capymoa; needs Java)"
 	@echo "make paper   the paper's tables, figures and theorems from the records in paper/records"
+	@echo "make league  ours and the rivals on the same instances, into league/records (many hours; goes on where it stopped)"
+	@echo "make league-report   docs/league.md and its picture from league/records"
 	@echo "make kill    200 kills of runs with checkpoints: every resumed run must end as if nothing had happened"
 	@echo "make sanitize      the native tests and some fuzzing under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make fuzz N=1000000   so many malformed files, arrays and states (TARGETS=..., SEED=..., JOBS=...)"
@@ -34,12 +36,13 @@ $(VENV)/tools: pyproject.toml
 	@$(PIP) -r $@.txt
 	@touch $@
 
-# The build environment is the virtual environment itself, so that a rebuild compiles only what changed. The paper's
-# package, which the library's wheel does not carry, goes beside it.
+# The build environment is the virtual environment itself, so that a rebuild compiles only what changed. The packages
+# of the paper and of the league, which the library's wheel does not carry, go beside it.
 $(VENV)/installed: $(VENV)/tools $(SOURCES)
 	@echo "Compiling the core (a minute or two)"
 	@$(INSTALL) --config-settings=cmake.define.HEROS_WERROR=$$([ -e $(VENV)/strict ] && echo ON || echo OFF) --editable .
 	@$(INSTALL) --editable ./paper
+	@$(INSTALL) --editable ./league
 	@touch $@
 
 # For those who check, compiler warnings are errors: in this environment from then on. For those who only use it they
@@ -88,6 +91,17 @@ paper: $(VENV)/installed
 	$(BIN)/heros-paper tables
 	$(BIN)/heros-paper figures
 	$(BIN)/heros-paper report
+
+$(VENV)/league-tools: $(VENV)/bench-tools
+	@$(PIP) 'capymoa>=0.15' 'river>=0.21'
+	touch $@
+
+# Many hours: it can be stopped at any time, and goes on where it was.
+league: $(VENV)/league-tools
+	$(BIN)/heros-league run
+
+league-report: $(VENV)/installed
+	$(BIN)/heros-league report
 
 kill: $(VENV)/installed
 	$(BIN)/python tests/kill_resume.py --kills 200

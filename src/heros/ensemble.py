@@ -125,6 +125,8 @@ class Heros:
     """
 
     _last: LastStep | None = None  # what the last step chose
+    _pace: Pace | None = None
+    burst: int = 0
     _growing: Schema | None = None  # what it is being fitted to, or was when Ctrl-C came
 
     def __init__(
@@ -150,7 +152,7 @@ class Heros:
         _expect(self.pool, Pool, "pool", "a pool, e.g. heros.pools.MLPGrid()")
         expect_policy(self._policy, "Heros")
         expect_score(self.score, "Heros")
-        self._pace = self._fresh_pace()
+        self._pace = self._fresh_pace(self._policy)
         self._k = self._checked_k(max(1, round(DEFAULT_SHARE * self.pool.n_models)) if k is None else k)
         self.answer = checked_answer(answer)
         self.watch = checked_watch(watch)
@@ -172,8 +174,8 @@ class Heros:
     def policy(self, policy: Policy) -> None:
         expect_policy(policy, "Heros")
         with self._alone:
+            self._pace = self._fresh_pace(policy)
             self._policy = policy
-            self._pace = self._fresh_pace()
             self._bind_policy()
 
     @property
@@ -207,8 +209,8 @@ class Heros:
         """Every k that `policies.Within` has chosen, and what instances took; None without it."""
         return self._pace
 
-    def _fresh_pace(self) -> Pace | None:
-        _, within = paced(self._policy)
+    def _fresh_pace(self, policy: Policy) -> Pace | None:
+        _, within = paced(policy)
         if within is None:
             return None
         if within.unit == "joules":

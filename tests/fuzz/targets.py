@@ -720,6 +720,30 @@ def restore_ensemble(data: bytes) -> None:
     _exercise(model)
 
 
+@cache
+def _paced() -> Heros:
+    """A model with all that a policy may keep: an account, a pace, and a burst of looks."""
+    policy = policies.Within(policies.Explore(policies.MLCB(0.3, 0.99), 0.1), microseconds=1e6)
+    settings: dict[str, Any] = {"watch": "trained", "burst": 50, "seed": 1, "schema": SCHEMA}
+    model = Heros(POOLS["mlp"], policy, k=1, **settings)
+    rng = np.random.default_rng(1)
+    X = np.column_stack(
+        [rng.normal(size=598), rng.integers(0, 3, 598), rng.normal(size=598), rng.integers(0, 2, 598)]
+    )
+    return model.learn(X, np.where(np.arange(598) < 250, X[:, 0] > 0, rng.random(598) > 0.5).astype(int))
+
+
+@target()
+def restore_pace(data: bytes) -> None:
+    """An account, a pace and a burst from a damaged state."""
+    source = BytesIn(data)
+    model = copy.deepcopy(_paced())
+    assert model.schema is not None
+    model.restore(model.schema, _damaged(model.state(), source))
+    for _ in range(3):
+        _exercise(model)
+
+
 @target()
 def restore_heros(data: bytes) -> None:
     """A whole model from the damaged state of a pickle."""
