@@ -74,8 +74,8 @@ def pack(model: Packable, *, allow_code: bool = False) -> tuple[dict[str, Any], 
 
     Examples
     --------
-    >>> from heros import Heros
-    >>> document, arrays = pack(Heros(k=3, seed=1))
+    >>> from heros import Heros, pools
+    >>> document, arrays = pack(Heros(pools.Paper(), k=3, seed=1))
     >>> unpack(Heros, document, arrays)
     <Heros MLPGrid(50 models, costs='hidden'), Explore(Zeta(0.05), 0.2), k=3, not bound>
     """
