@@ -48,14 +48,14 @@ template <int N, Sum kind>
                                              const Constants& c) {
   constexpr int size = N * kGroup;
   const Same now = broadcast(x), squared = now * now, factor = broadcast(times);
-  const auto begin = [&](int u, Floats& m) {
+  const auto begin = [&](int u, Floats& m) __attribute__((always_inline)) {
     m = fma(load(slopes.first + u), now, c.beta1 * load(row.moments + u));
     const Floats v = fma(c.beta2, load(row.moments + size + u), load(slopes.second + u) * squared);
     store(row.moments + u, m);
     store(row.moments + size + u, v);
     return root(v);
   };
-  const auto take = [&](int u, const Floats& m, const Floats& root_of_v) {
+  const auto take = [&](int u, const Floats& m, const Floats& root_of_v) __attribute__((always_inline)) {
     const Floats before = load(row.weights + u), after = fnma(rate, over(m, root_of_v + c.epsilon), before);
     store(row.weights + u, after);
     if constexpr (kind == Sum::before) store(sums + u, fma(factor, before, load(sums + u)));
