@@ -118,8 +118,8 @@ class MLP(Pool):
 class MLPGrid(MLP):
     """Multilayer perceptrons over a grid of settings; the paper's pool of 50 by default.
 
-    The paper lists four widths, which makes 40 models, and says 50; the fifth width, 1024, is our
-    reading.
+    The paper lists the widths 16, 64, 256 and 1024, which makes 40 models, and says 50; the fifth width,
+    512, is our reading (docs/paper.md).
 
     Examples
     --------
