@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, geometric_mean
 
+from matplotlib.ticker import NullFormatter, StrMethodFormatter
+
 from heros_league.entrants import ENTRANTS, OURS
 from heros_league.standing import Standing
 from heros_paper.figures.style import DPI, FAINT, GRID, label_points, new_figure, tidy
@@ -61,6 +63,8 @@ def draw(standing: Standing, path: Path) -> list[str]:
             zorder=3,
         )
     axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("CPU time per instance, µs (geometric mean, log scale)")
     axes.set_ylabel(f"AUROC, mean over {len(streams)} stream{'s' if len(streams) > 1 else ''}")
     axes.grid(color=GRID, lw=0.6, which="major")
