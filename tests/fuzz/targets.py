@@ -327,6 +327,7 @@ POOLS: dict[str, pools.Pool] = {
         ]
     ),
 }
+POOLS["join"] = pools.Join(POOLS["mlp"], POOLS["trees"], POOLS["bayes"], costs=[1, 2, 1])
 KINDS = list(POOLS)
 
 
@@ -712,6 +713,15 @@ def restore_forest(data: bytes) -> None:
 
 
 @target()
+def restore_join(data: bytes) -> None:
+    """Joined pools from a damaged state."""
+    source = BytesIn(data)
+    model = copy.deepcopy(_learnt("join"))
+    model.bound.restore(_damaged(model.bound.state(), source))
+    _exercise(model)
+
+
+@target()
 def restore_ensemble(data: bytes) -> None:
     """Scores and counts from a damaged state."""
     source = BytesIn(data)
@@ -804,6 +814,11 @@ def record_curves(data: bytes) -> None:
 @target(lambda: [json.dumps(json.loads(_record()["record.json"])).encode()])
 def record_values(data: bytes) -> None:
     """A record that is JSON, with other values in it."""
+    record_json(changed_record(data))
+
+
+def changed_record(data: bytes, *more: object) -> bytes:
+    """A `record.json` with other values in it."""
     source = BytesIn(data)
     document = json.loads(_record()["record.json"])
     for _ in range(1 + source.below(3)):
@@ -816,6 +831,6 @@ def record_values(data: bytes) -> None:
             if isinstance(node[key], dict | list) and source.byte() & 7:
                 node = node[key]
                 continue
-            node[key] = source.one_of([None, -1, 0, 1e308, "x", [], {}, True, 10**30, [[1]], [None]])
+            node[key] = source.one_of([None, -1, 0, 1e308, "x", [], {}, True, 10**30, [[1]], [None], *more])
             break
-    record_json(json.dumps(document).encode())
+    return json.dumps(document).encode()

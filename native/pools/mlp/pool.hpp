@@ -24,9 +24,9 @@ namespace heros {
 
 class MlpPool final : public Pool {
  public:
-  MlpPool(std::vector<std::int32_t> hidden, std::vector<std::uint8_t> adam, std::vector<double> rate, bool scale,
+  MlpPool(std::vector<std::int32_t> hidden, std::vector<std::uint8_t> adam, std::vector<double> rate, double divisor,
           const std::string& isa)
-      : memory_(std::move(hidden), std::move(adam)), rate_(std::move(rate)), encoder_(scale),
+      : memory_(std::move(hidden), std::move(adam)), rate_(std::move(rate)), encoder_(divisor),
         isa_(find_isa(isa)), steps_(models()), seen_by_(models()), unfinished_(models()) {}
 
   int models() const override { return memory_.models(); }
