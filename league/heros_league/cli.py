@@ -125,7 +125,7 @@ def _outdated(start: Start, out: Path) -> bool:
     except HerosError:
         return False  # broken: it is run again anyway
     today = json.loads(json.dumps(OURS[start.entrant].settings(start.seed)))
-    return any(recorded.get(name) != value for name, value in today.items())
+    return any(name in recorded and recorded[name] != value for name, value in today.items())
 
 
 def _microseconds(place: Path, first: int) -> float:
