@@ -48,14 +48,14 @@ template <int N, Sum kind>
                                              const Constants& c) {
   constexpr int size = N * kGroup;
   const Same now = broadcast(x), squared = now * now, factor = broadcast(times);
-  const auto begin = [&](int u, Floats& m) {
+  const auto begin = [&](int u, Floats& m) __attribute__((always_inline)) {
     m = fma(load(slopes.first + u), now, c.beta1 * load(row.moments + u));
     const Floats v = fma(c.beta2, load(row.moments + size + u), load(slopes.second + u) * squared);
     store(row.moments + u, m);
     store(row.moments + size + u, v);
     return root(v);
   };
-  const auto take = [&](int u, const Floats& m, const Floats& root_of_v) {
+  const auto take = [&](int u, const Floats& m, const Floats& root_of_v) __attribute__((always_inline)) {
     const Floats before = load(row.weights + u), after = fnma(rate, over(m, root_of_v + c.epsilon), before);
     store(row.weights + u, after);
     if constexpr (kind == Sum::before) store(sums + u, fma(factor, before, load(sums + u)));
@@ -212,11 +212,18 @@ struct Block {
     for (int i = 0; i < N; ++i) store(next + i * kGroup, sum[i]);
   }
 
+  // An output's weights are read one after the other, its sum stays in a register.
   void outputs(const float* next, Quad* sums) const {
-    for (int u = 0; u < size; u += kGroup) {
-      const Floats active = relu(load(next + u));
-      store(activations() + u, active);
-      for (int o = 0; o < s.outputs; ++o) sums[o] = add_products(active, load(dense(o).weights + u), sums[o]);
+    Floats active[N];
+    for (int i = 0; i < N; ++i) {
+      active[i] = relu(load(next + i * kGroup));
+      store(activations() + i * kGroup, active[i]);
+    }
+    for (int o = 0; o < s.outputs; ++o) {
+      const float* weights = dense(o).weights;
+      Quad sum = sums[o];
+      for (int i = 0; i < N; ++i) sum = add_products(active[i], load(weights + i * kGroup), sum);
+      sums[o] = sum;
     }
   }
 
