@@ -87,7 +87,7 @@ def walk(pool: pools.Pool, wanted: Settings, stream: streams.Stream, n: int) -> 
 def compare(
     console: Console, title: str, pool: pools.Pool, wanted: Settings, rest: float, sizes: Mapping[str, int]
 ) -> None:
-    """A table with a line per stream and setting; `rest`: what its share of everything may be above its Σγ."""
+    """A line per stream and setting; `rest`: what its share of everything may be above its Σγ."""
     table = Table(title=f"{title}, limit Σγ + {rest:.2f}", box=box.SIMPLE_HEAD)
     for heading in ("stream", "setting", "looks", "µs per instance", "of everything", "Σγ", "limit", ""):
         table.add_column(heading, justify="left" if heading in ("stream", "setting", "") else "right")
