@@ -6,12 +6,13 @@ SEED   ?= 1
 BIN    := $(VENV)/bin
 
 # The editable install knows the packages there were when it was made.
-SOURCES := pyproject.toml paper/pyproject.toml CMakeLists.txt $(shell find native -type f; find src -name __init__.py)
+SOURCES := pyproject.toml paper/pyproject.toml league/pyproject.toml CMakeLists.txt $(shell find native -type f; find src -name __init__.py)
 
-PIP     := $(BIN)/pip install --quiet --disable-pip-version-check --no-warn-script-location --root-user-action=ignore
+PIP     := $(BIN)/pip install -qq --disable-pip-version-check --no-warn-script-location --root-user-action=ignore
 INSTALL := $(PIP) --no-build-isolation --no-deps
 
-.PHONY: demo test check native cross wheel bench bench-trees fuzz kill paper sanitize sanitize-quick clean
+.PHONY: demo test check native cross wheel bench bench-trees fuzz kill league league-report paper paper-runs sanitize sanitize-quick clean
+.PHONY: arrival faults interrupts leaks
 .DEFAULT_GOAL := help
 
 help:
@@ -23,8 +24,15 @@ help:
 	@echo "make bench   CPU time per instance, ours against a PyTorch pool (installs torch, CPU build)"
 	@echo "make bench-trees   the same for trees, against CapyMOA and River (installs capymoa; needs Java)"
 	@echo "make paper   the paper's tables, figures and theorems from the records in paper/records"
+	@echo "make paper-runs    the runs that are not recorded there yet, the cheapest first (days; stop and go on at will)"
+	@echo "make league  ours and the rivals on the same instances, into league/records (many hours; goes on where it stopped)"
+	@echo "make league-report   docs/league.md and its picture from league/records"
 	@echo "make kill    200 kills of runs with checkpoints: every resumed run must end as if nothing had happened"
 	@echo "make sanitize      the native tests and some fuzzing under AddressSanitizer and UndefinedBehaviorSanitizer"
+	@echo "make leaks         what the core never gives back, over many lives of every family"
+	@echo "make faults        every call that writes fails, tears or waits once"
+	@echo "make arrival N=5000      rows that come in any way, with kills in between: the same results"
+	@echo "make interrupts N=2000   Ctrl-C at random moments: a result so far or a clean stop"
 	@echo "make fuzz N=1000000   so many malformed files, arrays and states (TARGETS=..., SEED=..., JOBS=...)"
 
 $(VENV)/tools: pyproject.toml
@@ -34,12 +42,13 @@ $(VENV)/tools: pyproject.toml
 	@$(PIP) -r $@.txt
 	@touch $@
 
-# The build environment is the virtual environment itself, so that a rebuild compiles only what changed. The paper's
-# package, which the library's wheel does not carry, goes beside it.
+# The build environment is the virtual environment itself, so that a rebuild compiles only what changed. The packages
+# of the paper and of the league, which the library's wheel does not carry, go beside it.
 $(VENV)/installed: $(VENV)/tools $(SOURCES)
 	@echo "Compiling the core (a minute or two)"
 	@$(INSTALL) --config-settings=cmake.define.HEROS_WERROR=$$([ -e $(VENV)/strict ] && echo ON || echo OFF) --editable .
 	@$(INSTALL) --editable ./paper
+	@$(INSTALL) --editable ./league
 	@touch $@
 
 # For those who check, compiler warnings are errors: in this environment from then on. For those who only use it they
@@ -59,6 +68,7 @@ check: $(VENV)/strict
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	for system in darwin win32; do $(BIN)/mypy --platform $$system --cache-dir .mypy_cache/$$system src/heros || exit 1; done
 	$(BIN)/lint-imports --no-logo
 
 native cross:
@@ -90,6 +100,21 @@ paper: $(VENV)/installed
 	$(BIN)/heros-paper figures
 	$(BIN)/heros-paper report
 
+# What is recorded is kept. PARTS=greedy,seeds STREAMS=wisdm,electricity for some of them only.
+paper-runs: $(VENV)/installed
+	$(BIN)/heros-paper run --missing --jobs $(JOBS) $(if $(PARTS),--parts $(PARTS)) $(if $(STREAMS),--streams $(STREAMS))
+
+$(VENV)/league-tools: $(VENV)/bench-tools
+	@$(PIP) 'capymoa>=0.15' 'river>=0.21'
+	touch $@
+
+# Many hours: it can be stopped at any time, and goes on where it was.
+league: $(VENV)/league-tools
+	$(BIN)/heros-league run
+
+league-report: $(VENV)/installed
+	$(BIN)/heros-league report
+
 kill: $(VENV)/installed
 	$(BIN)/python tests/kill_resume.py --kills 200
 
@@ -119,12 +144,28 @@ sanitize: $(SANITIZED)/installed
 	$(SANITIZER) -m pytest --capture=sys $(NATIVE_TESTS) $(MEASURE_MEMORY:%=--deselect %)
 	$(SANITIZER) -m fuzz.driver --n $(or $(N),20000) --jobs $(JOBS)
 
+# What the core never gives back, over many lives of every family. Python, which is not built for it, keeps some
+# memory for ever: tests/fuzz/leaks.supp names its allocators, and nothing of ours.
+leaks: $(SANITIZED)/installed
+	PYTHONMALLOC=malloc LSAN_OPTIONS=suppressions=tests/fuzz/leaks.supp:print_suppressions=0 \
+	  $(subst detect_leaks=0,detect_leaks=1,$(SANITIZER)) -m fuzz.leaks
+
 sanitize-quick: $(SANITIZED)/installed
 	$(SANITIZER) -m pytest --capture=sys tests/fuzz tests/test_threads.py tests/pools/test_hoeffding_native.py
 
 fuzz: $(VENV)/installed
 	PYTHONPATH=tests $(BIN)/python -m fuzz.driver --n $(or $(N),100000) --jobs $(JOBS) \
 	  --seed $(SEED) $(if $(TARGETS),--targets $(TARGETS))
+
+# Every call that writes fails, tears or waits once; rows come in any way, with kills in between; Ctrl-C at any moment.
+faults: $(VENV)/installed
+	$(BIN)/python -m pytest tests/faults
+
+arrival: $(VENV)/installed
+	PYTHONPATH=tests $(BIN)/python -m faults.arrival --n $(or $(N),5000) --seed $(SEED)
+
+interrupts: $(VENV)/installed
+	PYTHONPATH=tests $(BIN)/python -m faults.interrupts --n $(or $(N),2000) --seed $(SEED)
 
 clean:
 	rm -rf $(VENV) build dist

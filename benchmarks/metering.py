@@ -11,7 +11,7 @@ import argparse
 import time
 from timeit import timeit
 
-from heros import Heros, evaluate, meters, streams
+from heros import Heros, evaluate, meters, pools, streams
 from heros.errors import HerosError
 
 LAPS = 6  # readings of the phase clock per step, at most
@@ -41,7 +41,7 @@ def main() -> None:
         except HerosError as error:
             print(f"{name}: left out. {error}")
             continue
-        model = Heros(seed=1)
+        model = Heros(pools.Paper(), seed=1)
         started = time.process_time()
         run = evaluate(model, streams.load("agr_a").take(n), meter=meter, progress=False)
         spent = time.process_time() - started

@@ -174,10 +174,11 @@ def fading_mean(outcomes, factor):
 # -- encoding -------------------------------------------------------------------------------------------
 
 
-def encode(values, history, x):
+def encode(values, history, x, divisor=3):
     """x as a dense input vector: the scaled features first, then one input per category.
 
-    values: the number of values of each feature, 0 if numeric; history: the instances before x.
+    values: the number of values of each feature, 0 if numeric; history: the instances before x; divisor: how
+    many standard deviations become 1.
     """
     seen = np.array([*history, x], dtype=float)
     scaled, categories = [], []
@@ -187,7 +188,7 @@ def encode(values, history, x):
         else:
             column = seen[:, f][~np.isnan(seen[:, f])]
             missing = math.isnan(x[f]) or np.ptp(column) == 0
-            scaled.append(0.0 if missing else (x[f] - column.mean()) / (3 * column.std()))
+            scaled.append(0.0 if missing else (x[f] - column.mean()) / (divisor * column.std()))
     return np.array(scaled + categories)
 
 
@@ -305,10 +306,10 @@ def step_loop(
 ):  # fmt: skip
     """Test, then train, members with predict_proba(x) and learn(x, y); choose(L, costs) gives a mask.
 
-    `answer` is "best", "average", "weighted" or (n, sharpness); `watch` is "all", "trained" or a number; whoever
-    looked at each instance is appended to `looks`; update(outcomes, mask) is told of the trained;
-    all look at `burst` instances once the model with the highest L gets worse. Returns, per instance: the probabilities, who answered, the
-    mask, Σγ and R.
+    `answer` is "best", "average", "weighted", (n, sharpness) or a `Stacked`; `watch` is "all", "trained" or a
+    number; whoever looked at each instance is appended to `looks`; update(outcomes, mask) is told of the trained;
+    all look at `burst` instances once the model with the highest L gets worse. Returns, per instance: the
+    probabilities, who answered, the mask, Σγ and R.
     """
     windows, L, rows = [score() for _ in members], np.zeros(len(members)), []
     everyone, detector, before, left = np.ones(len(members), dtype=bool), Adwin(0.002), 0.0, 0
@@ -323,6 +324,8 @@ def step_loop(
                 looked = everyone
         p = {int(i): _shares(members[i].predict_proba(x), classes) for i in np.flatnonzero(looked)}
         given, who = _answer(L, p, answer)
+        if isinstance(answer, Stacked):
+            answer.learn(label)
         outcomes = {i: float(q.argmax() == label) for i, q in p.items()}
         if burst:
             mean = detector.update(outcomes[_by_score(L)[0]])
@@ -353,17 +356,36 @@ def _by_score(L):
 
 def _answering(L, answer):
     """Who is asked to look because they answer."""
-    n = (
-        {"best": 1, "average": len(L), "weighted": len(L)}.get(answer)
-        if isinstance(answer, str)
-        else answer[0]
-    )
+    n = answer[0] if isinstance(answer, tuple) else 1 if answer == "best" else len(L)
     mask = np.zeros(len(L), dtype=bool)
     mask[_by_score(L)[:n]] = True
     return mask
 
 
+class Stacked:
+    """Softmax of a weighted sum of log-odds, of a mixture of the best and of each model; gradient descent."""
+
+    def __init__(self, models, n, sharpness, rate):
+        self.mixture, self.rate = (n, sharpness), rate
+        self.w = np.array([0.5] + [0.5 / models] * models)
+
+    def say(self, L, p):
+        mixture, _ = _answer(L, p, self.mixture)
+        rows = [mixture] + [p.get(i, np.ones(len(mixture))) for i in range(len(L))]
+        logs = np.log(np.maximum(rows, 1e-3))
+        self.odds = logs - logs.mean(axis=1, keepdims=True)
+        z = np.exp(self.w @ self.odds)
+        self.said = z / z.sum()
+        return self.said
+
+    def learn(self, label):
+        off = self.said - np.eye(len(self.said))[label]
+        self.w = self.w - self.rate / len(self.w) * (self.odds @ off)
+
+
 def _answer(L, p, answer):
+    if isinstance(answer, Stacked):
+        return answer.say(L, p), -1
     if answer == "best":
         best = next(i for i in _by_score(L) if i in p)
         return p[best], best

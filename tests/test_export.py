@@ -63,7 +63,7 @@ def schema(classes=("a", "b", "c")):
     )
 
 
-@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("scale", [True, False, 1.0])
 @pytest.mark.parametrize("learnt", [1, 2, 3000])
 def test_the_answers_are_ours(scale, learnt, tmp_path):
     X, y = mixed(learnt, 1)

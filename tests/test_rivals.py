@@ -9,9 +9,11 @@ import pytest
 
 from heros import measures, rivals, streams
 from heros.errors import MissingExtra, ParameterError
+from heros.sources import END
 from heros.storage import records
 
-CAPYMOA = ("arf", "srp", "shrubs")
+CAPYMOA = ("arf", "srp", "shrubs")  # of the paper
+MORE = ("bagging", "sgbt", "blast", "autoclass", "capymoa_halving")
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +82,7 @@ def test_a_part_of_a_stream_says_so_and_the_whole_does_not():
 
 
 def test_parameter_errors():
-    with pytest.raises(ParameterError, match=r"must be one of arf, srp, shrubs, bandit, halving. Got 'xgb'"):
+    with pytest.raises(ParameterError, match=r"must be one of arf, srp, .*, amf. Got 'xgb'"):
         rivals.run_rival("xgb", rbf(10))
     with pytest.raises(ParameterError, match="must be a stream whose length is known"):
         rivals.run_rival("bandit", streams.Agrawal())
@@ -127,3 +129,67 @@ def test_the_settings_of_the_capymoa_rivals():
     assert "l_ensemble_reg=50" in runs["shrubs"].settings["models"][0]["model"]
     assert all(records.run_id(run).startswith("rbf/capymoa50/") for run in runs.values())
     assert all(run.cpu_seconds == pytest.approx(run.energy.cpu_seconds, rel=0.1) for run in runs.values())
+
+
+@pytest.mark.parametrize("name", ["river_arf", "amf"])
+def test_rivers_forests_take_words_and_gaps(name):
+    rows = [({"a": float(t % 7), "b": "xyz"[t % 3]}, "no" if t % 3 else "yes") for t in range(300)]
+    del rows[17][0]["a"], rows[18][0]["b"]
+    names = ["a", "b"]
+    table = [[x.get("a", np.nan), {"x": 0, "y": 1, "z": 2}.get(x.get("b"), np.nan)] for x, _ in rows]
+    stream = streams.from_arrays(table, [y for _, y in rows], names=names, nominal=["b"])
+    run = rivals.run_rival(name, stream, seed=1)
+    assert run.n_instances == 300
+    assert run.accuracy > 0.9  # the class is whether b is x
+    assert not run.settings["stopped"]
+
+
+def test_a_rival_is_stopped_at_its_limit_and_what_it_did_counts():
+    run = rivals.run_rival("river_arf", rbf(5000), limit=0.2)
+    assert run.settings["stopped"]
+    assert 0 < run.n_instances < 5000
+    assert run.confusion.counts.sum() == run.n_instances
+    with pytest.raises(ParameterError, match=r"'limit' parameter of run_rival must be"):
+        rivals.run_rival("river_arf", rbf(10), limit=-1)
+
+
+def test_who_needs_just_the_time_there_is_is_not_stopped():
+    class Clock:
+        now = 0.0
+
+        def clock(self):
+            return self.now
+
+    clock = Clock()
+    source = rivals.Limited(rbf(64), 10.0, clock)
+    assert len(source.poll(64)[1]) == 64
+    clock.now = 11.0
+    assert source.poll(64) is END
+    assert not source.stopped
+
+
+def test_gaps_are_filled_from_the_past_only():
+    X = [[1.0, 0.0], [np.nan, 1.0], [5.0, np.nan], [np.nan, 1.0]]
+    stream = streams.from_arrays(X, [0, 1, 0, 1], nominal=[1])
+    source = rivals.Filled(stream)
+    filled = np.vstack([source.poll(3)[0], source.poll(3)[0]])
+    assert filled.tolist() == [[1, 0], [1, 1], [5, 0], [3, 1]]
+    assert source.poll(3) is END
+
+
+@pytest.mark.usefixtures("_capymoa")
+@pytest.mark.parametrize("name", MORE)
+def test_the_leagues_rivals_from_capymoa_learn(name):
+    run = rivals.run_rival(name, streams.load("agr_a", length=1500), seed=1)
+    assert run.n_instances == 1500
+    assert run.auroc > 0.6
+    again = rivals.run_rival(name, streams.load("agr_a", length=1500), seed=1)
+    assert again.auroc == run.auroc
+
+
+@pytest.mark.usefixtures("_capymoa")
+def test_a_rival_that_cannot_take_gaps_is_given_none():
+    X, y = rbf(200).draw(200)
+    X[::7, 2] = np.nan
+    run = rivals.run_rival("sgbt", streams.from_arrays(X, y.tolist()), seed=1)
+    assert run.n_instances == 200

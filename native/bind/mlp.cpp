@@ -31,7 +31,7 @@ void bind_mlp(nb::module_& m) {
       .def_prop_ro("outputs", &Pool::outputs);
 
   nb::class_<Encoder>(m, "Encoder")
-      .def(nb::init<bool>(), nb::arg("scale"))
+      .def(nb::init<double>(), nb::arg("divisor"))
       .def("grow", [](Encoder& self, const In1<std::int32_t>& values) {
              expect_countable(to_vector(values), 0);
              self.grow(to_vector(values));
@@ -58,11 +58,11 @@ void bind_mlp(nb::module_& m) {
   nb::class_<MlpPool, Pool>(m, "MlpPool")
       .def("__init__",
            [](MlpPool* self, const In1<std::int32_t>& hidden, const In1<std::uint8_t>& adam, const In1<double>& rate,
-              bool scale, const std::string& isa) {
+              double divisor, const std::string& isa) {
              expect(hidden.size() == adam.size() && hidden.size() == rate.size(), "one entry per model");
-             new (self) MlpPool(to_vector(hidden), to_vector(adam), to_vector(rate), scale, isa);
+             new (self) MlpPool(to_vector(hidden), to_vector(adam), to_vector(rate), divisor, isa);
            },
-           nb::arg("hidden"), nb::arg("adam"), nb::arg("rate"), nb::arg("scale"), nb::arg("isa"))
+           nb::arg("hidden"), nb::arg("adam"), nb::arg("rate"), nb::arg("divisor"), nb::arg("isa"))
       .def("grow",
            [](MlpPool& self, const In1<std::int32_t>& values, int classes, const nb::capsule& bits) {
              expect_growth(self, values, classes);

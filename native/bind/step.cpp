@@ -58,6 +58,8 @@ class BoundStep {
     StateWriter writer;
     ledger.fields(writer);
     if (means_ != nullptr) means_->fields(writer);
+    Stack stack = seen().answer().stack;
+    if (stacked()) stack.fields(writer);
     if (Account* account = step_->account()) account->fields(writer);
     Burst burst = step_->burst();
     Prefixed<StateWriter> own{writer, "burst_"};
@@ -71,6 +73,8 @@ class BoundStep {
     Ledger ledger = step.ledger();
     ledger.fields(reader);
     ledger.check(step.models(), step.all_look());
+    Stack stack = step.answer().stack;
+    if (stacked()) stack.fields(reader), stack.check(step.models());
     Account account;
     if (step.account() != nullptr) {
       account = *step.account();
@@ -91,6 +95,7 @@ class BoundStep {
     step.burst() = std::move(burst);
     if (step.account() != nullptr) *step.account() = std::move(account);
     step.set_ledger(std::move(ledger));
+    step.set_stack(std::move(stack));
   }
 
   template <class Visit>
@@ -101,6 +106,8 @@ class BoundStep {
   }
 
  private:
+  bool stacked() const { return step_->answer().kind == Answer::Kind::stacked; }
+
   std::unique_ptr<Chooser> chooser(nb::object policy, int k, int models) {
     expect(k >= 1 && k <= models, "k must be in [1, M]");
     if (nb::isinstance<Policy>(policy)) {
@@ -186,11 +193,12 @@ void bind_step(nb::module_& m) {
 
   nb::class_<Answer>(m, "Answer")
       .def("__init__",
-           [](Answer* self, const std::string& kind, int n, double sharpness) {
+           [](Answer* self, const std::string& kind, int n, double sharpness, double rate) {
              expect(n >= 1 && amount(sharpness), "at least one to answer, and a sharpness of zero or more");
-             new (self) Answer(named(Answer::kNames, kind, "no such answer"), n, sharpness);
+             expect(amount(rate) && rate <= 1, "a rate in [0, 1]");
+             new (self) Answer(named(Answer::kNames, kind, "no such answer"), n, sharpness, rate);
            },
-           nb::arg("kind"), nb::arg("n") = 1, nb::arg("sharpness") = 0.0);
+           nb::arg("kind"), nb::arg("n") = 1, nb::arg("sharpness") = 0.0, nb::arg("rate") = 0.0);
 
   const auto column = [](auto member) {
     return [member](BoundStep& self) { return to_array(self.seen().ledger().*member); };
@@ -225,6 +233,7 @@ void bind_step(nb::module_& m) {
            })
       .def_prop_ro("instances", [](BoundStep& self) { return self.seen().ledger().instances; })
       .def_prop_ro("scores", [](BoundStep& self) { return to_array(self.seen().scores().values()); })
+      .def_prop_ro("stack", [](BoundStep& self) { return to_array(self.seen().answer().stack.weights()); })
       .def_prop_ro("chosen_from", [](BoundStep& self) { return to_array(self.seen().chosen_from()); })
       .def_prop_ro("bounds",
                    [](BoundStep& self) {

@@ -7,20 +7,24 @@
 #include <utility>
 #include <vector>
 
+#include "core/stack.hpp"
 #include "core/task.hpp"
 
 namespace heros {
 
 struct Answer {
-  enum class Kind { best, average, weighted, top };
+  enum class Kind { best, average, weighted, top, stacked };
   static constexpr std::pair<const char*, Kind> kNames[] = {
-      {"best", Kind::best}, {"average", Kind::average}, {"weighted", Kind::weighted}, {"top", Kind::top}};
+      {"best", Kind::best}, {"average", Kind::average}, {"weighted", Kind::weighted}, {"top", Kind::top},
+      {"stacked", Kind::stacked}};
 
   Kind kind;
-  int n;             // top: how many answer
-  double sharpness;  // top: how fast a lower score counts less
+  int n;             // top, stacked: how many answer, or are mixed
+  double sharpness;  // of these: how fast a lower score counts less
+  Stack stack;       // stacked: what everyone's word counts
 
-  explicit Answer(Kind kind, int n = 1, double sharpness = 0) : kind(kind), n(n), sharpness(sharpness) {}
+  explicit Answer(Kind kind, int n = 1, double sharpness = 0, double rate = 0)
+      : kind(kind), n(n), sharpness(sharpness), stack(rate) {}
 
   // The model that comes after i by falling score, ties by rising index; the first one after -1, -1 after the last.
   static int next(const std::vector<double>& scores, int i) {
@@ -34,16 +38,43 @@ struct Answer {
 
   // Adds those who answer if they are sound to those who look.
   void mark(const std::vector<double>& scores, std::uint8_t* watched) const {
-    const bool all = kind == Kind::average || kind == Kind::weighted;
+    const bool all = kind == Kind::average || kind == Kind::weighted || kind == Kind::stacked;
     if (all) std::fill_n(watched, scores.size(), std::uint8_t{1});
     const int answering = all ? 0 : kind == Kind::best ? 1 : n;
     for (int i = next(scores, -1), left = answering; i >= 0 && left > 0; i = next(scores, i), --left) watched[i] = 1;
   }
 
   // What the ensemble says. `ask(i, said)` writes what model i says and tells whether it can be asked and is sound: one
-  // that is not never answers. Gives the model that answered, -1 where several did.
+  // that is not never answers. Gives the model that answered, -1 where several did. `odds`: where `learn` finds it.
   template <class Ask>
-  int say(const Task& task, const std::vector<double>& scores, int outputs, Ask ask, double* out) {
+  int say(const Task& task, const std::vector<double>& scores, int outputs, Ask ask, StackedOdds& odds, double* out) {
+    if (kind != Kind::stacked) return say_without_stack(task, scores, outputs, ask, out);
+    const int models = static_cast<int>(scores.size());
+    heard_.assign(models, 0), words_.resize(std::size_t(models) * outputs);
+    Stack::clear(odds, models, outputs);
+    for (int i = 0; i < models; ++i) {
+      double* words = words_.data() + std::size_t(i) * outputs;
+      heard_[i] = ask(i, words);
+      if (heard_[i]) Stack::set(odds, i + 1, words, outputs);
+    }
+    const auto recall = [&](int i, double* said) {
+      std::copy_n(words_.data() + std::size_t(i) * outputs, outputs, said);
+      return heard_[i] != 0;
+    };
+    say_without_stack(task, scores, outputs, recall, out);
+    Stack::set(odds, 0, out, outputs);
+    stack.say(odds, outputs, out);
+    return -1;
+  }
+
+  // Learns from the target of what was said.
+  void learn(const StackedOdds& odds, double target, int outputs) {
+    if (kind == Kind::stacked) stack.learn(odds, static_cast<int>(target), outputs);
+  }
+
+ private:
+  template <class Ask>
+  int say_without_stack(const Task& task, const std::vector<double>& scores, int outputs, Ask ask, double* out) {
     if (kind == Kind::best) {
       for (int i = next(scores, -1); i >= 0; i = next(scores, i))
         if (ask(i, out)) return i;
@@ -59,14 +90,13 @@ struct Answer {
       total += weight;
       return true;
     };
-    if (kind == Kind::top) add_top(scores, add);
-    else add_all(scores, add);
+    if (kind == Kind::average || kind == Kind::weighted) add_all(scores, add);
+    else add_top(scores, add);
     if (!(total > 0)) task.no_answer(out, outputs);
     else for (int c = 0; c < outputs; ++c) out[c] /= total;
     return -1;
   }
 
- private:
   template <class Add>
   void add_all(const std::vector<double>& scores, Add add) const {
     const bool by_score =
@@ -84,7 +114,8 @@ struct Answer {
     }
   }
 
-  std::vector<double> said_;
+  std::vector<double> said_, words_;  // of one model; of all
+  std::vector<std::uint8_t> heard_;   // whether a model could be asked
 };
 
 }  // namespace heros

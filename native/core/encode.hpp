@@ -1,5 +1,5 @@
 // Instances as active inputs. A nominal feature with more than two values is one-hot; everything else is
-// (x − mean)/(3·sd) with running moments, the current instance included. An input whose value is 0
+// (x − mean)/(d·sd) with running moments, the current instance included. An input whose value is 0
 // (an unset category, a missing value, a constant feature) is not listed.
 #pragma once
 
@@ -27,8 +27,8 @@ struct Inputs {
 
 class Encoder {
  public:
-  // scale: whether numbers are standardised (otherwise they are taken as they are).
-  explicit Encoder(bool scale) : scale_(scale) {}
+  // divisor: d, how many standard deviations become 1; 0: numbers are taken as they are.
+  explicit Encoder(double divisor) : divisor_(divisor) {}
 
   int features() const { return static_cast<int>(values_.size()); }
   int inputs() const { return static_cast<int>(owner_.size()); }
@@ -61,7 +61,7 @@ class Encoder {
     out.clear();
     for (int f : scaled_features_) {
       if (std::isnan(x[f])) continue;
-      const auto z = static_cast<float>(scale_ ? standardised(f, x[f]) : std::clamp(x[f], -kLargest, kLargest));
+      const auto z = static_cast<float>(divisor_ > 0 ? standardised(f, x[f]) : std::clamp(x[f], -kLargest, kLargest));
       if (z != 0) out.add(scaled_[f], z);
     }
     for (int f : one_hot_features_)
@@ -157,7 +157,7 @@ class Encoder {
 
   double standardised(int f, double x) const {
     const auto [off, sd] = moments_.deviation(f, x);
-    return sd > 0 ? off / (3 * sd) : 0.0;
+    return sd > 0 ? off / (divisor_ * sd) : 0.0;
   }
 
   // Few and almost in order: insertion sort.
@@ -172,7 +172,7 @@ class Encoder {
   static constexpr std::int32_t kMostValues = 1 << 24;
   static constexpr double kLargest = 1e15;  // an unscaled number beyond it would overflow Adam's v
 
-  bool scale_;
+  double divisor_;
   std::vector<std::int32_t> values_;         // per feature
   std::vector<std::int32_t> owner_, code_;   // per input: its feature, and its value or -1 if scaled
   Moments moments_, moments_before_;         // the latter while looking ahead

@@ -34,6 +34,7 @@ class Step {
        std::int64_t warmup)
       : pool_(std::move(pool)), task_(std::move(task)), scores_(std::move(scores)), answer_(answer), watch_(watch),
         burst_(watch.all() ? 0 : burst), warmup_(warmup), ledger_(std::move(costs)), outcomes_(models()), watched_(models()) {
+    answer_.stack.begin(models());
     set_chooser(std::move(chooser));
   }
 
@@ -68,6 +69,9 @@ class Step {
     ledger_.costs = std::move(costs);
     chooser_->set_costs(ledger_.costs);
   }
+  // What everyone's word counts, where answers are stacked.
+  const Answer& answer() const { return answer_; }
+  void set_stack(Stack stack) { answer_.stack = std::move(stack); }
   void set_ledger(Ledger ledger) {
     ledger_ = std::move(ledger);
     chooser_->set_costs(ledger_.costs);
@@ -109,7 +113,7 @@ class Step {
       pool_->answer(i, x, said);
       return pool_->sound(i);
     };
-    answer_.say(*task_, scores_->values(), outputs(), ask, out);
+    answer_.say(*task_, scores_->values(), outputs(), ask, odds_asked_, out);
   }
 
  private:
@@ -142,11 +146,12 @@ class Step {
       pool_->output(i, said);
       return true;
     };
-    return answer_.say(*task_, scores_->values(), outputs(), ask, out);
+    return answer_.say(*task_, scores_->values(), outputs(), ask, odds_, out);
   }
 
   void score(double target) {
     const std::uint8_t* looked = watched();
+    answer_.learn(odds_, target, outputs());
     task_->outcomes(*pool_, target, looked, outcomes_.data());
     for (int i = 0; i < models(); ++i)
       if (looks(looked, i) && outcomes_[i] == 0 && !pool_->sound(i)) ledger_.diverged[i] = 1;
@@ -191,6 +196,7 @@ class Step {
   std::shared_ptr<Scores> scores_;
   std::unique_ptr<Chooser> chooser_;
   Answer answer_;
+  StackedOdds odds_, odds_asked_;  // of the instance at hand, and of one that is only asked about
   Watch watch_;
   Burst burst_;
   std::int64_t warmup_;

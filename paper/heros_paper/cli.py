@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,16 +13,20 @@ from heros.cli.app import Commands, say
 from heros.errors import HerosError, ParameterError
 from heros.executors import Dask, Executor, Processes, Serial
 from heros.experiments import Job, run_all
+from heros.parameters import one_of
 from heros.policies import Policy
 from heros.registry import policy_id, policy_of
-from heros.rivals import HEROS, RIVALS, match
+from heros.rivals import HEROS, match
 from heros.storage.packing import pack
 from heros.storage.record_tables import NAME
 from heros_paper import Cell
+from heros_paper.further import PARTS, Batch
+from heros_paper.further import missing as batches
 
 __all__ = ["app"]
 
 RECORDS = Path("paper/records")
+RIVALS = ("arf", "srp", "shrubs", "bandit", "halving")  # beside the paper's table III
 RIVALS_WHOLE = ("electricity", "wisdm", "nomao")
 RIVALS_FIRST = 100_000  # instances of the other streams, where a rival takes many minutes
 RESULTS = Path("paper")
@@ -53,6 +57,13 @@ def run_command(
     extras: Annotated[
         bool, typer.Option("--extras", help="The runs beside the grid: two figures, and M = 40.")
     ] = False,
+    missing: Annotated[
+        bool, typer.Option("--missing", help="Whatever is not recorded yet, the cheapest first.")
+    ] = False,
+    parts: Annotated[
+        str | None,
+        typer.Option(help="With --missing: only these, e.g. seeds,greedy (see docs/paper_tables.md)."),
+    ] = None,
     rivals: Annotated[
         bool,
         typer.Option("--rivals", help="ARF, SRP, Shrubs, River's two and HEROS beside them (Table III)."),
@@ -69,14 +80,16 @@ def run_command(
     """Run the grid, or a part of it; what is recorded already is kept, so a stopped grid goes on."""
     where = _executor(engine, scheduler, jobs)
     directory = records or (RECORDS if n is None else Path(f"paper/records-first-{n}"))
-    parts: Mapping[str, Sequence[Job]]
+    todo: Sequence[tuple[str, Sequence[Job]]]
     if rivals:  # one after the other: each has the process's CPU time to itself
-        parts, where = {"rivals": _rivals(streams, policies, seeds, n)}, Serial()
+        todo, where = [("rivals", _rivals(streams, policies, seeds, n))], Serial()
+    elif missing:
+        todo = _missing(parts, streams)
     elif extras:
-        parts = paper.extra_cells()
+        todo = list(paper.extra_cells().items())
     else:
-        parts = {"grid": _grid(base, streams, policies, seeds, n)}
-    failed = [_run(todo, directory / name, where) for name, todo in parts.items()]
+        todo = [("grid", _grid(base, streams, policies, seeds, n))]
+    failed = [_run(jobs_, directory / name, where) for name, jobs_ in todo]
     if any(failed):
         raise typer.Exit(1)
 
@@ -159,6 +172,13 @@ def _run(jobs: Sequence[Job], out: Path, executor: Executor) -> bool:
     counts = f"{len(outcome.done)} run, {len(outcome.kept)} kept, {len(outcome.failed)} failed"
     typer.echo(f"{counts}; records: {out}")
     return bool(outcome.failed)
+
+
+def _missing(parts: str | None, streams: str | None) -> list[Batch]:
+    chosen = tuple(PARTS) if parts is None else _words(parts)
+    for part in chosen:
+        one_of(part, "parts", "heros-paper run", PARTS, f"among {', '.join(PARTS)}")
+    return batches(chosen, tuple(paper.STREAMS) if streams is None else _words(streams))
 
 
 def _rivals(streams: str | None, names: str | None, seeds: str, n: int | None) -> list[Job]:

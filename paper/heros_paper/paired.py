@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,7 +23,7 @@ from heros.progress import progress as progress_bar
 from heros.registry import policy_id, pool_id
 from heros_paper.settings import BASES, POLICIES, STREAMS
 
-__all__ = ["Paired", "paired_costs", "read_paired", "write_paired"]
+__all__ = ["Paired", "in_turn", "paired_costs", "read_paired", "write_paired"]
 
 
 @dataclass(frozen=True)
@@ -145,6 +146,12 @@ def read_paired(path: str | Path) -> list[Paired]:
             return [_row(row) for row in csv.DictReader(file)]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"The file {path} must hold paired measurements. Got: {error!r}") from None
+
+
+def in_turn(records_dir: str | os.PathLike[str], base: str) -> dict[tuple[str, str], Paired]:
+    """The measurements of a base learner by stream and policy; none where there is no file of them."""
+    path = Path(records_dir, "paired", f"{base}.csv")
+    return {(one.stream, one.policy): one for one in read_paired(path)} if path.exists() else {}
 
 
 def _row(row: dict[str, str]) -> Paired:

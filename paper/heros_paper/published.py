@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 __all__ = [
+    "BESIDE",
     "ENSEMBLES",
     "ENSEMBLE_AUROC",
     "ENSEMBLE_RANKS",
@@ -73,6 +74,14 @@ POLICIES: dict[str, str] = {
 
 OURS: dict[str, str] = {"cand": "Cand", "everything": "Everything", "reward_1": "Reward(1)"}
 """The columns the paper does not have."""
+
+BESIDE: dict[str, str] = {
+    "perform_best": "Perform-best, ε = 0",
+    "zeta_0.01": "ζ(.01, 0)",
+    "zeta_0.05": "ζ(.05, 0)",
+    "reward_1_0.1": "Reward(1), ε = .1",
+}
+"""Policies without the exploration they have in the tables, or with what they do without there."""
 
 MLP = Published(
     auroc={
@@ -175,4 +184,4 @@ def label_of(name: str) -> str:
     if name in STREAMS:
         head, _, drift = name.partition("_")
         return f"{head.upper()}_{drift}" if drift else {"wisdm": "WISDM"}.get(name, name)
-    return {**ENSEMBLES, **OURS, **POLICIES}.get(name, name)
+    return {**ENSEMBLES, **BESIDE, **OURS, **POLICIES}.get(name, name)

@@ -19,7 +19,21 @@ from heros.storage import records
 from heros_paper import settings
 from heros_paper.published import MLP, OURS, POLICIES, STREAMS, TREES, Published
 
-__all__ = ["BASES", "SEEDS", "Base", "Cell", "Grid", "grids", "longest", "records_in"]
+__all__ = [
+    "BASES",
+    "OTHERWISE",
+    "SEEDS",
+    "TRIED",
+    "Base",
+    "Cell",
+    "Grid",
+    "cells_in",
+    "exploration_cells",
+    "grids",
+    "longest",
+    "records_in",
+    "rows_in",
+]
 
 SEEDS = len(settings.SEEDS)
 """How many seeds a cell of the paper has."""
@@ -35,22 +49,42 @@ class Base:
     label: str
     published: Published
     table: str  # what the paper calls it
+    pool: str  # its name in records
+    k: int  # how many models are trained at a step
+    part: str = "grid"  # of the records
 
-    @property
-    def pool(self) -> str:
-        """The pool's name in records."""
-        return pool_id(settings.BASES[self.name].pool)
 
-    @property
-    def k(self) -> int:
-        """How many models are trained at a step."""
-        return settings.BASES[self.name].k
-
+_MLP, _TREES = (pool_id(settings.BASES[name].pool) for name in ("mlp", "trees"))
 
 BASES = (
-    Base("mlp", "perceptrons", MLP, "Table II"),
-    Base("trees", "Hoeffding trees", TREES, "Appendix table"),
+    Base("mlp", "perceptrons", MLP, "Table II", _MLP, 30),
+    Base("trees", "Hoeffding trees", TREES, "Appendix table", _TREES, 20),
 )
+
+OTHERWISE = (
+    Base("unlimited", "Hoeffding trees without limits", TREES, "Appendix table", _TREES, 20, "unlimited"),
+    Base("trees30", "Hoeffding trees", TREES, "Appendix table", _TREES, 30, "trees30"),
+)
+"""The trees of the paper's appendix, set up otherwise."""
+
+TRIED = (
+    "perform_best",
+    "perform_best_0.1",
+    "zeta_0.01",
+    "zeta_0.01_0.1",
+    "zeta_0.01_0.2",
+    "zeta_0.05",
+    "zeta_0.05_0.1",
+    "zeta_0.05_0.2",
+    "reward_1",
+    "reward_1_0.1",
+    "cand",
+    "everything",
+)
+"""What is compared with and without exploration, and what needs none."""
+
+COSTS = ("kwh", "cpu_", "wall_")
+"""How the figures begin that depend on the machine."""
 
 
 @dataclass(frozen=True)
@@ -75,14 +109,24 @@ class Cell:
         return int(self.runs[0]["n_instances"])
 
     def mean(self, figure: str, seeds: Iterable[int] | None = None) -> float:
-        """The mean of a figure over the seeds, or over these."""
+        """The mean of a figure over the seeds, or over these; of a cost over those on the first's machine."""
         wanted = self.seeds if seeds is None else set(seeds)
-        return fmean(_number(run[figure]) for run in self.runs if run["seed"] in wanted)
+        return fmean(_number(run[figure]) for run in self._alike(figure, wanted))
 
     def sd(self, figure: str) -> float | None:
         """The standard deviation over the seeds, if there are several."""
-        values = [_number(run[figure]) for run in self.runs]
+        values = [_number(run[figure]) for run in self._alike(figure, self.seeds)]
         return stdev(values) if len(values) > 1 else None
+
+    def _alike(self, figure: str, seeds: Iterable[int]) -> list[Row]:
+        """The runs of these seeds; for a cost, those made on the machine of the first of them."""
+        wanted = set(seeds)
+        runs = [run for run in self.runs if run["seed"] in wanted]
+        return [
+            run
+            for run in runs
+            if not figure.startswith(COSTS) or run.get("machine") == runs[0].get("machine")
+        ]
 
     @property
     def shortfall(self) -> str:
@@ -134,12 +178,35 @@ class Grid:
         return sum(len(cell.runs) for cell in self.cells.values())
 
 
-def grids(directory: str | os.PathLike[str]) -> list[Grid]:
-    """The cells of both base learners, from the records below ``directory/grid``."""
-    places = records_in(directory, "grid")
-    table = records.load(Path(directory, "grid")).to_pylist() if places else []
-    rows = [{**row, "place": place} for row, place in zip(table, places, strict=True)]
-    return [Grid(base, _cells(base, rows)) for base in BASES]
+def grids(directory: str | os.PathLike[str], bases: Sequence[Base] = BASES) -> list[Grid]:
+    """The cells of these base learners, from the records of their parts: by default of ``directory/grid``."""
+    rows = {part: rows_in(directory, part) for part in {base.part for base in bases}}
+    return [Grid(base, _cells(base, rows[base.part])) for base in bases]
+
+
+def rows_in(directory: str | os.PathLike[str], part: str) -> list[Row]:
+    """The runs in a part of the directory, each with its place and its machine."""
+    places = records_in(directory, part)
+    table = records.load(Path(directory, part)).to_pylist() if places else []
+    machines = [records.details(place)["machine"] for place in places]
+    found = zip(table, places, machines, strict=True)
+    return [{**row, "place": place, "machine": machine} for row, place, machine in found]
+
+
+def cells_in(directory: str | os.PathLike[str], part: str) -> dict[tuple[str, str, int], Cell]:
+    """The cells of a part by stream, policy and k."""
+    found: dict[tuple[str, str, int], list[Row]] = {}
+    for row in rows_in(directory, part):
+        found.setdefault((row["stream"], row["policy"], row["k"]), []).append(row)
+    return {key: Cell(key[0], key[1], longest(runs)) for key, runs in found.items()}
+
+
+def exploration_cells(directory: str | os.PathLike[str], mlp: Grid) -> dict[tuple[str, str], Cell]:
+    """Policies with and without exploration, by stream and policy: of the grid and of the runs beside it."""
+    beside = {
+        (stream, name): cell for (stream, name, k), cell in cells_in(directory, "greedy").items() if k == 30
+    }
+    return {**{key: cell for key, cell in mlp.cells.items() if key[1] in TRIED}, **beside}
 
 
 def records_in(directory: str | os.PathLike[str], part: str) -> list[Path]:

@@ -29,6 +29,7 @@ __all__ = [
     "beta_cells",
     "cells",
     "drift_cells",
+    "end_of",
     "extra_cells",
     "listed_cells",
     "printed_cells",
@@ -220,7 +221,7 @@ def listed_cells() -> list[Cell]:
     """
     pool = MLPGrid(hidden=[16, 64, 256, 1024])
     return [
-        Cell(name, pool, policy, 30, seed, span=_end(name))
+        Cell(name, pool, policy, 30, seed, span=end_of(name))
         for name in ("electricity", "wisdm")
         for seed in SEEDS
         for policy in POLICIES
@@ -231,7 +232,7 @@ def printed_cells() -> list[Cell]:
     """Algorithm 1 as it is printed, on electricity."""
     name, base = "electricity", BASES["mlp"]
     policy = p.Explore(ZetaAsPrinted(0.01), 0.1)
-    return [Cell(name, base.pool, policy, base.k, seed, span=_end(name)) for seed in SEEDS]
+    return [Cell(name, base.pool, policy, base.k, seed, span=end_of(name)) for seed in SEEDS]
 
 
 def extra_cells() -> dict[str, list[Cell]]:
@@ -244,7 +245,7 @@ def extra_cells() -> dict[str, list[Cell]]:
     }
 
 
-def _end(name: str) -> tuple[int, int]:
+def end_of(name: str) -> tuple[int, int]:
     """The last window of a stream: the span to keep of curves that nobody draws."""
     length = STREAMS[name].instances
     return length - ROUND, length

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from heros.run.loop import Curves, Run, evaluate
     from heros.schema import Feature, Schema
     from heros.storage import checkpoints, records
-    from heros.watch import Top
+    from heros.watch import Stack, Top
 
 __all__ = [
     "Block",
@@ -26,6 +26,7 @@ __all__ = [
     "Heros",
     "Run",
     "Schema",
+    "Stack",
     "Top",
     "checkpoints",
     "errors",
@@ -61,6 +62,7 @@ _NAMES = {
     "Heros": "heros.ensemble",
     "Run": "heros.run.loop",
     "Schema": "heros.schema",
+    "Stack": "heros.watch",
     "Top": "heros.watch",
     "evaluate": "heros.run.loop",
 }

@@ -18,12 +18,12 @@ from heros.inspection import Explanation, LastStep, Leaderboard, PoolSummary
 from heros.meters import Meter
 from heros.parameters import whole
 from heros.phases import PHASES
-from heros.policies import Explore, Policy, Zeta
+from heros.policies import Cand, Explore, Policy, Zeta
 from heros.policies.base import expect_policy
 from heros.policies.calls import PolicyCalls, bound_policy
 from heros.policies.pace import STRETCH, Pace
 from heros.policies.within import paced
-from heros.pools import BoundPool, MLPGrid, Pool
+from heros.pools import BoundPool, Pool, default
 from heros.pools.base import shares
 from heros.schema import Schema
 from heros.scores import Adwin, Score
@@ -31,13 +31,34 @@ from heros.scores.base import ScoreCalls, bound_score, expect_score
 from heros.storage import archive, models
 from heros.task import Classification, Task
 from heros.validation import Validator, one_row
-from heros.watch import Answer, Watch, checked_answer, checked_burst, checked_watch, native_answer, turns
+from heros.watch import (
+    Answer,
+    Stack,
+    Top,
+    Watch,
+    checked_answer,
+    checked_burst,
+    checked_watch,
+    native_answer,
+    turns,
+)
 
 __all__ = ["Block", "Heros"]
 
 REMEASURE = 1000  # every so many instances costs that change are measured anew
 AT_WORK = "This Heros is at work already, in another thread or in its own policy: give it a copy."
-DEFAULT_SHARE = 0.6  # of the pool is trained if k is not given: the paper's 30 of 50
+DEFAULT_SHARE = 0.6  # of a pool that is given is trained if k is not: the paper's 30 of 50
+DEFAULT_K = 8  # of the models of the default pool
+
+
+@dataclass(frozen=True, slots=True)
+class _Usual:
+    """What a model is made of where nothing else is said: that of the paper, but for its pool."""
+
+    pool: Pool
+    policy: Policy = Explore(Zeta(0.05), 0.2)  # noqa: RUF009
+    k: int | None = None
+    answer: Answer = "best"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +83,17 @@ class Heros:
     Parameters
     ----------
     pool
-        The models; the paper's 50 perceptrons by default.
+        The models. Without one it is `heros.pools.default`, eleven models of six kinds, with the policy, k
+        and answer that go with it; what else is given takes the place of these. `heros.pools.Paper` is
+        the paper's 50 perceptrons.
     policy
-        Which models to train; ``Explore(Zeta(0.05), 0.2)`` by default. A policy of your own is any
-        object with a method ``choose(scores, costs, k, rng)`` that returns a mask. Another one may take
-        over at any time: ``model.policy = policies.Cheapest()``.
+        Which models to train: ``Explore(Zeta(0.05), 0.2)`` if the pool is given, else ``Cand()``. A policy of
+        your own is any object with a method ``choose(scores, costs, k, rng)`` that returns a mask. Another
+        one may take over at any time: ``model.policy = policies.Cheapest()``.
     k
-        How many models may be trained per step; 60 % of the pool by default. Can be changed likewise. With
-        `policies.Within` around the policy it is the most that a budget of time or energy may be spent on.
+        How many models may be trained per step: 60 % of the pool if that is given, else 8 of the 11. Can be
+        changed likewise. With `policies.Within` around the policy it is the most that a budget of time or
+        energy may be spent on.
     task
         What is learnt: `heros.task.Classification()` by default.
     score
@@ -77,8 +101,9 @@ class Heros:
         object with a method ``bind(models)``: see `heros.scores.Score`.
     answer
         Who answers: "best" (the highest L before the label is seen; ties: the lowest index), the few best
-        together (`heros.Top`), or the whole pool by "average" or "weighted" (by L) probabilities. A model
-        whose output is not finite never answers.
+        together (`heros.Top`), all of them with weights that are learnt (`heros.Stack`), or the whole pool by
+        "average" or "weighted" (by L) probabilities. "best" if the pool is given, else ``Stack()``, or
+        ``Top()`` where not all look. A model whose output is not finite never answers.
     watch
         Who looks at an instance: "all" models (the paper); only those that are "trained" on it and those
         that answer; or a whole number n: these, and each model at rest at every n-th instance, one after
@@ -125,6 +150,8 @@ class Heros:
     """
 
     _last: LastStep | None = None  # what the last step chose
+    _pace: Pace | None = None
+    burst: int = 0
     _growing: Schema | None = None  # what it is being fitted to, or was when Ctrl-C came
 
     def __init__(
@@ -135,7 +162,7 @@ class Heros:
         *,
         task: Task | None = None,
         score: Score | None = None,
-        answer: Answer = "best",
+        answer: Answer | None = None,
         watch: Watch = "all",
         burst: int = 0,
         warmup: int = 100,
@@ -143,16 +170,20 @@ class Heros:
         schema: Schema | None = None,
     ) -> None:
         self.task = Classification() if task is None else task
-        self.pool = MLPGrid() if pool is None else pool
-        self._policy: Policy = Explore(Zeta(0.05), 0.2) if policy is None else policy
+        together = Stack() if watch == "all" else Top()
+        usual = _Usual(default(), Cand(), DEFAULT_K, together) if pool is None else _Usual(pool)
+        self.pool = usual.pool
+        self._policy: Policy = usual.policy if policy is None else policy
         self.score: Score = Adwin() if score is None else score
         _expect(self.task, Task, "task", "a task, e.g. heros.task.Classification()")
         _expect(self.pool, Pool, "pool", "a pool, e.g. heros.pools.MLPGrid()")
         expect_policy(self._policy, "Heros")
         expect_score(self.score, "Heros")
-        self._pace = self._fresh_pace()
-        self._k = self._checked_k(max(1, round(DEFAULT_SHARE * self.pool.n_models)) if k is None else k)
-        self.answer = checked_answer(answer)
+        self._pace = self._fresh_pace(self._policy)
+        self._k = self._checked_k(
+            (usual.k or max(1, round(DEFAULT_SHARE * self.pool.n_models))) if k is None else k
+        )
+        self.answer = checked_answer(usual.answer if answer is None else answer)
         self.watch = checked_watch(watch)
         self.burst = checked_burst(burst, self.watch)
         self.warmup = min(whole(warmup, "warmup", "Heros", 0), 1 << 62)
@@ -172,8 +203,8 @@ class Heros:
     def policy(self, policy: Policy) -> None:
         expect_policy(policy, "Heros")
         with self._alone:
+            self._pace = self._fresh_pace(policy)
             self._policy = policy
-            self._pace = self._fresh_pace()
             self._bind_policy()
 
     @property
@@ -207,8 +238,8 @@ class Heros:
         """Every k that `policies.Within` has chosen, and what instances took; None without it."""
         return self._pace
 
-    def _fresh_pace(self) -> Pace | None:
-        _, within = paced(self._policy)
+    def _fresh_pace(self, policy: Policy) -> Pace | None:
+        _, within = paced(policy)
         if within is None:
             return None
         if within.unit == "joules":
@@ -496,9 +527,9 @@ class Heros:
         Examples
         --------
         >>> import os, tempfile
-        >>> from heros import Heros, streams
+        >>> from heros import Heros, pools, streams
         >>> X, y = streams.Agrawal().draw(200)
-        >>> model = Heros(k=3, seed=1, schema=streams.Agrawal().schema).learn(X, y)
+        >>> model = Heros(pools.Paper(), k=3, seed=1, schema=streams.Agrawal().schema).learn(X, y)
         >>> with tempfile.TemporaryDirectory() as directory:
         ...     path = os.path.join(directory, "model.heros")
         ...     model.save(path)

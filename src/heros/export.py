@@ -103,7 +103,11 @@ def _encoded(graph: _Graph, bound: BoundMLP) -> str:
     """The inputs of the perceptron (n, inputs), float32, as the core's encoder makes them of X."""
     state = bound.native.state()
     owner, code, values = state["owner"].astype(np.int64), state["code"], state["values"]
-    number = _standardised(graph, state) if bound.pool.scale else graph("Clip", "X", -LARGEST, LARGEST)
+    number = (
+        _standardised(graph, state, bound.pool.divisor)
+        if bound.pool.scale
+        else graph("Clip", "X", -LARGEST, LARGEST)
+    )
     number = graph("Where", graph("IsNaN", "X"), np.float64(0), number)
     scaled = graph.cast(graph("Gather", number, owner, axis=1), np.float32)
     alike = graph("Equal", graph("Gather", "X", owner, axis=1), code.astype(np.float64))  # NaN equals nothing
@@ -112,8 +116,8 @@ def _encoded(graph: _Graph, bound: BoundMLP) -> str:
     return graph("Where", code >= 0, graph.cast(alike, np.float32), number)
 
 
-def _standardised(graph: _Graph, state: dict[str, NDArray[Any]]) -> str:
-    """(x − mean)/(3·sd), x itself being part of the moments; 0 where nothing deviates."""
+def _standardised(graph: _Graph, state: dict[str, NDArray[Any]], divisor: float) -> str:
+    """(x − mean)/(divisor·sd), x itself being part of the moments; 0 where nothing deviates."""
     n = state["count"] + 1
     off = graph("Sub", "X", state["mean"])
     mean = graph("Add", state["mean"], graph("Div", off, n))
@@ -122,7 +126,7 @@ def _standardised(graph: _Graph, state: dict[str, NDArray[Any]]) -> str:
     variance = graph("Div", squares, n)
     finite = graph("And", graph("Greater", variance, np.float64(0)), graph("Less", variance, np.inf))
     deviation = graph("Sqrt", graph("Where", finite, variance, np.float64(1)))
-    scaled = graph("Div", rest, graph("Mul", np.float64(3), deviation))
+    scaled = graph("Div", rest, graph("Mul", np.float64(divisor), deviation))
     return graph("Where", finite, scaled, np.float64(0))
 
 

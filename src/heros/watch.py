@@ -14,6 +14,7 @@ from heros.registry import Part
 __all__ = [
     "Answer",
     "AnswerPart",
+    "Stack",
     "Top",
     "Watch",
     "checked_answer",
@@ -69,22 +70,65 @@ class Top(AnswerPart):
         return f"Top({self.n}, {self.sharpness:g})"
 
 
-Answer = Literal["best", "average", "weighted"] | Top
+@dataclass(frozen=True)
+class Stack(AnswerPart):
+    """All models answer together: their log-odds are added up, with weights that are learnt as well.
+
+    To them comes a mixture of the n best, as `Top` answers. At first half of the weight is the mixture's, and
+    the other half the models' in equal parts; after every label each weight takes a step down the gradient
+    of the log loss of what was answered. Where models know different things, that is more than any mixture
+    of them: docs/choosing.md has figures. All models look, since all answer; who is trained is the policy's
+    to say.
+
+    Parameters
+    ----------
+    n, sharpness
+        Of the mixture: see `Top`.
+    rate
+        How fast weights are learnt, in [0, 1]. 0: never.
+
+    Examples
+    --------
+    >>> from heros import Heros, streams
+    >>> stream = streams.Agrawal(function=2)
+    >>> model = Heros(k=10, answer=Stack(), seed=1, schema=stream.schema).learn(*stream.draw(500))
+    >>> model.predict_proba(stream.draw(1)[0]).shape
+    (1, 2)
+    """
+
+    n: int = 5
+    sharpness: float = 60.0
+    rate: float = 0.02
+
+    def __post_init__(self) -> None:
+        whole(self.n, "n", "Stack", 1, (1 << 31) - 1)
+        number(self.sharpness, "sharpness", "Stack", 0)
+        number(self.rate, "rate", "Stack", 0, 1)
+
+    def __str__(self) -> str:
+        return f"Stack({self.n}, {self.sharpness:g}, {self.rate:g})"
+
+
+Answer = Literal["best", "average", "weighted"] | Top | Stack
 Watch = Literal["all", "trained"] | int
 
 
 def checked_answer(answer: object) -> Answer:
     """Who answers, if that is what it says."""
-    if isinstance(answer, Top) or (isinstance(answer, str) and answer in ANSWERS):
+    if isinstance(answer, Top | Stack) or (isinstance(answer, str) and answer in ANSWERS):
         return answer  # type: ignore[return-value]
-    raise ParameterError.of("answer", "Heros", "'best', 'average', 'weighted' or a heros.Top", answer)
+    raise ParameterError.of(
+        "answer", "Heros", "'best', 'average', 'weighted', a heros.Top or a heros.Stack", answer
+    )
 
 
 def native_answer(answer: Answer) -> _core.Answer:
     """Who answers, as the core knows it."""
-    return (
-        _core.Answer("top", answer.n, answer.sharpness) if isinstance(answer, Top) else _core.Answer(answer)
-    )
+    if isinstance(answer, Stack):
+        return _core.Answer("stacked", answer.n, answer.sharpness, answer.rate)
+    if isinstance(answer, Top):
+        return _core.Answer("top", answer.n, answer.sharpness)
+    return _core.Answer(answer)
 
 
 def checked_watch(watch: object) -> Watch:

@@ -1,6 +1,7 @@
 """The examples of the documentation run and say what they show."""
 
 import doctest
+import re
 from pathlib import Path
 
 import pytest
@@ -20,3 +21,12 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
     failed, tried = doctest.testfile(str(DOCS / page), module_relative=False, optionflags=options)
     assert tried > 0
     assert failed == 0
+
+
+def test_every_test_that_stands_for_a_promise_is_there():
+    """The table of what can go wrong names a test for each row."""
+    page = (DOCS / "reliability.md").read_text(encoding="utf-8")
+    tests = "".join(path.read_text(encoding="utf-8") for path in (DOCS.parent / "tests").rglob("*.py"))
+    named = set(re.findall(r"\b(test_\w+)\b(?!\.py)", page))
+    assert len(named) > 40
+    assert [name for name in sorted(named) if f"def {name}(" not in tests] == []

@@ -23,7 +23,8 @@ import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import fuzz.loaders  # noqa: F401  (it adds targets)
+import fuzz.documents
+import fuzz.loaders  # noqa: F401  (so does it)
 from fuzz.mutate import case
 from fuzz.targets import TARGETS, run, seeds_of
 from heros.progress import progress

@@ -327,6 +327,7 @@ POOLS: dict[str, pools.Pool] = {
         ]
     ),
 }
+POOLS["join"] = pools.Join(POOLS["mlp"], POOLS["trees"], POOLS["bayes"], costs=[1, 2, 1])
 KINDS = list(POOLS)
 
 
@@ -712,12 +713,45 @@ def restore_forest(data: bytes) -> None:
 
 
 @target()
+def restore_join(data: bytes) -> None:
+    """Joined pools from a damaged state."""
+    source = BytesIn(data)
+    model = copy.deepcopy(_learnt("join"))
+    model.bound.restore(_damaged(model.bound.state(), source))
+    _exercise(model)
+
+
+@target()
 def restore_ensemble(data: bytes) -> None:
     """Scores and counts from a damaged state."""
     source = BytesIn(data)
     model = copy.deepcopy(_learnt("mlp"))
     model._step.restore(_damaged(model._step.state(), source))
     _exercise(model)
+
+
+@cache
+def _paced() -> Heros:
+    """A model with all that a policy may keep: an account, a pace, and a burst of looks."""
+    policy = policies.Within(policies.Explore(policies.MLCB(0.3, 0.99), 0.1), microseconds=1e6)
+    settings: dict[str, Any] = {"watch": "trained", "burst": 50, "seed": 1, "schema": SCHEMA}
+    model = Heros(POOLS["mlp"], policy, k=1, **settings)
+    rng = np.random.default_rng(1)
+    X = np.column_stack(
+        [rng.normal(size=598), rng.integers(0, 3, 598), rng.normal(size=598), rng.integers(0, 2, 598)]
+    )
+    return model.learn(X, np.where(np.arange(598) < 250, X[:, 0] > 0, rng.random(598) > 0.5).astype(int))
+
+
+@target()
+def restore_pace(data: bytes) -> None:
+    """An account, a pace and a burst from a damaged state."""
+    source = BytesIn(data)
+    model = copy.deepcopy(_paced())
+    assert model.schema is not None
+    model.restore(model.schema, _damaged(model.state(), source))
+    for _ in range(3):
+        _exercise(model)
 
 
 @target()
@@ -780,6 +814,11 @@ def record_curves(data: bytes) -> None:
 @target(lambda: [json.dumps(json.loads(_record()["record.json"])).encode()])
 def record_values(data: bytes) -> None:
     """A record that is JSON, with other values in it."""
+    record_json(changed_record(data))
+
+
+def changed_record(data: bytes, *more: object) -> bytes:
+    """A `record.json` with other values in it."""
     source = BytesIn(data)
     document = json.loads(_record()["record.json"])
     for _ in range(1 + source.below(3)):
@@ -792,6 +831,6 @@ def record_values(data: bytes) -> None:
             if isinstance(node[key], dict | list) and source.byte() & 7:
                 node = node[key]
                 continue
-            node[key] = source.one_of([None, -1, 0, 1e308, "x", [], {}, True, 10**30, [[1]], [None]])
+            node[key] = source.one_of([None, -1, 0, 1e308, "x", [], {}, True, 10**30, [[1]], [None], *more])
             break
-    record_json(json.dumps(document).encode())
+    return json.dumps(document).encode()

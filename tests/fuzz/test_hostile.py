@@ -4,7 +4,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import fuzz.loaders  # noqa: F401  (it adds targets)
+import fuzz.documents
+import fuzz.loaders  # noqa: F401  (so does it)
 from fuzz.mutate import case
 from fuzz.targets import CORPUS, TARGETS, run, seeds_of
 

@@ -11,6 +11,7 @@
 // All of the core and of the pools, whether used here or not: each must compile everywhere.
 #include "core/step.hpp"
 #include "pools/bayes/pool.hpp"
+#include "pools/forest/pool.hpp"
 #include "pools/hoeffding/pool.hpp"
 #include "pools/joined.hpp"
 #include "pools/linear/pool.hpp"
@@ -33,8 +34,8 @@ void expect_that(bool holds, const std::string& text) {
   if (++failures <= 20) std::printf("FAILED  %s: %s\n", what.c_str(), text.c_str());
 }
 void expect_near(double got, double wanted, const std::string& text) {
-  const bool near = std::fabs(got - wanted) <= 3e-5 + 2e-4 * std::fabs(wanted);  // sums of up to 200 floats
-  expect_that(near, text + ": got " + std::to_string(got) + ", wanted " + std::to_string(wanted));
+  const bool is_near = std::fabs(got - wanted) <= 3e-5 + 2e-4 * std::fabs(wanted);  // sums of up to 200 floats
+  expect_that(is_near, text + ": got " + std::to_string(got) + ", wanted " + std::to_string(wanted));
 }
 
 std::mt19937_64 generator(1);

@@ -9,17 +9,18 @@ from heros import Heros, evaluate, meters, policies, pools, streams
 from heros.errors import ParameterError
 from heros.storage import records
 from heros_paper import figures
-from heros_paper.figures import beta, drift, phases, tradeoff
+from heros_paper.figures import beta, drift, exploring, phases, tradeoff
 from heros_paper.figures.style import _hidden, label_points, new_figure
-from heros_paper.published import POLICIES
-from heros_paper.results import grids
+from heros_paper.paired import Paired
+from heros_paper.published import BESIDE, POLICIES
+from heros_paper.results import TRIED, grids
 
 
 @pytest.fixture
 def drawn(monkeypatch):
     """The figures that would be saved, by name."""
     kept = {}
-    for module in (beta, drift, phases, tradeoff):
+    for module in (beta, drift, exploring, phases, tradeoff):
         monkeypatch.setattr(module, "save", lambda figure, out, name: kept.setdefault(name, figure) and [])
     return kept
 
@@ -35,7 +36,9 @@ def drifting():
         part = stream.take(2000)
         part.name = "agr_g"
         meter = meters.Cpu(10, meters.Carbon.of(intensity=360))
-        runs.append(evaluate(Heros(pool, policy, k=4, seed=1), part, window=100, meter=meter))
+        run = evaluate(Heros(pool, policy, k=4, seed=1), part, window=100, meter=meter)
+        name = "own" if isinstance(policy, policies.Zeta) else "cheapest"
+        runs.append(dataclasses.replace(run, settings={**run.settings, "policy": name}))
     return runs
 
 
@@ -48,11 +51,11 @@ def test_every_figure_is_written_as_pdf_and_png_and_always_the_same(write, drift
     for stream in ("electricity", "wisdm"):
         for i, policy in enumerate(POLICIES):
             write(stream, policy, auroc=0.8 + i / 100, kwh=1e-4 * (i + 1))
-    records.save(drifting[0], tmp_path / "drift")
+    records.save(drifting[0], tmp_path / "drifts")
     settings = {**drifting[0].settings, "policy": "zeta_0.01_0.1"}
     records.save(dataclasses.replace(drifting[0], settings=settings), tmp_path / "beta")
     paths = figures.draw_figures(tmp_path, tmp_path / "out")
-    names = {"tradeoff_mlp", "phases_electricity", "beta", "drift_agr_g"}
+    names = {"schema", "tradeoff_mlp", "phases_electricity", "beta", "drift_agr_g"}
     assert {path.name for path in paths} == {name + end for name in names for end in (".pdf", ".png")}
     for path in paths:
         assert path.read_bytes().startswith(b"%PDF" if path.suffix == ".pdf" else b"\x89PNG")
@@ -109,34 +112,66 @@ def test_the_phases_add_up_to_the_time_per_instance(write, tmp_path, drawn):
     assert [label.get_text() for label in trees.get_yticklabels()] == ["Cand"]
 
 
-def test_the_drift_figure_marks_drifts_and_shows_what_a_step_costs(drifting, tmp_path, drawn):
+def test_phases_measured_in_turn_go_before_those_of_the_grid(write, tmp_path, drawn):
+    write("electricity", "zeta_0.05_0.1", pool="trees50", k=20)
+    one = Paired("electricity", "trees50", "zeta_0.05_0.1", 1000, 0.5, 0.001, 0.002, 0.003, 0.004)
+    turns = {"trees": {("electricity", "zeta_0.05_0.1"): one}}
+    phases.draw_phases(grids(tmp_path), tmp_path, turns)
+    (trees,) = drawn["phases_electricity"].axes
+    assert [c.patches[0].get_width() for c in trees.containers] == pytest.approx([1, 2, 3, 4, 0])
+    assert texts(drawn["phases_electricity"]) == {" 30.0 %  (paper < 18 %)"}
+
+
+def test_exploration_is_shown_on_the_streams_where_every_policy_ran(write, tmp_path, drawn):
+    tried = {name: 0.9 - 0.01 * i for i, name in enumerate(TRIED)}
+    for stream in ("electricity", "wisdm"):
+        for name, auroc in tried.items():
+            beside = name in BESIDE
+            if stream == "electricity" or not beside:
+                write(stream, name, auroc=auroc, part="greedy" if beside else "grid")
+    exploring.draw_exploring(tmp_path, grids(tmp_path)[0], tmp_path)
+    both, one = drawn["exploring_mlp"].axes
+    assert both.get_title(loc="left") == "electricity, WISDM"
+    assert one.get_title(loc="left") == "electricity"
+    heights = {line.get_ydata()[0] for line in one.lines if len(line.get_xdata()) == 1}
+    assert max(heights) == pytest.approx(tried["perform_best"] - tried["everything"])
+
+
+def test_the_drift_figure_marks_drifts_and_shows_what_a_step_costs(drifting, tmp_path, drawn, monkeypatch):
+    monkeypatch.setattr(drift, "STEADY", 100)
+    monkeypatch.setattr(drift, "CALM", 100)
     for run in drifting:
+        records.save(run, tmp_path / "drifts")
         records.save(run, tmp_path / "drift")
     drift.draw_drifts(tmp_path, tmp_path)
-    upper, lower = drawn["drift_agr_g"].axes
-    assert upper.get_ylabel() == "CO2e per step (µg)"
-    for axes in (upper, lower):
+    gamma, energy, near = drawn["drift_agr_g"].axes
+    assert energy.get_ylabel() == "mJ"
+    for axes in (gamma, energy, near):
         marks = [line.get_xdata()[0] for line in axes.lines if len(set(line.get_xdata())) == 1]
         assert marks == [700, 1400]
         (span,) = axes.patches
         assert (span.get_x(), span.get_width()) == (600, 200)
-    assert {text.get_text() for text in lower.texts} == {"cheapest", "zeta_0.05"}
-    strong = [line for line in lower.lines if len(line.get_xdata()) == 20 and line.get_linewidth() > 1]
+    assert {text.get_text() for text in gamma.texts} == {"cheapest", "own"}
+    lines = [line for line in gamma.lines if len(line.get_xdata()) == 20]
     expected = {tuple(np.round(run.curves.spent / 100, 9)) for run in drifting}
-    assert {tuple(np.round(line.get_ydata(), 9)) for line in strong} == expected
-    emitted = [line.get_ydata().sum() * 100 for line in upper.lines if len(line.get_xdata()) == 20]
+    assert {tuple(np.round(line.get_ydata(), 9)) for line in lines} == expected
+    spent = [line.get_ydata().sum() * 100 for line in energy.lines if len(line.get_xdata()) == 20]
     for run in drifting:
         in_windows = run.curves.cpu.sum() / run.cpu_seconds  # the rest is the AUROC at the end
-        assert np.isclose(emitted, run.energy.co2e_kg * 1e9 * in_windows).any()
+        assert np.isclose(spent, 1e3 * run.energy.joules * in_windows).any()
+    (emissions,) = energy.child_axes
+    drawn["drift_agr_g"].draw_without_rendering()
+    emissions_per_mj = emissions.get_ylim()[1] / energy.get_ylim()[1]
+    assert emissions_per_mj == pytest.approx(1e6 * drift.INTENSITY / 3.6e9)  # µg: 400 g for 3.6e6 J
 
 
-def test_without_a_stated_intensity_the_drift_figure_shows_energy(drifting, tmp_path, drawn):
-    run = drifting[0]
-    records.save(
-        dataclasses.replace(run, energy=dataclasses.replace(run.energy, carbon=None)), tmp_path / "drift"
-    )
+def test_the_drifts_of_the_grid_are_drawn_where_there_are_no_runs_for_the_figure(drifting, tmp_path, drawn):
+    for run, policy in zip(drifting, ("zeta_0.05_0.1", "random"), strict=True):
+        settings = {**run.settings, "pool": "mlp50", "k": 30, "policy": policy}
+        records.save(dataclasses.replace(run, settings=settings), tmp_path / "grid")
     drift.draw_drifts(tmp_path, tmp_path)
-    assert drawn["drift_agr_g"].axes[0].get_ylabel() == "energy per step (mJ)"
+    gamma, _ = drawn["drift_agr_g"].axes
+    assert {text.get_text() for text in gamma.texts} == {"ζ(.05, .1)"}  # random is not among those shown
 
 
 def test_thinned_curves_still_give_the_cost_per_step(drifting):
@@ -159,7 +194,8 @@ def test_the_beta_figure_fits_the_performances_of_all_models_over_time(drifting,
     for policy, a in (("zeta_0.01_0.1", 6.0), ("cand", 3.0)):
         scores = rng.beta(a, 2, size=(500, 8))
         run = drifting[0]
-        curves = dataclasses.replace(run.curves[np.arange(500) % len(run.curves.end)], scores=scores)
+        cycled = run.curves[np.arange(500) % len(run.curves.end)]
+        curves = dataclasses.replace(cycled, end=4 * np.arange(1, 501), scores=scores)
         settings = {**run.settings, "policy": policy, "pool": "mlp20"}
         records.save(dataclasses.replace(run, curves=curves, settings=settings), tmp_path / "beta")
     beta.draw_beta(tmp_path, tmp_path)

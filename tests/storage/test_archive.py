@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -168,3 +169,18 @@ def test_only_plain_data_is_written(tmp_path, value):
     with pytest.raises(HerosError, match=r"^What is written to .*file must be plain data\. Got: "):
         archive.write(tmp_path / "file", "example", {"x": value}, {})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_writers_at_once_leave_one_whole_file(tmp_path):
+    """Each has a draft of its own."""
+    path = tmp_path / "file.heros"
+
+    def write(writer):
+        for turn in range(20):
+            archive.write(path, "example", {"by": [writer, turn]}, {"x": np.full(1000, writer)})
+            document, arrays = archive.read(path, "example")
+            assert (arrays["x"] == document["by"][0]).all()
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(write, range(4)))
+    assert [one.name for one in tmp_path.iterdir()] == ["file.heros"]

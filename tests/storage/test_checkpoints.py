@@ -11,9 +11,11 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from river.naive_bayes import GaussianNB
 from typer.testing import CliRunner
 
 import kill_resume
@@ -301,7 +303,10 @@ def test_resume_needs_a_directory():
         evaluate(make(), agrawal(), resume=True)
 
 
-def test_two_runs_do_not_share_a_directory(tmp_path):
+@pytest.mark.parametrize("system", [sys.platform, "win32"])  # as on Windows, where a file is locked
+def test_two_runs_do_not_share_a_directory(tmp_path, monkeypatch, system):
+    monkeypatch.setattr("heros.storage.checkpoints.lock.sys", SimpleNamespace(platform=system))
+
     class Nested(Fair):
         def choose(self, *args):
             with pytest.raises(HerosError, match=r"must be free\. Got one that another run uses\.$"):
@@ -591,3 +596,49 @@ def test_ctrl_c_leaves_a_checkpoint(tmp_path, monkeypatch):
     assert 0 < stopped < 5000
     assert [one.instances for one in checkpoints.found(tmp_path / "kept")] == [stopped]
     assert json.loads(heros(*keeping).stdout)["results"] == json.loads(heros(*words).stdout)["results"]
+
+
+class Majority:
+    """A model of one's own."""
+
+    def __init__(self):
+        self.counts = np.zeros(2)
+
+    def predict_proba(self, x):
+        return self.counts
+
+    def learn(self, x, y):
+        self.counts[y] += 1
+
+
+def mixed():
+    members = pools.Models([Majority(), ("bayes", GaussianNB())], costs=[1, 2])
+    return Heros(pools.Join(members, pools.MLP([{"hidden": 4}]), costs=[1, 1]), k=1, seed=1)
+
+
+def test_python_objects_in_checkpoints_are_refused_at_once(tmp_path):
+    stream = streams.load("agr_a").take(300)
+    with pytest.raises(ParameterError, match="left out, as files hold data, no code") as error:
+        evaluate(mixed(), stream, checkpoint=tmp_path / "kept", every=1000)
+    assert "allow_code=True keeps them as pickles, which run code" in str(error.value)
+    assert stream.position == 0
+    assert not (tmp_path / "kept").exists()
+
+
+def test_python_objects_are_kept_as_pickles_if_code_is_allowed(tmp_path):
+    """And their run ends as one that nobody broke off; said each time that a pickle is a program."""
+
+    def run(n, **kept):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            run = evaluate(mixed(), streams.load("agr_a").take(n), **kept)
+        assert [str(one.message) for one in said if "hold pickles" in str(one.message)] or not kept
+        return run
+
+    kept = {"checkpoint": tmp_path, "every": 100, "resume": True, "allow_code": True}
+    run(250, **kept)
+    resumed, whole = run(600, **kept), run(600)
+    assert resumed.figures == whole.figures
+    assert resumed.trained.tolist() == whole.trained.tolist()
+    with pytest.raises(ParameterError, match="no code"):
+        evaluate(mixed(), streams.load("agr_a").take(700), checkpoint=tmp_path, resume=True)

@@ -53,7 +53,7 @@ class BayesPool final : public Pool {
 
   // Fits the pool to a schema that extends the one it knows (at first: nothing). What was counted stays.
   void grow(const std::vector<std::int32_t>& values, int classes) {
-    const BayesLayout grown(values, classes);
+    BayesLayout grown(values, classes);
     std::vector<double> statistics(grown.model() * settings_.size());
     for (int i = 0; i < models() && !statistics_.empty(); ++i)
       for (int b = 0; b <= layout_.classes; ++b) {
@@ -67,7 +67,7 @@ class BayesPool final : public Pool {
       }
     Looks looks;
     looks.resize(models(), grown.features(), classes);
-    layout_ = grown, statistics_ = std::move(statistics), looks_ = std::move(looks);
+    layout_ = std::move(grown), statistics_ = std::move(statistics), looks_ = std::move(looks);
   }
 
   void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) override {

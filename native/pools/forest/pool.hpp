@@ -48,16 +48,16 @@ class ForestPool final : public Pool {
   const std::vector<std::int32_t>& values() const { return values_; }
 
   // Fits the pool to a schema that extends the one it knows (at first: nothing). values[f]: how many values feature f
-  // has, 0 if it is numeric.
+  // has, 0 if it is numeric. If there is not enough memory, the pool stays as it is.
   void grow(const std::vector<std::int32_t>& values, int classes) {
     const std::int64_t node = TreeLayout({}, classes).node_bytes();
     for (const Forest& forest : forests_)
       if (forest.settings().background_bytes() < node)
         throw std::invalid_argument("A tree of one node needs " + std::to_string(node) +
                                     " bytes with this schema: no forest may have less for its trees.");
-    for (Forest& forest : forests_) forest.grow(values, classes);
-    values_ = values, classes_ = classes;
-    looks_.resize(models(), features(), classes_);
+    std::vector<Forest> forests = forests_;
+    for (Forest& forest : forests) forest.grow(values, classes);
+    adopt(std::move(forests), values, classes);
   }
 
   void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) override {
@@ -96,11 +96,16 @@ class ForestPool final : public Pool {
   void restore(const ForestPoolState& state) {
     std::vector<Forest> forests = forests_;
     for (std::size_t i = 0; i < forests.size(); ++i) forests[i].restore(state.forests[i], state.values, state.classes);
-    forests_ = std::move(forests), values_ = state.values, classes_ = state.classes;
-    looks_.resize(models(), features(), classes_);
+    adopt(std::move(forests), state.values, state.classes);
   }
 
  private:
+  void adopt(std::vector<Forest> forests, std::vector<std::int32_t> values, int classes) {
+    Looks looks;
+    looks.resize(models(), static_cast<int>(values.size()), classes);
+    forests_ = std::move(forests), values_ = std::move(values), classes_ = classes, looks_ = std::move(looks);
+  }
+
   void look_with(int i, const double* x) {
     if (looks_.fresh(i)) return;
     forests_[i].look(x, looks_.of(i));

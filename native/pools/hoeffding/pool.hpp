@@ -26,18 +26,18 @@ class HoeffdingPool final : public Pool {
   int outputs() const override { return layout_.classes; }
 
   // Fits the pool to a schema that extends the one it knows (at first: nothing). values[f]: how many values
-  // feature f has, 0 if it is numeric.
+  // feature f has, 0 if it is numeric. If there is not enough memory, the pool stays as it is.
   void grow(const std::vector<std::int32_t>& values, int classes) {
-    const TreeLayout layout(values, classes);
+    TreeLayout layout(values, classes);
     for (const TreeSettings& settings : settings_)
       if (settings.max_bytes < layout.node_bytes())
         throw std::invalid_argument("A tree of one node needs " + std::to_string(layout.node_bytes()) +
                                     " bytes with this schema: no byte limit may be lower.");
-    for (int i = 0; i < models(); ++i) {
-      if (trees_.size() < settings_.size()) trees_.emplace_back(settings_[i], layout);
-      else trees_[i].grow(layout_, layout);
-    }
-    layout_ = layout;
+    std::vector<HoeffdingTree> trees = trees_;
+    for (HoeffdingTree& tree : trees) tree.grow(layout_, layout);
+    while (trees.size() < settings_.size()) trees.emplace_back(settings_[trees.size()], layout);
+    make_place(classes);
+    layout_ = std::move(layout), trees_ = std::move(trees);
     forget_looks();
   }
 
@@ -105,10 +105,11 @@ class HoeffdingPool final : public Pool {
   void restore(const PoolState& state) {
     require(state.trees.empty() ? state.classes == 0 : state.trees.size() == settings_.size(),
             "a tree for every model");
-    const TreeLayout layout(state.values, state.classes);
+    TreeLayout layout(state.values, state.classes);
     std::vector<HoeffdingTree> trees(state.trees.size());
     for (std::size_t i = 0; i < trees.size(); ++i) trees[i].adopt(state.trees[i], settings_[i], layout);
-    layout_ = layout, trees_ = std::move(trees);
+    make_place(layout.classes);
+    layout_ = std::move(layout), trees_ = std::move(trees);
     forget_looks();
   }
 
@@ -158,8 +159,11 @@ class HoeffdingPool final : public Pool {
   void forget_looks() {
     for (Look& look : looks_) look.fresh = false;
     instance_.x.clear();
-    votes_.resize(settings_.size() * layout_.classes);
-    scratch_.resize(layout_.classes);
+  }
+  // For what the models say; more than the present classes need does no harm.
+  void make_place(int classes) {
+    votes_.resize(settings_.size() * classes);
+    scratch_.resize(classes);
   }
 
   std::vector<TreeSettings> settings_;

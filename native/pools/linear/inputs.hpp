@@ -23,7 +23,7 @@ struct ActiveRow {
 // encoder's inputs, so that new ones are appended.
 class LinearInputs {
  public:
-  LinearInputs(bool scale, std::int32_t own, std::int32_t shared) : own_(own), shared_(shared), encoder_(scale) {}
+  LinearInputs(double divisor, std::int32_t own, std::int32_t shared) : own_(own), shared_(shared), encoder_(divisor) {}
 
   int features() const { return static_cast<int>(values_.size()); }
   int inputs() const { return encoder_.inputs(); }

@@ -17,8 +17,8 @@ namespace heros {
 
 class LinearPool final : public Pool {
  public:
-  LinearPool(std::vector<LinearSettings> settings, bool scale, std::int32_t own, std::int32_t shared)
-      : settings_(std::move(settings)), inputs_(scale, own, shared), steps_(settings_.size()) {}
+  LinearPool(std::vector<LinearSettings> settings, double divisor, std::int32_t own, std::int32_t shared)
+      : settings_(std::move(settings)), inputs_(divisor, own, shared), steps_(settings_.size()) {}
 
   int models() const override { return static_cast<int>(settings_.size()); }
   int features() const override { return inputs_.features(); }

@@ -18,7 +18,7 @@ struct LinearSettings {
   double rate, l1, l2;
 };
 
-// Numbers kept per weight, itself included: Adam m and v; FTRL z and n.
+// Numbers kept per weight, itself included: Adam m and v; FTRL z and the root of n.
 inline int planes(Optimizer optimizer) { return optimizer == Optimizer::sgd ? 1 : 3; }
 // Whether rows change while their inputs are inactive.
 inline bool drifts(const LinearSettings& s) {
@@ -98,12 +98,14 @@ class LinearStep {
   // FTRL-Proximal (McMahan et al. 2013, algorithm 1), with β = 1.
   void ftrl(double* w, const double* errors, double value, bool bias) const {
     const double l1 = bias ? 0 : settings_.l1, l2 = bias ? 0 : settings_.l2;
-    double *z = w + classes_, *n = z + classes_;
+    const double steepness = 1 / settings_.rate;
+    double *z = w + classes_, *root = z + classes_;
     for (int c = 0; c < classes_; ++c) {
-      const double g = errors[c] * value;
-      const double before = std::sqrt(n[c]), root = std::sqrt(n[c] += g * g);
-      z[c] += g - (root - before) / settings_.rate * w[c];
-      w[c] = std::fabs(z[c]) <= l1 ? 0 : -(z[c] - std::copysign(l1, z[c])) / ((kBeta + root) / settings_.rate + l2);
+      const double g = errors[c] * value, before = root[c];
+      root[c] = std::sqrt(before * before + g * g);
+      z[c] += g - (root[c] - before) * steepness * w[c];
+      const double shrunk = z[c] - std::copysign(l1, z[c]);
+      w[c] = std::fabs(z[c]) <= l1 ? 0 : -shrunk / ((kBeta + root[c]) * steepness + l2);
     }
   }
 

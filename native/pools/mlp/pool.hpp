@@ -24,9 +24,9 @@ namespace heros {
 
 class MlpPool final : public Pool {
  public:
-  MlpPool(std::vector<std::int32_t> hidden, std::vector<std::uint8_t> adam, std::vector<double> rate, bool scale,
+  MlpPool(std::vector<std::int32_t> hidden, std::vector<std::uint8_t> adam, std::vector<double> rate, double divisor,
           const std::string& isa)
-      : memory_(std::move(hidden), std::move(adam)), rate_(std::move(rate)), encoder_(scale),
+      : memory_(std::move(hidden), std::move(adam)), rate_(std::move(rate)), encoder_(divisor),
         isa_(find_isa(isa)), steps_(models()), seen_by_(models()), unfinished_(models()) {}
 
   int models() const override { return memory_.models(); }
@@ -272,7 +272,7 @@ class MlpPool final : public Pool {
     for (int i = 0; i < models(); ++i)
       if (chosen[i] && is_unfinished(i)) sweep_model(i, Pass::look, again_plan_);
   }
-  bool is_unfinished(int i) const { return (unfinished_[i] != 0) | (seen_by_[i] != Seen::kept); }
+  bool is_unfinished(int i) const { return (unfinished_[i] | static_cast<int>(seen_by_[i] != Seen::kept)) != 0; }
 
   void begin_training(const double* x, const std::uint8_t* chosen) {
     encoder_.learn(x);  // before denormals are flushed: its doubles are as they are

@@ -95,16 +95,16 @@ class NeighbourSearch {
   // The rows of the measured block from this slot down.
   void take(const Row& row, std::int64_t slot, int rows) {
     const std::int64_t first = slot / kRows * kRows;
-    const int end = static_cast<int>(slot - first) - rows;
-    for (int r = static_cast<int>(slot - first); r > end; --r) {
-      if (r % 4 == 3 && !neighbours::any_below((exact_ ? squares_ : rough_) + r - 3, exact_ ? bound_ : rough_bound_)) {
-        r -= 3;
-        continue;
-      }
-      if (!exact_ && rough_[r] >= rough_bound_) continue;
-      if (!exact_ && ++asked_ > kFewRows) measure_exactly(row);
-      const int n = exact_ ? 0 : static_cast<int>(row.numbers.size());
-      const float square = squares_[r] + neighbours::square_of(floats_, row.numbers.data(), n, r);
+    const int from = static_cast<int>(slot - first), end = from - rows;
+    const float* lanes = exact_ ? squares_ : rough_;
+    const float bound = exact_ ? bound_ : rough_bound_;
+    int found[kRows], n = 0;  // without branches: which rows are near cannot be predicted
+    for (int r = from; r > end; --r) found[n] = r, n += lanes[r] < bound;
+    if (!exact_ && n > kFewRows) measure_exactly(row);
+    for (int j = 0; j < n; ++j) {
+      const int r = found[j];
+      const int numbers = exact_ ? 0 : static_cast<int>(row.numbers.size());
+      const float square = squares_[r] + neighbours::square_of(floats_, row.numbers.data(), numbers, r);
       if (square < bound_) insert({square, first + r});
     }
   }

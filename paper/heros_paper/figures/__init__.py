@@ -1,7 +1,8 @@
 """The paper's figures from records, as PDF and PNG.
 
-Below the directory of records, ``grid`` holds the runs of the policies, ``beta`` those for the distribution
-of performances and ``drift`` those with fine windows. A figure without records is left out.
+Below the directory of records, ``grid`` holds the runs of the policies, ``greedy`` those without exploration,
+``paired`` costs measured in turn, ``beta`` the runs for the distribution of performances and ``drift`` those
+with fine windows. A figure without records is left out; the schema needs none.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ from pathlib import Path
 from heros.progress import progress
 from heros_paper.figures.beta import draw_beta
 from heros_paper.figures.drift import draw_drifts
+from heros_paper.figures.exploring import draw_exploring
 from heros_paper.figures.phases import draw_phases
+from heros_paper.figures.schema import draw_schema
 from heros_paper.figures.tradeoff import draw_tradeoff
+from heros_paper.paired import in_turn
 from heros_paper.results import grids
 
 __all__ = ["draw_figures"]
@@ -37,8 +41,8 @@ def draw_figures(records_dir: Directory, out_dir: Directory) -> list[Path]:
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as records, tempfile.TemporaryDirectory() as out:
-    ...     draw_figures(records, out)  # of no records at all
-    []
+    ...     [path.name for path in draw_figures(records, out)]  # of no records at all
+    ['schema.pdf', 'schema.png']
     """
     out = Path(out_dir)
     paths: list[Path] = []
@@ -46,9 +50,12 @@ def draw_figures(records_dir: Directory, out_dir: Directory) -> list[Path]:
         task = bar.add_task("reading records", total=None)
         found = grids(records_dir)
         out.mkdir(parents=True, exist_ok=True)
+        turns = {grid.base.name: in_turn(records_dir, grid.base.name) for grid in found}
         drawings: list[tuple[str, Callable[[], list[Path]]]] = [
+            ("schema", partial(draw_schema, out)),
             *((f"trade-off, {grid.base.label}", partial(draw_tradeoff, grid, out)) for grid in found),
-            ("time by phase", partial(draw_phases, found, out)),
+            ("exploration", partial(draw_exploring, records_dir, found[0], out)),
+            ("time by phase", partial(draw_phases, found, out, turns)),
             ("performances", partial(draw_beta, records_dir, out)),
             ("drifts", partial(draw_drifts, records_dir, out)),
         ]

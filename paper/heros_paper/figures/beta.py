@@ -15,7 +15,7 @@ from scipy import stats
 from heros.errors import ParameterError
 from heros.run.loop import Run
 from heros.storage import records
-from heros_paper.figures.style import FAINT, INK, look_of, new_figure, save, tidy
+from heros_paper.figures.style import FAINT, INK, WIDTH, look_of, new_figure, save, tidy
 from heros_paper.published import label_of
 from heros_paper.results import BASES, records_in
 
@@ -66,7 +66,7 @@ def draw_beta(directory: str | os.PathLike[str], out: Path) -> list[Path]:
         return []
     bases = [base for base in BASES if any(kind == base.name for kind, _ in found)]
     policies = [policy for policy in POLICIES if any(name == policy for _, name in found)]
-    figure = new_figure(3.4 * len(policies) + 0.3, 2.5 * len(bases) + 0.4)
+    figure = new_figure(WIDTH, 2.0 * len(bases) + 0.4)
     panels = figure.subplots(len(bases), len(policies), squeeze=False, sharex=True, sharey="row")
     for row, base in zip(panels, bases, strict=True):
         samples = {
@@ -78,7 +78,7 @@ def draw_beta(directory: str | os.PathLike[str], out: Path) -> list[Path]:
         for axes, policy in zip(row, policies, strict=True):
             if policy in samples:
                 run = found[base.name, policy][0]
-                axes.set_title(_title(run, policy), loc="left", fontsize=9, color=INK)
+                axes.set_title(_title(run, policy), loc="left", fontsize=8, color=INK)
                 _panel(axes, policy, samples[policy], together)
             else:
                 axes.set_axis_off()
@@ -124,5 +124,5 @@ def _panel(axes: Axes, policy: str, values: NDArray[np.float64], together: Beta)
     axes.set_xlim(0, 1)
     axes.set_ylim(0, max(axes.get_ylim()[1], 1.05 * float(np.max(heights))))
     text = f"Beta({fit.a:.2f}, {fit.b:.2f})\nKS distance {fit.distance:.3f}"
-    axes.text(0.03, 0.95, text, transform=axes.transAxes, va="top", fontsize=8, color=INK)
+    axes.text(0.03, 0.95, text, transform=axes.transAxes, va="top", fontsize=7, color=INK)
     tidy(axes)

@@ -1,9 +1,12 @@
-"""What a step costs while the concept drifts: γ and energy (or CO2e) of each policy over time."""
+"""What a step costs while the concept drifts: Σγ and energy of the policies that matter over a whole stream.
+
+The curves of the whole stream are the grid's. Around the first drift, records of their own have windows as
+short as the paper's smoothing.
+"""
 
 from __future__ import annotations
 
 import os
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -15,55 +18,97 @@ from numpy.typing import NDArray
 from heros.meters.base import JOULES_PER_KWH
 from heros.run.loop import Run
 from heros.storage import records
-from heros_paper.figures.style import FAINT, GRID, INK, look_of, new_figure, save, tidy
-from heros_paper.published import OURS, POLICIES, label_of
-from heros_paper.results import records_in
+from heros_paper.figures.style import FAINT, GRID, INK, WIDTH, look_of, new_figure, save, tidy
+from heros_paper.published import BESIDE, OURS, POLICIES, label_of
+from heros_paper.results import BASES, records_in
 
-__all__ = ["draw_drifts", "per_step", "smoothed", "spread", "trend"]
+__all__ = ["INTENSITY", "draw_drifts", "per_step", "smoothed", "spread", "trend"]
 
-SMOOTHING = 300
+STREAMS = ("agr_g", "agr_a")
+SHOWN = ("expensive_0.1", "perform_best_0.1", "cand", "zeta_0.01_0.1", "zeta_0.05_0.1", "cheapest_0.1")
+"""Of the policies we know those that are drawn: ten lines are a tangle. One of your own is drawn, too."""
+
+NEAR = 300
 """Over how many instances the paper smooths."""
 
-TREND = 100
-"""Over which part (one in so many) of the stream the strong lines are taken, to be read at all."""
+STEADY, CALM = 10_000, 100_000
+"""Over how many instances Σγ is averaged, and the median of energy taken, of a whole stream."""
+
+INTENSITY = 400.0
+"""Grams of CO2e per kWh on the second axis, a round figure: yours differs, and the shape does not."""
 
 Vector = NDArray[np.float64]
 
 
 def draw_drifts(directory: str | os.PathLike[str], out: Path) -> list[Path]:
-    """A figure per stream from the records in ``directory/drift``: γ and energy per step, drifts marked."""
-    by_stream: dict[str, dict[str, Run]] = defaultdict(dict)
-    for place in records_in(directory, "drift"):
+    """A figure per stream: Σγ and energy per step over all drifts, and Σγ closely around the first."""
+    paths = []
+    for stream in STREAMS:
+        whole = _shown(_runs(directory, "drifts", stream) or _runs(directory, "grid", stream))
+        if whole:
+            paths += _draw(stream, whole, _shown(_runs(directory, "drift", stream)), out)
+    return paths
+
+
+def _runs(directory: str | os.PathLike[str], part: str, stream: str) -> dict[str, Run]:
+    """The first seed's run of each policy with perceptrons, if it has curves to draw."""
+    found: dict[str, Run] = {}
+    mlp = BASES[0]
+    for place in records_in(directory, part):
+        if stream not in place.parts or (part == "grid" and not {mlp.pool, f"k{mlp.k}"} <= set(place.parts)):
+            continue
         run = records.read(place)
-        by_stream[run.stream].setdefault(run.settings["policy"], run)  # one seed: the first
-    return [path for stream, runs in by_stream.items() for path in _draw(stream, _ordered(runs), out)]
+        if len(run.curves.end) > 1:
+            found.setdefault(run.settings["policy"], run)
+    return found
 
 
-def _ordered(runs: Mapping[str, Run]) -> dict[str, Run]:
-    known = [policy for policy in (*POLICIES, *OURS) if policy in runs]
-    return {policy: runs[policy] for policy in (*known, *sorted(set(runs) - set(known)))}
+def _shown(runs: Mapping[str, Run]) -> dict[str, Run]:
+    known = {*POLICIES, *OURS, *BESIDE}
+    own = sorted(policy for policy in runs if policy not in known)
+    return {policy: runs[policy] for policy in (*SHOWN, *own) if policy in runs}
 
 
-def _draw(stream: str, runs: Mapping[str, Run], out: Path) -> list[Path]:
-    first = next(iter(runs.values()))
-    figure = new_figure(9, 6.6)
-    upper, lower = figure.subplots(2, 1, sharex=True)
-    stated = all(run.energy.carbon is not None for run in runs.values())
-    _lines(upper, runs, _emissions if stated else _energy)
-    upper.set_ylabel("CO2e per step (µg)" if stated else "energy per step (mJ)")
-    _lines(lower, runs, _gamma)
-    lower.set_ylabel("Σγ of the models trained per step")
-    lower.set_xlabel("instance")
-    lower.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    for axes in (upper, lower):
-        _mark_drifts(axes, first)
-        axes.set_xlim(*_span(first))
+def _draw(stream: str, whole: Mapping[str, Run], near: Mapping[str, Run], out: Path) -> list[Path]:
+    first = next(iter(whole.values()))
+    figure = new_figure(WIDTH, 6.4 if near else 4.6)
+    panels = figure.subplots(3 if near else 2, 1, squeeze=False)[:, 0]
+    gamma, energy = panels[:2]
+    size = f"M = {len(first.trained)}, k = {first.settings['k']}"
+    _lines(gamma, whole, lambda run: smoothed(_gamma(run), STEADY / run.window))
+    _titled(gamma, f"{label_of(stream)}, {size}: Σγ of the models trained per step, mean of {STEADY:,}")
+    _lines(energy, whole, lambda run: trend(_energy(run), CALM / run.window))
+    source = first.energy.source
+    _titled(energy, f"energy per step ({source}), median of {CALM:,}; CO2e at {INTENSITY:.0f} g/kWh")
+    _emissions(energy)
+    if near:
+        close = next(iter(near.values()))
+        _lines(panels[2], near, lambda run: smoothed(_gamma(run), NEAR / run.window), lw=0.8)
+        size = f"M = {len(close.trained)}, k = {close.settings['k']}"
+        _titled(panels[2], f"Σγ around the first drift, {size}, mean of {NEAR} as in the paper")
+    for axes, run in zip(panels, [first, first, *near.values()], strict=False):
+        _mark_drifts(axes, run)
+        axes.set_xlim(*_span(run))
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         axes.grid(axis="y", color=GRID, lw=0.6)
         tidy(axes)
-    size = f"M = {len(first.trained)}, k = {first.settings['k']}"
-    lines = f"thin: smoothed over {SMOOTHING} instances, strong: median over 1 % of the stream"
-    upper.set_title(f"{label_of(stream)}, {size}; {lines}", loc="left", fontsize=10, color=INK)
+    panels[-1].set_xlabel("instance")
     return save(figure, out, f"drift_{stream}")
+
+
+def _titled(axes: Axes, text: str) -> None:
+    axes.set_title(text, loc="left", fontsize=8.5, color=INK)
+
+
+def _emissions(axes: Axes) -> None:
+    """A second axis: micrograms of CO2e at the stated intensity, from millijoules."""
+    per_mj = 1e3 * INTENSITY / JOULES_PER_KWH
+    both = (lambda mj: np.asarray(mj) * per_mj, lambda micrograms: np.asarray(micrograms) / per_mj)
+    second = axes.secondary_yaxis(-0.085, functions=both)
+    second.tick_params(colors=FAINT, labelsize=8, width=0.6, length=3)
+    second.set_ylabel("µg CO2e", color=INK, fontsize=8)
+    second.spines["left"].set_color(FAINT)
+    axes.set_ylabel("mJ")
 
 
 def _span(run: Run) -> tuple[int, int]:
@@ -72,16 +117,14 @@ def _span(run: Run) -> tuple[int, int]:
     return max(0, int(run.curves.end[0]) - width), int(run.curves.end[-1])
 
 
-def _lines(axes: Axes, runs: Mapping[str, Run], values: Callable[[Run], Vector]) -> None:
-    trends = {}
+def _lines(axes: Axes, runs: Mapping[str, Run], values: Callable[[Run], Vector], *, lw: float = 1.3) -> None:
+    lines = {policy: values(run) for policy, run in runs.items()}
     for policy, run in runs.items():
-        look, x, y = look_of(policy), run.curves.end, values(run)
-        axes.plot(x, smoothed(y, SMOOTHING / run.window), color=look.colour, lw=0.5, alpha=0.25)
-        trends[policy] = trend(y, len(y) / TREND)
-        axes.plot(x, trends[policy], color=look.colour, lw=1.4, ls=look.dashes)
-    high = 1.15 * float(np.percentile(np.concatenate(list(trends.values())), 99.5))  # not the odd spike
+        look = look_of(policy)
+        axes.plot(run.curves.end, lines[policy], color=look.colour, lw=lw, ls=look.dashes)
+    high = 1.1 * float(np.percentile(np.concatenate(list(lines.values())), 99.8))  # not the odd spike
     axes.set_ylim(0, high)
-    _name_ends(axes, {policy: float(line[-1]) for policy, line in trends.items()}, gap=high / 15)
+    _name_ends(axes, {policy: float(np.mean(line[-5:])) for policy, line in lines.items()}, gap=high / 8)
 
 
 def _name_ends(axes: Axes, ends: Mapping[str, float], gap: float) -> None:
@@ -169,10 +212,3 @@ def _energy(run: Run) -> Vector:
     """Millijoules: the run's energy, divided as its CPU time is."""
     joules_per_second = run.energy.joules / run.cpu_seconds
     return 1e3 * joules_per_second * per_step(run, run.curves.cpu.sum(axis=1))
-
-
-def _emissions(run: Run) -> Vector:
-    """Micrograms of CO2e."""
-    assert run.energy.carbon is not None
-    grams_per_joule = run.energy.carbon.grams_per_kwh / JOULES_PER_KWH
-    return 1e3 * grams_per_joule * _energy(run)

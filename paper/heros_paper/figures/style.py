@@ -9,10 +9,12 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-__all__ = ["FAINT", "GRID", "INK", "Look", "label_points", "look_of", "new_figure", "save", "tidy"]
+__all__ = ["FAINT", "GRID", "INK", "WIDTH", "Look", "label_points", "look_of", "new_figure", "save", "tidy"]
 
 INK, FAINT, GRID = "#1c2329", "#6b7680", "#dfe4e8"
-DPI = 160
+DPI = 200
+WIDTH = 7.2
+"""Of every figure, in inches: that of a printed page's text."""
 
 # Okabe and Ito's palette.
 BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE = (
@@ -51,6 +53,10 @@ _LOOKS = {
     "cand": Look(PURPLE, "X"),
     "everything": Look(BLACK, "D"),
     "reward_1": Look(BLACK, "P", (0, (1, 1)), hollow=True),
+    "reward_1_0.1": Look(BLACK, "P", (0, (1, 1))),
+    "perform_best": Look(VERMILION, "^", hollow=True),
+    "zeta_0.01": Look(BLUE, "o", hollow=True),
+    "zeta_0.05": Look(SKY, "o", hollow=True),
 }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import SubFigure
 
-from heros_paper.figures.style import FAINT, GRID, INK, label_points, look_of, new_figure, save, tidy
+from heros_paper.figures.style import GRID, INK, WIDTH, label_points, look_of, new_figure, save, tidy
 from heros_paper.published import OURS, POLICIES, STREAMS, label_of
 from heros_paper.ranks import ALPHA, Comparison, compare
 from heros_paper.results import Grid
@@ -21,7 +21,7 @@ def draw_tradeoff(grid: Grid, out: Path) -> list[Path]:
     ours = _ours(grid)
     if ours is None:
         return []
-    figure = new_figure(11, 5.4)
+    figure = new_figure(WIDTH, 3.9)
     left, right = figure.subfigures(1, 2, squeeze=False, wspace=0.04)[0]
     n = ours[0].n_rows
     _panel(left, f"HEROS, {grid.base.label}: {n} stream{'s' if n > 1 else ''}", *ours)
@@ -54,7 +54,8 @@ def _panel(figure: SubFigure, title: str, auroc: Comparison, kwh: Comparison) ->
     axes = figure.subplots(2, 2, width_ratios=[6, 0.7], height_ratios=[0.7, 6], squeeze=False)
     above, plot, beside = axes[0, 0], axes[1, 0], axes[1, 1]
     axes[0, 1].set_axis_off()
-    figure.suptitle(title, x=0.02, ha="left", fontsize=10, color=INK)
+    note = f"bars: no significant difference (Wilcoxon, Holm, {1 - ALPHA:.0%})"
+    figure.suptitle(f"{title}\n{note}", x=0.02, ha="left", fontsize=8, color=INK)
     last = len(auroc.names)
     points = list(zip(auroc.mean_ranks.tolist(), kwh.mean_ranks.tolist(), strict=True))
     for name, (x, y) in zip(auroc.names, points, strict=True):
@@ -65,7 +66,7 @@ def _panel(figure: SubFigure, title: str, auroc: Comparison, kwh: Comparison) ->
             look.marker,
             color=look.colour,
             markerfacecolor="white" if look.hollow else look.colour,
-            markersize=7,
+            markersize=5,
             markeredgewidth=1.4,
             clip_on=False,
             zorder=3,
@@ -93,7 +94,7 @@ def _bars(axes: Axes, spans: Sequence[tuple[float, float]], *, horizontal: bool,
     """Bars along one side of the plot: what one of them spans does not differ significantly."""
     for level, (low, high) in enumerate(spans):
         ends, place = [low - 0.06, high + 0.06], [level, level]
-        axes.plot(*(ends, place) if horizontal else (place, ends), color=INK, lw=3.2, solid_capstyle="butt")
+        axes.plot(*(ends, place) if horizontal else (place, ends), color=INK, lw=2.4, solid_capstyle="butt")
     room = (-0.8, max(len(spans), 3) - 0.5)
     axes.set(
         **{"xlim": (0.5, last + 0.5), "ylim": room}
@@ -101,6 +102,3 @@ def _bars(axes: Axes, spans: Sequence[tuple[float, float]], *, horizontal: bool,
         else {"xlim": room, "ylim": (0.5, last + 0.5)}
     )
     axes.set_axis_off()
-    if horizontal:
-        text = f"Bars join policies that do not differ significantly (Wilcoxon, Holm, {1 - ALPHA:.0%})"
-        axes.text(0, 1.05, text, transform=axes.transAxes, fontsize=7.5, color=FAINT, va="bottom")

@@ -10,11 +10,13 @@ import os
 from pathlib import Path
 
 from heros.progress import progress
-from heros_paper.paired import Paired, read_paired
-from heros_paper.results import Grid, grids
+from heros_paper.paired import in_turn
+from heros_paper.results import OTHERWISE, Grid, grids
 from heros_paper.tables.agreement import Agreement, Summary, agreement
 from heros_paper.tables.claim import claim_tables
+from heros_paper.tables.closeness import closeness_table
 from heros_paper.tables.ensembles import ensemble_table
+from heros_paper.tables.further import exploration_table, seeds_table, sweep_table
 from heros_paper.tables.layout import Table
 from heros_paper.tables.policies import auroc_table, energy_table
 from heros_paper.tables.streams import stream_table
@@ -27,7 +29,8 @@ Directory = str | os.PathLike[str]
 def write_tables(records_dir: Directory, out_dir: Directory) -> list[Path]:
     """Write every table as Markdown, LaTeX and CSV, and the summary; the paths written.
 
-    Table I, Table II, Table III, the appendix, and what the ζ-policy loses and saves.
+    Table I, Table II, Table III, the appendix, how near they are, what the ζ-policy loses and saves, and what
+    runs beyond the paper's say.
 
     Parameters
     ----------
@@ -43,7 +46,7 @@ def write_tables(records_dir: Directory, out_dir: Directory) -> list[Path]:
     ...     paths = write_tables(records, out)  # of no records at all
     ...     text = Path(out, "table2_mlp_auroc.md").read_text(encoding="utf-8")
     >>> len(paths), "not run" in text, ".9663" in text
-    (43, True, True)
+    (64, True, True)
     """
     out = Path(out_dir)
     with progress() as bar:
@@ -57,7 +60,7 @@ def write_tables(records_dir: Directory, out_dir: Directory) -> list[Path]:
 
 
 def all_tables(records_dir: Directory) -> list[Table]:
-    """Every table, in the order of the paper, then what the ζ-policy loses and saves."""
+    """Every table, in the order of the paper, then what the ζ-policy loses and saves, then further runs."""
     return tables_of(records_dir, *grids(records_dir))
 
 
@@ -70,14 +73,14 @@ def tables_of(records_dir: Directory, mlp: Grid, trees: Grid) -> list[Table]:
         ensemble_table(records_dir, mlp),
         auroc_table(trees),
         energy_table(trees),
-        *claim_tables(mlp, _in_turn(records_dir, mlp)),
-        *claim_tables(trees, _in_turn(records_dir, trees)),
+        *(closeness_table(grid) for grid in (mlp, trees)),
+        *claim_tables(mlp, in_turn(records_dir, mlp.base.name)),
+        *claim_tables(trees, in_turn(records_dir, trees.base.name)),
+        seeds_table(records_dir, mlp),
+        exploration_table(records_dir, mlp),
+        sweep_table(records_dir),
+        *(auroc_table(grid) for grid in grids(records_dir, OTHERWISE)),
     ]
-
-
-def _in_turn(records_dir: Directory, grid: Grid) -> dict[tuple[str, str], Paired]:
-    path = Path(records_dir, "paired", f"{grid.base.name}.csv")
-    return {(one.stream, one.policy): one for one in read_paired(path)} if path.exists() else {}
 
 
 def summary(records_dir: Directory) -> Summary:

@@ -1,11 +1,13 @@
 """What the ζ-policy loses and saves against others: AUROC, CPU time and Σγ.
 
-AUROC and Σγ come from the grid. CPU time comes from measurements taken in turn (`heros_paper.paired`) where
-there are any, else from the grid, whose runs met different loads of the machine.
+AUROC and the Σγ of whole streams come from the grid. What is saved comes from one measurement for CPU time
+and Σγ alike: costs taken in turn (`heros_paper.paired`) where there are any, else the grid, whose runs met
+different loads of the machine. A saving is given twice: the median of the streams, and that of their sum.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -21,8 +23,18 @@ __all__ = ["AGAINST", "ZETAS", "Pairing", "claim_tables", "pairings"]
 ZETAS = tuple(policy for policy in POLICIES if policy.startswith("zeta_"))
 AGAINST = ("perform_best_0.1", "cand", "everything")
 SAVED = ("cpu", "training", "gamma")
+TESTED = ("auroc", *SAVED)
 Turns = Mapping[tuple[str, str], Paired]
 """Costs measured in turn, by stream and policy."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a policy cost on a stream."""
+
+    cpu: float  # seconds
+    training: float  # CPU seconds of that phase alone
+    gamma: float  # Σγ
 
 
 @dataclass(frozen=True)
@@ -35,10 +47,39 @@ class Pairing:
     seeds: tuple[int, ...]
     n_instances: int
     auroc: float  # gained; negative: lost
-    cpu: float  # seconds saved, as a share of the other's; as are the next two
-    training: float  # CPU seconds of that phase alone
-    gamma: float
-    in_turn: bool  # whether CPU time was measured in turn
+    mine: Spent
+    theirs: Spent
+    gamma_whole: float  # saved on the whole stream
+    in_turn: bool  # whether costs were measured in turn
+
+    @property
+    def cpu(self) -> float:
+        """CPU seconds saved, as a share of the other's; as are the next two."""
+        return 1 - self.mine.cpu / self.theirs.cpu
+
+    @property
+    def training(self) -> float:
+        """CPU seconds of training saved."""
+        return 1 - self.mine.training / self.theirs.training
+
+    @property
+    def gamma(self) -> float:
+        """Σγ saved, in the same runs."""
+        return 1 - self.mine.gamma / self.theirs.gamma
+
+    def datum(self) -> dict[str, object]:
+        """As a line of plain data."""
+        saved = {name: getattr(self, name) for name in SAVED}
+        plain = {name: value for name, value in vars(self).items() if not isinstance(value, Spent)}
+        return {**plain, "seeds": " ".join(map(str, self.seeds)), **saved}
+
+
+def of_sums(pairing: Sequence[Pairing], figure: str) -> float:
+    """What is saved of the sum over the streams."""
+    mine, theirs = (
+        math.fsum(getattr(getattr(p, who), figure) for p in pairing) for who in ("mine", "theirs")
+    )
+    return 1 - mine / theirs
 
 
 def pairings(grid: Grid, zeta: str, against: str, turns: Turns | None = None) -> list[Pairing]:
@@ -58,14 +99,20 @@ def _pairing(ours: Cell, other: Cell, seeds: tuple[int, ...], turns: Turns) -> P
     gained = ours.mean("auroc", seeds) - other.mean("auroc", seeds)
     gamma = 1 - ours.mean("gamma_spent", seeds) / other.mean("gamma_spent", seeds)
     mine, theirs = turns.get((ours.stream, ours.policy)), turns.get((other.stream, other.policy))
-    in_turn = mine is not None and theirs is not None
-    if mine is not None and theirs is not None:
-        cpu, training = 1 - mine.cpu_seconds / theirs.cpu_seconds, 1 - mine.train / theirs.train
-    else:
-        cpu = 1 - ours.mean("cpu_seconds", seeds) / other.mean("cpu_seconds", seeds)
-        training = 1 - ours.mean("cpu_train", seeds) / other.mean("cpu_train", seeds)
     names = ours.policy, other.policy, ours.stream
-    return Pairing(*names, seeds, ours.n_instances, gained, cpu, training, gamma, in_turn)
+    if mine is not None and theirs is not None:
+        spent, in_turn = (_in_turn(mine), _in_turn(theirs)), True
+    else:
+        spent, in_turn = (_in_grid(ours, seeds), _in_grid(other, seeds)), False
+    return Pairing(*names, seeds, ours.n_instances, gained, *spent, gamma, in_turn)
+
+
+def _in_turn(one: Paired) -> Spent:
+    return Spent(one.cpu_seconds, one.train, one.gamma_share * one.n_instances)
+
+
+def _in_grid(cell: Cell, seeds: tuple[int, ...]) -> Spent:
+    return Spent(*(cell.mean(figure, seeds) for figure in ("cpu_seconds", "cpu_train", "gamma_spent")))
 
 
 def claim_tables(grid: Grid, turns: Turns | None = None) -> list[Table]:
@@ -79,14 +126,14 @@ Pairs = dict[tuple[str, str], list[Pairing]]
 
 def _overall(grid: Grid, pairs: Pairs) -> Table:
     found = {key: pairing for key, pairing in pairs.items() if pairing}
-    p_values = {name: _adjusted(list(found.values()), name) for name in ("auroc", "cpu", "training", "gamma")}
+    p_values = {name: _adjusted(list(found.values()), name) for name in TESTED}
     groups, data = [], []
     for against in AGAINST:
         rows = []
         for zeta in ZETAS:
             pairing = pairs[zeta, against]
             if not pairing:
-                rows.append([Entry(label_of(zeta)), Entry(label_of(against)), NOT_RUN, *[Entry("–")] * 9])
+                rows.append([Entry(label_of(zeta)), Entry(label_of(against)), NOT_RUN, *[Entry("–")] * 13])
                 continue
             p = {name: values[list(found).index((zeta, against))] for name, values in p_values.items()}
             rows.append(_overall_row(pairing, p))
@@ -94,7 +141,7 @@ def _overall(grid: Grid, pairs: Pairs) -> Table:
         groups.append(rows)
     return Table(
         name=f"claim_{grid.base.name}",
-        title=f"What ζ loses and saves, {grid.base.label}: medians over streams",
+        title=f"What ζ loses and saves, {grid.base.label}, over the streams",
         header=[
             "policy",
             "against",
@@ -102,17 +149,19 @@ def _overall(grid: Grid, pairs: Pairs) -> Table:
             "AUROC gained",
             "better / worse",
             "p",
-            "CPU saved",
-            "p",
-            "training CPU saved",
-            "p",
-            "Σγ saved",
-            "p",
+            *(
+                text
+                for name in ("CPU", "training", "Σγ")
+                for text in (f"{name} saved: median", f"{name} saved: sum", "p")
+            ),
+            "Σγ of whole streams: median",
         ],
         groups=groups,
         notes=[
             "p: two-sided Wilcoxon signed-rank test over streams, adjusted with Holm for the comparisons of "
-            "its column; bold below .05. Saved: 1 − ζ's / the other's. Over the seeds both policies have. "
+            "its column; bold below .05. Saved: 1 − ζ's / the other's, as the median over streams and of "
+            "the sum over streams. AUROC, and Σγ of whole streams: medians of the grid, over the seeds both "
+            "policies have. "
             + _source(pairs)
             + " Energy is CPU seconds times watts, so its saving is that of CPU.",
         ],
@@ -124,8 +173,10 @@ def _source(pairs: Pairs) -> str:
     """Where CPU time is from, in a sentence."""
     in_turn = {pair.in_turn for pairing in pairs.values() for pair in pairing}
     if in_turn == {True}:
-        return "CPU time: measured in turn on the first instances of each stream."
-    return "CPU time: of runs that met different loads" + (" on some streams." if True in in_turn else ".")
+        return "CPU time and Σγ: measured in turn on the first instances of each stream."
+    return "CPU time and Σγ: of runs that met different loads" + (
+        " on some streams." if True in in_turn else "."
+    )
 
 
 def _adjusted(pairs: Sequence[Sequence[Pairing]], figure: str) -> list[tuple[float, float]]:
@@ -144,13 +195,14 @@ def _overall_row(pairing: Sequence[Pairing], p: dict[str, tuple[float, float]]) 
         Entry(signed(median(gained))),
         Entry(f"{better} / {worse}"),
         _p_value(p["auroc"][1]),
-        Entry(percent(median(pair.cpu for pair in pairing))),
-        _p_value(p["cpu"][1]),
-        Entry(percent(median(pair.training for pair in pairing))),
-        _p_value(p["training"][1]),
-        Entry(percent(median(pair.gamma for pair in pairing))),
-        _p_value(p["gamma"][1]),
+        *(entry for name in SAVED for entry in _saved(pairing, name, p[name][1])),
+        Entry(percent(median(pair.gamma_whole for pair in pairing))),
     ]
+
+
+def _saved(pairing: Sequence[Pairing], figure: str, p: float) -> list[Entry]:
+    middle = median(getattr(pair, figure) for pair in pairing)
+    return [Entry(percent(middle)), Entry(percent(of_sums(pairing, figure))), _p_value(p)]
 
 
 def _p_value(p: float) -> Entry:
@@ -158,12 +210,13 @@ def _p_value(p: float) -> Entry:
 
 
 def _overall_datum(pairing: Sequence[Pairing], p: dict[str, tuple[float, float]]) -> dict[str, object]:
-    figures = ("auroc", *SAVED)
     return {
         "policy": pairing[0].zeta,
         "against": pairing[0].against,
         "streams": len(pairing),
-        **{f"median_{name}": median(getattr(pair, name) for pair in pairing) for name in figures},
+        **{f"median_{name}": median(getattr(pair, name) for pair in pairing) for name in TESTED},
+        **{f"sum_{name}": of_sums(pairing, name) for name in SAVED},
+        "median_gamma_whole": median(pair.gamma_whole for pair in pairing),
         **{f"p_{name}": plain for name, (plain, _) in p.items()},
         **{f"p_{name}_holm": adjusted for name, (_, adjusted) in p.items()},
     }
@@ -184,12 +237,8 @@ def _by_stream(grid: Grid, against: str, pairs: Pairs) -> Table:
         title=f"ζ against {label_of(against)}, {grid.base.label}",
         header=["stream", *(f"{label_of(zeta)} {what}" for zeta in ZETAS for what in ("AUROC", "CPU", "Σγ"))],
         groups=[rows],
-        notes=["AUROC: gained (negative: lost). CPU, Σγ: saved. Over the seeds both policies have."],
-        data=[
-            {**vars(pair), "seeds": " ".join(map(str, pair.seeds))}
-            for zeta in ZETAS
-            for pair in pairs[zeta, against]
-        ],
+        notes=["AUROC: gained (negative: lost), over the seeds both have. CPU, Σγ: saved, in the same runs."],
+        data=[pair.datum() for zeta in ZETAS for pair in pairs[zeta, against]],
     )
 
 

@@ -74,7 +74,7 @@ def energy_table(grid: Grid) -> Table:
 
 
 def _stem(grid: Grid) -> str:
-    return {"mlp": "table2_mlp", "trees": "appendix_trees"}[grid.base.name]
+    return {"mlp": "table2_mlp", "trees": "appendix_trees"}.get(grid.base.name, grid.base.name)
 
 
 def _title(grid: Grid) -> str:

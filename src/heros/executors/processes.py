@@ -11,9 +11,8 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from threading import Thread
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from heros.executors.base import ATTEMPTS, WorkerDied
 from heros.parameters import whole
@@ -98,13 +97,13 @@ def _workers(jobs: int) -> Iterator[tuple[list[Worker], Callable[[], Worker]]]:
         watched.close()
 
 
-def _begin(watched: Connection) -> None:
+def _begin(watched: Any) -> None:
     """What a process does first: it leaves interrupts to the one that started it, and ends with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with, args=(watched,), daemon=True).start()
 
 
-def _end_with(watched: Connection) -> None:
+def _end_with(watched: Any) -> None:
     """Wait for the other end to be closed, by its process or by the system after it, and end at once."""
     try:
         watched.recv()

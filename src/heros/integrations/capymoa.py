@@ -66,7 +66,7 @@ class HEROS(capymoa.base.Classifier):  # type: ignore[misc]  # it has no types
         k: int | None = None,
         *,
         score: Score | None = None,
-        answer: Answer = "best",
+        answer: Answer | None = None,
         watch: Watch = "all",
         warmup: int = 100,
         random_seed: int = 1,

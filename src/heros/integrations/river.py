@@ -77,7 +77,7 @@ class HerosClassifier(base.MiniBatchClassifier):
         k: int | None = None,
         *,
         score: Score | None = None,
-        answer: Answer = "best",
+        answer: Answer | None = None,
         watch: Watch = "all",
         warmup: int = 100,
         features: Iterable[str | tuple[str, ...] | Feature] | None = None,

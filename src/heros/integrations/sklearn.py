@@ -75,7 +75,7 @@ class HerosClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         k: int | None = None,
         *,
         running_score: Score | None = None,
-        answer: Answer = "best",
+        answer: Answer | None = None,
         watch: Watch = "all",
         warmup: int = 100,
         random_state: int | np.random.RandomState | None = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -87,22 +88,23 @@ class Pace:
 
     def _chosen(self, most: int) -> int:
         """The highest k whose cost is within the budget, less a part of what is to be paid back."""
-        weight, x, squares, cost, products = self._sums
+        weight, x, squares, cost, products = self._sums.tolist()
         if weight == 0:
             return most
         x, cost = x / weight, cost / weight
         spread = squares / weight - x * x
         if spread > 0.25:  # else all had the same k, and the slope of before has to do
-            self._slope = (products / weight - x * cost) / spread
+            self._slope = max(0.0, (products / weight - x * cost) / spread)
         slope = min(self._slope, cost / max(x, 1)) if self._slope > 0 else cost / max(x, 1)
         target = self.within.budget - self._behind / (PAY_BACK * STRETCH)
-        return max(1, min(most, int((target - cost) / slope + x))) if slope > 0 else most
+        k = (target - cost) / slope + x if slope > 0 else float(most)
+        return int(min(max(k, 1), most)) if math.isfinite(k) else 1
 
     def _warn(self, cost: float) -> None:
         if not self.warned:
             budget = f"The '{self.within.unit}' parameter of Within is {self.within.budget:g}"
             text = f"{budget}, and an instance takes {cost:.3g} even with k = 1."
-            warnings.warn(text, RuntimeWarning, stacklevel=2)
+            warnings.warn(text, RuntimeWarning, stacklevel=8)  # whoever called learn
         self.warned = True
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -119,6 +121,8 @@ class Pace:
             raise DataError(f"The state of a pace must have ks in [1, {self.models}], and their costs.")
         self._ks, self._costs = ks.tolist(), costs.tolist()
         first, spent, trained, *rest = numbers.tolist()
+        if min(rest) < 0:
+            raise DataError("The state of a pace must have sums of zero or more.")
         self._start = None if first < 0 else (first, spent, trained)
         self._sums, (self._slope, self._behind, self.joules, warned) = np.array(rest[:5]), rest[5:]
         self.warned = bool(warned)

@@ -9,6 +9,7 @@ from heros.pools.mlp import MLP, MLPGrid
 from heros.pools.models import BoundModels, Models
 from heros.pools.naive_bayes import BoundNaiveBayes, NaiveBayes, NaiveBayesGrid
 from heros.pools.neighbours import BoundNeighbours, Neighbours, NeighboursGrid, NeighbourStats
+from heros.pools.set_ups import Paper, PaperTrees, default
 
 __all__ = [
     "MLP",
@@ -35,6 +36,9 @@ __all__ = [
     "NeighbourStats",
     "Neighbours",
     "NeighboursGrid",
+    "Paper",
+    "PaperTrees",
     "Pool",
     "TreeStats",
+    "default",
 ]

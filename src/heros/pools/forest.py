@@ -84,7 +84,7 @@ class Forest(Pool):
     The forest's probabilities are those of its trees, averaged, each weighted by its accuracy since it was
     last replaced. With ``subspace="node"`` that is an adaptive random forest (Gomes et al. 2017), with
     ``"tree"`` streaming random patches (Gomes, Read and Bifet 2019). Departures from MOA's are listed in
-    docs/forests.md; the one that matters: nominal features are split by one value against the rest.
+    docs/families.md; the one that matters: nominal features are split by one value against the rest.
 
     Parameters
     ----------

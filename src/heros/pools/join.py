@@ -68,7 +68,7 @@ class Join(Pool):
     @classmethod
     def made_of(cls, **settings: Any) -> Join:
         """The pool that its description describes."""
-        return cls(*settings.pop("pools"), **settings)
+        return cls(*settings.pop("pools", ()), **settings)
 
     @property
     def plain(self) -> bool:  # type: ignore[override]

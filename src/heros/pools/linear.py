@@ -15,7 +15,7 @@ from heros import core as _core
 from heros.errors import ParameterError
 from heros.parameters import number, one_of, whole
 from heros.pools.base import Pool, feature_values
-from heros.pools.native import BoundNative, checked_costs, completed
+from heros.pools.native import BoundNative, checked_costs, completed, divisor
 from heros.schema import Schema
 
 __all__ = ["BoundLinear", "Linear", "LinearGrid"]
@@ -62,7 +62,9 @@ class Linear(Pool):
         "measured" (CPU time on made-up instances when the pool is bound), or one number per model. Always
         scaled to sum to 1.
     scale
-        Whether numbers are standardised, (x − mean)/(3·sd), running.
+        By how many standard deviations numbers are divided, (x − mean)/(scale·sd), running. True: by 3,
+        with 1, steps are larger. False: not at all, which is for data
+        that is scaled already.
 
     Examples
     --------
@@ -78,7 +80,8 @@ class Linear(Pool):
     own_values: int
     hashed_to: int
     costs: Costs
-    scale: bool
+    scale: bool | float
+    divisor: float  # what `scale` comes to; True and 1.0 are equal, and are not the same
 
     def __init__(
         self,
@@ -87,7 +90,7 @@ class Linear(Pool):
         own_values: int = 1024,
         hashed_to: int = 4096,
         costs: Costs = "numbers",
-        scale: bool = True,
+        scale: bool | float = True,
     ) -> None:
         models = tuple(map(_checked, completed(configurations, DEFAULTS, "Linear")))
         own_values = whole(own_values, "own_values", "Linear", 3, 1 << 24)
@@ -96,7 +99,9 @@ class Linear(Pool):
         object.__setattr__(self, "own_values", own_values)
         object.__setattr__(self, "hashed_to", hashed_to)
         object.__setattr__(self, "costs", checked_costs(costs, COST_MODELS, len(models), "Linear"))
-        object.__setattr__(self, "scale", bool(scale))
+        by = divisor(scale, "Linear")
+        object.__setattr__(self, "scale", bool(scale) if by in (0.0, 3.0) else by)
+        object.__setattr__(self, "divisor", by)
 
     @property
     def configurations(self) -> tuple[Mapping[str, Any], ...]:
@@ -143,7 +148,7 @@ class LinearGrid(Linear):
         own_values: int = 1024,
         hashed_to: int = 4096,
         costs: Costs = "numbers",
-        scale: bool = True,
+        scale: bool | float = True,
         **settings: Any,
     ) -> None:
         super().__init__(
@@ -187,7 +192,7 @@ class BoundLinear(BoundNative):
 
 def _native(pool: Linear) -> _core.LinearPool:
     settings = [_core.LinearSettings(**configuration) for configuration in pool.configurations]
-    return _core.LinearPool(settings, pool.scale, pool.own_values, pool.hashed_to)
+    return _core.LinearPool(settings, pool.divisor, pool.own_values, pool.hashed_to)
 
 
 def _checked(configuration: Mapping[str, Any]) -> tuple[str, float, float, float]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros import core as _core
-from heros.errors import HerosError, ParameterError
+from heros.errors import DataError, HerosError, ParameterError
 from heros.parameters import one_of
 from heros.pools.adapters import Member, kind_of, makes, member_of
 from heros.pools.base import BoundPool, Pool, expect_schema, feature_values, shares
@@ -180,7 +180,10 @@ class BoundModels(BoundPool):
         """Take back what `state` gave."""
         expect_schema(state, self.schema, "Models")
         self.native.expect_writable()
-        self._calls.members, self._calls.faults = pickle.loads(state["learnt"].tobytes())
+        members, faults = _unpickled(state["learnt"].tobytes())
+        if len(members) != self.pool.n_models:
+            raise ParameterError.of("state", "Models", f"one of {self.pool.n_models} models", len(members))
+        self._calls.members, self._calls.faults = members, faults
         self._fit(self.schema)
         self.costs = shares(state["gamma"], self.pool.n_models, "Models")
 
@@ -205,6 +208,14 @@ class BoundModels(BoundPool):
                     seconds.append(np.nan)
         most = np.nanmax(seconds) if np.isfinite(seconds).any() else 1.0
         return [most if np.isnan(s) else s for s in seconds]
+
+
+def _unpickled(learnt: bytes) -> tuple[list[Member], dict[str, str]]:
+    try:
+        members, faults = pickle.loads(learnt)
+    except Exception as error:
+        raise DataError(f"The models must be those that were pickled. Got: {error!r}.") from None
+    return members, faults
 
 
 def _seconds_of(model: Any, schema: Schema) -> float:

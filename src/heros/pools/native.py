@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from heros import core as _core
 from heros.errors import ParameterError
-from heros.parameters import one_of
+from heros.parameters import number, one_of
 from heros.pools.base import BoundPool, Pool, expect_mappings, expect_schema, feature_values, shares
 from heros.pools.timing import seconds_alone
 from heros.schema import Schema
 
-__all__ = ["BoundNative", "CostModel", "checked_costs", "completed"]
+__all__ = ["BoundNative", "CostModel", "checked_costs", "completed", "divisor"]
 
 CostModel = Callable[[Mapping[str, Any]], float]
 """What a model costs, by its configuration, on any scale."""
@@ -53,6 +53,25 @@ def checked_costs(
         return tuple(shares(costs, n_models, owner).tolist())
     rule = ", ".join(map(repr, known)) + ", 'measured' or numbers"
     return one_of(costs, "costs", owner, (*known, "measured"), rule)
+
+
+def divisor(scale: object, owner: str) -> float:
+    """How many standard deviations of a number become 1, by a pool's `scale`; 0: it is taken as it is.
+
+    Examples
+    --------
+    >>> divisor(True, "MLP"), divisor(False, "MLP"), divisor(1, "MLP")
+    (3.0, 0.0, 1.0)
+    """
+    if isinstance(scale, bool | np.bool_):
+        return 3.0 if scale else 0.0
+    try:
+        deviations = number(scale, "scale", owner, 0, 1e6)
+    except ParameterError:
+        deviations = 0.0
+    if deviations == 0:
+        raise ParameterError.of("scale", owner, "True, False or a number in (0, 1e6]", scale)
+    return deviations
 
 
 class BoundNative(BoundPool):

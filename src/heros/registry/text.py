@@ -136,11 +136,11 @@ def pool_of(text: str) -> Any:
 def _pool_of(settings: Mapping[str, Any], path: Path, depth: int) -> Any:
     kinds = [kind for kind in plain_parts("pool").values() if _name(kind) == settings.get("kind")]
     grids = any(kind.grid for kind in kinds)
-    if not kinds or depth == 0 or (grids and ("grid" in settings) == ("models" in settings)):
+    kind = next((kind for kind in kinds if kind.grid == ("grid" in settings)), None)
+    if kind is None or depth == 0 or (grids and ("grid" in settings) == ("models" in settings)):
         names = " or ".join(f'"{name}"' for name in written_parts("pool"))
         rule = f"have kind = {names}, perhaps costs, and either [grid] or [[models]]"
         raise DataError(f"The pool file {path} must {rule}. Got {sorted(settings)} instead.")
-    kind = next(kind for kind in kinds if kind.grid == ("grid" in settings))
     rest = {
         name: _pools_of(value, path, depth - 1)
         for name, value in settings.items()

@@ -7,7 +7,9 @@ long (it waits for something that does not come) it is broken off.
 
 from __future__ import annotations
 
+import _thread
 import signal
+import sys
 import threading
 from contextlib import suppress
 from types import FrameType, TracebackType
@@ -94,4 +96,7 @@ class Interrupts:
         if self._asking and main is not None:
             self._breaking = True
             with suppress(OSError):
-                signal.pthread_kill(main, signal.SIGINT)
+                if sys.platform == "win32":
+                    _thread.interrupt_main()
+                else:
+                    signal.pthread_kill(main, signal.SIGINT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable
 from contextlib import ExitStack
 from typing import Literal
@@ -19,7 +20,7 @@ from heros.run.result import Curves, Run
 from heros.run.state import Evaluation
 from heros.sources import END, Source, expect_source
 from heros.sources.base import Signal
-from heros.storage.checkpoints import Checkpointer
+from heros.storage.checkpoints import Checkpointer, CheckpointWarning
 
 __all__ = ["Curves", "Run", "evaluate"]
 
@@ -42,6 +43,7 @@ def evaluate(
     keep: int = 3,
     resume: bool | str | os.PathLike[str] = False,
     on_checkpoint_error: Literal["raise", "warn"] = "raise",
+    allow_code: bool = False,
     on_interrupt: Literal["return", "raise"] = "return",
 ) -> Run:
     """Test, then train `model` on what is left of `stream`.
@@ -89,6 +91,10 @@ def evaluate(
     on_checkpoint_error
         What happens if a checkpoint cannot be written: "raise" a HerosError, or "warn" with a
         `heros.storage.checkpoints.CheckpointWarning` and go on. The checkpoints before it stay as they are.
+    allow_code
+        Whether checkpoints may hold models of other libraries and your own (`heros.pools.Models`), as
+        pickles. A pickle is a program: to resume such a run is to run what is in its directory, so let nobody
+        write there whom you would not let run code. Without it such a pool has no checkpoints.
     on_interrupt
         What happens at Ctrl-C: "return" the Run so far, or "raise" a KeyboardInterrupt at once, which
         suits a program that makes several runs.
@@ -114,6 +120,8 @@ def evaluate(
         raise ParameterError.of("meter", "evaluate", "a meter, e.g. heros.meters.Cpu()", meter)
     if checkpoint is None and resume:
         raise ParameterError.of("resume", "evaluate", "used with 'checkpoint'", resume)
+    if checkpoint is not None:
+        _expect_keepable(model, allow_code)
     choices = ("return", "raise")
     one_of(on_interrupt, "on_interrupt", "evaluate", choices, "'return' or 'raise'")
     wanted = model.task.measures() if measures is None else measures
@@ -122,7 +130,12 @@ def evaluate(
         checkpointer = None
         if checkpoint is not None:
             checkpointer = Checkpointer(
-                checkpoint, every=every, keep=keep, resume=resume, on_error=on_checkpoint_error
+                checkpoint,
+                every=every,
+                keep=keep,
+                resume=resume,
+                on_error=on_checkpoint_error,
+                allow_code=allow_code,
             )
             at_the_end.callback(checkpointer.close)
         meter.start(checkpointer.earlier if checkpointer else None)
@@ -173,6 +186,23 @@ def _learn(
     if checkpointer:
         checkpointer.write(evaluation, at_the_end=True)
     return interrupts.pressed
+
+
+def _expect_keepable(model: Heros, allow_code: bool) -> None:
+    """Refuse, before the run, checkpoints of what only pickle can keep, unless that was asked for."""
+    if model.pool.plain:
+        return
+    if not allow_code:
+        rule = (
+            "left out, as files hold data, no code, and this pool holds Python objects (allow_code=True "
+            "keeps them as pickles, which run code when the run is resumed)"
+        )
+        raise ParameterError.of("checkpoint", "evaluate", rule, model.pool)
+    text = (
+        "The checkpoints of this run hold pickles: to resume it is to run what is in their directory. Let "
+        "nobody write there whom you would not let run code."
+    )
+    warnings.warn(text, CheckpointWarning, stacklevel=3)
 
 
 def _empty_ones(measures: object, exact: bool, kept: bool) -> list[Measure]:

@@ -15,10 +15,12 @@ from tempfile import mkstemp
 
 from heros.errors import HerosError
 
-__all__ = ["DRAFT", "Output", "drafted", "reason", "to_disk", "write_file", "write_whole"]
+__all__ = ["AS_IS", "DRAFT", "Output", "drafted", "reason", "to_disk", "write_file", "write_whole"]
 
 DRAFT = ".draft"
 """How the name of a file ends that is still being written; it is hidden, too."""
+AS_IS: int = getattr(os, "O_BINARY", 0)
+"""For `os.open`: Windows takes bytes for text unless it is told, and changes the ends of lines."""
 
 
 class Output(io.RawIOBase):
@@ -67,7 +69,7 @@ class Output(io.RawIOBase):
 
 def write_file(path: Path, data: bytes | memoryview) -> None:
     """Write a file and have it on disk; half of it may be there if that fails."""
-    with Output(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)) as file:
+    with Output(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | AS_IS, 0o644)) as file:
         file.write(data)
         os.fsync(file.fileno())
 

@@ -67,17 +67,20 @@ def description(model: Packable) -> dict[str, Any]:
     return parts | settings
 
 
-def pack(model: Packable) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def pack(model: Packable, *, allow_code: bool = False) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """All of a model: what it is made of, where its generator stands, and what it has learnt.
+
+    Models that are Python objects are among it only with `allow_code`, as the bytes of their pickle.
 
     Examples
     --------
-    >>> from heros import Heros
-    >>> document, arrays = pack(Heros(k=3, seed=1))
+    >>> from heros import Heros, pools
+    >>> document, arrays = pack(Heros(pools.Paper(), k=3, seed=1))
     >>> unpack(Heros, document, arrays)
     <Heros MLPGrid(50 models, costs='hidden'), Explore(Zeta(0.05), 0.2), k=3, not bound>
     """
-    _expect_plain(model.pool)
+    if not allow_code:
+        _expect_plain(model.pool)
     document = description(model)
     document["rng"] = generator_state(model.rng)
     document["schema"] = None if model.schema is None else schema_plain(model.schema)
@@ -94,12 +97,18 @@ def unpack(
     pool: Pool | None = None,
     policy: Policy | None = None,
     score: Score | None = None,
+    allow_code: bool = False,
 ) -> M:
-    """The model that `pack` packed; a DataError if there can be none. Parts of your own are brought along."""
+    """The model that `pack` packed; a DataError if there can be none. Parts of your own are brought along.
+
+    With `allow_code` a pool of Python objects that is brought along is unpickled, which runs what the file
+    says.
+    """
     given = {"task": task, "pool": pool, "policy": policy, "score": score}
     whole = {**FIRST, **document}
     parts = {role: rebuilt(whole.get(role), role, given[role]) for role in PARTS}
-    _expect_plain(parts["pool"])
+    if not allow_code:
+        _expect_plain(parts["pool"])
     try:
         settings = {name: whole[name] for name in SETTINGS}
         if isinstance(settings["answer"], dict):

@@ -12,6 +12,7 @@ import numpy as np
 from heros.errors import HerosError
 from heros.lazy import pa
 from heros.storage import records
+from heros.storage.disk import DRAFT, reason
 from heros.storage.record_tables import NAME, Packed, curves_of, document_of, ids_in, write_table
 from heros.streams.arrow import readable
 
@@ -90,7 +91,13 @@ def _flat(array: pa.Array) -> pa.Array:
 
 
 def _remove(place: Path, root: Path) -> None:
-    """The record, and the directories that held nothing else."""
-    shutil.rmtree(place)
-    for folder in takewhile(lambda folder: folder != root and not any(folder.iterdir()), place.parents):
-        folder.rmdir()
+    """The record, and the directories that held nothing else; half of one is never in its place."""
+    hidden = place.with_name(f".{place.name}.packed{DRAFT}")
+    try:
+        shutil.rmtree(hidden, ignore_errors=True)
+        place.rename(hidden)
+        shutil.rmtree(hidden)
+        for folder in takewhile(lambda folder: folder != root and not any(folder.iterdir()), place.parents):
+            folder.rmdir()
+    except OSError as error:
+        raise HerosError(f"The record {place} must be removable. Got: {reason(error)}.") from None

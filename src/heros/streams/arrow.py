@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -162,7 +163,7 @@ class IPCReader(ArrowReader):
 
     def __init__(self, path: Path, ignore: tuple[str, ...] = ()) -> None:
         self._path = path
-        with readable(str(path), "be an Arrow file"), pa.memory_map(str(path)) as memory:
+        with readable(str(path), "be an Arrow file"), pa.memory_map(os.fsencode(path)) as memory:
             super().__init__(str(path), self._open(memory).schema, ignore)
 
     def _open(self, memory: pa.MemoryMappedFile) -> pa.RecordBatchFileReader | pa.RecordBatchStreamReader:
@@ -171,7 +172,7 @@ class IPCReader(ArrowReader):
         return pa.ipc.open_file(memory) if magic == b"ARROW1" else pa.ipc.open_stream(memory)
 
     def _read_from(self, row: int) -> Iterator[pa.RecordBatch]:
-        with pa.memory_map(str(self._path)) as memory:
+        with pa.memory_map(os.fsencode(self._path)) as memory:
             reader = self._open(memory)
             if isinstance(reader, pa.RecordBatchFileReader):
                 batches = (reader.get_batch(i) for i in range(reader.num_record_batches))

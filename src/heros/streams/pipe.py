@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import select
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from io import BufferedIOBase, BufferedReader, BytesIO, FileIO
@@ -156,8 +157,9 @@ class Pipe:
         self._file = file
         # Only a plain file object has no buffer but the one that a long read empties.
         plain = isinstance(file, BufferedReader) and isinstance(file.raw, FileIO)
-        self._poll = select.poll() if plain and hasattr(select, "poll") else None
-        if self._poll is not None:
+        self._poll: Any = None
+        if sys.platform != "win32" and plain and hasattr(select, "poll"):
+            self._poll = select.poll()
             self._poll.register(file.fileno(), select.POLLIN)
         self._background: BackgroundReader | None = None
         self._ready = b""  # what the background reader brought, but nobody has read

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -106,10 +107,10 @@ class TextReader(TableReader):
             offset = self._at[0]
             self._tail = b""
             if self._compression is None:
-                self._file = pa.OSFile(str(self._path))
+                self._file = pa.OSFile(os.fsencode(self._path))
                 self._file.seek(offset)
             else:
-                self._file = pa.input_stream(str(self._path), compression=self._compression)
+                self._file = pa.input_stream(pa.OSFile(os.fsencode(self._path)), self._compression)
                 while offset > 0:  # a compressed file has no other way to a place inside it
                     offset -= len(self._read(self._file, min(offset, READ_BYTES))) or offset
         return self._file
@@ -171,6 +172,8 @@ class TextReader(TableReader):
             )
         except (pa.ArrowInvalid, UnicodeDecodeError):
             return None
+        except pa.ArrowCancelled:  # Arrow hears Ctrl-C too; what it means is for others to say
+            return self._parse_plain(records)
         columns = [column.combine_chunks() for column in table.columns]
         return [self._trimmed(column) for column in columns] if blanks else columns
 

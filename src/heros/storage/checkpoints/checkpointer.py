@@ -83,16 +83,26 @@ class Checkpointer:
         from which one.
     on_error
         What happens if one cannot be written: "raise" ends the run, "warn" lets it go on.
+    allow_code
+        Whether models that are Python objects are kept, as pickles.
     """
 
     def __init__(
-        self, directory: Path_, *, every: int, keep: int, resume: bool | Path_, on_error: str
+        self,
+        directory: Path_,
+        *,
+        every: int,
+        keep: int,
+        resume: bool | Path_,
+        on_error: str,
+        allow_code: bool = False,
     ) -> None:
         self.directory = Path(directory)
         self.every = whole(every, "every", "evaluate", 1)
         self.keep = whole(keep, "keep", "evaluate", 1)
         rule = "'raise' or 'warn'"
         self.on_error = one_of(on_error, "on_checkpoint_error", "evaluate", ("raise", "warn"), rule)
+        self.allow_code = allow_code
         self._lock = DirectoryLock(self.directory)
         try:
             self.content = self._choose(resume)
@@ -152,7 +162,7 @@ class Checkpointer:
 
     def _write_one(self, evaluation: Resumable) -> None:
         self._lock.expect_held()
-        model_document, model_arrays = models.pack(evaluation.model)
+        model_document, model_arrays = models.pack(evaluation.model, allow_code=self.allow_code)
         document, arrays = evaluation.state()
         spent = evaluation.meter.so_far()
         self._forget_later_ones()
@@ -213,7 +223,8 @@ class Checkpointer:
             kept, crc, taken = document["model"], tuple(document["stream"]["crc"]), document["instances"]
             self._expect_same(evaluation, settings)
             parts = {role: getattr(evaluation.model, role) for role in models.PARTS}
-            model = models.unpack(type(evaluation.model), kept, archive.subset(arrays, "model"), **parts)
+            learnt = archive.subset(arrays, "model")
+            model = models.unpack(type(evaluation.model), kept, learnt, **parts, allow_code=self.allow_code)
             evaluation.restore(
                 document["evaluation"], archive.subset(arrays, "evaluation"), self.content.parts
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,7 +18,8 @@ class DirectoryLock:
     """A directory, made if it is not there, in which no other run writes; a kill frees it, too.
 
     The system locks the directory itself, wherever it is moved to, while runs write by path: `expect_held`
-    tells whether the two are still the same. On a file system without locks there is none.
+    tells whether the two are still the same. On a file system without locks there is none. On Windows,
+    where no directory can be opened, a file in it is locked instead.
 
     Examples
     --------
@@ -36,7 +38,7 @@ class DirectoryLock:
         self._directory = directory
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(directory, os.O_RDONLY)
+            self._descriptor = self._open()
         except OSError as error:
             raise HerosError(
                 f"The checkpoint directory {directory} must be writable. Got: {reason(error)}."
@@ -50,10 +52,17 @@ class DirectoryLock:
                 f"The checkpoint directory {directory} must be free. Got one that another run uses."
             )
 
+    @property
+    def _locked(self) -> Path:
+        return self._directory / ".lock" if sys.platform == "win32" else self._directory
+
+    def _open(self) -> int:
+        return os.open(self._locked, os.O_RDWR | os.O_CREAT if sys.platform == "win32" else os.O_RDONLY)
+
     def expect_held(self) -> None:
         """Refuse to write if another directory, which may be another run's, is now in this one's place."""
         try:
-            there = os.stat(self._directory)
+            there = os.stat(self._locked)
         except OSError:
             return  # whoever writes there hears why not
         if not os.path.samestat(there, os.fstat(self._descriptor)):

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from heros.errors import DataError, HerosError
 from heros.measures.predictions import Predicted
-from heros.storage.disk import Output, reason
+from heros.storage.disk import AS_IS, Output, reason
 
 __all__ = ["NAME", "Predictions"]
 
@@ -67,7 +67,7 @@ class Predictions:
         if not data and self._length == 0:
             return
         try:
-            with Output(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)) as file:
+            with Output(os.open(self.path, os.O_RDWR | os.O_CREAT | AS_IS, 0o644)) as file:
                 self._write(file, data)
         except OSError as error:
             raise HerosError(f"The file {self.path} must be writable. Got: {reason(error)}.") from None

@@ -44,9 +44,9 @@ def id_of(model: Heros, stream: Stream) -> str:
 
     Examples
     --------
-    >>> from heros import Heros, streams
+    >>> from heros import Heros, pools, streams
     >>> from heros.storage import records
-    >>> records.id_of(Heros(k=30, seed=1), streams.load("agr_a"))
+    >>> records.id_of(Heros(pools.Paper(), k=30, seed=1), streams.load("agr_a"))
     'agr_a/mlp50/zeta_0.05_0.2/k30/seed1'
     """
     variant = variant_id(model.watch, model.answer, model.burst)

@@ -1,13 +1,9 @@
-"""What a user would pick instead: CapyMOA's and River's learners on our streams, into the same records.
-
-A rival is run as a pool of one model that is trained on every instance, so that nothing but the model differs
-from a run of HEROS: the same stream, the same order of test and training, the same measures.
-"""
+"""Rivals on streams: one of them, or many after each other into records."""
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
@@ -19,110 +15,33 @@ from heros import streams
 from heros.ensemble import Heros
 from heros.errors import ParameterError
 from heros.experiments import Experiment, Job, Outcome, run_all
-from heros.extras import needed
 from heros.meters import Cpu
-from heros.parameters import one_of, whole
+from heros.parameters import number, one_of, whole
 from heros.policies import Cand, Everything, Explore, Policy, Zeta
 from heros.pools import BoundModels, MLPGrid, Models
+from heros.rivals.learners import RIVALS, Rival
+from heros.rivals.passing import Filled, Limited
 from heros.run.loop import Run, evaluate
 from heros.scores import Cumulative
 from heros.storage import records
 from heros.streams import Stream
 
-__all__ = ["HEROS", "RIVALS", "Match", "Rival", "first", "match", "run_rival", "run_rivals"]
+__all__ = ["HEROS", "Match", "first", "match", "run_rival", "run_rivals"]
 
-MEMBERS = 50  # of every ensemble of CapyMOA's
-SUBSPACE = 0.6
-LEARNING_RATES = (0.5, 0.05, 0.005, 0.0005, 0.00005)
-GRACE_PERIODS = (50, 100, 200, 400, 800)
-EXPLORATION, BURN_IN = 0.2, 100
-
-
-@dataclass(frozen=True)
-class Rival:
-    """A learner that HEROS is held against.
-
-    Parameters
-    ----------
-    library
-        The package it comes from.
-    pool, k
-        What its records say in the place of a pool and of k: its library with the number of its models,
-        and how many of them may be trained on one instance.
-    make
-        The model for a seed and a number of instances, or a partial that makes it for a schema.
-    """
-
-    library: str
-    pool: str
-    k: int
-    make: Callable[[int, int], Any]
-
-
-def _arf(seed: int, n: int) -> Any:
-    learner = _module("capymoa", "classifier").AdaptiveRandomForestClassifier
-    return partial(learner, ensemble_size=MEMBERS, max_features=SUBSPACE, random_seed=seed)
-
-
-def _srp(seed: int, n: int) -> Any:
-    learner = _module("capymoa", "classifier").StreamingRandomPatches
-    return partial(
-        learner,
-        ensemble_size=MEMBERS,
-        max_features=SUBSPACE,
-        base_learner="trees.HoeffdingTree -g 50 -c 0.01",
-        random_seed=seed,
-    )
-
-
-def _shrubs(seed: int, n: int) -> Any:
-    learner = _module("capymoa", "classifier").ShrubsClassifier
-    tree = _module("sklearn", "tree").DecisionTreeClassifier(random_state=seed)
-    return partial(learner, ensemble_regularizer="hard-L0", l_ensemble_reg=MEMBERS, sk_dt=tree)
-
-
-def _bandit(seed: int, n: int) -> Any:
-    policy = _module("river", "bandit").EpsilonGreedy(epsilon=EXPLORATION, burn_in=BURN_IN, seed=seed)
-    accuracy = _module("river", "metrics").Accuracy()
-    return _module("river", "model_selection").BanditClassifier(_river_models(), accuracy, policy)
-
-
-def _halving(seed: int, n: int) -> Any:
-    """With this budget the last rung, after which one model is left, is at half of the stream."""
-    accuracy = _module("river", "metrics").Accuracy()
-    selection = _module("river", "model_selection")
-    return selection.SuccessiveHalvingClassifier(_river_models(), accuracy, budget=4 * n, eta=2)
-
-
-def _river_models() -> list[Any]:
-    """River has no perceptrons: linear models with the pool's optimisers, trees with its grace periods."""
-    compose, scaling = _module("river", "compose"), _module("river", "preprocessing")
-    linear, optim = _module("river", "linear_model"), _module("river", "optim")
-    models = []
-    for optimizer, rate in product((optim.Adam, optim.SGD), LEARNING_RATES):
-        scaled = compose.SelectType(numbers.Number) | scaling.StandardScaler()
-        one_hot = compose.SelectType(str) | scaling.OneHotEncoder()
-        models.append((scaled + one_hot) | linear.SoftmaxRegression(optimizer=optimizer(rate)))
-    trees = _module("river", "tree")
-    return [*models, *(trees.HoeffdingTreeClassifier(grace_period=grace) for grace in GRACE_PERIODS)]
-
-
-RIVER_MODELS = 2 * len(LEARNING_RATES) + len(GRACE_PERIODS)
-RIVALS: dict[str, Rival] = {
-    "arf": Rival("capymoa", f"capymoa{MEMBERS}", MEMBERS, _arf),
-    "srp": Rival("capymoa", f"capymoa{MEMBERS}", MEMBERS, _srp),
-    "shrubs": Rival("capymoa", f"capymoa{MEMBERS}", MEMBERS, _shrubs),
-    "bandit": Rival("river", f"river{RIVER_MODELS}", 1, _bandit),
-    "halving": Rival("river", f"river{RIVER_MODELS}", RIVER_MODELS, _halving),
-}
-"""The rivals by name. Their settings are those of the paper; see docs/rivals.md."""
+BLOCK = 64  # instances between two looks at the clock, where time is limited
 
 HEROS: dict[str, Policy] = {"heros": Explore(Zeta(0.05), 0.2), "heros_cand": Cand()}
 """HEROS as it is compared with them: these policies over the paper's pool of perceptrons, k = 30."""
 
 
 def run_rival(
-    name: str, stream: Stream, seed: int = 1, *, window: int = 1000, progress: bool | None = None
+    name: str,
+    stream: Stream,
+    seed: int = 1,
+    *,
+    window: int = 1000,
+    limit: float | None = None,
+    progress: bool | None = None,
 ) -> Run:
     """Test, then train a rival on what is left of a stream.
 
@@ -140,6 +59,9 @@ def run_rival(
         Of the rival's random numbers.
     window, progress
         As for `heros.evaluate`.
+    limit
+        After so many CPU seconds it is stopped; the run, of as many instances as it came to, then says so
+        in its settings.
 
     Examples
     --------
@@ -152,11 +74,16 @@ def run_rival(
     if stream.n_instances is None:
         raise ParameterError.of("stream", "run_rival", "a stream whose length is known", stream)
     seed = whole(seed, "seed", "run_rival", 0)
+    limit = math.inf if limit is None else number(limit, "limit", "run_rival", 0)
     learner = rival.make(seed, stream.n_instances - stream.position)
     pool = Models([(name, learner)], costs=[1], on_error="raise")
     model = Heros(pool, Everything(), 1, score=Cumulative(), warmup=0, seed=seed, schema=stream.schema)
     meter = Cpu(process=True)
-    run = evaluate(model, stream, window=window, meter=meter, progress=progress, on_interrupt="raise")
+    source = Limited(Filled(stream) if rival.fills else stream, limit, meter)
+    block = BLOCK if limit < math.inf else 4096
+    run = evaluate(
+        model, source, window=window, block=block, meter=meter, progress=progress, on_interrupt="raise"
+    )
     assert isinstance(model.bound, BoundModels)
     options = getattr(model.bound[name], "CLI", None)  # how MOA was told its settings
     settings = {
@@ -165,6 +92,7 @@ def run_rival(
         "library": f"{rival.library} {version(rival.library)}",
         "options": None if options is None else " ".join(str(options).split()),
         "cpu": "of the process, without importing libraries and starting Java",
+        "stopped": source.stopped,
     }
     return replace(run, settings=settings)
 
@@ -289,7 +217,3 @@ def _identity(name: str, seed: int) -> dict[str, Any]:
     """What tables select by."""
     rival = _rival(name)
     return {"pool": rival.pool, "policy": name, "k": rival.k, "seed": seed}
-
-
-def _module(library: str, part: str) -> Any:
-    return needed(f"{library}.{part}", f"A rival from {library}", "rivals")

@@ -1,0 +1,172 @@
+"""Which pool, policy, k, watch and answer `Heros()` should have: candidates, on streams set aside for this.
+
+    HEROS_DATA=... nice -n 19 python benchmarks/default_search.py run [CANDIDATE ...]
+    python benchmarks/default_search.py table
+
+What was run is in `default_search.csv` beside this file and is not run again. Where there is a choice, the
+streams are not those of the league: generators with other seeds and other functions, rows of airlines and
+covtype that come after the league's. Electricity, nomao and WISDM have no other rows: their first ones are
+used here as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from heros import Heros, Stack, Top, evaluate, policies, pools, streams
+from heros.tables import Table
+
+RECORDS = Path(__file__).with_suffix(".csv")
+COLUMNS = ("candidate", "stream", "instances", "auroc", "accuracy", "cpu_us")
+SEED = 7  # of the generators; the models' is 1
+
+
+def drifting(concept: Callable[[int], streams.Stream], settings: Sequence[int], n: int) -> streams.Stream:
+    """A stream of n instances with abrupt drifts at equal distances."""
+    stream = concept(settings[0])
+    for i, setting in enumerate(settings[1:], start=1):
+        stream = streams.Drift(stream, concept(setting), position=i * n // len(settings))
+    return stream.take(n)
+
+
+def rows(name: str, first: int, n: int) -> streams.Stream:
+    """Rows of a real stream."""
+    stream = streams.load(name)
+    X, y = stream.draw(first + n)
+    return streams.from_arrays(X[first:], y[first:], schema=stream.schema, name=name)
+
+
+def moving(speed: float, n: int) -> streams.Stream:
+    """Centroids that move."""
+    return streams.RandomRBF(classes=5, speed=speed, model_seed=SEED, instance_seed=SEED).take(n)
+
+
+STREAMS: dict[str, Callable[[], streams.Stream]] = {
+    "agrawal 1→3→5→9": lambda: drifting(lambda f: streams.Agrawal(f, seed=SEED), (1, 3, 5, 9), 30_000),
+    "led 2→4→6→1": lambda: drifting(lambda d: streams.LED(d, seed=SEED), (2, 4, 6, 1), 15_000),
+    "rbf .001": lambda: moving(0.001, 30_000),
+    "rbf .0001": lambda: moving(0.0001, 30_000),
+    "airlines 300k–330k": lambda: rows("airlines", 300_000, 30_000),
+    "covtype 300k–320k": lambda: rows("covtype", 300_000, 20_000),
+    "electricity –20k": lambda: rows("electricity", 0, 20_000),
+    "nomao –10k": lambda: rows("nomao", 0, 10_000),
+    "wisdm –5.4k": lambda: rows("wisdm", 0, 5_400),
+}
+
+SGD = {"optimizer": "sgd", "learning_rate": 0.05, "hidden": 256}
+FOREST = pools.Forest([{}])
+CHEAP = (pools.Linear([{"optimizer": "sgd", "learning_rate": 0.05}]), pools.NaiveBayes([{"fading": 0.999}]))
+
+
+def adam(rates: Iterable[float], hidden: Iterable[int]) -> list[dict[str, Any]]:
+    """Perceptrons trained by Adam."""
+    widths = list(hidden)
+    return [{"learning_rate": rate, "hidden": width} for rate in rates for width in widths]
+
+
+def windows(*pairs: tuple[int, int]) -> pools.Neighbours:
+    """Nearest neighbours by window and number."""
+    return pools.Neighbours([{"window": window, "neighbours": k} for window, k in pairs])
+
+
+def joined(*parts: pools.Pool) -> pools.Join:
+    """With costs that no candidate's policy looks at."""
+    return pools.Join(*parts, costs=[1] * len(parts))
+
+
+LEAN = joined(
+    pools.MLP([*adam((0.02, 0.005, 0.001, 0.0002), (64, 256, 512)), {**SGD, "learning_rate": 0.5}, SGD]),
+    pools.Hoeffding(
+        [{"max_bytes": b, "grace_period": g} for b in (65536, 1 << 20, 1 << 23) for g in (50, 200)]
+    ),
+    windows((500, 5), (1000, 5), (1000, 10), (5000, 5), (5000, 10), (5000, 20)),
+    pools.Forest([{}, {"trees": 10, "subspace": "tree", "features": 1.0, "bagging": 1.0}]),
+)
+ELEVEN = joined(
+    pools.MLP([*adam((0.005, 0.001), (256,)), SGD]),
+    pools.MLP([*adam((0.005,), (64,)), SGD], scale=1.0),
+    windows((500, 5), (5000, 5), (5000, 20)),
+    FOREST,
+    *CHEAP,
+)
+SIXTEEN = joined(
+    pools.MLP([*adam((0.005, 0.001), (64, 256)), SGD]),
+    pools.MLP([*adam((0.02, 0.005, 0.001), (64,)), SGD], scale=1.0),
+    windows((500, 5), (1000, 10), (5000, 5), (5000, 20)),
+    FOREST,
+    *CHEAP,
+)
+EVERYTHING, CAND = policies.Everything(), policies.Cand()
+CANDIDATES: dict[str, Callable[[], Heros]] = {
+    "default": lambda: Heros(seed=1),
+    "lean 28, Cand 12, watch 8, Top": lambda: Heros(LEAN, CAND, 12, watch=8, answer=Top(), seed=1),
+    "eleven, all, Top": lambda: Heros(ELEVEN, EVERYTHING, 11, answer=Top(), seed=1),
+    "eleven, all, Stack": lambda: Heros(ELEVEN, EVERYTHING, 11, answer=Stack(), seed=1),
+    "eleven, Cand 8, Stack": lambda: Heros(ELEVEN, CAND, 8, answer=Stack(), seed=1),
+    "eleven, Cand 8, watch 8, Top": lambda: Heros(ELEVEN, CAND, 8, watch=8, answer=Top(), seed=1),
+    "sixteen, Cand 10, watch 4, Top": lambda: Heros(SIXTEEN, CAND, 10, watch=4, answer=Top(), seed=1),
+}
+
+
+def known() -> list[dict[str, str]]:
+    """What was run."""
+    if not RECORDS.exists():
+        return []
+    with RECORDS.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def note(row: Sequence[object]) -> None:
+    """Add a run to the records."""
+    first = not RECORDS.exists()
+    with RECORDS.open("a", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        if first:
+            writer.writerow(COLUMNS)
+        writer.writerow(row)
+
+
+def run(candidate: str, stream: str) -> None:
+    """One candidate on one stream."""
+    model, source = CANDIDATES[candidate](), STREAMS[stream]()
+    model.bind(source.schema)
+    started = time.process_time()
+    result = evaluate(model, source, progress=False)
+    spent = 1e6 * (time.process_time() - started) / result.n_instances
+    figures = [f"{result.auroc:.4f}", f"{result.accuracy:.4f}", f"{spent:.0f}"]
+    note([candidate, stream, result.n_instances, *figures])
+
+
+def table() -> Table:
+    """AUROC and CPU µs of every candidate on every stream."""
+    found = {(row["candidate"], row["stream"]): f"{row['auroc']} {row['cpu_us']:>4}" for row in known()}
+    made = Table(("candidate", *STREAMS), align="l", caption="AUROC, and CPU µs per instance.")
+    for candidate in CANDIDATES:
+        made.add(candidate, *(found.get((candidate, stream), "") for stream in STREAMS))
+    return made
+
+
+def main() -> None:
+    """Run what is missing, or print what there is."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=["run", "table"])
+    parser.add_argument("candidates", nargs="*", default=list(CANDIDATES))
+    arguments = parser.parse_args()
+    done = {(row["candidate"], row["stream"]) for row in known()}
+    if arguments.what == "run":
+        for candidate in arguments.candidates or CANDIDATES:
+            for stream in STREAMS:
+                if (candidate, stream) not in done:
+                    run(candidate, stream)
+    table().show()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""The streams of the league: which, and how much of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from heros import streams
+from heros.extras import needed
+from heros.streams import Stream
+
+__all__ = ["ALL", "ARENA", "LENGTH", "PARTS", "SMALL", "WHOLE", "Arena"]
+
+LENGTH = 100_000
+"""Instances of the synthetic streams, with their three drifts at its quarters, and of long real ones."""
+
+
+@dataclass(frozen=True)
+class Arena:
+    """A stream of the league.
+
+    Parameters
+    ----------
+    name
+        What records call it.
+    label
+        What tables call it.
+    open
+        Makes the stream, at its start.
+    window
+        Over how many instances a point of the curves is taken.
+    """
+
+    name: str
+    label: str
+    open: Callable[[], Stream]
+    window: int = 1000
+
+
+def _known(name: str, label: str, length: int | None = None, window: int = 1000) -> Arena:
+    return Arena(name, label, partial(streams.load, name, length=length), window)
+
+
+def _river(name: str) -> Stream:
+    """One of River's small data sets, in its order."""
+    data = list(getattr(needed("river.datasets", "This stream", "river"), name)())
+    names = list(data[0][0])
+    X = np.array([[float(x[feature]) for feature in names] for x, _ in data])
+    return streams.from_arrays(X, [str(y) for _, y in data], names=names, name=name.lower())
+
+
+def _sklearn(name: str) -> Stream:
+    """One of scikit-learn's small data sets, in its order."""
+    data: Any = getattr(needed("sklearn.datasets", "This stream", "sklearn"), f"load_{name}")()
+    return streams.from_arrays(data.data, [str(y) for y in data.target], name=name)
+
+
+_SYNTHETIC = {"agr_a": "AGR_a", "agr_g": "AGR_g", "led_a": "LED_a", "led_g": "LED_g"} | {
+    "rbf_m": "RBF_m",
+    "rbf_f": "RBF_f",
+}
+
+ARENA: dict[str, Arena] = {
+    arena.name: arena
+    for arena in (
+        _known("airlines", "airlines", LENGTH),
+        _known("electricity", "electricity"),
+        _known("wisdm", "WISDM", window=100),
+        _known("covtype", "covtype", LENGTH),
+        _known("nomao", "nomao"),
+        *(_known(name, label, LENGTH) for name, label in _SYNTHETIC.items()),
+    )
+}
+"""The eleven streams, each counted once: whole where short, the first 100,000 of the long real ones."""
+
+SMALL: dict[str, Arena] = {
+    arena.name: arena
+    for arena in (
+        Arena("phishing", "Phishing", partial(_river, "Phishing"), 100),
+        Arena("bananas", "Bananas", partial(_river, "Bananas"), 100),
+        Arena("segments", "ImageSegments", partial(_river, "ImageSegments"), 100),
+        Arena("digits", "digits", partial(_sklearn, "digits"), 100),
+        Arena("cancer", "breast cancer", partial(_sklearn, "breast_cancer"), 100),
+    )
+}
+"""Small data sets of River and scikit-learn as streams, in the order in which these have them."""
+
+WHOLE: dict[str, Arena] = {
+    f"{name}_whole": Arena(f"{name}_whole", name, partial(streams.load, name))
+    for name in ("airlines", "covtype")
+}
+"""The long real streams to their end, for ours."""
+
+PARTS = {"streams": ARENA, "small": SMALL, "whole": WHOLE}
+ALL = ARENA | SMALL | WHOLE

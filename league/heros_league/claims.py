@@ -1,0 +1,101 @@
+"""What is asked of `Heros()`, and whether the records say so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+
+from heros_league.entrants import ENTRANTS, OURS
+from heros_league.standing import Standing
+
+__all__ = ["Claim", "claims"]
+
+AHEAD, BEHIND = 8, 0.002  # on so many streams ahead of every rival; nowhere further behind the best one
+EACH, MEDIAN = 10, 20  # so many times cheaper than SRP on every stream, and in the median
+MEGABYTES = 100
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something asked, and what the records say about it."""
+
+    asked: str
+    found: str
+    holds: bool | None  # None: the records do not say
+
+
+def claims(standing: Standing, ours: str = "heros") -> list[Claim]:
+    """What is asked of one of ours, judged by what has been run so far.
+
+    Examples
+    --------
+    >>> claims(Standing({}, {}))[0].found
+    'not run'
+    """
+    return [_first(standing, ours), *_auroc(standing, ours), *_cost(standing, ours), _memory(standing, ours)]
+
+
+def _first(standing: Standing, ours: str) -> Claim:
+    asked, ranks = "first by mean rank", standing.ranks(ours)
+    if ranks is None:
+        return Claim(asked, "not run", None)
+    by_rank = sorted(zip(ranks.mean_ranks.tolist(), ranks.names, strict=True))
+    mine = dict(zip(ranks.names, ranks.mean_ranks.tolist(), strict=True))[ours]
+    place = sum(rank < mine for rank, _ in by_rank) + 1
+    best = next((rank, name) for rank, name in by_rank if name != ours)
+    found = f"{place} of {len(by_rank)}: {mine:.2f}; the best rival, {ENTRANTS[best[1]].label}: {best[0]:.2f}"
+    return Claim(asked, found, place == 1)
+
+
+def _auroc(standing: Standing, ours: str) -> list[Claim]:
+    """Against the best rival that has been run on each stream."""
+    leads = {}
+    for stream in standing.arenas:
+        mine = standing.cell(stream, ours)
+        theirs = [cell for name in _rivals(standing) if (cell := standing.cell(stream, name))]
+        if mine and theirs:
+            leads[stream] = mine.mean("auroc") - max(cell.mean("auroc") for cell in theirs)
+    asked = f"ahead of every rival in AUROC on at least {AHEAD} of {len(standing.arenas)} streams"
+    nowhere = f"nowhere more than {BEHIND:.3f} behind the best one".replace("0.", ".")
+    if not leads:
+        return [Claim(asked, "not run", None), Claim(nowhere, "not run", None)]
+    ahead = sum(lead > 0 for lead in leads.values())
+    worst = min(leads, key=lambda stream: leads[stream])
+    text = f"{'+' if leads[worst] > 0 else '−'}{abs(leads[worst]):.4f}".replace("0.", ".", 1)
+    whole = len(leads) == len(standing.arenas)
+    return [
+        Claim(asked, f"{ahead} of {len(leads)}", ahead >= AHEAD if whole or ahead >= AHEAD else None),
+        Claim(nowhere, f"{text} on {worst}", leads[worst] >= -BEHIND),
+    ]
+
+
+def _cost(standing: Standing, ours: str) -> list[Claim]:
+    times = {}
+    for stream in standing.arenas:
+        mine, srp = standing.cell(stream, ours), standing.cell(stream, "srp")
+        if mine and srp and mine.microseconds and srp.microseconds:
+            times[stream] = srp.microseconds / mine.microseconds
+    each = f"at most 1/{EACH} of SRP's CPU time on every stream"
+    middle = f"at most 1/{MEDIAN} in the median"
+    if not times:
+        return [Claim(each, "not run", None), Claim(middle, "not run", None)]
+    worst = min(times, key=lambda stream: times[stream])
+    of = f"{len(times)} streams" if len(times) > 1 else "one stream"
+    return [
+        Claim(each, f"1/{times[worst]:.1f} on {worst}, of {of}", times[worst] >= EACH),
+        Claim(middle, f"1/{median(times.values()):.1f} over {of}", median(times.values()) >= MEDIAN),
+    ]
+
+
+def _memory(standing: Standing, ours: str) -> Claim:
+    asked = f"peak memory under {MEGABYTES} MB over the interpreter's"
+    cells = {stream: standing.cell(stream, ours) for stream in standing.arenas}
+    sizes = {stream: cell.megabytes for stream, cell in cells.items() if cell and cell.megabytes}
+    if not sizes:
+        return Claim(asked, "not run", None)
+    worst = max(sizes, key=lambda stream: sizes[stream])
+    return Claim(asked, f"{sizes[worst]:.0f} MB on {worst}", sizes[worst] < MEGABYTES)
+
+
+def _rivals(standing: Standing) -> list[str]:
+    return [name for name in standing.entrants() if name not in OURS]

@@ -1,0 +1,143 @@
+"""`heros-league`: run the league; its table, ranks and picture from records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from heros.cli.app import Commands, say
+from heros.errors import HerosError, ParameterError
+from heros.experiments import run_all
+from heros.storage import records as stored
+from heros.tables import Table
+from heros_league.arena import ALL, PARTS
+from heros_league.entrants import ENTRANTS, OURS
+from heros_league.starts import LIMIT, Fresh, Start, all_starts
+
+__all__ = ["app"]
+
+RECORDS, TIMES = Path("league/records"), Path("league/times")
+PAGE, PAPER = Path("docs/league.md"), Path("paper/records/rivals")
+TAKES_PART = {"streams": tuple(ENTRANTS), "small": (*OURS, "river_arf"), "whole": tuple(OURS)}
+OUR_SEEDS, THEIR_SEEDS = (1, 2, 3), (1,)
+
+app = typer.Typer(
+    name="heros-league",
+    cls=Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="HEROS and its rivals on the same instances: runs, table, ranks, picture.",
+)
+
+Records = Annotated[Path, typer.Option("--records", help="Where the records are.")]
+Entrants = Annotated[str | None, typer.Option(help=f"Of {', '.join(ENTRANTS)}; all by default.")]
+Streams = Annotated[str | None, typer.Option(help="E.g. electricity,wisdm; all of the part by default.")]
+
+
+@app.command("run")
+def run_command(
+    entrants: Entrants = None,
+    streams: Streams = None,
+    part: Annotated[
+        str | None, typer.Option(help="streams, small (data sets) or whole (long ones); all by default.")
+    ] = None,
+    limit: Annotated[float, typer.Option(min=0, help="CPU seconds after which a run is stopped.")] = LIMIT,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Run again what was recorded with other settings of ours.")
+    ] = False,
+    records: Records = RECORDS,
+) -> None:
+    """Run whoever has not been run yet, one process at a time; what is recorded is kept."""
+    failed = 0
+    for name in _names(part, "part", tuple(PARTS), tuple(PARTS)):
+        chosen = _names(entrants, "entrants", TAKES_PART[name], tuple(ENTRANTS))
+        arenas = [s for s in _names(streams, "streams", tuple(PARTS[name]), tuple(ALL)) if s in PARTS[name]]
+        for start in all_starts(chosen, arenas, _seeds, limit):
+            failed += _run(start, records, replace)
+    if failed:
+        raise typer.Exit(1)
+
+
+@app.command("time")
+def time_command(
+    entrants: Entrants = None,
+    streams: Streams = None,
+    first: Annotated[int, typer.Option("--first", min=1, help="So many instances of each.")] = 5000,
+    records: Records = RECORDS,
+    times: Annotated[Path, typer.Option(help="Where the runs go.")] = TIMES,
+) -> None:
+    """Run the first instances of what is recorded again, on a quiet machine, and compare the CPU time."""
+    names = _names(entrants, "entrants", tuple(ENTRANTS), tuple(ENTRANTS))
+    arenas = _names(streams, "streams", tuple(PARTS["streams"]), tuple(ALL))
+    table = Table(["run", "µs then", "µs alone", "then / alone"], align="lrrr")
+    for start in all_starts(names, arenas, lambda _: (1,), first=first):
+        if stored.exists(records / start.id):
+            _run(start, times, replace=False)
+            then, alone = (_microseconds(root / start.id, first) for root in (records, times))
+            table.add(start.id, round(then), round(alone), round(then / alone, 2))
+    table.show()
+
+
+@app.command("report")
+def report_command(
+    records: Records = RECORDS,
+    page: Annotated[Path, typer.Option(help="The page whose tables are written.")] = PAGE,
+    paper: Annotated[Path, typer.Option(help="The paper's records of rivals on the same instances.")] = PAPER,
+) -> None:
+    """Write the tables and the picture of docs/league.md from records; nothing is trained."""
+    from heros_league.page import write_page  # noqa: PLC0415 - slow, and runs need none of it
+
+    for path in write_page(records, page, paper):
+        typer.echo(f"written: {path}")
+
+
+def _run(start: Start, out: Path, replace: bool) -> bool:
+    """Run, unless it is recorded, and say what became of it; whether it failed.
+
+    One at a time, so that a failure is told when it happens: the next run may take an hour.
+    """
+    old = _outdated(start, out)
+    if old and not replace:
+        say(f"heros: {start.id} is of other settings than today's; --replace runs it again", style="red")
+        return True
+    outcome = run_all([start], out, executor=Fresh(), progress=False, force=old)
+    for id, failure in outcome.failed.items():
+        say(f"heros: {id} failed: {failure.reason}", style="red")
+    for id in outcome.done:
+        typer.echo(f"{id}: recorded")
+    return bool(outcome.failed)
+
+
+def _outdated(start: Start, out: Path) -> bool:
+    """Whether a run of ours is recorded with other settings than it would have today."""
+    if start.entrant not in OURS or not stored.exists(out / start.id):
+        return False
+    try:
+        recorded = stored.details(out / start.id)["settings"]
+    except HerosError:
+        return False  # broken: it is run again anyway
+    today = json.loads(json.dumps(OURS[start.entrant].settings(start.seed)))
+    return any(recorded.get(name) != value for name, value in today.items())
+
+
+def _microseconds(place: Path, first: int) -> float:
+    """CPU time per instance over the first instances of a record, by its curves."""
+    curves = stored.read(place).curves
+    windows = curves.end <= max(first, int(curves.end[0]))
+    return 1e6 * float(curves.cpu[windows].sum()) / int(curves.end[windows][-1])
+
+
+def _seeds(entrant: str) -> tuple[int, ...]:
+    return OUR_SEEDS if entrant in OURS else THEIR_SEEDS
+
+
+def _names(text: str | None, name: str, default: Sequence[str], known: Sequence[str]) -> list[str]:
+    chosen = default if text is None else [word.strip() for word in text.split(",") if word.strip()]
+    for word in chosen:
+        if word not in known:
+            raise ParameterError.of(name, "heros-league", f"among {', '.join(known)}", word)
+    return list(chosen)

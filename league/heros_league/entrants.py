@@ -1,0 +1,146 @@
+"""Who takes part: the rivals, and HEROS in a few named settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from heros import Heros, Schema, Top, evaluate
+from heros.meters import Cpu
+from heros.policies import Cand, Everything
+from heros.pools import MLP, Forest, Hoeffding, Join, MLPGrid, Neighbours
+from heros.registry import settings_of
+from heros.rivals import RIVALS, Limited, run_rival
+from heros.run.loop import Run
+from heros.streams import Stream
+
+__all__ = ["ENTRANTS", "OURS", "Entrant", "Ours", "Theirs"]
+
+BLOCK = 64  # instances between two looks at the clock
+
+
+class Entrant(Protocol):
+    """Who takes part."""
+
+    @property
+    def label(self) -> str:
+        """What tables call it."""
+
+    @property
+    def library(self) -> str:
+        """The package it comes from."""
+
+    def start(self) -> None:
+        """Import what it needs; what that takes is not counted."""
+
+    def run(self, stream: Stream, seed: int, *, window: int, limit: float) -> Run:
+        """Test, then train on the stream, for so many CPU seconds at most."""
+
+
+@dataclass(frozen=True)
+class Theirs:
+    """A rival.
+
+    Parameters
+    ----------
+    name
+        One of `heros.rivals.RIVALS`.
+    """
+
+    name: str
+
+    @property
+    def label(self) -> str:
+        """What tables call it."""
+        return RIVALS[self.name].label
+
+    @property
+    def library(self) -> str:
+        """CapyMOA or River."""
+        return RIVALS[self.name].library
+
+    def start(self) -> None:
+        """Import its library and start Java, if it needs that."""
+        RIVALS[self.name].start()
+
+    def run(self, stream: Stream, seed: int, *, window: int, limit: float) -> Run:
+        """Test, then train."""
+        return run_rival(self.name, stream, seed, window=window, limit=limit, progress=False)
+
+
+@dataclass(frozen=True)
+class Ours:
+    """HEROS in some setting.
+
+    Parameters
+    ----------
+    label
+        What tables call it.
+    make
+        The model for a seed.
+    """
+
+    label: str
+    make: Callable[[int], Heros]
+    library: str = "heros"
+
+    def start(self) -> None:
+        """It is there."""
+
+    def settings(self, seed: int) -> dict[str, Any]:
+        """The setting as records have it, but for costs: by it an old record is told from one of today."""
+        settings = settings_of(self.make(seed).bind(Schema.of(["a"], classes=["no", "yes"])))
+        return {name: value for name, value in settings.items() if name != "costs"}
+
+    def run(self, stream: Stream, seed: int, *, window: int, limit: float) -> Run:
+        """Test, then train."""
+        meter = Cpu(process=True)
+        source = Limited(stream, limit, meter)
+        model = self.make(seed)
+        run = evaluate(
+            model, source, window=window, block=BLOCK, meter=meter, progress=False, on_interrupt="raise"
+        )
+        return replace(run, settings={**run.settings, "stopped": source.stopped})
+
+
+def _lean() -> Join:
+    """Models of four families that differ: 14 perceptrons, 6 trees, 6 neighbours, 2 forests."""
+    adam = [
+        {"optimizer": "adam", "learning_rate": rate, "hidden": hidden}
+        for rate in (0.02, 0.005, 0.001, 0.0002)
+        for hidden in (64, 256, 512)
+    ]
+    sgd = [{"optimizer": "sgd", "learning_rate": rate, "hidden": 256} for rate in (0.5, 0.05)]
+    trees = [
+        {"max_bytes": size, "grace_period": g} for size in (1 << 16, 1 << 20, 1 << 23) for g in (50, 200)
+    ]
+    windows = ((500, 5), (1000, 5), (1000, 10), (5000, 5), (5000, 10), (5000, 20))
+    neighbours = [{"window": window, "neighbours": k} for window, k in windows]
+    forests: list[dict[str, Any]] = [{"trees": 30}, {"trees": 10, "features": 1.0, "bagging": 1.0}]
+    parts = (MLP([*adam, *sgd]), Hoeffding(trees), Neighbours(neighbours), Forest(forests))
+    return Join(*parts, costs=[0.5, 0.1, 0.15, 0.25])
+
+
+OURS: dict[str, Ours] = {
+    "heros": Ours("Heros()", lambda seed: Heros(seed=seed)),
+    "lean": Ours(
+        "HEROS, lean pool and forests",
+        lambda seed: Heros(_lean(), Cand(), 12, watch=8, answer=Top(5, 60), seed=seed),
+    ),
+    "perceptrons": Ours(
+        "HEROS, 50 perceptrons, best five",
+        lambda seed: Heros(MLPGrid(), Cand(), 30, answer=Top(5), seed=seed),
+    ),
+    "forest": Ours(
+        "HEROS, a forest alone",
+        lambda seed: Heros(Forest([{"trees": 50}]), Everything(), 1, warmup=0, seed=seed),
+    ),
+}
+"""HEROS as it takes part."""
+
+ENTRANTS: dict[str, Entrant] = {
+    **OURS,
+    **{name: Theirs(name) for name in RIVALS if name not in ("bandit", "halving")},
+}
+"""All of them, by name; of River's, what its users would pick rather than what comes nearest to ours."""

@@ -1,0 +1,211 @@
+"""docs/league.md: its tables and its picture from records; what is written by hand around them stays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean, median
+
+from heros.errors import HerosError
+from heros_league.arena import SMALL, WHOLE
+from heros_league.claims import claims
+from heros_league.entrants import ENTRANTS, OURS
+from heros_league.picture import draw
+from heros_league.standing import Cell, Standing
+from heros_paper.tables.layout import Entry, Footnotes, Table, decimal, signed
+
+__all__ = ["filled", "write_page"]
+
+BORROWED = "from the paper's records of the same run on another machine, so without CPU time and memory"
+HOLDS = {True: "yes", False: "**no**", None: "not known yet"}
+
+
+def write_page(directory: Path, page: Path, borrowed: Path | None = None) -> list[Path]:
+    """Fill the page's marked places from the records below a directory, and draw its picture beside it."""
+    standing = Standing.of(directory, borrowed=borrowed)
+    small = Standing.of(directory, SMALL)
+    picture = page.parent / "figures" / "league.png"
+    drawn = draw(standing, picture)
+    parts = {
+        "claims": _claims(standing),
+        "picture": _caption(standing, drawn),
+        "auroc": _table(standing, "auroc", "AUROC"),
+        "ranks": _ranks(standing),
+        "against": _against(standing),
+        "cpu": _costs(standing),
+        "accuracy": _table(standing, "accuracy", "Accuracy"),
+        "whole": _table(Standing.of(directory, WHOLE), "auroc", "AUROC"),
+        "small": _small(small),
+        "state": _state(standing),
+    }
+    page.write_text(filled(page.read_text(encoding="utf-8"), parts), encoding="utf-8")
+    return [page, *([picture] if drawn else [])]
+
+
+def filled(text: str, parts: dict[str, str]) -> str:
+    """The text with each part between its marks.
+
+    Examples
+    --------
+    >>> print(filled("a <!-- ranks -->old<!-- /ranks --> b", {"ranks": "new"}))
+    a <!-- ranks -->
+    <BLANKLINE>
+    new
+    <BLANKLINE>
+    <!-- /ranks --> b
+    """
+    for name, part in parts.items():
+        begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+        if begin not in text or end not in text:
+            raise HerosError(f"The page must have a place for {name!r}: {begin} and {end}. Got none.")
+        before, _, rest = text.partition(begin)
+        text = f"{before}{begin}\n\n{part.strip()}\n\n{end}{rest.partition(end)[2]}"
+    return text
+
+
+def _claims(standing: Standing) -> str:
+    rows = [[Entry(c.asked), Entry(c.found), Entry(HOLDS[c.holds])] for c in claims(standing)]
+    return _plain(["asked of `Heros()`", "found", "holds"], rows)
+
+
+def _caption(standing: Standing, drawn: Sequence[str]) -> str:
+    if not drawn:
+        return "No picture yet: no learner has been run."
+    labels = [standing.arenas[name].label for name in drawn]
+    which = f"all {len(drawn)} streams" if len(drawn) == len(standing.arenas) else ", ".join(labels)
+    return f"![AUROC against CPU time](figures/league.png)\n\nOver {which}."
+
+
+def _table(standing: Standing, figure: str, title: str) -> str:
+    """A row per learner, the best of each stream in bold, stopped and borrowed runs marked."""
+    notes = Footnotes()
+    best = {stream: _best(standing, stream, figure) for stream in standing.arenas}
+    rows = []
+    for name in _by_mean(standing, figure):
+        cells = {stream: standing.cell(stream, name) for stream in standing.arenas}
+        entries = [_entry(cell, figure, best[stream], notes) for stream, cell in cells.items()]
+        known = [cell.mean(figure) for cell in cells.values() if cell]
+        mean = decimal(fmean(known)) if len(known) == len(cells) else "–"
+        rows.append([Entry(ENTRANTS[name].label), *entries, Entry(mean)])
+    header = ["", *(arena.label for arena in standing.arenas.values()), "mean"]
+    lines = [f"{title}; the best of each stream in bold.", *notes.lines()]
+    return _plain(header, rows, lines)
+
+
+def _entry(cell: Cell | None, figure: str, best: float, notes: Footnotes) -> Entry:
+    if cell is None:
+        return Entry("–")
+    return Entry(decimal(cell.mean(figure)), cell.mean(figure) >= best, notes.mark(_note(cell)))
+
+
+def _note(cell: Cell) -> str:
+    if cell.stopped:
+        return f"stopped at the limit, after {cell.instances:,} instances: figures until there"
+    return BORROWED if cell.borrowed else ""
+
+
+def _costs(standing: Standing) -> str:
+    """CPU time of each learner on each stream, and the most memory on any."""
+    notes = Footnotes()
+    rows = []
+    for name in _by_mean(standing, "auroc"):
+        cells = [standing.cell(stream, name) for stream in standing.arenas]
+        entries = [_time(cell, notes) for cell in cells]
+        times = [cell.microseconds for cell in cells if cell and cell.microseconds]
+        sizes = [cell.megabytes for cell in cells if cell and cell.megabytes]
+        middle = f"{median(times):,.0f}" if len(times) == len(cells) else "–"
+        most = f"{max(sizes):,.0f}" if sizes else "–"
+        rows.append([Entry(ENTRANTS[name].label), *entries, Entry(middle), Entry(most)])
+    header = ["", *(arena.label for arena in standing.arenas.values()), "median", "MB"]
+    lines = ["CPU µs per instance, and the most memory on any stream.", *notes.lines()]
+    return _plain(header, rows, lines)
+
+
+def _time(cell: Cell | None, notes: Footnotes) -> Entry:
+    if cell is None or cell.microseconds is None:
+        return Entry("–")
+    return Entry(f"{cell.microseconds:,.0f}", mark=notes.mark(_note(cell)))
+
+
+def _ranks(standing: Standing) -> str:
+    """Heros() among the rivals; each other setting of ours in its place."""
+    rows = []
+    for ours in OURS:
+        ranks = standing.ranks(ours)
+        if ranks is None:
+            continue
+        if ours == "heros":
+            friedman = f"Friedman's test: p = {ranks.friedman:.1e}, over {ranks.n_rows} streams."
+        pairs = sorted(zip(ranks.mean_ranks.tolist(), ranks.names, strict=True))
+        rows += [
+            [Entry(ENTRANTS[name].label), Entry(f"{rank:.2f}", bold=place == 0), Entry(where)]
+            for place, (rank, name) in enumerate(pairs)
+            if (where := "" if ours == "heros" else "in the place of `Heros()`") == "" or name == ours
+        ]
+    if not rows:
+        return "Nobody has been run on all streams yet."
+    left = [ENTRANTS[name].label for name in standing.entrants() if not standing.complete(name)]
+    notes = [friedman] if standing.ranks("heros") else []
+    if left:
+        notes.append(f"Not ranked, since not run on all streams yet: {', '.join(left)}.")
+    return _plain(["", "mean rank by AUROC", ""], rows, notes)
+
+
+def _against(standing: Standing) -> str:
+    rows = []
+    for pair in standing.against():
+        n = len(pair.streams)
+        differences = [signed(pair.difference), decimal(pair.behind)]
+        figures = [f"{pair.ahead} of {n}", *differences, f"{pair.p_value:.3f}"]
+        rows.append([Entry(ENTRANTS[pair.rival].label), *map(Entry, figures)])
+    if not rows:
+        return "Nothing to compare yet."
+    header = ["`Heros()` against", "ahead on", "mean difference in AUROC", "behind by at most", "p"]
+    note = "p: Wilcoxon's signed-rank test, exact, adjusted with Holm over the rivals."
+    return _plain(header, rows, [note])
+
+
+def _small(standing: Standing) -> str:
+    rows = []
+    for name in standing.entrants():
+        cells = [standing.cell(stream, name) for stream in standing.arenas]
+        shown = [
+            f"{100 * cell.mean('accuracy'):.2f} %, {cell.microseconds:,.0f} µs" if cell else "–"
+            for cell in cells
+        ]
+        rows.append([Entry(ENTRANTS[name].label), *map(Entry, shown)])
+    header = ["", *(arena.label for arena in standing.arenas.values())]
+    return _plain(header, rows) if rows else "Not run yet."
+
+
+def _state(standing: Standing) -> str:
+    """How far it has come, and how busy the machine was."""
+    wanted = len(ENTRANTS) * len(standing.arenas)
+    cells = list(standing.cells.values())
+    loads = [cell.load for cell in cells if cell.load is not None]
+    busy = f" Mean load of the machine during the runs: {fmean(loads):.1f}." if loads else ""
+    stopped, borrowed = sum(cell.stopped for cell in cells), sum(cell.borrowed for cell in cells)
+    return (
+        f"{len(cells)} of {wanted} cells are filled: {len(cells) - borrowed} by the league's own runs "
+        f"({stopped} stopped at the limit), {borrowed} from the paper's records.{busy}"
+    )
+
+
+def _by_mean(standing: Standing, figure: str) -> list[str]:
+    """Those with all streams first, the best first; then the others."""
+
+    def key(name: str) -> tuple[int, float]:
+        cells = [cell for stream in standing.arenas if (cell := standing.cell(stream, name))]
+        return -len(cells), -fmean(cell.mean(figure) for cell in cells)
+
+    return sorted(standing.entrants(), key=key)
+
+
+def _best(standing: Standing, stream: str, figure: str) -> float:
+    cells = [cell for name in standing.entrants() if (cell := standing.cell(stream, name))]
+    return max((cell.mean(figure) for cell in cells), default=1.0)
+
+
+def _plain(header: Sequence[str], rows: Sequence[Sequence[Entry]], notes: Sequence[str] = ()) -> str:
+    """A table without its own heading: the page has one."""
+    return Table("", "", header, [rows], notes, []).markdown().partition("\n\n")[2]

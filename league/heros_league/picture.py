@@ -1,0 +1,97 @@
+"""AUROC against CPU time: a mark per learner."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, geometric_mean
+
+from heros_league.entrants import ENTRANTS, OURS
+from heros_league.standing import Standing
+from heros_paper.figures.style import DPI, FAINT, GRID, label_points, new_figure, tidy
+
+__all__ = ["draw", "points"]
+
+OUR_COLOUR, JAVA, RIVER = "#d55e00", "#0072b2", "#009e73"  # Okabe and Ito's
+
+
+@dataclass(frozen=True)
+class Point:
+    """A learner: what it costs and how good it is, over the same streams for all."""
+
+    entrant: str
+    microseconds: float
+    auroc: float
+    stopped: bool
+
+
+def points(standing: Standing, streams: Sequence[str]) -> list[Point]:
+    """The learners that have both figures on all of these streams."""
+    found = []
+    for name in standing.entrants():
+        cells = [standing.cell(stream, name) for stream in streams]
+        times = [cell.microseconds for cell in cells if cell and cell.microseconds]
+        if len(times) == len(streams) > 0:
+            auroc = fmean(cell.mean("auroc") for cell in cells if cell)
+            stopped = any(cell.stopped for cell in cells if cell)
+            found.append(Point(name, geometric_mean(times), auroc, stopped))
+    return found
+
+
+def draw(standing: Standing, path: Path) -> list[str]:
+    """Draw the picture over the streams that give the most to see; their names, none if there is nothing."""
+    streams = _streams(standing)
+    shown = points(standing, streams)
+    if not shown:
+        return []
+    figure = new_figure(7.6, 4.6)
+    axes = figure.subplots()
+    for point in shown:
+        colour = _colour(point.entrant)
+        first = point.entrant == "heros"
+        axes.plot(
+            point.microseconds,
+            point.auroc,
+            "*" if first else "o" if point.entrant in OURS else "s",
+            color=colour,
+            markerfacecolor="white" if point.stopped else colour,
+            markersize=16 if first else 8,
+            markeredgewidth=1.4,
+            zorder=3,
+        )
+    axes.set_xscale("log")
+    axes.set_xlabel("CPU time per instance, µs (geometric mean, log scale)")
+    axes.set_ylabel(f"AUROC, mean over {len(streams)} stream{'s' if len(streams) > 1 else ''}")
+    axes.grid(color=GRID, lw=0.6, which="major")
+    axes.margins(x=0.14, y=0.1)
+    tidy(axes)
+    title = "The best is at the top left: HEROS orange, CapyMOA and MOA blue, River green"
+    if any(point.stopped for point in shown):
+        title += "; hollow: stopped at the limit"
+    axes.set_title(title, loc="left", fontsize=8.5, color=FAINT)
+    place = [(point.microseconds, point.auroc) for point in shown]
+    label_points(axes, place, [ENTRANTS[point.entrant].label for point in shown])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=DPI, metadata={"Software": None})
+    return streams
+
+
+def _streams(standing: Standing) -> list[str]:
+    """As many streams as possible with as many learners as possible: the product is what there is to see.
+
+    With everything run that is all of both.
+    """
+    known = {
+        name: {s for s in standing.arenas if (c := standing.cell(s, name)) and c.microseconds}
+        for name in standing.entrants()
+    }
+    sets = [known[name] for name in known] or [set()]
+    chosen = max(sets, key=lambda some: len(some) * sum(some <= other for other in sets))
+    return [stream for stream in standing.arenas if stream in chosen]
+
+
+def _colour(entrant: str) -> str:
+    if entrant in OURS:
+        return OUR_COLOUR
+    return RIVER if ENTRANTS[entrant].library == "river" else JAVA

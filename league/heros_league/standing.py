@@ -1,0 +1,174 @@
+"""How the league stands, from records alone: cells of learners and streams, ranks, one against each."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+import numpy as np
+
+from heros.storage import records
+from heros_league.arena import ARENA, Arena
+from heros_league.entrants import ENTRANTS, OURS
+from heros_paper.ranks import Comparison, compare, holm, wilcoxon
+
+__all__ = ["SAME_INSTANCES", "Against", "Cell", "Standing"]
+
+Document = Mapping[str, Any]
+Path_ = str | os.PathLike[str]
+
+SAME_INSTANCES = {
+    **{name: name for name in ("electricity", "wisdm", "nomao")},
+    **{name: f"{name}_100k" for name in ("airlines", "covtype", "rbf_f", "rbf_m")},
+}
+"""Streams of the league by what the paper's records call them, where the instances are the same."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The runs of one learner on one stream, one per seed."""
+
+    runs: tuple[Document, ...]
+    borrowed: bool = False  # from the paper's records: another machine, so no CPU time and no memory
+
+    def mean(self, figure: str) -> float:
+        """A figure's mean over the seeds."""
+        return fmean(run["results"][figure] for run in self.runs)
+
+    def spread(self, figure: str) -> float | None:
+        """Its standard deviation over the seeds; None with one seed."""
+        values = [run["results"][figure] for run in self.runs]
+        return stdev(values) if len(values) > 1 else None
+
+    @property
+    def instances(self) -> int:
+        """How many instances the shortest run came to."""
+        return min(int(run["n_instances"]) for run in self.runs)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a run was stopped at the limit."""
+        return any(run["settings"].get("stopped", False) for run in self.runs)
+
+    @property
+    def microseconds(self) -> float | None:
+        """CPU time per instance, of the process."""
+        if self.borrowed:
+            return None
+        return 1e6 * fmean(sum(run["cpu"].values()) / run["n_instances"] for run in self.runs)
+
+    @property
+    def megabytes(self) -> float | None:
+        """The most memory a run took, over what the process had at its start."""
+        if self.borrowed:
+            return None
+        return max(float(run["settings"]["league"]["peak_bytes"]) for run in self.runs) / 1e6
+
+    @property
+    def load(self) -> float | None:
+        """The mean load of the machine at the start and end of its runs."""
+        loads = [load for run in self.runs for load in run["settings"].get("league", {}).get("load", [])]
+        return fmean(loads) if loads else None
+
+
+@dataclass(frozen=True)
+class Against:
+    """One learner against another, on the streams where both were run."""
+
+    rival: str
+    streams: tuple[str, ...]
+    ahead: int
+    difference: float  # the mean of ours − theirs
+    behind: float  # at most so far
+    p_value: float  # Wilcoxon's, adjusted with Holm over all rivals
+
+
+@dataclass(frozen=True)
+class Standing:
+    """All cells of some streams.
+
+    Parameters
+    ----------
+    cells
+        By stream and learner.
+    arenas
+        The streams, in the order of the tables.
+    """
+
+    cells: Mapping[tuple[str, str], Cell]
+    arenas: Mapping[str, Arena]
+
+    @classmethod
+    def of(
+        cls, directory: Path_, arenas: Mapping[str, Arena] = ARENA, borrowed: Path_ | None = None
+    ) -> Standing:
+        """What the records below a directory say; where they say nothing, the paper's of the same runs."""
+        runs: dict[tuple[str, str], list[Document]] = defaultdict(list)
+        for place in records.find(directory) if Path(directory).is_dir() else ():
+            document = records.details(place)
+            stream, entrant = document["stream"]["name"], document["settings"]["league"]["entrant"]
+            if stream in arenas and entrant in ENTRANTS:
+                runs[stream, entrant].append(document)
+        cells = {key: Cell(tuple(documents)) for key, documents in runs.items()}
+        return cls(_borrowed(borrowed, arenas) | cells if borrowed else cells, arenas)
+
+    def cell(self, stream: str, entrant: str) -> Cell | None:
+        """The runs of a learner on a stream."""
+        return self.cells.get((stream, entrant))
+
+    def entrants(self) -> list[str]:
+        """Who has been run at all, ours first."""
+        return [name for name in ENTRANTS if any(key[1] == name for key in self.cells)]
+
+    def complete(self, entrant: str) -> bool:
+        """Whether a learner has been run on every stream."""
+        return all((stream, entrant) in self.cells for stream in self.arenas)
+
+    def values(self, figure: str, entrants: Sequence[str], streams: Iterable[str]) -> list[list[float]]:
+        """A row per stream, a column per learner."""
+        return [[self.cells[stream, name].mean(figure) for name in entrants] for stream in streams]
+
+    def ranks(self, ours: str = "heros") -> Comparison | None:
+        """One of ours and the rivals, all that have been run on every stream; None if none of them has."""
+        named = [name for name in self.entrants() if name == ours or name not in OURS]
+        ranked = [name for name in named if self.complete(name)]
+        if ours not in ranked or len(ranked) < 2:
+            return None
+        return compare(self.values("auroc", ranked, self.arenas), ranked, higher_is_better=True)
+
+    def against(self, ours: str = "heros") -> list[Against]:
+        """One of ours against each rival, on the streams where both were run."""
+        found = []
+        for rival in (name for name in self.entrants() if name not in OURS):
+            common = [s for s in self.arenas if (s, ours) in self.cells and (s, rival) in self.cells]
+            if common:
+                pairs = np.array(self.values("auroc", [ours, rival], common))
+                found.append((rival, tuple(common), pairs[:, 0] - pairs[:, 1]))
+        adjusted = holm([wilcoxon(differences) for _, _, differences in found]).tolist()
+        return [
+            Against(
+                rival,
+                streams,
+                int((differences > 0).sum()),
+                float(differences.mean()),
+                float(max(0.0, -differences.min())),
+                p,
+            )
+            for (rival, streams, differences), p in zip(found, adjusted, strict=True)
+        ]
+
+
+def _borrowed(directory: Path_, arenas: Mapping[str, Arena]) -> dict[tuple[str, str], Cell]:
+    """Runs of the paper's table III on the same instances, with the same settings and seed."""
+    found = {}
+    for name in ("arf", "srp", "shrubs"):
+        for stream, there in SAME_INSTANCES.items():
+            place = Path(directory, there, "capymoa50", name, "k50", "seed1")
+            if stream in arenas and records.exists(place):
+                found[stream, name] = Cell((records.details(place),), borrowed=True)
+    return found

@@ -1,0 +1,83 @@
+// Answers stacked: the log-odds of every model, and of the mixture of the best, are added up with weights that are learnt.
+//
+// z = w_0·log(mixture) + Σ w_i·log(p_i), each centred over the classes; the answer is softmax(z), and after the target is
+// seen each weight takes a step down the gradient of the log loss. Half of the weight lies on the mixture at first, so
+// that the answer begins as good as that and becomes better where models know different things. A model that did not
+// look says nothing, and its weight stays.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "core/state.hpp"
+
+namespace heros {
+
+// What was said of an instance: a row of centred log-odds for the mixture and for each model, and the answer.
+struct StackedOdds {
+  std::vector<double> odds, answer;
+};
+
+class Stack {
+ public:
+  explicit Stack(double rate) : rate_(rate) {}
+
+  // Before the first instance.
+  void begin(int models) { weights_.assign(models + 1, 0.5 / models), weights_[0] = 0.5; }
+
+  const std::vector<double>& weights() const { return weights_; }
+
+  static void clear(StackedOdds& said, int models, int outputs) {
+    said.odds.assign(std::size_t(models + 1) * outputs, 0.0);
+  }
+  // Row 0 is the mixture's, row i + 1 that of model i.
+  static void set(StackedOdds& said, int row, const double* probabilities, int outputs) {
+    double* odds = said.odds.data() + std::size_t(row) * outputs;
+    double mean = 0;
+    for (int c = 0; c < outputs; ++c) mean += odds[c] = std::log(std::max(probabilities[c], kLeast));
+    for (int c = 0; c < outputs; ++c) odds[c] -= mean / outputs;
+  }
+
+  // Writes the answer.
+  void say(StackedOdds& said, int outputs, double* out) const {
+    std::fill_n(out, outputs, 0.0);
+    for (std::size_t j = 0; j < weights_.size(); ++j)
+      for (int c = 0; c < outputs; ++c) out[c] += weights_[j] * said.odds[j * outputs + c];
+    const double top = *std::max_element(out, out + outputs);
+    double total = 0;
+    for (int c = 0; c < outputs; ++c) total += out[c] = std::exp(out[c] - top);
+    for (int c = 0; c < outputs; ++c) out[c] /= total;
+    said.answer.assign(out, out + outputs);
+  }
+
+  // Learns from the class of what was said last.
+  void learn(const StackedOdds& said, int target, int outputs) {
+    const double step = rate_ / static_cast<double>(weights_.size());
+    for (std::size_t j = 0; j < weights_.size(); ++j) {
+      const double* odds = said.odds.data() + j * outputs;
+      double gradient = -odds[target];
+      for (int c = 0; c < outputs; ++c) gradient += said.answer[c] * odds[c];
+      weights_[j] -= step * gradient;
+    }
+  }
+
+  template <class Archive>
+  void fields(Archive& a) {
+    a("stack", weights_);
+  }
+  void check(int models) const {
+    require(weights_.size() == std::size_t(models + 1), "a weight for the mixture and for every model");
+    require(all_of(weights_, [](double w) { return std::fabs(w) <= kMost; }), "weights that are numbers");
+  }
+
+ private:
+  static constexpr double kLeast = 1e-3;  // nobody is surer than that a class is not the one
+  static constexpr double kMost = 1e9;
+
+  double rate_;
+  std::vector<double> weights_;
+};
+
+}  // namespace heros

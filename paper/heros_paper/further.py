@@ -1,0 +1,151 @@
+"""Runs beyond the paper's grid, each part of which answers one question a reader of the tables may ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import groupby, product
+
+from heros import policies as p
+from heros.pools import HoeffdingGrid
+from heros.pools.hoeffding import SIZES
+from heros_paper.settings import (
+    BASES,
+    POLICIES,
+    SEEDS,
+    SMALL,
+    STREAMS,
+    Base,
+    Cell,
+    beta_cells,
+    cells,
+    drift_cells,
+    end_of,
+    listed_cells,
+    printed_cells,
+)
+
+__all__ = ["PARTS", "TWO_CLASSES", "Batch", "missing", "unlimited"]
+
+Batch = tuple[str, list[Cell]]
+"""Runs of about equal length, and the part of the records they belong to."""
+
+GREEDY = (p.PerformBest(), p.Zeta(0.01), p.Zeta(0.05), p.Explore(p.Reward(1.0), 0.1))
+"""What the grid has with exploration, without; and Reward, which the grid has without, with."""
+
+TWO_CLASSES = ("airlines", "electricity", "nomao", "agr_a", "agr_g")
+SWEPT = ("electricity", "wisdm", "nomao", "agr_a")
+EPSILONS = (0.0, 0.1, 0.2)
+KS = (5, 10, 20, 30, 40)
+TEN_SEEDS = range(1, 11)
+NEVER = 1 << 40  # bytes: a limit that no tree reaches
+
+
+def unlimited() -> HoeffdingGrid:
+    """The paper's trees as they must have been: the prices of ten sizes, and no limit that binds.
+
+    Examples
+    --------
+    >>> pool = unlimited()
+    >>> pool.n_models, round(pool.costs[-1] / pool.costs[0])
+    (50, 512)
+    """
+    grace_periods = [configuration["grace_period"] for configuration in HoeffdingGrid().configurations]
+    prices = [size for size in SIZES for _ in range(len(grace_periods) // len(SIZES))]
+    return HoeffdingGrid(max_bytes=[NEVER] * len(SIZES), costs=prices)
+
+
+def seed_cells() -> list[Cell]:
+    """WISDM, the shortest stream and the one whose figures hang most on the seed, with ten seeds."""
+    return _short("wisdm", BASES["mlp"], POLICIES, TEN_SEEDS)
+
+
+def greedy_cells() -> list[Cell]:
+    """ζ and perform-best without exploration, Reward with it: what is due to ε, and what to the policy."""
+    return [cell for name in STREAMS for cell in _short(name, BASES["mlp"], GREEDY)]
+
+
+def unlimited_cells() -> list[Cell]:
+    """The table of the appendix with trees that no byte limit holds back."""
+    return [cell for name in STREAMS for cell in _short(name, Base(unlimited(), 20), POLICIES)]
+
+
+def trees30_cells() -> list[Cell]:
+    """The table of the appendix with k = 30: the figure on phases says 30, the table says 20."""
+    return [cell for name in STREAMS for cell in _short(name, Base(BASES["trees"].pool, 30), POLICIES)]
+
+
+def sweep_cells() -> list[Cell]:
+    """ζ(.05) and perform-best under three ε and five k, on four streams."""
+    around = [
+        policy if epsilon == 0 else p.Explore(policy, epsilon)
+        for policy, epsilon in product((p.Zeta(0.05), p.PerformBest()), EPSILONS)
+    ]
+    pool = BASES["mlp"].pool
+    return [cell for name, k in product(SWEPT, KS) for cell in _short(name, Base(pool, k), around)]
+
+
+def anew_cells() -> list[Cell]:
+    """The perceptrons' grid on streams of two classes, whose records are of an older kernel."""
+    return cells("mlp", TWO_CLASSES)
+
+
+def drifts_cells() -> list[Cell]:
+    """AGR_a as a whole with twenty perceptrons, as in the paper's figure on abrupt drift."""
+    base = SMALL["mlp"]
+    return [Cell("agr_a", base.pool, policy, base.k, seed=1) for policy in POLICIES]
+
+
+def grid_cells() -> list[Cell]:
+    """The rest of the paper's two tables: three seeds for every cell."""
+    return [*cells("mlp", [name for name in STREAMS if name not in TWO_CLASSES]), *cells("trees")]
+
+
+PARTS: dict[str, Callable[[], list[Cell]]] = {
+    "beta": beta_cells,
+    "drift": drift_cells,
+    "listed": listed_cells,
+    "printed": printed_cells,
+    "seeds": seed_cells,
+    "greedy": greedy_cells,
+    "unlimited": unlimited_cells,
+    "trees30": trees30_cells,
+    "drifts": drifts_cells,
+    "anew": anew_cells,
+    "grid": grid_cells,
+    "sweep": sweep_cells,
+}
+"""Every run of the reproduction but those of the rivals, by the part of the records it belongs to."""
+
+
+def missing(parts: Iterable[str] = tuple(PARTS), streams: Iterable[str] = tuple(STREAMS)) -> list[Batch]:
+    """All runs of these parts on these streams in batches, the cheapest first, a seed after the other.
+
+    Those that are recorded are among them: `heros.experiments.run_all` keeps them.
+
+    Examples
+    --------
+    >>> batches = missing(["greedy", "trees30"], ["wisdm", "electricity"])
+    >>> [(part, batch[0].stream, batch[0].seed, len(batch)) for part, batch in batches[2:4]]
+    [('trees30', 'wisdm', 3, 13), ('greedy', 'wisdm', 1, 4)]
+    """
+    parts, wanted = list(parts), set(streams)
+    found = [(part, cell) for part in parts for cell in PARTS[part]() if cell.stream in wanted]
+
+    def rank(item: tuple[str, Cell]) -> tuple[float, int, int]:
+        return item[1].work, item[1].seed, parts.index(item[0])
+
+    batches = groupby(sorted(found, key=rank), key=rank)
+    return [_batch(list(items)) for _, items in batches]
+
+
+def _batch(items: list[tuple[str, Cell]]) -> Batch:
+    return items[0][0], [cell for _, cell in items]
+
+
+def _short(name: str, base: Base, policies: Iterable[p.Policy], seeds: Iterable[int] = SEEDS) -> list[Cell]:
+    """Runs of which only the end of the curves is kept."""
+    return [
+        Cell(name, base.pool, policy, base.k, seed, span=end_of(name))
+        for seed in seeds
+        for policy in policies
+    ]

@@ -1,0 +1,139 @@
+"""What the runs beyond the grid say: more seeds on WISDM, policies without exploration, other ε and k."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from itertools import product
+
+from heros_paper.further import EPSILONS, KS, SWEPT
+from heros_paper.published import OURS, POLICIES, STREAMS, label_of
+from heros_paper.results import TRIED, Cell, Grid, cells_in, exploration_cells
+from heros_paper.tables.layout import NOT_RUN, Entry, Table, decimal, percent, signed
+
+__all__ = ["exploration_table", "seeds_table", "sweep_table"]
+
+Directory = str | os.PathLike[str]
+DASH = Entry("–")
+
+
+def seeds_table(directory: Directory, mlp: Grid) -> Table:
+    """WISDM over ten seeds, beside the three of the grid and the paper's."""
+    cells = cells_in(directory, "seeds")
+    printed = dict(zip(POLICIES, mlp.base.published.auroc["wisdm"], strict=True))
+    rows, data = [], []
+    for policy in (*POLICIES, *OURS):
+        ten, three = cells.get(("wisdm", policy, 30)), mlp.cell("wisdm", policy)
+        paper = printed.get(policy)
+        rows.append([Entry(label_of(policy)), *_spread(ten), _mean(three), *_against(ten, paper)])
+        data.append(
+            {
+                "policy": policy,
+                "n_seeds": len(ten.seeds) if ten else 0,
+                "auroc": ten.mean("auroc") if ten else None,
+                "sd": ten.sd("auroc") if ten else None,
+                "paper": paper,
+            }
+        )
+    return Table(
+        name="seeds_wisdm",
+        title="WISDM, perceptrons: what a seed changes",
+        header=[
+            "policy",
+            "seeds",
+            "mean ± sd",
+            "lowest – highest",
+            "grid, mean ± sd",
+            "paper",
+            "difference",
+            "in sd",
+        ],
+        groups=[rows],
+        notes=[
+            "In sd: difference from the paper, in standard deviations of the difference of two such means "
+            "(the paper's of three seeds). The grid has the same seeds 1 to 3, run on another machine."
+        ],
+        data=data,
+    )
+
+
+def _spread(cell: Cell | None) -> list[Entry]:
+    if cell is None:
+        return [NOT_RUN, DASH, DASH]
+    values = [run["auroc"] for run in cell.runs]
+    texts = (str(len(values)), decimal(cell.mean("auroc"), 4, cell.sd("auroc")))
+    return [*map(Entry, texts), Entry(f"{decimal(min(values))} – {decimal(max(values))}")]
+
+
+def _mean(cell: Cell | None) -> Entry:
+    return NOT_RUN if cell is None else Entry(decimal(cell.mean("auroc"), 4, cell.sd("auroc")))
+
+
+def _against(cell: Cell | None, paper: float | None) -> list[Entry]:
+    if paper is None:
+        return [DASH] * 3
+    if cell is None:
+        return [Entry(decimal(paper)), DASH, DASH]
+    difference, sd = cell.mean("auroc") - paper, cell.sd("auroc")
+    error = sd and sd * (1 / len(cell.seeds) + 1 / 3) ** 0.5
+    return [
+        Entry(decimal(paper)),
+        Entry(signed(difference)),
+        Entry(f"{difference / error:+.1f}") if error else DASH,
+    ]
+
+
+def exploration_table(directory: Directory, mlp: Grid) -> Table:
+    """What is due to ε: ζ, perform-best and Reward with and without exploration."""
+    cells = exploration_cells(directory, mlp)
+    groups = [
+        _two_rows(label_of(stream), [cells.get((stream, name)) for name in TRIED]) for stream in STREAMS
+    ]
+    return Table(
+        name="exploration_mlp",
+        title="Perceptrons, k = 30: what is due to exploration",
+        header=["stream", "", *map(label_of, TRIED)],
+        groups=groups,
+        notes=["AUROC: mean ± standard deviation over seeds. Σγ: share of the price of training everything."],
+        data=[_datum(stream, name, 30, cells.get((stream, name))) for stream in STREAMS for name in TRIED],
+    )
+
+
+def _two_rows(head: str, cells: Sequence[Cell | None]) -> list[list[Entry]]:
+    shares = [DASH if cell is None else Entry(percent(cell.mean("gamma_share"))) for cell in cells]
+    return [[Entry(head), Entry("AUROC"), *map(_mean, cells)], [Entry(""), Entry("Σγ"), *shares]]
+
+
+def sweep_table(directory: Directory) -> Table:
+    """ζ(.05) and perform-best under other ε and k."""
+    cells = cells_in(directory, "sweep")
+    groups, data = [], []
+    for stream in SWEPT:
+        rows = []
+        for name, epsilon in product(("zeta_0.05", "perform_best"), EPSILONS):
+            policy = f"{name}_{epsilon:g}" if epsilon else name
+            found = [cells.get((stream, policy, k)) for k in KS]
+            called = "ζ = .05" if name.startswith("zeta") else "perform-best"
+            head = f"{label_of(stream)}, {called}, ε = {epsilon:g}"
+            rows += _two_rows(head, found)
+            data += [_datum(stream, policy, k, cell) for k, cell in zip(KS, found, strict=True)]
+        groups.append(rows)
+    return Table(
+        name="sweep_mlp",
+        title="Perceptrons: other ε and k",
+        header=["", "", *(f"k = {k}" for k in KS)],
+        groups=groups,
+        notes=["AUROC: mean ± standard deviation over seeds. Σγ: share of the price of training everything."],
+        data=data,
+    )
+
+
+def _datum(stream: str, policy: str, k: int, cell: Cell | None) -> dict[str, object]:
+    figures = ("auroc", "gamma_share")
+    return {
+        "stream": stream,
+        "policy": policy,
+        "k": k,
+        "seeds": " ".join(map(str, cell.seeds)) if cell else "",
+        **{name: cell.mean(name) if cell else None for name in figures},
+    }

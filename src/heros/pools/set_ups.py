@@ -1,0 +1,53 @@
+"""The pool of `Heros()`, and names for those of the paper."""
+
+from __future__ import annotations
+
+from heros.pools.forest import Forest
+from heros.pools.hoeffding import HoeffdingGrid
+from heros.pools.join import Join
+from heros.pools.linear import Linear
+from heros.pools.mlp import MLP, MLPGrid
+from heros.pools.naive_bayes import NaiveBayes
+from heros.pools.neighbours import Neighbours
+
+__all__ = ["Paper", "PaperTrees", "default"]
+
+Paper = MLPGrid
+"""The paper's 50 perceptrons: ``Heros(pools.Paper(), policies.Explore(policies.Zeta(0.05), 0.2), k=30)``."""
+
+PaperTrees = HoeffdingGrid
+"""The paper's 50 Hoeffding trees, likewise."""
+
+FOREST_BYTES, STORE_BYTES = 32 << 20, 16 << 20
+COSTS = (25, 6, 14, 50, 3, 2)  # CPU of each pool, in % of all, on ten numbers and five classes
+
+
+def default() -> Join:
+    """Eleven models of six kinds, which know different things: what `Heros()` learns with.
+
+    Five perceptrons (of different optimisers, rates and scales), nearest neighbours with three windows, a
+    forest of 30 trees, a logistic regression and a naive Bayes that forgets. How they were chosen, and on
+    which streams, is told in docs/choosing.md.
+
+    Examples
+    --------
+    >>> pool = default()
+    >>> pool.n_models, [type(part).__name__ for part in pool.pools]
+    (11, ['MLP', 'MLP', 'Neighbours', 'Forest', 'Linear', 'NaiveBayes'])
+    """
+    sgd = {"optimizer": "sgd", "learning_rate": 0.05, "hidden": 256}
+    adam = [{"learning_rate": rate, "hidden": 256} for rate in (0.005, 0.001)]
+    windows = [
+        {"window": 500, "neighbours": 5},
+        {"window": 5000, "neighbours": 5},
+        {"window": 5000, "neighbours": 20},
+    ]
+    return Join(
+        MLP([*adam, sgd]),
+        MLP([{"learning_rate": 0.005, "hidden": 64}, sgd], scale=1.0),
+        Neighbours(windows, max_bytes=STORE_BYTES),
+        Forest([{"max_bytes": FOREST_BYTES}]),
+        Linear([{"optimizer": "sgd", "learning_rate": 0.05}]),
+        NaiveBayes([{"fading": 0.999}]),
+        costs=COSTS,
+    )

@@ -1,0 +1,22 @@
+"""What a user would pick instead: CapyMOA's and River's learners on our streams, into the same records.
+
+A rival is run as a pool of one model that is trained on every instance, so that nothing but the model differs
+from a run of HEROS: the same stream, the same order of test and training, the same measures.
+"""
+
+from heros.rivals.learners import RIVALS, Rival
+from heros.rivals.passing import Filled, Limited
+from heros.rivals.running import HEROS, Match, first, match, run_rival, run_rivals
+
+__all__ = [
+    "HEROS",
+    "RIVALS",
+    "Filled",
+    "Limited",
+    "Match",
+    "Rival",
+    "first",
+    "match",
+    "run_rival",
+    "run_rivals",
+]

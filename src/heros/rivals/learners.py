@@ -1,0 +1,176 @@
+"""The rivals: which learner of which library, with which settings."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from heros.extras import needed
+
+__all__ = ["RIVALS", "Rival"]
+
+MEMBERS = 50  # of every ensemble of CapyMOA's that has no other number by its nature
+SUBSPACE = 0.6
+TREE = "trees.HoeffdingTree -g 50 -c 0.01"
+LEARNING_RATES = (0.5, 0.05, 0.005, 0.0005, 0.00005)
+GRACE_PERIODS = (50, 100, 200, 400, 800)
+EXPLORATION, BURN_IN = 0.2, 100
+ROUNDS, CANDIDATES = 100, 7  # of gradient boosting; of CapyMOA's halving
+RIVER_TREES = 10  # of River's forests, by default
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A learner that HEROS is held against.
+
+    Parameters
+    ----------
+    library
+        The package it comes from.
+    pool, k
+        What its records say in the place of a pool and of k: its library with the number of its models,
+        and how many of them may be trained on one instance.
+    make
+        The model for a seed and a number of instances, or a partial that makes it for a schema.
+    label
+        What tables call it.
+    fills
+        Whether gaps are filled for it, since it cannot take missing values.
+    """
+
+    library: str
+    pool: str
+    k: int
+    make: Callable[[int, int], Any]
+    label: str
+    fills: bool = False
+
+    def start(self) -> None:
+        """Import its library, and start Java if it is written in that."""
+        self.make(0, 1)
+
+
+# -- CapyMOA ----------------------------------------------------------------------------------------------
+
+
+def _arf(seed: int, n: int) -> Any:
+    learner = _module("capymoa", "classifier").AdaptiveRandomForestClassifier
+    return partial(learner, ensemble_size=MEMBERS, max_features=SUBSPACE, random_seed=seed)
+
+
+def _srp(seed: int, n: int) -> Any:
+    learner = _module("capymoa", "classifier").StreamingRandomPatches
+    return partial(learner, ensemble_size=MEMBERS, max_features=SUBSPACE, base_learner=TREE, random_seed=seed)
+
+
+def _bagging(seed: int, n: int) -> Any:
+    learner = _module("capymoa", "classifier").LeveragingBagging
+    tree = _module("moa", "classifiers.trees").HoeffdingTree()
+    tree.getOptions().setViaCLIString(TREE.partition(" ")[2])
+    return partial(learner, ensemble_size=MEMBERS, base_learner=tree, random_seed=seed)
+
+
+def _sgbt(seed: int, n: int) -> Any:
+    learner = _module("capymoa", "classifier").StreamingGradientBoostedTrees
+    return partial(learner, boosting_iterations=ROUNDS, random_seed=seed)
+
+
+def _shrubs(seed: int, n: int) -> Any:
+    learner = _module("capymoa", "classifier").ShrubsClassifier
+    tree = _module("sklearn", "tree").DecisionTreeClassifier(random_state=seed)
+    return partial(learner, ensemble_regularizer="hard-L0", l_ensemble_reg=MEMBERS, sk_dt=tree)
+
+
+def _blast(seed: int, n: int) -> Any:
+    """CapyMOA has no class for it, but one for any learner of MOA's."""
+    learner = _module("capymoa", "base").MOAClassifier
+    blast = _module("moa", "classifiers.meta").HeterogeneousEnsembleBlast()
+    blast.prepareForUse()  # makes its models, which it is asked for when it is told the schema
+    return partial(learner, moa_learner=blast, random_seed=seed)
+
+
+def _autoclass(seed: int, n: int) -> Any:
+    learner = _module("capymoa", "automl").AutoClass
+    file = Path(__file__).with_name("autoclass.json")
+    return partial(learner, configuration_json=str(file), random_seed=seed)
+
+
+def _capymoa_halving(seed: int, n: int) -> Any:
+    """With this budget one of the seven is left at six tenths of the stream."""
+    known = _module("capymoa", "classifier")
+    names = ("NaiveBayes", "KNN", "HoeffdingTree", "HoeffdingAdaptiveTree")
+    models = [*(getattr(known, name) for name in names), *(make(seed, n) for make in (_bagging, _arf, _srp))]
+    learner = _module("capymoa", "automl").SuccessiveHalvingClassifier
+    return partial(learner, base_classifiers=models, budget=2 * n, random_seed=seed)
+
+
+# -- River ------------------------------------------------------------------------------------------------
+
+
+def _bandit(seed: int, n: int) -> Any:
+    policy = _module("river", "bandit").EpsilonGreedy(epsilon=EXPLORATION, burn_in=BURN_IN, seed=seed)
+    accuracy = _module("river", "metrics").Accuracy()
+    return _module("river", "model_selection").BanditClassifier(_river_models(), accuracy, policy)
+
+
+def _halving(seed: int, n: int) -> Any:
+    """With this budget the last rung, after which one model is left, is at half of the stream."""
+    accuracy = _module("river", "metrics").Accuracy()
+    selection = _module("river", "model_selection")
+    return selection.SuccessiveHalvingClassifier(_river_models(), accuracy, budget=4 * n, eta=2)
+
+
+def _river_models() -> list[Any]:
+    """River has no perceptrons: linear models with the pool's optimisers, trees with its grace periods."""
+    compose, scaling = _module("river", "compose"), _module("river", "preprocessing")
+    linear, optim = _module("river", "linear_model"), _module("river", "optim")
+    models = []
+    for optimizer, rate in product((optim.Adam, optim.SGD), LEARNING_RATES):
+        scaled = compose.SelectType(numbers.Number) | scaling.StandardScaler()
+        one_hot = compose.SelectType(str) | scaling.OneHotEncoder()
+        models.append((scaled + one_hot) | linear.SoftmaxRegression(optimizer=optimizer(rate)))
+    trees = _module("river", "tree")
+    return [*models, *(trees.HoeffdingTreeClassifier(grace_period=grace) for grace in GRACE_PERIODS)]
+
+
+def _river_arf(seed: int, n: int) -> Any:
+    return _module("river", "forest").ARFClassifier(n_models=RIVER_TREES, seed=seed)
+
+
+def _amf(seed: int, n: int) -> Any:
+    """Its trees cut numbers only: words are numbered in the order in which they come."""
+    compose, coding = _module("river", "compose"), _module("river", "preprocessing")
+    numbered = compose.SelectType(str) | coding.OrdinalEncoder()
+    forest = _module("river", "forest").AMFClassifier(n_estimators=RIVER_TREES, seed=seed)
+    return (compose.SelectType(numbers.Number) + numbered) | forest
+
+
+RIVER_MODELS = 2 * len(LEARNING_RATES) + len(GRACE_PERIODS)
+RIVALS: dict[str, Rival] = {
+    "arf": Rival("capymoa", f"capymoa{MEMBERS}", MEMBERS, _arf, "ARF"),
+    "srp": Rival("capymoa", f"capymoa{MEMBERS}", MEMBERS, _srp, "SRP"),
+    "bagging": Rival("capymoa", f"capymoa{MEMBERS}", MEMBERS, _bagging, "LeveragingBagging"),
+    "sgbt": Rival("capymoa", f"capymoa{ROUNDS}", ROUNDS, _sgbt, "SGBT", fills=True),
+    "shrubs": Rival("capymoa", f"capymoa{MEMBERS}", MEMBERS, _shrubs, "Shrubs"),
+    "blast": Rival("capymoa", "capymoa5", 5, _blast, "BLAST"),
+    "autoclass": Rival("capymoa", "capymoa10", 10, _autoclass, "AutoClass"),
+    "capymoa_halving": Rival(
+        "capymoa", f"capymoa{CANDIDATES}", CANDIDATES, _capymoa_halving, "halving (CapyMOA)"
+    ),
+    "bandit": Rival("river", f"river{RIVER_MODELS}", 1, _bandit, "bandit (River)"),
+    "halving": Rival("river", f"river{RIVER_MODELS}", RIVER_MODELS, _halving, "halving (River)"),
+    "river_arf": Rival("river", f"river{RIVER_TREES}", RIVER_TREES, _river_arf, "ARF (River)"),
+    "amf": Rival("river", f"river{RIVER_TREES}", RIVER_TREES, _amf, "AMF (River)"),
+}
+"""The rivals by name; see docs/rivals.md for their settings."""
+
+
+def _module(library: str, part: str) -> Any:
+    if library == "moa":  # Java's, which CapyMOA makes importable
+        needed("capymoa", "A rival from MOA", "rivals")
+    return needed(f"{library}.{part}", f"A rival from {library}", "rivals")

@@ -1,0 +1,233 @@
+"""What a program that something happens to says: a line and an exit code, never a traceback."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+from heros import Heros, Schema, export, pools, streams
+from heros.cli import app
+from heros.storage import records
+
+runner = CliRunner()
+POOL = 'kind = "mlp"\n[grid]\nhidden = [4]\noptimizers = ["sgd"]\nlearning_rates = [0.05]\n'
+
+
+@pytest.fixture
+def pool(tmp_path):
+    path = tmp_path / "pool.toml"
+    path.write_text(POOL)
+    return str(path)
+
+
+def rows(path, n=300):
+    path.write_text("a,b,y\n" + "".join(f"{i % 7},{i % 3},{'no' if i % 5 else 'yes'}\n" for i in range(n)))
+    return str(path)
+
+
+def program(*arguments, **how):
+    command = [sys.executable, "-c", "from heros.command import main; main()", *arguments]
+    return subprocess.run(command, capture_output="stdout" not in how, timeout=120, check=False, **how)
+
+
+# -- a finished run -----------------------------------------------------------------------------------------
+
+
+def kept(tmp_path, pool, *more):
+    name = rows(tmp_path / "rows.csv")
+    out, directory = str(tmp_path / "out"), str(tmp_path / "kept")
+    arguments = ["run", name, "--pool", pool, "--out", out, "--checkpoint", directory, "--every", "100"]
+    return runner.invoke(app, [*arguments, "--resume", *more])
+
+
+def test_a_restart_loop_ends_when_the_record_is_written(tmp_path, pool):
+    """A kill may come after the record was written: the command that started it all says that it is done."""
+    first = kept(tmp_path, pool)
+    (tmp_path / "out" / "report.html").unlink()  # as if the kill had come right after the record
+    again = kept(tmp_path, pool)
+    assert (first.exit_code, again.exit_code) == (0, 0)
+    assert "heros: the run is finished; its record is" in again.stderr
+    assert [line for line in again.stdout.splitlines() if "AUROC" in line] == [
+        line for line in first.stdout.splitlines() if "AUROC" in line
+    ]
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_the_record_of_a_run_that_was_stopped_is_gone_on_from_and_replaced(tmp_path, pool):
+    kept(tmp_path, pool, "--n", "150")
+    (place,) = records.find(tmp_path / "out")
+    document = json.loads((place / "record.json").read_text())
+    assert document["n_instances"] == 150
+    assert kept(tmp_path, pool).exit_code == 0  # of a file's length nobody knows: it is finished
+    assert records.read(place).n_instances == 150
+    (place / "record.json").write_text(json.dumps(document | {"interrupted": True}))
+    assert kept(tmp_path, pool).exit_code == 0
+    assert records.read(place).n_instances == 300
+
+
+def test_the_record_of_another_run_is_still_in_the_way(tmp_path, pool):
+    kept(tmp_path, pool)
+    other = kept(tmp_path, pool, "--window", "50")
+    assert other.exit_code == 2
+    assert "must not exist (or pass --force to replace it). Got one." in other.stderr
+
+
+# -- standard input and output ------------------------------------------------------------------------------
+
+
+def test_standard_input_that_is_closed_is_said():
+    done = program("run", "-", preexec_fn=lambda: os.close(0))
+    assert (done.returncode, done.stderr) == (2, b"heros: standard input must be open. Got a closed one.\n")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+@pytest.mark.parametrize("arguments", [["policies"], ["--help"]])
+def test_standard_output_on_a_full_disk_is_said(arguments):
+    with open("/dev/full", "w") as full:
+        done = program(*arguments, stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"heros: ")
+    assert b"No space left on device" in done.stderr
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_output_that_nobody_reads_any_more_is_no_complaint():
+    ours, theirs = os.pipe()
+    os.close(ours)
+    done = program("policies", stdout=theirs, stderr=subprocess.PIPE)
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_standard_output_that_is_closed_is_no_complaint():
+    done = program("policies", stdout=None, stderr=subprocess.PIPE, preexec_fn=lambda: os.close(1))
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+# -- names ----------------------------------------------------------------------------------------------------
+
+
+def test_a_file_whose_name_is_no_text_is_run_and_recorded(tmp_path, pool):
+    name = os.fsencode(tmp_path) + b"/caf\xe9.csv"
+    os.rename(os.fsencode(rows(tmp_path / "rows.csv", 120)), name)
+    out = tmp_path / "out"
+    for more in ([], ["--json"]):
+        done = program("run", name, "--pool", pool, "--out", str(out), "--force", *more)
+        assert (done.returncode, done.stderr) == (0, b"")
+    (place,) = records.find(out)
+    assert records.read(place).stream == "caf\\udce9"
+    assert json.loads(done.stdout)["stream"]["name"] == "caf\\udce9"
+    missing = program("run", os.fsencode(tmp_path) + b"/na\xefve.csv")
+    assert missing.returncode == 2
+    assert missing.stderr.endswith(b"must exist. Got no such file instead.\n")
+
+
+def test_a_name_too_long_for_a_file_is_refused_in_a_line():
+    for name in ("x" * 300, "x" * 300 + ".csv", "x/" * 3000):
+        result = runner.invoke(app, ["run", name])
+        assert result.exit_code == 2
+        assert result.stderr.startswith("heros: ")
+        assert isinstance(result.exception, SystemExit)
+
+
+def test_a_stream_with_a_long_name_is_recorded(tmp_path):
+    names = ["é" * 250, "é" * 251]
+    ids = {records.id_from(name, {"pool": "p", "policy": "q", "k": 1, "seed": 1}) for name in names}
+    assert len(ids) == 2
+    for id in ids:
+        (tmp_path / id).mkdir(parents=True)
+
+
+def test_a_class_that_is_no_text_is_exported(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    schema = Schema.of(["a"], classes=["no", "caf\udce9"])
+    model = Heros(pools.MLP([{"hidden": 4}]), k=1, seed=1, schema=schema).learn([[1.0], [2.0]], [0, 1])
+    export.to_onnx(model, tmp_path / "model.onnx")
+    (about,) = onnx.load(tmp_path / "model.onnx").metadata_props
+    assert "caf\\udce9" in about.value
+
+
+# -- Ctrl-C ---------------------------------------------------------------------------------------------------
+
+
+def stopped(process):
+    said = process.communicate(timeout=120)
+    return process.returncode, *said
+
+
+def started(*arguments):
+    command = [sys.executable, "-c", "from heros.command import main; main()", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def test_ctrl_c_while_the_program_starts():
+    """From the moment on at which it is HEROS that runs."""
+    program = (
+        "import sys, signal, os\n"
+        "class Watch:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'heros.experiments': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Watch())\n"
+        "from heros.command import main\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"heros: stopped\n")
+
+
+def test_ctrl_c_while_a_stream_is_read_up_to_the_checkpoint(tmp_path, monkeypatch):
+    stream = tmp_path / "slow.py"
+    stream.write_text(
+        "import os, signal, sys\n"
+        "from heros import Heros, evaluate, pools, streams\n"
+        "from heros.cli.app import app\n"
+        "def run(n, resume):\n"
+        "    def pairs():\n"
+        "        for i in range(10**9):\n"
+        "            if resume and i == 700: os.kill(os.getpid(), signal.SIGINT)\n"
+        "            yield {'a': float(i % 7)}, 'ny'[i % 2]\n"
+        "    model = Heros(pools.MLP([{'hidden': 4}]), k=1, seed=1)\n"
+        "    stream = streams.from_iter(pairs).take(n)\n"
+        "    evaluate(model, stream, checkpoint=sys.argv[1], every=1000, resume=resume)\n"
+        "run(1500, False)\n"
+        "@app.command('again')\n"
+        "def again(): run(3000, True)\n"
+        "app(['again'])\n"
+    )
+    command = [sys.executable, str(stream), str(tmp_path / "kept")]
+    done = subprocess.run(command, capture_output=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (130, b"heros: stopped\n")
+    assert len(list((tmp_path / "kept").glob("*.heros"))) == 2
+
+
+def test_ctrl_c_while_arrow_reads_is_the_end_of_the_run_like_any_other(tmp_path, monkeypatch):
+    """Arrow hears signals itself and breaks off what it reads; nothing of it is lost."""
+    path = rows(tmp_path / "rows.csv", 3000)
+    monkeypatch.setattr("heros.streams.text.READ_BYTES", 4096)
+    from heros import evaluate  # noqa: PLC0415
+    from heros.lazy import pa  # noqa: PLC0415
+
+    real, calls = pa.csv.read_csv, 0
+
+    def read_csv(*args, **named):
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+            raise pa.ArrowCancelled("Operation cancelled", 2)
+        return real(*args, **named)
+
+    monkeypatch.setattr(pa.csv, "read_csv", read_csv)
+    model = Heros(pools.MLP([{"hidden": 4}]), k=1, seed=1)
+    stream = streams.read(path)
+    run = evaluate(model, stream, block=100)
+    assert run.interrupted
+    assert run.n_instances == model.instances == stream.position > 0
+    rest = evaluate(model, stream)
+    assert run.n_instances + rest.n_instances == 3000

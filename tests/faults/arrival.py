@@ -1,0 +1,194 @@
+"""Results depend on the rows alone: any source, cut anywhere, at any time, with kills in between.
+
+    make arrival N=5000
+
+Every case is a number. Rows in which values, classes, missing values and bad rows turn up at any time are read
+from a file, a pipe or an iterator; a run over them, in blocks of any length, with checkpoints, is killed up to
+three times and resumed. It must end with the bits of a run that got everything at once and was left alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import random
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from heros import Heros, evaluate, meters, policies, pools, streams
+from heros.progress import progress
+from heros.streams.pipe import read_pipe
+from kill_resume import outcome
+
+KINDS = ("file", "pipe", "pairs", "generator", "later")
+
+
+class Killed(BaseException):
+    """As a kill, nobody deals with it: what is on disk is what there is."""
+
+
+class Deadly(meters.Cpu):
+    """A meter that is the end of the run when it is read for the n-th time."""
+
+    reads = 1 << 60
+
+    def sample(self) -> None:
+        """Read it."""
+        super().sample()
+        self.reads -= 1
+        if self.reads == 0:
+            raise Killed
+
+
+def rows_of(rng: random.Random) -> list[tuple[dict[str, object], str]]:
+    """Rows in which anything new may turn up at any time."""
+    n, rows = rng.randrange(20, 300), []
+    for i in range(n):
+        x: dict[str, object] = {
+            "a": round(rng.gauss(0, 1), 3),
+            "b": "bcdefgh"[rng.randrange(1 + min(6, i // 30))],
+        }
+        if rng.random() < 0.02:
+            x[rng.choice("ab")] = None
+        if rng.random() < 0.02:
+            x["a"] = "bad"
+        rows.append((x, "xyz"[rng.randrange(1 + min(2, i // 70))]))
+    return rows
+
+
+def csv_of(rows: list[tuple[dict[str, object], str]]) -> bytes:
+    """The rows as a text."""
+    lines = (",".join("" if v is None else str(v) for v in (x["a"], x["b"], y)) for x, y in rows)
+    return ("a,b,label\n" + "".join(f"{line}\n" for line in lines)).encode()
+
+
+class Pieces:
+    """A file that gives its bytes in pieces, some of them late."""
+
+    def __init__(self, data: bytes, rng: random.Random) -> None:
+        self.data, self.rng, self.at = data, rng, 0
+
+    def read1(self, _: int) -> bytes:
+        """Some more."""
+        if self.rng.random() < 0.05:
+            time.sleep(0.001)
+        n = self.rng.choice([1, 7, 100, 1000, 10**6])
+        piece = self.data[self.at : self.at + n]
+        self.at += n
+        return piece
+
+
+def late(
+    rows: list[tuple[dict[str, object], str]], rng: random.Random
+) -> Iterator[tuple[dict[str, object], str]]:
+    """The rows, some of them late."""
+    for row in rows:
+        if rng.random() < 0.005:
+            time.sleep(0.001)
+        yield row
+
+
+def source_of(kind: str, rows: list[tuple[dict[str, object], str]], path: Path, rng: random.Random | None):
+    """A stream of the rows from their start; without a generator of delays, all there at once."""
+    if kind == "file":
+        return streams.read(path, nominal=["b"], on_bad_row="skip", name="rows")
+    if kind == "pipe":
+        data = csv_of(rows)
+        file = io.BytesIO(data) if rng is None else Pieces(data, rng)
+        return read_pipe(file, nominal=["b"], on_bad_row="skip", name="rows")
+    pairs: object = rows
+    if rng is not None and kind == "generator":
+        pairs = late(rows, rng)
+    elif rng is not None and kind == "later":
+
+        async def later():
+            for row in late(rows, rng):
+                yield row
+
+        pairs = later
+    elif rng is not None:
+        pairs = lambda: late(rows, rng)  # noqa: E731
+    return streams.from_iter(pairs, on_bad_row="skip", name="rows")
+
+
+def model_of(rng: random.Random) -> Callable[[], Heros]:
+    """What makes the same model again and again."""
+    pool, watch, seed = rng.randrange(3), rng.choice(["all", "trained", 3]), rng.randrange(100)
+    made = (
+        pools.MLP([{"hidden": 4}, {"hidden": 4, "optimizer": "sgd", "learning_rate": 0.1}]),
+        pools.Hoeffding([{"grace_period": 20}, {"max_bytes": 8192}]),
+        pools.Join(pools.MLP([{"hidden": 4}]), pools.NaiveBayes([{}]), costs=[1, 1]),
+    )[pool]
+    return lambda: Heros(
+        made, policies.Explore(policies.Zeta(0.05), 0.2), k=1, warmup=3, seed=seed, watch=watch
+    )
+
+
+def check(number: int) -> int:
+    """One case; how often it was killed. An AssertionError names what differs."""
+    rng = random.Random(number)
+    rows, kind, model = rows_of(rng), rng.choice(KINDS), model_of(rng)
+    settings = {
+        "window": rng.choice([1, 13, 13, 60, 60, 1000]),
+        "exact": rng.random() < 0.5,
+        "progress": False,
+    }
+    with tempfile.TemporaryDirectory() as directory:
+        path, kept = Path(directory, "rows.csv"), Path(directory, "kept")
+        path.write_bytes(csv_of(rows))
+        alone = model()
+        try:
+            expected = outcome(evaluate(alone, source_of(kind, rows, path, None), **settings), alone)
+        except Exception as error:
+            expected = {"error": f"{type(error).__name__}: {error}"}
+        for kills in range(4):
+            other, meter = model(), Deadly()
+            if kills < 3:
+                meter.reads = rng.choice([1, 2, 3, 5, 10, 20, 40])
+            try:
+                run = evaluate(
+                    other,
+                    source_of(kind, rows, path, rng),
+                    block=rng.choice([1, 7, 64, 1000]),
+                    meter=meter,
+                    checkpoint=kept,
+                    every=rng.choice([20, 50, 130]),
+                    resume=True,
+                    **settings,
+                )
+                found = outcome(run, other)
+                break
+            except Killed:
+                continue
+            except Exception as error:
+                found = {"error": f"{type(error).__name__}: {error}"}
+                break
+    differ = sorted(name for name in expected | found if expected.get(name) != found.get(name))
+    assert not differ, (
+        f"case {number} ({kind}, {kills} kills): {differ}: {expected.get('error')} {found.get('error')}"
+    )
+    return kills
+
+
+def main() -> None:
+    """So many cases, and what they came to."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--n", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+    kills, faults = 0, []
+    with progress() as bar:
+        for number in bar.track(range(asked.n), description="arrival"):
+            try:
+                kills += check(asked.seed * 10**9 + number)
+            except AssertionError as error:
+                faults.append(str(error))
+    print(f"{asked.n} cases, {kills} kills: {len(faults)} faults")
+    print(*faults, sep="\n", end="")
+    raise SystemExit(bool(faults))
+
+
+if __name__ == "__main__":
+    main()

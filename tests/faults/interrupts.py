@@ -1,0 +1,229 @@
+"""Ctrl-C at random moments of everything that takes time: a result so far or a clean stop, nothing else.
+
+    make interrupts N=2000
+
+Real signals, one to three of them, from another thread, at random moments of predicting and learning, of
+evaluations with and without checkpoints, of commands, and of programs as they start. After each: no lock is
+left, no traceback was printed, a model that was at work can go on, and what it knows is what was counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from heros import Heros, evaluate, pools, streams
+from heros.cli import app
+from heros.errors import HerosError
+from heros.progress import progress
+from heros.storage import checkpoints
+
+POOL = pools.Join(pools.MLP([{"hidden": 4}, {"hidden": 8}]), pools.NaiveBayes([{}]), costs=[1, 1])
+ROWS = 1500
+
+
+def model() -> Heros:
+    """A small model."""
+    return Heros(POOL, k=1, seed=1)
+
+
+def csv(directory: Path) -> Path:
+    """A file of rows."""
+    path = directory / "rows.csv"
+    if not path.exists():
+        lines = (f"{i % 13},{'abc'[i % 3]},{'no' if i % 5 else 'yes'}\n" for i in range(ROWS))
+        path.write_text("x,c,y\n" + "".join(lines))
+    return path
+
+
+@contextlib.contextmanager
+def presses(rng: random.Random, longest: float) -> Iterator[None]:
+    """Ctrl-C once or more at random moments, as far as they come before the end."""
+    over = threading.Event()
+    moments = sorted(rng.uniform(0, longest) for _ in range(rng.choice([1, 1, 1, 2, 3])))
+
+    def press() -> None:
+        start = time.perf_counter()
+        for moment in moments:
+            if over.wait(max(0.0, moment - (time.perf_counter() - start))):
+                return
+            with done:
+                if not over.is_set():
+                    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    done = threading.Lock()
+    thread = threading.Thread(target=press)
+    thread.start()
+    try:
+        yield
+    finally:
+        _uninterrupted(over, done, thread)
+
+
+def _uninterrupted(over: threading.Event, done: threading.Lock, thread: threading.Thread) -> None:
+    """The end of the presses: one may come while we are about to say that it is over."""
+    while True:
+        try:
+            with done:
+                over.set()
+            thread.join()
+            time.sleep(0)  # one that was sent has come by now
+        except KeyboardInterrupt:
+            continue
+        return
+
+
+def learning(rng: random.Random, place: Path) -> str:
+    """A loop of one's own: whatever it was interrupted in, the model has learnt whole instances."""
+    X, y = streams.Agrawal(2).draw(120)
+    one, reference = (Heros(POOL, k=1, seed=1, schema=streams.Agrawal(2).schema) for _ in range(2))
+    stopped = False
+    try:
+        with presses(rng, 0.02):
+            for i in range(len(y)):
+                one.predict_proba(X[i])
+                one.learn(X[i], y[i])
+    except KeyboardInterrupt:
+        stopped = True
+    known = one.instances
+    for i in range(known):
+        reference.learn(X[i], y[i])
+    assert np.array_equal(one.predict_proba(X), reference.predict_proba(X)), "it knows something else"
+    return "stopped" if stopped else "finished"
+
+
+def evaluating(rng: random.Random, place: Path, **kept: object) -> str:
+    """A run, or an interrupt; the model has learnt what was counted, and goes on."""
+    one = model()
+    stream = streams.read(csv(place)) if rng.random() < 0.5 else streams.Agrawal(2).take(ROWS)
+    try:
+        with presses(rng, 0.06):
+            run = evaluate(one, stream, window=100, block=rng.choice([10, 100]), progress=False, **kept)
+    except KeyboardInterrupt:
+        said = "stopped"
+    else:
+        assert run.n_instances == one.instances, "something else was counted"
+        said = "so far" if run.interrupted else "finished"
+    if one.schema is not None:
+        one.learn(np.zeros((1, one.schema.n_features)), [0])
+    return said
+
+
+def keeping(rng: random.Random, place: Path) -> str:
+    """A run with checkpoints, which goes on as if nothing had happened."""
+    with tempfile.TemporaryDirectory(dir=place) as directory:
+        said = evaluating(random.Random(rng.random()), place, checkpoint=directory, every=300)
+        assert [one.fault for one in checkpoints.found(directory) if one.fault] == []
+        kinds = {stream.name: stream for stream in (streams.read(csv(place)), streams.Agrawal(2).take(ROWS))}
+        for stream in kinds.values():
+            with contextlib.suppress(HerosError):  # it was the other one's
+                evaluate(model(), stream, window=100, progress=False, checkpoint=directory, resume=True)
+                break
+        else:
+            raise AssertionError("no run can go on")
+    return said
+
+
+def commanding(rng: random.Random, place: Path) -> str:
+    """A command, in this process."""
+    out = place / f"out{rng.random()}"
+    arguments = rng.choice(
+        [
+            ["run", str(csv(place)), "--pool", "linear", "--out", str(out), "--n", "600"],
+            ["compare", str(csv(place)), "--pool", "linear", "--policy", "cheapest", "--policy", "random"],
+            ["report", str(place), "--out", str(place / "report.html")],
+            ["streams", "agr_a"],
+        ]
+    )
+    said, complained, code = io.StringIO(), io.StringIO(), 0
+    try:
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(complained), presses(rng, 0.25):
+            app(arguments)
+    except SystemExit as end:
+        code = end.code
+    except KeyboardInterrupt:  # before the commands have begun or after they have ended: `heros.command`
+        code = 130
+    assert code in (0, 2, 130), f"exit code {code}"
+    assert "Traceback" not in complained.getvalue(), complained.getvalue()
+    assert code != 0 or said.getvalue(), "nothing was said"
+    return {0: "finished", 2: "refused"}.get(code, "stopped")
+
+
+def starting(rng: random.Random, place: Path) -> str:
+    """A program of its own, from its first moments on; before HEROS is there it is Python that speaks."""
+    program = "print(flush=True)\nfrom heros.command import main\nmain()"
+    arguments = ["run", str(csv(place)), "--pool", "linear"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    time.sleep(0.15 + rng.uniform(0, 2.0))
+    process.send_signal(signal.SIGINT)
+    said, complained = process.communicate(timeout=120)
+    assert process.returncode in (0, 130), process.returncode
+    assert b"Traceback" not in complained, complained.decode()
+    assert process.returncode or b"AUROC" in said
+    return "stopped" if process.returncode else "so far"
+
+
+KINDS: dict[Callable[[random.Random, Path], str], int] = {
+    learning: 8,
+    evaluating: 6,
+    keeping: 3,
+    commanding: 4,
+    starting: 1,
+}
+
+
+def check(
+    number: int, place: Path, kinds: dict[Callable[[random.Random, Path], str], int] = KINDS
+) -> tuple[str, str]:
+    """One case: what was interrupted, and what came of it."""
+    rng = random.Random(number)
+    (kind,) = rng.choices(list(kinds), list(kinds.values()))
+    threads = threading.active_count()
+    said = kind(rng, place)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, "the handler was not put back"
+    assert threading.active_count() <= threads + 1, "a thread was left"
+    return kind.__name__, said
+
+
+def main() -> None:
+    """So many cases, and what they came to."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--n", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+    counts: dict[tuple[str, str], int] = {}
+    faults = []
+    with tempfile.TemporaryDirectory() as directory, progress() as bar:
+        for number in bar.track(range(asked.n), description="interrupts"):
+            try:
+                what = check(asked.seed * 10**9 + number, Path(directory))
+                counts[what] = counts.get(what, 0) + 1
+            except (Exception, KeyboardInterrupt) as error:
+                faults.append(f"case {number}: {type(error).__name__}: {error}")
+    for (kind, said), count in sorted(counts.items()):
+        print(f"{kind:12} {said:10} {count:6}")
+    print(f"{asked.n} interrupts: {len(faults)} faults")
+    print(*faults, sep="\n", end="")
+    raise SystemExit(bool(faults))
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("COLUMNS", "140")
+    main()

@@ -1,0 +1,101 @@
+"""A file system that misbehaves at the n-th call: it refuses, tears what it writes, stays full, or is slow.
+
+As SQLite's tests do, a test runs the same few writes again and again, with the fault at the first call, at the
+second, and so on, until one run gets through without it: so every call there is has failed once.
+"""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+MODES = ("refuse", "tear", "full", "slow")
+CALLS = ("open", "write", "fsync", "ftruncate", "replace", "rename", "mkdir", "chmod", "unlink", "rmdir")
+NEEDS_ROOM = ("open", "write", "fsync", "mkdir", "rename", "replace")
+
+
+class Faulty:
+    """Puts itself in the place of the functions of `os` that change files below a directory.
+
+    Parameters
+    ----------
+    root
+        Calls elsewhere are left alone.
+    n
+        Which call misbehaves, counted from 1.
+    mode
+        How: one of `MODES`. "full" means all calls from then on that need room.
+    """
+
+    def __init__(self, root: Path, n: int, mode: str) -> None:
+        self.root, self.n, self.mode = str(root), n, mode
+        self.calls, self.failed = 0, ""
+        self._mine: set[int] = set()
+
+    @property
+    def happened(self) -> bool:
+        """Whether there were so many calls."""
+        return self.calls >= self.n
+
+    @contextmanager
+    def at_work(self) -> Iterator[Faulty]:
+        """Within this the functions of `os` are these."""
+        real = {name: getattr(os, name) for name in (*CALLS, "close")}
+        try:
+            for name, function in real.items():
+                setattr(os, name, self._double(name, function))
+            yield self
+        finally:
+            for name, function in real.items():
+                setattr(os, name, function)
+
+    def _double(self, name, real):
+        def call(first, *rest, **named):
+            if name == "close":
+                self._mine.discard(first)
+                return real(first, *rest, **named)
+            if not self._is_mine(name, first, rest):
+                return real(first, *rest, **named)
+            self.calls += 1
+            if self._is_time(name):
+                self.failed = self.failed or name
+                if self.mode == "slow":
+                    time.sleep(0.002)
+                else:
+                    if self.mode == "tear" and name == "write":
+                        real(first, bytes(rest[0])[: len(rest[0]) // 2])
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            result = real(first, *rest, **named)
+            if name == "open":
+                self._mine.add(result)
+            return result
+
+        return call
+
+    def _is_time(self, name: str) -> bool:
+        return self.calls == self.n or (self.mode == "full" and self.happened and name in NEEDS_ROOM)
+
+    def _is_mine(self, name: str, first, rest) -> bool:
+        if isinstance(first, int):
+            return first in self._mine
+        below = os.fsdecode(first).startswith(self.root)
+        return below and (name != "open" or bool(rest and rest[0] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)))
+
+
+def every_call(root: Path, mode: str) -> Iterator[Faulty]:
+    """A fault at the first call, at the second, and so on, until a run was through before it came."""
+    for n in itertools.count(1):
+        faulty = Faulty(root, n, mode)
+        yield faulty
+        if not faulty.happened:
+            return
+
+
+def drafts(root: Path) -> list[Path]:
+    """What was left behind by somebody who did not tidy up."""
+    return list(root.rglob("*.draft"))

@@ -1,0 +1,293 @@
+"""Every way in which HEROS writes, with a fault at every call of it: what was whole is whole."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import warnings
+from email.message import Message
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from faults.system import MODES, Faulty, drafts, every_call
+from heros import Heros, evaluate, export, pools, streams
+from heros.cli import app
+from heros.errors import HerosError
+from heros.report import write_report
+from heros.storage import checkpoints, records
+from heros.storage.checkpoints import CheckpointWarning
+from heros.storage.packing import pack
+from heros.streams import download
+from heros.streams.real import RealStream, open_real
+
+ARFF = b"@relation r\n@attribute a numeric\n@attribute c {0,1}\n@data\n" + b"1.5,1\n2.5,0\n" * 50
+POOL = 'kind = "mlp"\n[grid]\nhidden = [4]\noptimizers = ["sgd"]\nlearning_rates = [0.05]\n'
+
+
+def run_of(n: int, seed: int = 1, **kept):
+    model = Heros(pools.MLP([{"hidden": 4}]), k=1, seed=seed)
+    return evaluate(model, streams.Agrawal(2).take(n), window=50, progress=False, **kept)
+
+
+class Scenario:
+    """Something is there; something is written; something must still be there."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def prepare(self) -> None:
+        """What was there before."""
+
+    def write(self) -> None:
+        """What may fail."""
+        raise NotImplementedError
+
+    def check(self, failed: bool) -> None:
+        """What must be there, and nothing else."""
+        raise NotImplementedError
+
+
+class Record(Scenario):
+    """A record that takes the place of another one."""
+
+    def __init__(self, root):
+        super().__init__(root)
+        self.old, self.new = run_of(150), run_of(250)
+
+    def prepare(self):
+        records.save(self.old, self.root)
+
+    def write(self):
+        records.save(self.new, self.root, force=True)
+
+    def check(self, failed):
+        (place,) = records.find(self.root)
+        assert records.read(place).n_instances in ((150, 250) if failed else (250,))
+        records.save(self.new, self.root, force=True)
+        assert records.read(place).n_instances == 250
+
+
+class Report(Scenario):
+    """A page that takes the place of another one."""
+
+    def __init__(self, root):
+        super().__init__(root)
+        self.page, self.run = root / "report.html", run_of(150)
+
+    def prepare(self):
+        records.save(self.run, self.root)
+        self.page.write_text("<html>the page before</html>\n")
+
+    def write(self):
+        write_report(self.root, self.page)
+
+    def check(self, failed):
+        text = self.page.read_text()
+        assert text.endswith("</html>\n")
+        assert failed or "HEROS" in text
+
+
+class Packing(Scenario):
+    """Single records into one file."""
+
+    def __init__(self, root):
+        super().__init__(root)
+        self.runs = [run_of(100, seed) for seed in (1, 2, 3)]
+
+    def prepare(self):
+        records.save(self.runs[0], self.root)
+        pack(self.root)
+        for run in self.runs[1:]:
+            records.save(run, self.root)
+
+    def write(self):
+        pack(self.root)
+
+    def check(self, failed):
+        assert [records.read(place).settings["seed"] for place in records.find(self.root)] == [1, 2, 3]
+
+
+class Model(Scenario):
+    """A saved model that takes the place of another one."""
+
+    def __init__(self, root):
+        super().__init__(root)
+        self.path = root / "model.heros"
+        X, y = streams.Agrawal(2).draw(200)
+        schema = streams.Agrawal(2).schema
+        self.model = Heros(pools.MLP([{"hidden": 4}]), k=1, seed=1, schema=schema).learn(X[:100], y[:100])
+        self.model.save(root / "before")
+        self.before = (root / "before").read_bytes()
+        self.model.learn(X[100:], y[100:])
+
+    def prepare(self):
+        self.path.write_bytes(self.before)
+
+    def write(self):
+        self.model.save(self.path)
+
+    def check(self, failed):
+        assert Heros.load(self.path).instances in ((100, 200) if failed else (200,))
+
+
+class Exported(Model):
+    """A model for ONNX."""
+
+    def __init__(self, root):
+        super().__init__(root)
+        self.path = root / "model.onnx"
+        self.onnx = pytest.importorskip("onnx")
+        export.to_onnx(self.model, root / "before")
+        self.before = (root / "before").read_bytes()
+
+    def write(self):
+        export.to_onnx(self.model, self.path)
+
+    def check(self, failed):
+        self.onnx.checker.check_model(self.onnx.load(self.path))
+
+
+class Download(Scenario):
+    """A real stream, fetched and converted."""
+
+    def __init__(self, root):
+        super().__init__(root)
+        self.real = RealStream("small", ("https://home/x.arff",), 0, 1, {"0": 50, "1": 50})
+
+    def write(self):
+        open_real(self.real)
+
+    def check(self, failed):
+        there = [path.name for path in self.root.iterdir() if not path.name.startswith(".small-")]
+        assert there in ([["small.parquet"], []] if failed else [["small.parquet"]])
+        assert open_real(self.real).draw(100)[1].sum() == 50
+
+
+class Kept(Scenario):
+    """The checkpoints of a run, the predictions beside them, and those of a run that goes on."""
+
+    on_error = "raise"
+
+    def __init__(self, root):
+        super().__init__(root)
+        self.expected = run_of(110)
+
+    def prepare(self):
+        run_of(60, checkpoint=self.root, every=50, keep=1)
+
+    def write(self):
+        kept = {"checkpoint": self.root, "every": 50, "keep": 1, "resume": True}
+        run_of(110, **kept, on_checkpoint_error=self.on_error)
+
+    def check(self, failed):
+        assert [one.fault for one in checkpoints.found(self.root) if one.fault] == []
+        assert checkpoints.found(self.root)
+        resumed = run_of(110, checkpoint=self.root, every=50, keep=1, resume=True)
+        assert resumed.figures == self.expected.figures
+        assert resumed.curves.scores.tobytes() == self.expected.curves.scores.tobytes()
+
+
+class KeptInAnyCase(Kept):
+    """The same, by a run that goes on without the checkpoint that could not be written."""
+
+    on_error = "warn"
+
+
+SCENARIOS = (Record, Report, Packing, Model, Exported, Download, Kept, KeptInAnyCase)
+
+
+@pytest.fixture(autouse=True)
+def _one_home(monkeypatch, tmp_path):
+    """The server of the download: on no network, always the same."""
+
+    class Answer(io.BytesIO):
+        headers = Message()
+
+    class Opener:
+        def open(self, request, timeout):
+            return Answer(ARFF)
+
+    monkeypatch.setattr(download, "_opener", lambda url: Opener())
+    monkeypatch.setenv("HEROS_DATA", str(tmp_path / "root"))
+    monkeypatch.setenv("COLUMNS", "140")
+
+
+def emptied(root: Path) -> None:
+    shutil.rmtree(root, ignore_errors=True)
+    root.mkdir()
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("kind", SCENARIOS, ids=lambda kind: kind.__name__)
+def test_a_fault_at_any_call_breaks_nothing_that_was_whole(kind, mode, tmp_path):
+    root = tmp_path / "root"
+    root.mkdir()
+    scenario = kind(root)
+    faults = 0
+    for faulty in every_call(root, mode):
+        emptied(root)
+        scenario.prepare()
+        failed = written(scenario, faulty)
+        assert mode != "slow" or not failed
+        if failed and faulty.failed not in {"unlink", "rmdir"}:
+            assert drafts(root) == []
+        scenario.check(failed or faulty.happened)
+        faults += faulty.happened
+    assert faults >= 5
+
+
+def written(scenario: Scenario, faulty: Faulty) -> bool:
+    """Whether writing failed: with an error of HEROS' own, in one line."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CheckpointWarning)
+        try:
+            with faulty.at_work():
+                scenario.write()
+        except HerosError as error:
+            if "\n" in str(error) or "No space left on device" not in str(error):
+                raise AssertionError(f"at {faulty.failed} ({faulty.n}): {error}") from error
+            return True
+        except OSError as error:
+            raise AssertionError(f"a raw error at {faulty.failed} ({faulty.n}): {error}") from error
+    return False
+
+
+COMMANDS = {
+    "run": ["run", "--every", "150"],
+    "compare": ["compare", "--policy", "cheapest", "--policy", "random"],
+}
+
+
+@pytest.mark.parametrize("mode", ["refuse", "full"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_results_are_printed_whatever_cannot_be_written(command, mode, tmp_path):
+    """And then it is said, in one line, with exit code 2."""
+    root = tmp_path / "root"
+    pool, rows = tmp_path / "pool.toml", tmp_path / "rows.csv"
+    pool.write_text(POOL)
+    rows.write_text("a,b,y\n" + "".join(f"{i % 7},{i % 3},{'no' if i % 5 else 'yes'}\n" for i in range(200)))
+    codes = []
+    for faulty in every_call(root, mode):
+        emptied(root)
+        name, *more = COMMANDS[command]
+        arguments = [name, str(rows), *more, "--pool", str(pool), "--out", str(root / "out")]
+        if command == "run":
+            arguments += ["--checkpoint", str(root / "kept"), "--on-checkpoint-error", "warn"]
+        with faulty.at_work():
+            result = CliRunner().invoke(app, arguments)
+        said = [line for line in result.stderr.splitlines() if line.startswith("heros:")]
+        if "kept must be writable" in result.stderr:  # nothing was begun
+            assert result.exit_code == 2
+            continue
+        assert "AUROC" in result.stdout
+        assert result.exception is None or isinstance(result.exception, SystemExit)
+        assert result.exit_code in (0, 2)
+        assert len(said) >= (result.exit_code == 2)
+        assert "Traceback" not in result.output
+        for place in records.find(root / "out") if (root / "out").exists() else []:
+            assert records.read(place).n_instances == 200
+        codes.append(result.exit_code)
+    assert {0, 2} == set(codes)
+    assert codes[-1] == 0

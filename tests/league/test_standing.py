@@ -1,0 +1,128 @@
+"""The league's tables, ranks, claims and picture, from records with known figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from heros.errors import HerosError
+from heros_league import page
+from heros_league.arena import ARENA
+from heros_league.claims import claims
+from heros_league.picture import draw, points
+from heros_league.standing import Standing
+
+PAGE = Path(__file__).parents[2] / "docs" / "league.md"
+
+
+def test_seeds_are_averaged(written):
+    written("agr_a", "heros", 0.90, seed=1, micros=100, megabytes=10)
+    root = written("agr_a", "heros", 0.92, seed=2, micros=300, megabytes=30)
+    cell = Standing.of(root).cell("agr_a", "heros")
+    assert cell.mean("auroc") == pytest.approx(0.91)
+    assert cell.spread("auroc") == pytest.approx(0.0141421, abs=1e-6)
+    assert cell.microseconds == pytest.approx(200)
+    assert cell.megabytes == pytest.approx(30)  # the most, not the mean
+    assert cell.load == pytest.approx(1.5)
+
+
+def test_only_who_was_run_everywhere_is_ranked(written):
+    for stream in ARENA:
+        written(stream, "heros", 0.95)
+        written(stream, "srp", 0.94 if stream != "wisdm" else 0.96)
+        root = written(stream, "forest", 0.93)  # ours, but not the one that is ranked
+    written("agr_a", "arf", 0.99)
+    ranks = Standing.of(root).ranks()
+    assert dict(zip(ranks.names, ranks.mean_ranks, strict=True)) == pytest.approx(
+        {"heros": 12 / 11, "srp": 21 / 11}
+    )
+    assert Standing.of(root).ranks("forest").names == ("forest", "srp")
+    assert Standing.of(root).ranks("lean") is None
+
+
+def test_each_rival_is_compared_where_both_were_run(written):
+    for stream, lead in zip(ARENA, (0.01,) * 5 + (-0.003,) * 6, strict=True):
+        written(stream, "heros", 0.9)
+        root = written(stream, "srp", 0.9 - lead)
+    written("agr_a", "arf", 0.5)
+    srp, arf = sorted(Standing.of(root).against(), key=lambda pair: -len(pair.streams))
+    assert (srp.rival, srp.ahead, len(srp.streams)) == ("srp", 5, 11)
+    assert srp.behind == pytest.approx(0.003)
+    assert (arf.rival, arf.ahead, arf.streams) == ("arf", 1, ("agr_a",))
+    assert arf.p_value == 1.0  # one stream says nothing
+
+
+def test_claims_hold_or_do_not(written):
+    for i, stream in enumerate(ARENA):
+        written(stream, "heros", 0.95, micros=100, megabytes=90)
+        root = written(stream, "srp", 0.949 if i < 9 else 0.9515, micros=2500 if i else 1100)
+    first, ahead, behind, each, middle, memory = claims(Standing.of(root))
+    assert (first.found, first.holds) == ("1 of 2: 1.18; the best rival, SRP: 1.82", True)
+    assert (ahead.found, ahead.holds) == ("9 of 11", True)
+    assert behind.holds
+    assert behind.found.startswith("−.0015 on ")
+    assert (each.found, each.holds) == ("1/11.0 on airlines, of 11 streams", True)
+    assert (middle.found, middle.holds) == ("1/25.0 over 11 streams", True)
+    assert (memory.holds, memory.found[:5]) == (True, "90 MB")
+
+
+def test_claims_that_fail_say_so(written):
+    for stream in ARENA:
+        written(stream, "heros", 0.90, micros=1000, megabytes=190)
+        root = written(stream, "srp", 0.95, micros=2500)
+    assert [claim.holds for claim in claims(Standing.of(root))] == [False] * 6
+
+
+def test_the_papers_runs_stand_in_until_there_are_own_ones(written, tmp_path):
+    root = written("rbf_f_100k", "x", 0.9375, place="paper/rbf_f_100k/capymoa50/srp/k50/seed1") / "paper"
+    league = tmp_path / "league"
+    cell = Standing.of(league, borrowed=root).cell("rbf_f", "srp")
+    assert cell.mean("auroc") == 0.9375
+    assert cell.borrowed
+    assert (cell.microseconds, cell.megabytes) == (None, None)  # of another machine
+    written("rbf_f", "srp", 0.94, micros=50, place="league/rbf_f/srp/seed1")
+    own = Standing.of(league, borrowed=root).cell("rbf_f", "srp")
+    assert (own.borrowed, own.mean("auroc"), round(own.microseconds)) == (False, 0.94, 50)
+
+
+def test_the_page_is_filled_and_filled_again_alike(written, tmp_path):
+    for stream in ARENA:
+        written(stream, "heros", 0.95, place=f"r/{stream}/heros/seed1")
+        written(stream, "srp", 0.9, stopped=stream == "airlines", place=f"r/{stream}/srp/seed1")
+    written("bananas", "river_arf", 0.9, place="r/bananas/river_arf/seed1")
+    target = tmp_path / "docs" / "league.md"
+    target.parent.mkdir()
+    target.write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+    paths = page.write_page(tmp_path / "r", target)
+    first = target.read_text(encoding="utf-8")
+    assert paths == [target, tmp_path / "docs" / "figures" / "league.png"]
+    assert paths[1].stat().st_size > 10_000
+    assert "| first by mean rank" in first
+    assert "stopped at the limit, after 200 instances: figures until there" in first
+    assert "22 of 154 cells are filled" in first
+    assert "## How it is measured" in first  # what is written by hand stays
+    image = paths[1].read_bytes()
+    page.write_page(tmp_path / "r", target)
+    assert target.read_text(encoding="utf-8") == first
+    assert paths[1].read_bytes() == image
+
+
+def test_a_page_without_a_place_for_a_table():
+    with pytest.raises(HerosError, match="must have a place for 'ranks'"):
+        page.filled("nothing", {"ranks": "x"})
+
+
+def test_the_picture_shows_who_has_both_figures(written, tmp_path):
+    written("agr_a", "heros", 0.95, micros=100)
+    written("led_a", "heros", 0.93, micros=400)
+    root = written("agr_a", "srp", 0.9, micros=2000, stopped=True)
+    standing = Standing.of(root)
+    (one,) = points(standing, ["agr_a", "led_a"])
+    assert (one.entrant, round(one.microseconds), round(one.auroc, 4)) == ("heros", 200, 0.94)
+    assert {point.entrant: point.stopped for point in points(standing, ["agr_a"])} == {
+        "heros": False,
+        "srp": True,
+    }
+    assert draw(standing, tmp_path / "p.png") in (["agr_a"], ["agr_a", "led_a"])
+    assert draw(Standing({}, ARENA), tmp_path / "none.png") == []

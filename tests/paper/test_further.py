@@ -1,0 +1,87 @@
+"""Runs beyond the grid: which there are, in which order, and what their tables say."""
+
+import numpy as np
+import pytest
+
+from heros import Heros, policies, streams
+from heros_paper.further import PARTS, missing, unlimited
+from heros_paper.results import OTHERWISE, grids
+from heros_paper.settings import STREAMS
+from heros_paper.tables import all_tables
+
+
+def test_no_two_runs_of_a_part_have_the_same_record():
+    for part, made in PARTS.items():
+        ids = [cell.id for cell in made()]
+        assert len(ids) == len(set(ids)), part
+
+
+def test_what_is_missing_comes_in_batches_the_cheapest_and_the_first_seed_first():
+    batches = missing()
+    work = [batch[0].work for _, batch in batches]
+    assert work == sorted(work)
+    assert sum(len(batch) for _, batch in batches) == sum(len(made()) for made in PARTS.values())
+    assert all(len({(cell.work, cell.seed) for cell in batch}) == 1 for _, batch in batches)
+
+
+def test_every_cell_of_both_tables_has_three_seeds_in_one_part_or_the_other():
+    ids = {cell.id for part in ("grid", "anew") for cell in PARTS[part]()}
+    assert len(ids) == 2 * 11 * 13 * 3
+
+
+def test_trees_without_limits_are_five_kinds_at_ten_prices():
+    pool = unlimited()
+    assert {c["max_bytes"] for c in pool.configurations} == {1 << 40}
+    assert [c["grace_period"] for c in pool.configurations[:6]] == [50, 100, 200, 400, 800, 50]
+    assert np.allclose(np.unique(pool.costs) * 5 * 1023, 2.0 ** np.arange(10))
+    model = Heros(pool, policies.Cheapest(), k=20, seed=1)
+    ((X, y),) = streams.load("agr_a").take(300).blocks(300)
+    model.bind(streams.load("agr_a").schema).test_then_train(X, y)
+    assert (model.trained[:20] == 300).all()  # the cheapest are the first four prices of all five kinds
+
+
+def test_costs_are_those_of_one_machine_and_scores_those_of_all(write, tmp_path):
+    for seed, kwh in ((1, 1.0), (2, 3.0), (3, 100.0)):
+        place = write("wisdm", "random", seed=seed, kwh=kwh, auroc=0.8 + seed / 100)
+        if seed == 3:
+            text = (place / "record.json").read_text(encoding="utf-8")
+            (place / "record.json").write_text(
+                text.replace('"cores"', '"sockets": 2, "cores"'), encoding="utf-8"
+            )
+    cell = grids(tmp_path)[0].cell("wisdm", "random")
+    assert cell.mean("kwh") == pytest.approx(2)
+    assert cell.mean("auroc") == pytest.approx(0.82)
+
+
+def tables(tmp_path):
+    return {table.name: table for table in all_tables(tmp_path)}
+
+
+def test_tables_of_further_runs_say_what_was_not_run(tmp_path, write):
+    write("electricity", "zeta_0.05", part="greedy", auroc=0.91)
+    write("electricity", "zeta_0.05", part="sweep", k=5, auroc=0.92)
+    found = tables(tmp_path)
+    for name, figure in (("exploration_mlp", ".9100"), ("sweep_mlp", ".9200")):
+        text = found[name].markdown()
+        assert "not run" in text
+        assert figure in text
+    assert "not run" in found["seeds_wisdm"].markdown()
+    assert {base.name for base in OTHERWISE} == {"unlimited", "trees30"}
+
+
+def test_seeds_of_wisdm_are_set_beside_the_papers_figure(tmp_path, write):
+    for seed in range(1, 11):
+        write("wisdm", "zeta_0.01_0.2", seed=seed, part="seeds", auroc=0.94 + 0.001 * seed)
+    (row,) = [row for row in tables(tmp_path)["seeds_wisdm"].data if row["policy"] == "zeta_0.01_0.2"]
+    assert (row["n_seeds"], row["paper"]) == (10, 0.9336)
+    assert row["auroc"] == pytest.approx(0.9455)
+    assert row["sd"] == pytest.approx(np.std(np.arange(10), ddof=1) / 1000)
+
+
+def test_trees_set_up_otherwise_have_tables_of_their_own(tmp_path, write):
+    write("nomao", "cheapest_0.1", part="unlimited", pool="trees50", k=20, auroc=0.9441)
+    write("nomao", "cheapest_0.1", part="trees30", pool="trees50", k=30, auroc=0.91)
+    found = tables(tmp_path)
+    assert ".9441" in found["unlimited_auroc"].csv()
+    assert "0.91" in found["trees30_auroc"].csv()
+    assert set(STREAMS) == {row["stream"] for row in found["trees30_auroc"].data}

@@ -1,0 +1,52 @@
+"""The numbers of docs/paper.md once more, by a script that has nothing of ours."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from heros_paper import published
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "paper" / "recompute.py"
+
+
+def test_the_tables_of_the_page_come_out_of_the_records_without_our_code():
+    done = subprocess.run([sys.executable, "-I", SCRIPT], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "rows, 0 of which" in done.stdout
+
+
+def test_the_script_imports_nothing_of_ours():
+    tree = ast.parse(SCRIPT.read_text(encoding="utf-8"))
+    names = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    names += [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    assert not [name for name in names if name.startswith("heros")]
+
+
+def test_a_number_that_the_page_states_otherwise_is_an_error(tmp_path):
+    page = (ROOT / "docs" / "paper.md").read_text(encoding="utf-8")
+    assert "| perform-best | 2.77 | 2.86 |" in page
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "paper.md").write_text(
+        page.replace("| 2.77 | 2.86 |", "| 2.78 | 2.86 |"), encoding="utf-8"
+    )
+    (tmp_path / "paper").mkdir()
+    for name in ("recompute.py", "published.csv", "records"):
+        (tmp_path / "paper" / name).symlink_to(ROOT / "paper" / name)
+    code = f"import runpy; runpy.run_path({str(tmp_path / 'paper' / 'recompute.py')!r}, run_name='__main__')"
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "| perform-best | 2.77 | 2.86 |   <- docs/paper.md: ['2.78', '2.86']" in done.stdout
+
+
+@pytest.mark.parametrize(("table", "ours"), [("II", published.MLP), ("appendix", published.TREES)])
+def test_two_transcriptions_of_the_paper_agree(table, ours):
+    lines = (ROOT / "paper" / "published.csv").read_text(encoding="utf-8").splitlines()
+    rows = [line.split(",") for line in lines if line.startswith(f"{table},")]
+    for figure, mine in (("auroc", ours.auroc), ("kwh", ours.kwh)):
+        for stream, values in mine.items():
+            theirs = [float(row[4]) for row in rows if row[1] == stream and row[3] == figure]
+            assert theirs == list(values)
