@@ -58,7 +58,7 @@ EVERY_SCORE += [kind() for kind in parts("score").values() if kind not in map(ty
         {"pool": TREES},
         {"pool": pools.Hoeffding([{"max_depth": 3, "criterion": "gini"}, {"binary_splits": True}])},
         {"pool": pools.MLP([{}, {"hidden": 3}], costs=[1, 3], scale=False)},
-        {"pool": pools.MLP([{"hidden": 3}], scale=1.0)},
+        {"pool": pools.MLP([{}, {"hidden": 3}], scale=1.0)},
         {"pool": pools.Neighbours([{}, {"weighting": "uniform"}], max_bytes=10_000, forget=None)},
         {"pool": pools.NeighboursGrid(windows=[20, 60])},
         {"pool": pools.Linear([{}, {"optimizer": "ftrl"}], own_values=4, hashed_to=16, scale=False)},
