@@ -58,7 +58,7 @@ EVERY_SCORE += [kind() for kind in parts("score").values() if kind not in map(ty
         {"pool": TREES},
         {"pool": pools.Hoeffding([{"max_depth": 3, "criterion": "gini"}, {"binary_splits": True}])},
         {"pool": pools.MLP([{}, {"hidden": 3}], costs=[1, 3], scale=False)},
-        {"pool": pools.MLP([{"hidden": 3}], scale=1.0)},
+        {"pool": pools.MLP([{}, {"hidden": 3}], scale=1.0)},
         {"pool": pools.Neighbours([{}, {"weighting": "uniform"}], max_bytes=10_000, forget=None)},
         {"pool": pools.NeighboursGrid(windows=[20, 60])},
         {"pool": pools.Linear([{}, {"optimizer": "ftrl"}], own_values=4, hashed_to=16, scale=False)},
@@ -279,7 +279,7 @@ def test_members_that_only_pickle_knows_are_neither_kept_nor_taken(tmp_path, mon
     with pytest.raises(HerosError, match="Models holds Python objects: keep it with pickle"):
         model.save(tmp_path / "model.heros")
     assert not list(tmp_path.iterdir())
-    with pytest.raises(HerosError, match="keep it with pickle"):
+    with pytest.raises(HerosError, match="this pool holds Python objects"):
         evaluate(Heros(pool, k=1), streams.Agrawal().take(500), checkpoint=tmp_path, every=100)
     with monkeypatch.context() as unguarded:
         unguarded.setattr(pools.Models, "plain", True)
