@@ -10,6 +10,7 @@ three times and resumed. It must end with the bits of a run that got everything 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import random
 import tempfile
@@ -178,14 +179,15 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
-    kills, faults = 0, []
-    with progress() as bar:
+    cases, kills, faults = 0, 0, []
+    with progress() as bar, contextlib.suppress(KeyboardInterrupt):  # then it is so many cases
         for number in bar.track(range(asked.n), description="arrival"):
             try:
                 kills += check(asked.seed * 10**9 + number)
             except AssertionError as error:
                 faults.append(str(error))
-    print(f"{asked.n} cases, {kills} kills: {len(faults)} faults")
+            cases += 1
+    print(f"{cases} cases, {kills} kills: {len(faults)} faults")
     print(*faults, sep="\n", end="")
     raise SystemExit(bool(faults))
 

@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from heros import Heros, policies, streams
+from heros import Heros, policies, pools, streams
+from heros.storage import records
+from heros_paper.cli import app
 from heros_paper.further import PARTS, missing, unlimited
 from heros_paper.results import OTHERWISE, grids
-from heros_paper.settings import STREAMS
+from heros_paper.settings import STREAMS, Cell
 from heros_paper.tables import all_tables
 
 
@@ -27,6 +30,30 @@ def test_what_is_missing_comes_in_batches_the_cheapest_and_the_first_seed_first(
 def test_every_cell_of_both_tables_has_three_seeds_in_one_part_or_the_other():
     ids = {cell.id for part in ("grid", "anew") for cell in PARTS[part]()}
     assert len(ids) == 2 * 11 * 13 * 3
+
+
+def test_what_is_missing_is_run_and_what_is_there_is_kept(tmp_path, monkeypatch):
+    pool = pools.MLPGrid(hidden=[8], learning_rates=[0.05])
+    made = [Cell(name, pool, policies.Random(), 1, seed=1, n=200) for name in ("agr_a", "led_a")]
+    monkeypatch.setitem(PARTS, "seeds", lambda: made)
+
+    def run(*words):
+        return CliRunner().invoke(
+            app, ["run", "--missing", "--parts", "seeds", "--records", str(tmp_path), *words]
+        )
+
+    assert run("--streams", "led_a").stdout.startswith("1 run, 0 kept, 0 failed")
+    assert [line[:6] for line in run().stdout.splitlines()] == [
+        "1 run,",
+        "0 run,",
+    ]  # agr_a is the cheaper one
+    assert records.exists(tmp_path / "seeds" / "agr_a/mlp2/random/k1/seed1")
+
+
+def test_a_part_that_is_none_is_refused(tmp_path):
+    result = CliRunner().invoke(app, ["run", "--missing", "--parts", "bogus"])
+    assert result.exit_code == 2
+    assert "must be among beta, drift" in str(result.exception) + result.output
 
 
 def test_trees_without_limits_are_five_kinds_at_ten_prices():

@@ -279,7 +279,7 @@ def test_members_that_only_pickle_knows_are_neither_kept_nor_taken(tmp_path, mon
     with pytest.raises(HerosError, match="Models holds Python objects: keep it with pickle"):
         model.save(tmp_path / "model.heros")
     assert not list(tmp_path.iterdir())
-    with pytest.raises(HerosError, match="keep it with pickle"):
+    with pytest.raises(HerosError, match="this pool holds Python objects"):
         evaluate(Heros(pool, k=1), streams.Agrawal().take(500), checkpoint=tmp_path, every=100)
     with monkeypatch.context() as unguarded:
         unguarded.setattr(pools.Models, "plain", True)

@@ -122,9 +122,11 @@ def _lines(axes: Axes, runs: Mapping[str, Run], values: Callable[[Run], Vector],
     for policy, run in runs.items():
         look = look_of(policy)
         axes.plot(run.curves.end, lines[policy], color=look.colour, lw=lw, ls=look.dashes)
-    high = 1.1 * float(np.percentile(np.concatenate(list(lines.values())), 99.8))  # not the odd spike
+    ends = {policy: float(np.mean(line[-5:])) for policy, line in lines.items()}
+    usual = float(np.percentile(np.concatenate(list(lines.values())), 99.8))  # not the odd spike
+    high = 1.1 * max(usual, *ends.values())
     axes.set_ylim(0, high)
-    _name_ends(axes, {policy: float(np.mean(line[-5:])) for policy, line in lines.items()}, gap=high / 8)
+    _name_ends(axes, ends, gap=high / 8)
 
 
 def _name_ends(axes: Axes, ends: Mapping[str, float], gap: float) -> None:
@@ -200,7 +202,7 @@ def trend(values: Vector, width: float) -> Vector:
     [1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0]
     """
     half = round(width) // 2
-    padded = np.pad(values, half, mode="edge")
+    padded = np.pad(values, half, mode="symmetric")  # the last value alone is no end
     return np.asarray(np.median(sliding_window_view(padded, 2 * half + 1), axis=1))
 
 

@@ -49,10 +49,10 @@ class Within(CompiledPolicy):
 
     Examples
     --------
-    >>> from heros import Heros, policies, streams
+    >>> from heros import Heros, policies, pools, streams
     >>> stream = streams.Agrawal(function=2)
     >>> policy = Within(policies.Cand(), microseconds=1000)
-    >>> model = Heros(policy=policy, k=20, watch="trained", seed=1, schema=stream.schema)
+    >>> model = Heros(pools.Paper(), policy, k=20, watch="trained", seed=1, schema=stream.schema)
     >>> model = model.learn(*stream.draw(600))
     >>> len(model.pace.ks), int(max(model.pace.ks)) <= 20
     (3, True)
