@@ -85,6 +85,7 @@ $(VENV)/bench-tools: $(VENV)/installed
 
 bench: $(VENV)/bench-tools
 	$(BIN)/python benchmarks/mlp_pool.py
+	$(BIN)/python benchmarks/watch.py
 
 $(VENV)/bench-trees-tools: $(VENV)/bench-tools
 	$(PIP) capymoa

@@ -21,11 +21,13 @@ class Claim:
 
     asked: str
     found: str
-    holds: bool | None  # None: the records do not say
+    holds: bool | None  # None: it may still come out either way
 
 
 def claims(standing: Standing, ours: str = "heros") -> list[Claim]:
     """What is asked of one of ours, judged by what has been run so far.
+
+    A claim fails as soon as a record says so; it holds only when everybody has been run on every stream.
 
     Examples
     --------
@@ -44,7 +46,7 @@ def _first(standing: Standing, ours: str) -> Claim:
     place = sum(rank < mine for rank, _ in by_rank) + 1
     best = next((rank, name) for rank, name in by_rank if name != ours)
     found = f"{place} of {len(by_rank)}: {mine:.2f}; the best rival, {ENTRANTS[best[1]].label}: {best[0]:.2f}"
-    return Claim(asked, found, place == 1)
+    return Claim(asked, found, place == 1 if _all_run(standing, ours) else None)
 
 
 def _auroc(standing: Standing, ours: str) -> list[Claim]:
@@ -62,10 +64,11 @@ def _auroc(standing: Standing, ours: str) -> list[Claim]:
     ahead = sum(lead > 0 for lead in leads.values())
     worst = min(leads, key=lambda stream: leads[stream])
     text = f"{'+' if leads[worst] > 0 else '−'}{abs(leads[worst]):.4f}".replace("0.", ".", 1)
-    whole = len(leads) == len(standing.arenas)
+    whole = _all_run(standing, ours)
+    lost = sum(lead <= 0 for lead in leads.values()) > len(standing.arenas) - AHEAD
     return [
-        Claim(asked, f"{ahead} of {len(leads)}", ahead >= AHEAD if whole or ahead >= AHEAD else None),
-        Claim(nowhere, f"{text} on {worst}", leads[worst] >= -BEHIND),
+        Claim(asked, f"{ahead} of {len(leads)}", False if lost else True if whole else None),
+        Claim(nowhere, f"{text} on {worst}", _judged(leads[worst] >= -BEHIND, whole)),
     ]
 
 
@@ -81,9 +84,10 @@ def _cost(standing: Standing, ours: str) -> list[Claim]:
         return [Claim(each, "not run", None), Claim(middle, "not run", None)]
     worst = min(times, key=lambda stream: times[stream])
     of = f"{len(times)} streams" if len(times) > 1 else "one stream"
+    whole, middling = len(times) == len(standing.arenas), median(times.values())
     return [
-        Claim(each, f"1/{times[worst]:.1f} on {worst}, of {of}", times[worst] >= EACH),
-        Claim(middle, f"1/{median(times.values()):.1f} over {of}", median(times.values()) >= MEDIAN),
+        Claim(each, f"1/{times[worst]:.1f} on {worst}, of {of}", _judged(times[worst] >= EACH, whole)),
+        Claim(middle, f"1/{middling:.1f} over {of}", middling >= MEDIAN if whole else None),
     ]
 
 
@@ -94,7 +98,19 @@ def _memory(standing: Standing, ours: str) -> Claim:
     if not sizes:
         return Claim(asked, "not run", None)
     worst = max(sizes, key=lambda stream: sizes[stream])
-    return Claim(asked, f"{sizes[worst]:.0f} MB on {worst}", sizes[worst] < MEGABYTES)
+    whole = len(sizes) == len(standing.arenas)
+    of = "" if whole else f", of {len(sizes)} streams"
+    return Claim(asked, f"{sizes[worst]:.0f} MB on {worst}{of}", _judged(sizes[worst] < MEGABYTES, whole))
+
+
+def _judged(so_far: bool, whole: bool) -> bool | None:
+    """What must be so on every stream: not so if it is not so on one."""
+    return (True if whole else None) if so_far else False
+
+
+def _all_run(standing: Standing, ours: str) -> bool:
+    """Whether this one of ours and all rivals there are have been run on every stream."""
+    return all(standing.complete(name) for name in (ours, *(set(ENTRANTS) - set(OURS))))
 
 
 def _rivals(standing: Standing) -> list[str]:

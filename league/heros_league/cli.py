@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -45,6 +46,9 @@ def run_command(
     part: Annotated[
         str | None, typer.Option(help="streams, small (data sets) or whole (long ones); all by default.")
     ] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="E.g. 1; by default 1,2,3 for ours and 1 for the others.")
+    ] = None,
     limit: Annotated[float, typer.Option(min=0, help="CPU seconds after which a run is stopped.")] = LIMIT,
     replace: Annotated[
         bool, typer.Option("--replace", help="Run again what was recorded with other settings of ours.")
@@ -56,7 +60,7 @@ def run_command(
     for name in _names(part, "part", tuple(PARTS), tuple(PARTS)):
         chosen = _names(entrants, "entrants", TAKES_PART[name], tuple(ENTRANTS))
         arenas = [s for s in _names(streams, "streams", tuple(PARTS[name]), tuple(ALL)) if s in PARTS[name]]
-        for start in all_starts(chosen, arenas, _seeds, limit):
+        for start in all_starts(chosen, arenas, partial(_seeds, seeds), limit):
             failed += _run(start, records, replace)
     if failed:
         raise typer.Exit(1)
@@ -121,7 +125,7 @@ def _outdated(start: Start, out: Path) -> bool:
     except HerosError:
         return False  # broken: it is run again anyway
     today = json.loads(json.dumps(OURS[start.entrant].settings(start.seed)))
-    return any(recorded.get(name) != value for name, value in today.items())
+    return any(name in recorded and recorded[name] != value for name, value in today.items())
 
 
 def _microseconds(place: Path, first: int) -> float:
@@ -131,8 +135,13 @@ def _microseconds(place: Path, first: int) -> float:
     return 1e6 * float(curves.cpu[windows].sum()) / int(curves.end[windows][-1])
 
 
-def _seeds(entrant: str) -> tuple[int, ...]:
-    return OUR_SEEDS if entrant in OURS else THEIR_SEEDS
+def _seeds(text: str | None, entrant: str) -> tuple[int, ...]:
+    if text is None:
+        return OUR_SEEDS if entrant in OURS else THEIR_SEEDS
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isdecimal() for word in words):
+        raise ParameterError.of("seeds", "heros-league", "whole numbers, e.g. 1,2,3", text)
+    return tuple(map(int, words))
 
 
 def _names(text: str | None, name: str, default: Sequence[str], known: Sequence[str]) -> list[str]:

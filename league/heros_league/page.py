@@ -17,6 +17,7 @@ from heros_paper.tables.layout import Entry, Footnotes, Table, decimal, signed
 __all__ = ["filled", "write_page"]
 
 BORROWED = "from the paper's records of the same run on another machine, so without CPU time and memory"
+SEEDS = 3  # of ours
 HOLDS = {True: "yes", False: "**no**", None: "not known yet"}
 
 
@@ -70,7 +71,7 @@ def _claims(standing: Standing) -> str:
 
 def _caption(standing: Standing, drawn: Sequence[str]) -> str:
     if not drawn:
-        return "No picture yet: no learner has been run."
+        return "No picture yet: no rival's CPU time has been measured."
     labels = [standing.arenas[name].label for name in drawn]
     which = f"all {len(drawn)} streams" if len(drawn) == len(standing.arenas) else ", ".join(labels)
     return f"![AUROC against CPU time](figures/league.png)\n\nOver {which}."
@@ -101,7 +102,10 @@ def _entry(cell: Cell | None, figure: str, best: float, notes: Footnotes) -> Ent
 def _note(cell: Cell) -> str:
     if cell.stopped:
         return f"stopped at the limit, after {cell.instances:,} instances: figures until there"
-    return BORROWED if cell.borrowed else ""
+    if cell.borrowed:
+        return BORROWED
+    entrant, seeds = cell.runs[0]["settings"]["league"]["entrant"], len(cell.runs)
+    return f"{seeds} of {SEEDS} seeds" if entrant in OURS and seeds < SEEDS else ""
 
 
 def _costs(standing: Standing) -> str:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, geometric_mean
 
+from matplotlib.ticker import NullFormatter, StrMethodFormatter
+
 from heros_league.entrants import ENTRANTS, OURS
 from heros_league.standing import Standing
 from heros_paper.figures.style import DPI, FAINT, GRID, label_points, new_figure, tidy
@@ -40,10 +42,10 @@ def points(standing: Standing, streams: Sequence[str]) -> list[Point]:
 
 
 def draw(standing: Standing, path: Path) -> list[str]:
-    """Draw the picture over the streams that give the most to see; their names, none if there is nothing."""
+    """Draw the picture over the streams that give the most to see; their names, none if there is no rival."""
     streams = _streams(standing)
     shown = points(standing, streams)
-    if not shown:
+    if all(point.entrant in OURS for point in shown):  # nothing to be held against
         return []
     figure = new_figure(7.6, 4.6)
     axes = figure.subplots()
@@ -61,6 +63,8 @@ def draw(standing: Standing, path: Path) -> list[str]:
             zorder=3,
         )
     axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("CPU time per instance, µs (geometric mean, log scale)")
     axes.set_ylabel(f"AUROC, mean over {len(streams)} stream{'s' if len(streams) > 1 else ''}")
     axes.grid(color=GRID, lw=0.6, which="major")
@@ -78,7 +82,7 @@ def draw(standing: Standing, path: Path) -> list[str]:
 
 
 def _streams(standing: Standing) -> list[str]:
-    """As many streams as possible with as many learners as possible: the product is what there is to see.
+    """Streams of some rival, such that streams times learners, which is what there is to see, is the most.
 
     With everything run that is all of both.
     """
@@ -86,8 +90,9 @@ def _streams(standing: Standing) -> list[str]:
         name: {s for s in standing.arenas if (c := standing.cell(s, name)) and c.microseconds}
         for name in standing.entrants()
     }
-    sets = [known[name] for name in known] or [set()]
-    chosen = max(sets, key=lambda some: len(some) * sum(some <= other for other in sets))
+    rivals = [streams for name, streams in known.items() if name not in OURS]
+    worth = {frozenset(some): len(some) * sum(some <= other for other in known.values()) for some in rivals}
+    chosen = max(worth, key=lambda some: worth[some], default=frozenset[str]())
     return [stream for stream in standing.arenas if stream in chosen]
 
 

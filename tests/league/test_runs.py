@@ -84,6 +84,14 @@ def test_words_that_are_not_names(league):
     assert "'entrants' parameter of heros-league must be among heros, arf, srp. Got 'xgb'" in said
 
 
+def test_seeds_may_be_chosen(league, tmp_path):
+    run("--records", tmp_path, "--entrants", "heros", "--streams", "a", "--seeds", "2")
+    assert [str(path.parent.relative_to(tmp_path)) for path in tmp_path.rglob("record.json")] == [
+        "a/heros/seed2"
+    ]
+    assert "must be whole numbers, e.g. 1,2,3. Got 'x'" in " ".join(run("--seeds", "x").output.split())
+
+
 def test_the_first_instances_again_tell_how_busy_the_machine_was(league, tmp_path):
     run("--records", tmp_path / "r", "--entrants", "arf", "--streams", "a,b")
     words = ["time", "--records", tmp_path / "r", "--times", tmp_path / "t", "--first", "100"]

@@ -44,11 +44,9 @@ class HoeffdingPool final : public Pool {
   void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) override {
     look_at(x);
     clock.lap(Phase::encode);
-    const int m = models();
-    for (int i = 0; i < m; ++i)
-      if (looks(watched, i) && !looks_[i].fresh) find(i);
-    for (int i = 0; i < m; ++i)
-      if (looks(watched, i) && !looks_[i].fresh) ask(i);
+    gather([&](int i) { return looks(watched, i) & !looks_[i].fresh; });
+    for (const int i : gathered_) find(i);
+    for (const int i : gathered_) ask(i);
     clock.lap(Phase::evaluate);
   }
 
@@ -73,8 +71,8 @@ class HoeffdingPool final : public Pool {
 
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
     look(x, chosen, clock);  // for nothing if they have looked at x
-    for (int i = 0; i < models(); ++i) {
-      if (!chosen[i]) continue;
+    gather([&](int i) { return chosen[i] != 0; });
+    for (const int i : gathered_) {
       const Look& look = looks_[i];
       trees_[i].train(layout_, instance_, static_cast<int>(target), look.place, look.by_bayes ? look.favoured : -1,
                       scratch_.data());
@@ -133,6 +131,18 @@ class HoeffdingPool final : public Pool {
     for (Look& look : looks_) look.fresh = false;
   }
 
+  // The trees that are wanted, without a branch for each: who is chosen cannot be predicted.
+  template <class Wanted>
+  void gather(Wanted wanted) {
+    gathered_.resize(models());
+    int n = 0;
+    for (int i = 0; i < models(); ++i) {
+      gathered_[n] = i;
+      n += wanted(i);
+    }
+    gathered_.resize(n);
+  }
+
   void find(int i) {
     looks_[i].place = trees_[i].find(instance_.x.data());
     trees_[i].prefetch(layout_, looks_[i].place);
@@ -162,6 +172,7 @@ class HoeffdingPool final : public Pool {
   TreeInstance instance_;
   std::vector<Look> looks_;
   std::vector<double> votes_, scratch_;  // (models, classes); per class
+  std::vector<int> gathered_;
 };
 
 }  // namespace heros

@@ -212,11 +212,18 @@ struct Block {
     for (int i = 0; i < N; ++i) store(next + i * kGroup, sum[i]);
   }
 
+  // An output's weights are read one after the other, its sum stays in a register.
   void outputs(const float* next, Quad* sums) const {
-    for (int u = 0; u < size; u += kGroup) {
-      const Floats active = relu(load(next + u));
-      store(activations() + u, active);
-      for (int o = 0; o < s.outputs; ++o) sums[o] = add_products(active, load(dense(o).weights + u), sums[o]);
+    Floats active[N];
+    for (int i = 0; i < N; ++i) {
+      active[i] = relu(load(next + i * kGroup));
+      store(activations() + i * kGroup, active[i]);
+    }
+    for (int o = 0; o < s.outputs; ++o) {
+      const float* weights = dense(o).weights;
+      Quad sum = sums[o];
+      for (int i = 0; i < N; ++i) sum = add_products(active[i], load(weights + i * kGroup), sum);
+      sums[o] = sum;
     }
   }
 

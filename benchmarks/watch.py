@@ -1,0 +1,155 @@
+"""What a step costs if only the models that are trained look: its share of training everything, beside Σγ.
+
+    make bench        (the last tables; or python benchmarks/watch.py)
+
+Perceptrons, trees and members from River. All settings of a pool go through a stream side by side, block by
+block in turns, so that all meet the same neighbours on the machine; the share is the median over blocks of a
+setting's CPU time by that of everything on the same block. Σγ is what was trained, by the pool's own costs:
+hidden units, byte limits, or the time that each model takes. The limit is Σγ and what we allow for the rest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from river.tree import HoeffdingTreeClassifier
+
+from heros import Heros, policies, pools, streams
+from heros.errors import HerosError
+
+ZETA = policies.Explore(policies.Zeta(0.05), 0.1)
+CAND = policies.Cand()
+M = 50
+STREAMS = ("agr_a", "rbf_m", "covtype")
+EVERYTHING = "everything"
+BLOCKS = 30  # of a stream; the first ones, in which all models are trained for a while, do not count
+WARM_BLOCKS = 3
+
+Settings = Mapping[str, tuple[policies.Policy, int, str]]  # by name: the policy, k, who looks
+
+
+def settings(k: int) -> Settings:
+    return {
+        EVERYTHING: (policies.Everything(), M, "all"),
+        f"ζ(.05, .1), k = {k}": (ZETA, k, "trained"),
+        f"cand, k = {k}": (CAND, k, "trained"),
+        "cand, k = 10": (CAND, 10, "trained"),
+        "cheapest, k = 10": (policies.Cheapest(), 10, "trained"),
+    }
+
+
+MEMBER_SETTINGS: Settings = {
+    EVERYTHING: (policies.Everything(), M, "all"),
+    "cand, k = 10, all look": (CAND, 10, "all"),
+    "cand, k = 10": (CAND, 10, "trained"),
+    "cand, k = 25, all look": (CAND, 25, "all"),
+    "cand, k = 25": (CAND, 25, "trained"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """Per block that counts and instance of it: CPU seconds, Σγ, and how many models looked."""
+
+    seconds: NDArray[np.float64]
+    spent: NDArray[np.float64]
+    looks: NDArray[np.float64]
+
+
+def walk(pool: pools.Pool, wanted: Settings, stream: streams.Stream, n: int) -> dict[str, Walk]:
+    """All settings side by side through n instances."""
+    X, y = stream.take(n).draw(n)
+    models = {
+        name: Heros(pool, policy, k, seed=1, schema=stream.schema, watch=watch)
+        for name, (policy, k, watch) in wanted.items()
+    }
+    figures: dict[str, list[tuple[float, float, float]]] = {name: [] for name in models}
+    for number, rows in enumerate(np.array_split(np.arange(n), BLOCKS)):
+        for name in np.roll(list(models), number):
+            model, looked = models[name], models[name].looked.sum()
+            start = time.thread_time()
+            given = model.test_then_train(X[rows], y[rows])
+            seconds = time.thread_time() - start
+            looks = model.looked.sum() - looked
+            figures[name].append((seconds / len(rows), given.spent.mean(), looks / len(rows)))
+    return {name: Walk(*np.array(rows[WARM_BLOCKS:]).T) for name, rows in figures.items()}
+
+
+def compare(
+    console: Console, title: str, pool: pools.Pool, wanted: Settings, rest: float, sizes: Mapping[str, int]
+) -> None:
+    """A line per stream and setting; `rest`: what its share of everything may be above its Σγ."""
+    table = Table(title=f"{title}, limit Σγ + {rest:.2f}", box=box.SIMPLE_HEAD)
+    for heading in ("stream", "setting", "looks", "µs per instance", "of everything", "Σγ", "limit", ""):
+        table.add_column(heading, justify="left" if heading in ("stream", "setting", "") else "right")
+    for name, n in sizes.items():
+        try:
+            stream = streams.load(name)
+        except HerosError as error:
+            console.print(f"{name}: not measured. {error}")
+            continue
+        walks = walk(pool, wanted, stream, n)
+        for setting, done in walks.items():
+            share = float(np.median(done.seconds / walks[EVERYTHING].seconds))
+            limit = done.spent.mean() + rest
+            kept = ("", "") if wanted[setting][2] == "all" else (f"{limit:.3f}", _said(share <= limit))
+            table.add_row(
+                name,
+                setting,
+                f"{done.looks.mean():.1f}",
+                f"{np.median(done.seconds) * 1e6:.1f}",
+                f"{share:.3f}",
+                f"{done.spent.mean():.3f}",
+                *kept,
+            )
+    console.print(table)
+
+
+def _said(kept: bool) -> str:
+    return "kept" if kept else "missed"
+
+
+def river_members() -> pools.Pool:
+    """Trees of River's, each at the same cost: Σγ is k/M."""
+    graces = np.linspace(50, 540, M).astype(int).tolist()
+    named = [(f"grace {grace}", HoeffdingTreeClassifier(grace_period=grace)) for grace in graces]
+    return pools.Models(named, costs=[1.0] * M)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--size", type=float, default=1, help="instances, as a multiple of the usual number")
+    parser.add_argument("--only", choices=["perceptrons", "trees", "members"], help="tables of one pool")
+    options = parser.parse_args()
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})  # one core
+    console = Console()
+    console.print(f"Only those look that are trained; load average {os.getloadavg()[0]:.2f}")
+
+    def sizes(usual: int, names: tuple[str, ...] = STREAMS) -> dict[str, int]:
+        return dict.fromkeys(names, int(usual * options.size))
+
+    if options.only in (None, "perceptrons"):
+        for pool, counted in ((pools.MLPGrid(), "hidden units"), (pools.MLPGrid(costs="measured"), "time")):
+            compare(console, f"50 perceptrons, γ by {counted}", pool, settings(30), 0.06, sizes(6000))
+    if options.only in (None, "trees"):
+        grids = ((pools.HoeffdingGrid(), "byte limit"), (pools.HoeffdingGrid(costs="measured"), "time"))
+        for pool, counted in grids:
+            compare(console, f"50 Hoeffding trees, γ by {counted}", pool, settings(20), 0.10, sizes(20000))
+    if options.only in (None, "members"):
+        title = "50 trees of River's, γ = 1/50"
+        compare(console, title, river_members(), MEMBER_SETTINGS, 0.10, sizes(1500, ("agr_a",)))
+
+
+if __name__ == "__main__":
+    main()
