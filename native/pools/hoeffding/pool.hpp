@@ -44,7 +44,7 @@ class HoeffdingPool final : public Pool {
   void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) override {
     look_at(x);
     clock.lap(Phase::encode);
-    gather([&](int i) { return looks(watched, i) & !looks_[i].fresh; });
+    gather([&](int i) { return int{looks(watched, i)} & int{!looks_[i].fresh}; });  // no branch: a choice has no pattern
     for (const int i : gathered_) find(i);
     for (const int i : gathered_) ask(i);
     clock.lap(Phase::evaluate);
