@@ -217,7 +217,7 @@ def test_every_policy_is_listed_and_can_be_written(pool):
         written = re.sub(r":[A-Z]+", ":0.5", row["policy"])
         assert row["policy"] in text
         assert policy_of(written).choose([0.5, 0.6, 0.7], [0.2, 0.3, 0.5], 2, _rng()).sum() >= 1
-    assert len(written_parts("policy")) == 11
+    assert len(written_parts("policy")) == 12
     assert "50 models" in ok("pools")
 
 
