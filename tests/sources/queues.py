@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -113,4 +114,8 @@ class Kafka:
         self._producer.flush(1)
 
 
-QUEUES = {"redis": Redis, "nats": Nats, "kafka": Kafka}
+QUEUES = {"redis": Redis, "nats": Nats}
+if os.environ.get(
+    "HEROS_TEST_KAFKA"
+):  # librdkafka's cluster for tests does not always say where a partition ends
+    QUEUES["kafka"] = Kafka

@@ -83,15 +83,14 @@ def test_all_rows_in_their_order(queue):
 @pytest.mark.parametrize("stop", [1, 399, 1000])
 def test_from_where_it_stood(queue, stop):
     with queue.source(target="y", follow=False) as whole, queue.source(target="y", follow=False) as rest:
-        done = 0
-        while done < stop:
-            done += len(whole.poll(min(100, stop - done), 5)[1])
+        while whole.position < stop:
+            whole.poll(min(100, stop - whole.position))
         rest.seek(whole.where())
-        while (got := whole.poll(100, 5)) is not END:
-            X, y = rest.poll(100, 5)
+        while (got := whole.poll(100)) is not END:  # without a timeout: blocks depend on the rows alone
+            X, y = rest.poll(100)
             assert (X.tobytes(), y.tobytes()) == (got[0].tobytes(), got[1].tobytes())
             assert rest.schema == whole.schema
-        assert rest.poll(100, 1) is END
+        assert rest.poll(100) is END
         assert rest.position == 1500
 
 
@@ -167,9 +166,9 @@ def test_lines_of_csv(empty):
     empty.send([b"1.5,red,yes", b",blue,no"])
     decode = csv_decoder(["size", "colour", "y"])
     with empty.source(target="y", follow=False, decode=decode) as source:
-        X, y = source.poll(1, 10)
+        X, y = source.poll(1)
         assert (X.tolist(), y.tolist()) == ([[1.5, 0.0]], [0])
-        X, y = source.poll(1, 10)
+        X, y = source.poll(1)
         assert np.isnan(X[0, 0])
         assert (source.schema.features[1].values, source.schema.classes) == (("red", "blue"), ("yes", "no"))
 
@@ -190,15 +189,17 @@ def test_redis_entries_of_fields_and_what_need_not_be_kept(tmp_path):
         for i in range(6):
             client.xadd(NAME, {"size": i, "colour": "red", "y": "ab"[i % 2]})
         with server.source(target="y", keep=False) as source:
-            assert source.poll(3, 5)[0].tolist() == [[0.0, 0.0]]
-            source.poll(3, 5)
+            assert source.poll(1)[0].tolist() == [[0.0, 0.0]]
+            source.poll(1)
             source.acknowledge(source.where())
-            assert client.xlen(NAME) == 6 - source.position + 1  # the last one learnt marks the place
+            assert client.xlen(NAME) == 5  # the last one learnt marks the place
     server.stop()
 
 
 def test_kafka_tells_its_group_what_a_checkpoint_holds(tmp_path):
     kafka = pytest.importorskip("confluent_kafka")
+    if "kafka" not in QUEUES:
+        pytest.skip("HEROS_TEST_KAFKA is not set")
     server = QUEUES["kafka"](tmp_path)
     server.send(rows(30))
     with server.source(target="y", follow=False, group="g") as source:
