@@ -1,6 +1,7 @@
 """What pytest needs to know about this folder."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,10 @@ collect_ignore = [  # scripts; some need torch or MOA
     "make_golden.py",
     "make_moa_golden.py",
 ]
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # as in a shell's background: tests of Ctrl-C could not fail
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
 settings.load_profile("untimed")
 
