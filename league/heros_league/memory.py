@@ -30,7 +30,8 @@ def peak_bytes() -> int:
     >>> import subprocess
     >>> code = "from heros_league.memory import peak_bytes, restart_peak; before = restart_peak(); "
     >>> code += "held = b'x' * 50_000_000; print(40e6 < peak_bytes() - before < 70e6)"
-    >>> subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    >>> ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    >>> ended.stdout.strip()
     'True'
     """
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
