@@ -124,6 +124,7 @@ def evaluate(
         _expect_keepable(model, allow_code)
     choices = ("return", "raise")
     one_of(on_interrupt, "on_interrupt", "evaluate", choices, "'return' or 'raise'")
+    model.suit(source.schema)
     wanted = model.task.measures() if measures is None else measures
     empty = _empty_ones(wanted, bool(exact), checkpoint is not None)
     with ExitStack() as at_the_end:
