@@ -27,6 +27,7 @@ class TargetScale {
   // What is in use.
   const Unit& unit() const { return unit_; }
   double mean() const { return mean_; }
+  double count() const { return count_; }
 
   // A target in the unit in use, and back. Where all targets have been the same, that is what is answered.
   double scaled(double y) const {

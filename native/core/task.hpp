@@ -76,6 +76,7 @@ class Regression final : public Task {
     said[1] = said[0] - half, said[2] = said[0] + half, said[3] = scale_.mean();
   }
   void learn(const double* said, double target) override {
+    if (scale_.count() <= 1) return;  // of the first target nothing was known: that error says nothing of others
     errors_.learn(std::fabs(target - said[0]), errors_.half_width());
   }
 

@@ -84,7 +84,7 @@ class Block:
 
     @property
     def outputs(self) -> NDArray[np.float64]:
-        """What was answered before each target was seen, (n, width): see the task. Of classes, probabilities."""
+        """What was answered before each target was seen, (n, width) (see the task)."""
         return self.probabilities
 
 
@@ -111,8 +111,8 @@ class Heros:
         changed likewise. With `policies.Within` around the policy it is the most that a budget of time or
         energy may be spent on.
     task
-        What is learnt: "classification", "regression", or a task of `heros.task`. By default what the schema's
-        target asks for.
+        What is learnt: "classification", "regression", or a task of `heros.task`. By default what the
+        schema's target asks for.
     score
         How the running performance L is kept; ADWIN with δ = 1e-5 by default. A score of your own is any
         object with a method ``bind(models)``: see `heros.scores.Score`.

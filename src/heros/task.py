@@ -110,12 +110,12 @@ class Classification(Task):
 class Regression(Task):
     """A number.
 
-    A model says what it is, in its own unit; the ensemble adds the two ends of an interval and, to compare with,
-    the running mean of the targets. An outcome, of which a model's
-    score L is the running mean, is 1 − \\|error\\| / (\\|error\\| + s): 1 if the model says what the target is,
-    1/2 if it is off by s, towards 0 beyond. s is the standard deviation of recent targets (the last thousand
-    or so, the one at hand included). ADWIN sees a change where these outcomes change: a model that has become
-    worse than it was, in units of what the target varies by. A score of 0.8 is a typical error of s/4.
+    A model says what it is, in its own unit; the ensemble adds the two ends of an interval and, to compare
+    with, the running mean of the targets. An outcome, of which a model's score L is the running mean, is 1 −
+    |error| / (|error| + s): 1 if the model says what the target is, 1/2 if it is off by s, towards 0
+    beyond. s is the standard deviation of recent targets (the last thousand or so, the one at hand included).
+    ADWIN sees a change where these outcomes change: a model that has become worse than it was, in units of
+    what the target varies by. A score of 0.8 is a typical error of s/4.
 
     Inside, perceptrons and linear models learn the target in standard deviations from its mean, both running;
     when these have moved by a tenth, weights are taken over into the new unit, so that answers stay what they
@@ -126,7 +126,8 @@ class Regression(Task):
     level
         The share of targets that an answer's interval is to hold. It is as wide as the last 1000 errors ask
         for (conformal prediction), with a level that is corrected by how often it held (Gibbs and Candès
-        2021); measures tell how often that was (`heros.measures.Coverage`).
+        2021); measures tell how often that was (`heros.measures.Coverage`). The first answer, before any
+        target was seen, is 0 and counts as an error like every other, but not for the intervals.
 
     Examples
     --------

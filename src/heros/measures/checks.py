@@ -67,12 +67,12 @@ def expect_numbers(
     said = _array(output, "fiub", rule, np.float64)
     said = said[:, np.newaxis] if said.ndim == 1 else said
     if said.ndim != 2 or said.shape[1] < columns or said.size > MOST:
-        raise DataError(
-            f"{rule}, a row of at least {columns} per instance. Got shape {said.shape} instead."
-        )
+        raise DataError(f"{rule}, a row of at least {columns} per instance. Got shape {said.shape} instead.")
     targets = _array(y, "fiub", f"The targets of {owner} must be finite numbers", np.float64)
     if targets.shape != (len(said),):
-        raise DataError(f"{owner} must have a target per instance ({len(said)}). Got {targets.shape} instead.")
+        raise DataError(
+            f"{owner} must have a target per instance ({len(said)}). Got {targets.shape} instead."
+        )
     for what, numbers in (("answers", said), ("targets", targets)):
         if not np.isfinite(numbers).all():
             wrong = numbers[~np.isfinite(numbers)][0]

@@ -15,7 +15,7 @@ from heros.measures.checks import expect_numbers
 __all__ = ["MAE", "MAPE", "R2", "RMSE", "Coverage", "IntervalWidth", "RelativeError"]
 
 ANSWER, INTERVAL, NAIVE = 1, 3, 4
-"""Columns of what is answered up to: the answer, the ends of its interval, what the running mean would say."""
+"""Columns of an answer, up to: the answer itself, the ends of its interval, the running mean."""
 
 
 class Quotient(Measure):
@@ -104,7 +104,7 @@ class RMSE(Quotient):
 
 
 class MAPE(Quotient):
-    """The mean absolute error relative to the target, as a share. Targets of 0, of which it has none, are left out.
+    """The mean absolute error as a share of the target. Targets of 0, of which there is none, are left out.
 
     Examples
     --------
@@ -124,7 +124,7 @@ class MAPE(Quotient):
 
 
 class RelativeError(Quotient):
-    """The mean absolute error relative to that of the running mean of recent targets: below 1 is better than it.
+    """The mean absolute error relative to that of the running mean of recent targets; below 1 is better.
 
     The mean as it was before each target is the fourth number of an answer (`heros.task.Regression`).
 
@@ -230,9 +230,7 @@ class R2(Measure):
     def restore(self, state: State) -> None:
         """Go on from what `state` gave."""
         [self.count] = expect_array(state, "count", np.int64, (1,), "R2").tolist()
-        above, below, self.squares, self.errors = expect_array(
-            state, "sums", np.float64, (4,), "R2"
-        ).tolist()
+        above, below, self.squares, self.errors = expect_array(state, "sums", np.float64, (4,), "R2").tolist()
         self.mean = above - below
 
     def merge(self, other: R2) -> None:

@@ -174,7 +174,7 @@ class SklearnMember(Member):
 
 
 class CapyMoaMember(Member):
-    """A CapyMOA classifier or regressor, MOA's among them. Its header is fixed: no schema it knows can grow."""
+    """A CapyMOA classifier or regressor, MOA's among them. Its header is fixed: its schema cannot grow."""
 
     needs = ("train", "predict_proba")
 

@@ -14,7 +14,15 @@ from heros.errors import ParameterError
 from heros.registry import Part
 from heros.schema import Feature, Schema
 
-__all__ = ["BoundPool", "Pool", "expect_classes", "expect_mappings", "expect_schema", "feature_values", "shares"]
+__all__ = [
+    "BoundPool",
+    "Pool",
+    "expect_classes",
+    "expect_mappings",
+    "expect_schema",
+    "feature_values",
+    "shares",
+]
 
 ROUNDING = 1e-12
 

@@ -33,12 +33,12 @@ COST_MODELS = {"numbers": lambda configuration: float(NUMBERS[configuration["opt
 
 @dataclass(frozen=True, init=False)
 class Linear(Pool):
-    """Linear models of given configurations: logistic regressions or, where the target is a number, regressions.
+    """Linear models of given configurations: logistic regressions or, of a number, regressions.
 
-    Softmax cross-entropy, squared or Huber loss, one instance at a time, from weights of zero. Numbers are scaled by running
-    moments, nominal features with more than two values are one-hot; a step touches the active inputs
-    only, whatever their number. The results are those of dense steps (up to Adam's ε on inputs that were
-    inactive).
+    Softmax cross-entropy, squared or Huber loss, one instance at a time, from weights of zero. Numbers are
+    scaled by running moments, nominal features with more than two values are one-hot; a step touches the
+    active inputs only, whatever their number. The results are those of dense steps (up to Adam's ε on inputs
+    that were inactive).
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class Linear(Pool):
 
     @property
     def configurations(self) -> tuple[Mapping[str, Any], ...]:
-        """The settings of each model, in the order of the pool; a loss only where it is another than usual."""
+        """The settings of each model, in the order of the pool; a loss where it is not the usual one."""
         settings = [dict(zip(DEFAULTS, model, strict=True)) for model in self.models]
         for model, epsilon in zip(settings, self.epsilons, strict=True):
             if model["optimizer"] == "pa":
@@ -227,7 +227,9 @@ def _epsilon(configuration: Mapping[str, Any]) -> float:
 
 
 def _checked(configuration: Mapping[str, Any]) -> tuple[str, float, float, float]:
-    optimizer = one_of(configuration["optimizer"], "optimizer", "Linear", NUMBERS, "'sgd', 'adam', 'ftrl' or 'pa'")
+    optimizer = one_of(
+        configuration["optimizer"], "optimizer", "Linear", NUMBERS, "'sgd', 'adam', 'ftrl' or 'pa'"
+    )
     rate = number(configuration["learning_rate"], "learning_rate", "Linear", 0)
     if rate == 0:
         raise ParameterError.of("learning_rate", "Linear", "above 0", configuration["learning_rate"])

@@ -27,7 +27,9 @@ def split_losses(
     losses = [model.get("loss", LOSSES[0]) for model in configurations]
     for loss in losses:
         one_of(loss, "loss", owner, LOSSES, "'squared' or 'huber'")
-    rest = [{key: value for key, value in model.items() if key != "loss"} for model in configurations]
+    rest: list[Mapping[str, Any]] = [
+        {key: value for key, value in model.items() if key != "loss"} for model in configurations
+    ]
     return rest, tuple(losses)
 
 

@@ -33,9 +33,9 @@ class MLP(Pool):
     """Multilayer perceptrons of given configurations.
 
     One hidden layer, ReLU, one instance at a time; softmax cross-entropy or, where the target is a number, a
-    linear output. PyTorch's default initialisation and optimiser settings (Adam with β = .9, .999 and ε = 1e-8; SGD without momentum),
-    and its results up to float rounding. Numbers are scaled by running moments, nominal features with
-    more than two values are one-hot.
+    linear output. PyTorch's default initialisation and optimiser settings (Adam with β = .9, .999 and ε =
+    1e-8; SGD without momentum), and its results up to float rounding. Numbers are scaled by running moments,
+    nominal features with more than two values are one-hot.
 
     Parameters
     ----------
@@ -80,8 +80,8 @@ class MLP(Pool):
         scale: bool | float = True,
         isa: str | None = None,
     ) -> None:
-        models, losses = split_losses(expect_mappings(configurations, "MLP"), "MLP")
-        models = tuple(map(_checked, models))
+        given, losses = split_losses(expect_mappings(configurations, "MLP"), "MLP")
+        models = tuple(map(_checked, given))
         if not models:
             raise ParameterError.of("configurations", "MLP", "at least one model", [])
         if isinstance(costs, str):
@@ -92,13 +92,20 @@ class MLP(Pool):
             one_of(isa, "isa", "MLP", _core.isas(), f"one of {_core.isas()}")
         by = divisor(scale, "MLP")
         scale = bool(scale) if by in (0.0, 3.0) else by
-        values = {"models": models, "losses": losses, "costs": costs, "scale": scale, "isa": isa, "divisor": by}
+        values = {
+            "models": models,
+            "losses": losses,
+            "costs": costs,
+            "scale": scale,
+            "isa": isa,
+            "divisor": by,
+        }
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
     @property
     def configurations(self) -> tuple[Mapping[str, Any], ...]:
-        """The settings of each model, in the order of the pool; a loss only where it is another than usual."""
+        """The settings of each model, in the order of the pool; a loss where it is not the usual one."""
         settings = [dict(zip(DEFAULTS, model, strict=True)) for model in self.models]
         return with_losses(settings, self.losses)
 

@@ -97,7 +97,13 @@ def _seconds(bound: BoundPool) -> tuple[NDArray[np.float64], NDArray[np.float64]
     if own is not None:
         return own
     pool, schema = bound.pool, bound.schema
-    key = type(pool), repr(pool.configurations), feature_values(schema).tobytes(), schema.numeric, schema.n_classes
+    key = (
+        type(pool),
+        repr(pool.configurations),
+        feature_values(schema).tobytes(),
+        schema.numeric,
+        schema.n_classes,
+    )
     if key not in _known:
         if len(_known) >= MOST_KNOWN:
             _known.pop(next(iter(_known)))

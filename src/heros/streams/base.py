@@ -59,7 +59,9 @@ class Stream(Source):
         ((3, 24), array([5, 9, 2]))
         """
         n = whole(n, "n", "draw", 0)
-        X, y = self._draw(n) if self._fault is None else empty_block(self.schema.n_features, self.schema.numeric)
+        X, y = (
+            self._draw(n) if self._fault is None else empty_block(self.schema.n_features, self.schema.numeric)
+        )
         if self._fault is not None and len(y) == 0 and n > 0:
             raise DataError(self._fault)
         self._position += len(y)
@@ -111,7 +113,7 @@ class Stream(Source):
         return Taken(self, n)
 
     def with_target(self, feature: str) -> Stream:
-        """The same instances with a number among their features as the target; what was the target is left out.
+        """The same instances with a number among their features as the target; the old one is left out.
 
         Examples
         --------

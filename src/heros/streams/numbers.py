@@ -69,7 +69,8 @@ class Numbers(Stream):
 class Friedman(Numbers):
     """Friedman's function of five of ten features (1991), which may change.
 
-    y = 10 sin(π x1 x2) + 20 (x3 − ½)² + 10 x4 + 5 x5 + noise. What changes, as Ikonomovska et al. (2011) have it:
+    y = 10 sin(π x1 x2) + 20 (x3 − ½)² + 10 x4 + 5 x5 + noise. What changes, as Ikonomovska et al. (2011) have
+    it:
 
     "local"
         at three points, in a growing part of the space (x2 and x3 low, x4 high) it becomes
@@ -137,9 +138,7 @@ class Friedman(Numbers):
         if self.drift == "local":
             return np.where(self._changed_here(X, t), _locally(X), _friedman(X))
         coins = self._coins.random((len(t), 2))  # drawn row by row: how instances are read does not matter
-        first, second = (
-            self._reached(t, point, coins[:, i]) for i, point in enumerate(self.drifts)
-        )
+        first, second = (self._reached(t, point, coins[:, i]) for i, point in enumerate(self.drifts))
         return np.where(first & ~second, _friedman(X[:, [3, 4, 1, 0, 2]]), _friedman(X))
 
     def _changed_here(self, X: Rows, t: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -220,8 +219,8 @@ class Hyperplane(Numbers):
 class Wave(Numbers):
     """Waves over time and over two features, with noise: a level that goes up and down, as demand does.
 
-    y = 10 sin(2π t/period) + 5 sin(2π x1)·x2 + 3 x3 + noise. The last two features are sine and cosine of the time
-    of the period, so that the wave can be learnt; those before them are uniform.
+    y = 10 sin(2π t/period) + 5 sin(2π x1)·x2 + 3 x3 + noise. The last two features are sine and cosine of the
+    time of the period, so that the wave can be learnt; those before them are uniform.
 
     Parameters
     ----------
@@ -246,7 +245,5 @@ class Wave(Numbers):
     def _target(self, X: Rows, t: NDArray[np.int64]) -> NDArray[np.float64]:
         time = 2 * np.pi * (t % self.period) / self.period
         X[:, 5], X[:, 6] = np.sin(time), np.cos(time)
-        y: NDArray[np.float64] = (
-            10 * np.sin(time) + 5 * np.sin(2 * np.pi * X[:, 0]) * X[:, 1] + 3 * X[:, 2]
-        )
+        y: NDArray[np.float64] = 10 * np.sin(time) + 5 * np.sin(2 * np.pi * X[:, 0]) * X[:, 1] + 3 * X[:, 2]
         return y
