@@ -11,6 +11,7 @@ import time
 import pytest
 
 from heros.sources.kafka import KafkaTopic
+from heros.sources.mqtt import MqttTopic
 from heros.sources.nats import JetStream
 from heros.sources.redis import RedisStream
 
@@ -126,4 +127,31 @@ class Kafka:
         pass
 
 
+class Mqtt:
+    """A mosquitto with one topic, and a journal that has subscribed to it."""
+
+    def __init__(self, directory):
+        self._publish = pytest.importorskip("paho.mqtt.publish")
+        port = free_port()
+        settings = f"listener {port} 127.0.0.1\nallow_anonymous true\nmax_queued_messages 0\n"
+        (directory / "mosquitto.conf").write_text(settings)
+        self._process = started(["mosquitto", "-c", str(directory / "mosquitto.conf")], port)
+        self.port = port
+        self.url = f"mqtt://127.0.0.1:{port} {directory / 'journal'}"
+        self.source().close()
+
+    def send(self, rows, qos=1, topic=NAME):
+        payloads = [row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows]
+        self._publish.multiple([(topic, one, qos, False) for one in payloads], "127.0.0.1", self.port)
+
+    def source(self, **settings):
+        url, _, journal = self.url.partition(" ")
+        return MqttTopic(url, NAME, **{"journal": journal} | settings)
+
+    def stop(self):
+        self._process.kill()
+        self._process.wait()
+
+
 QUEUES = {"redis": Redis, "nats": Nats, "kafka": Kafka}
+ALL = {**QUEUES, "mqtt": Mqtt}  # what is read from MQTT is gone: it has tests of its own
