@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +22,7 @@ from heros.meters import Energy
 from heros.registry import answer_of, policy_of, pool_of
 from heros.report import write_report
 from heros.run import Run, evaluate
+from heros.sources.late import LateSource
 from heros.storage import records
 from heros.tables import Table
 
@@ -102,6 +104,9 @@ def run_command(
             exact=exact,
             **kept,
         )
+    if isinstance(source, LateSource):
+        counts = ", ".join(f"{n:,} {what}" for what, n in asdict(source.counts).items())
+        say(f"heros: labels that come late: {counts}, {source.waiting:,} waiting")
     if run.interrupted:
         say(f"heros: stopped after {run.n_instances:,} instances", style="yellow")
     _show(run, out, as_json, None if out is None else _written(run, out, force))
