@@ -48,6 +48,7 @@ class Redis:
         options = ["--port", str(port), "--dir", str(directory), "--save", "", "--appendonly", "no"]
         self._process = started(["redis-server", *options], port)
         self.url = f"redis://127.0.0.1:{port}/0"
+        self.address = f"redis://127.0.0.1:{port}/{NAME}"
 
     def send(self, rows):
         with self._redis.Redis.from_url(self.url) as client:
@@ -73,6 +74,7 @@ class Nats:
             ["nats-server", "-a", "127.0.0.1", "-p", str(port), "-js", "-sd", str(directory)], port
         )
         self.url = f"nats://127.0.0.1:{port}"
+        self.address = f"{self.url}/{NAME}"
 
     def send(self, rows):
         async def publish():
@@ -105,6 +107,7 @@ class Kafka:
             Kafka._producer = kafka.Producer({"bootstrap.servers": "mock", "test.mock.num.brokers": 1})
         (broker,) = self._producer.list_topics(timeout=30).brokers.values()
         self.url = f"{broker.host}:{broker.port}/{NAME}{next(self._topics)}"
+        self.address = f"kafka://{self.url}"
 
     @property
     def servers(self):
@@ -138,6 +141,7 @@ class Mqtt:
         self._process = started(["mosquitto", "-c", str(directory / "mosquitto.conf")], port)
         self.port = port
         self.url = f"mqtt://127.0.0.1:{port} {directory / 'journal'}"
+        self.address = f"mqtt://127.0.0.1:{port}/{NAME}"
         self.source().close()
 
     def send(self, rows, qos=1, topic=NAME):
