@@ -11,6 +11,7 @@ import time
 import pytest
 
 from heros.sources.kafka import KafkaTopic
+from heros.sources.mqtt import MqttTopic
 from heros.sources.nats import JetStream
 from heros.sources.redis import RedisStream
 
@@ -47,6 +48,7 @@ class Redis:
         options = ["--port", str(port), "--dir", str(directory), "--save", "", "--appendonly", "no"]
         self._process = started(["redis-server", *options], port)
         self.url = f"redis://127.0.0.1:{port}/0"
+        self.address = f"redis://127.0.0.1:{port}/{NAME}"
 
     def send(self, rows):
         with self._redis.Redis.from_url(self.url) as client:
@@ -72,6 +74,7 @@ class Nats:
             ["nats-server", "-a", "127.0.0.1", "-p", str(port), "-js", "-sd", str(directory)], port
         )
         self.url = f"nats://127.0.0.1:{port}"
+        self.address = f"{self.url}/{NAME}"
 
     def send(self, rows):
         async def publish():
@@ -104,6 +107,7 @@ class Kafka:
             Kafka._producer = kafka.Producer({"bootstrap.servers": "mock", "test.mock.num.brokers": 1})
         (broker,) = self._producer.list_topics(timeout=30).brokers.values()
         self.url = f"{broker.host}:{broker.port}/{NAME}{next(self._topics)}"
+        self.address = f"kafka://{self.url}"
 
     @property
     def servers(self):
@@ -126,4 +130,32 @@ class Kafka:
         pass
 
 
+class Mqtt:
+    """A mosquitto with one topic, and a journal that has subscribed to it."""
+
+    def __init__(self, directory):
+        self._publish = pytest.importorskip("paho.mqtt.publish")
+        port = free_port()
+        settings = f"listener {port} 127.0.0.1\nallow_anonymous true\nmax_queued_messages 0\n"
+        (directory / "mosquitto.conf").write_text(settings)
+        self._process = started(["mosquitto", "-c", str(directory / "mosquitto.conf")], port)
+        self.port = port
+        self.url = f"mqtt://127.0.0.1:{port} {directory / 'journal'}"
+        self.address = f"mqtt://127.0.0.1:{port}/{NAME}"
+        self.source().close()
+
+    def send(self, rows, qos=1, topic=NAME):
+        payloads = [row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows]
+        self._publish.multiple([(topic, one, qos, False) for one in payloads], "127.0.0.1", self.port)
+
+    def source(self, **settings):
+        url, _, journal = self.url.partition(" ")
+        return MqttTopic(url, NAME, **{"journal": journal} | settings)
+
+    def stop(self):
+        self._process.kill()
+        self._process.wait()
+
+
 QUEUES = {"redis": Redis, "nats": Nats, "kafka": Kafka}
+ALL = {**QUEUES, "mqtt": Mqtt}  # what is read from MQTT is gone: it has tests of its own

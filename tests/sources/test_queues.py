@@ -98,9 +98,9 @@ KILLED = """
 import sys
 sys.path.insert(0, {here!r})
 from test_queues import fresh, learnt
-from queues import QUEUES
+from queues import ALL
 from heros import evaluate
-server = object.__new__(QUEUES[{kind!r}])
+server = object.__new__(ALL[{kind!r}])
 server.url = {url!r}
 model = fresh()
 with server.source(target="y", follow=False) as source:
@@ -111,10 +111,10 @@ if len(sys.argv) > 1:
 """
 
 
-def test_killed_again_and_again_every_row_is_learnt_once(queue, tmp_path):
-    kind = next(name for name, made in QUEUES.items() if isinstance(queue, made))
-    here = os.path.dirname(__file__)
-    code = KILLED.format(here=here, kind=kind, url=queue.url, directory=str(tmp_path / "checkpoints"))
+def killed_and_resumed(kind, url, directory):
+    """What a consumer knows in the end that was killed at random moments on its way."""
+    here, result = os.path.dirname(__file__), directory / "learnt"
+    code = KILLED.format(here=here, kind=kind, url=url, directory=str(directory / "checkpoints"))
     rng = np.random.default_rng(3)
     for _ in range(int(os.environ.get("HEROS_KILLS", "2"))):
         process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
@@ -123,9 +123,13 @@ def test_killed_again_and_again_every_row_is_learnt_once(queue, tmp_path):
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
             process.wait()
-    result = tmp_path / "learnt"
     subprocess.run([sys.executable, "-c", code, str(result)], check=True, stderr=subprocess.DEVNULL)
-    assert pickle.loads(result.read_bytes()) == once()
+    return pickle.loads(result.read_bytes())
+
+
+def test_killed_again_and_again_every_row_is_learnt_once(queue, tmp_path):
+    kind = next(name for name, made in QUEUES.items() if isinstance(queue, made))
+    assert killed_and_resumed(kind, queue.url, tmp_path) == once()
 
 
 def polled(source, n):

@@ -38,7 +38,12 @@ __all__ = [
 ]
 
 StreamName = Annotated[
-    str, typer.Argument(metavar="STREAM", help="A name (see heros streams), a file, or - for CSV on stdin.")
+    str,
+    typer.Argument(
+        metavar="STREAM",
+        help="A name (see heros streams), a file, - for CSV on stdin, or the address of a queue, e.g. "
+        "kafka://host:9092/topic?group=g (see docs/live.md).",
+    ),
 ]
 Target = Annotated[str | None, typer.Option(help="The column with the class; by default the last.")]
 PoolName = Annotated[

@@ -12,7 +12,7 @@ from heros import demo
 from heros.cli import options
 from heros.cli.app import app, say
 from heros.cli.checkpoints import checkpointing, recorded_before, told
-from heros.cli.parsing import few_enough, meter_of, stream_of, watch_of
+from heros.cli.parsing import few_enough, meter_of, source_of, watch_of
 from heros.ensemble import Heros
 from heros.errors import HerosError
 from heros.measures import Measure
@@ -77,7 +77,9 @@ def run_command(
         chosen = policy_of(policy, epsilon)
     model = Heros(pool_of(pool), chosen, k, seed=seed, watch=watch_of(watch), answer=answer_of(answer))
     reader = meter_of(meter, watts, carbon_intensity, country)
-    source = stream_of(stream, target=target, n=n, skip_bad_rows=skip_bad_rows)
+    source = source_of(
+        stream, target=target, n=n, skip_bad_rows=skip_bad_rows, directory=kept.get("checkpoint")
+    )
     names = dict.fromkeys([*(one.name for one in model.task.measures()), *(measure or ())])
     if out is not None and not force and records.exists(there := out / records.id_of(model, source)):
         if not kept.get("resume"):
@@ -89,7 +91,7 @@ def run_command(
             return
         force = True  # it goes on, and the record of it so far is replaced
     exact = stream != "-" and few_enough(source)
-    with told():
+    with told(), source:
         run = evaluate(
             model,
             source,
