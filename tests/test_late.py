@@ -143,3 +143,12 @@ def test_what_cannot_be_meant_is_said(settings, text):
 def test_an_id_is_text_or_a_whole_number(id):
     with pytest.raises(ParameterError, match="'id'"):
         LateLabels(fresh()).answer(id, X[0])
+
+
+def test_a_label_may_be_the_name_of_its_class():
+    named, indexed = LateLabels(fresh()), LateLabels(fresh())
+    for i, (x, y) in enumerate(zip(X[:50], Y[:50], strict=True)):
+        for late, label in ((named, STREAM.schema.classes[y]), (indexed, y)):
+            late.answer(i, x)
+            assert late.learn(i, label)
+    assert named.figures == indexed.figures

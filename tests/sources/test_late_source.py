@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 from queues import Redis
 from test_queues import fresh, learnt, once, rows
 
-from heros import Heros, evaluate, pools
+from heros import Heros, Schema, evaluate, pools, streams
 from heros.cli import app
 from heros.errors import DataError, ParameterError
 from heros.late import LateLabels
@@ -80,33 +80,28 @@ def test_it_learns_in_the_order_of_the_labels():
 
 def test_the_measures_use_the_answers_given_at_the_time():
     """As `LateLabels` counts them, by hand."""
-    schema = halves()
     todo = [{"a": row["a"], "y": "yes" if row["a"] > 0.3 else "no"} for row in rows(300)]
     features = [{"id": i, "a": row["a"]} for i, row in enumerate(todo)]
     labels = [{"id": i, "y": row["y"]} for i, row in enumerate(todo)]
-    source = LateSource(
-        Topic("f", [features[:100], features[100:]]), Topic("l", [labels[:100], labels[100:]]), id="id", target="y",
-        classes=["no", "yes"],
-    )  # fmt: skip
-    run = evaluate(fresh(), source, exact=False, window=50)
-    assert schema
-    model = fresh()
-    model.bind(source.schema)
-    late = LateLabels(model)
-    for portion in (slice(0, 100), slice(100, 300)):
+    portions = (slice(0, 100), slice(100, 300))
+    schema = Schema.of(["a"], classes=["no", "yes"])
+    topics = [
+        Topic(name, [rows[portion] for portion in portions])
+        for name, rows in (("f", features), ("l", labels))
+    ]
+    source = LateSource(*topics, id="id", target="y", schema=schema)
+    run = evaluate(fresh().bind(schema), source, exact=False, window=50)
+    late = LateLabels(fresh().bind(schema))
+    for portion in portions:
         for row in features[portion]:
             late.answer(row["id"], [row["a"]])
         for row in labels[portion]:
-            late.learn(row["id"], ["no", "yes"].index(row["y"]))
-    assert late.figures["accuracy"] == pytest.approx(run.accuracy, abs=0.01)
-    now = evaluate(fresh(), Topic("now", []).__class__ and _now(todo), exact=False, window=50)
-    assert now.accuracy > run.accuracy + 0.05  # whoever is asked late knows more
-
-
-def _now(todo):
-    from heros import streams  # noqa: PLC0415
-
-    return streams.from_iter([({"a": row["a"]}, row["y"]) for row in todo])
+            late.learn(row["id"], schema.classes.index(row["y"]))
+    assert late.figures == pytest.approx(run.figures, rel=1e-12)
+    at_once = streams.from_iter([({"a": row["a"]}, row["y"]) for row in todo])
+    assert (
+        evaluate(fresh(), at_once, window=50).log_loss < run.log_loss - 0.1
+    )  # whoever is asked later knows more
 
 
 def test_from_any_place_the_rest_is_the_same():
@@ -129,9 +124,8 @@ def test_from_any_place_the_rest_is_the_same():
 
 def test_labels_before_their_instances_and_labels_of_nobody():
     features, labels = halves(10)
-    portions = [[], features[:2], features[2:]]
     source = LateSource(
-        Topic("f", portions[1:]), Topic("l", [[*labels, {"order": 99, "y": "low"}, labels[0]]]),
+        Topic("f", [features[:2], features[2:]]), Topic("l", [[*labels, {"order": 99, "y": "low"}, labels[0]]]),
         id="order", target="y", most=50, longest=1000,
     )  # fmt: skip
     seen = 0
@@ -149,7 +143,7 @@ def test_an_early_label_survives_a_stop():
     slow.ends, fetched = [0, 6], []
     source = LateSource(slow, Topic("l", [labels]), id="order", target="y")
     real, slow.fetch = slow.fetch, lambda most, timeout: IDLE
-    assert source.poll(5, 0) is IDLE  # all labels are here, and no instance
+    assert source.poll(10, 0) is IDLE  # all labels are here, and no instance
     where = json.loads(json.dumps(source.where()))
     assert [one[0] for one in where["early"]] == list(range(6))
     slow.fetch = lambda most, timeout: real(most, timeout) if slow.at < 6 else END
@@ -163,7 +157,7 @@ def test_an_early_label_survives_a_stop():
     assert len(fetched) == 6
 
 
-@pytest.mark.parametrize(("expired", "instances"), [(None, 100), ("no", 400)])
+@pytest.mark.parametrize(("expired", "instances"), [(None, 100), ("no", 301)])
 def test_those_whose_label_never_comes(expired, instances):
     features, labels = halves(400)
     time = iter(range(10**6))
@@ -173,7 +167,7 @@ def test_those_whose_label_never_comes(expired, instances):
     )  # fmt: skip
     source._waiting.most = 100
     run = evaluate(fresh(), source, window=50)
-    assert (run.n_instances, source.counts.expired, source.waiting) == (instances, 300, 0)
+    assert (run.n_instances, source.counts.expired, source.waiting) == (instances, 201, 99)
     assert ("no" in source.schema.classes) == (expired is not None)
 
 
@@ -216,13 +210,13 @@ if len(sys.argv) > 1:
 
 def test_killed_again_and_again_every_label_is_learnt_once(tmp_path):
     server = Redis(tmp_path)
-    features, labels = halves(1500)
+    features, labels = halves(700)
     server.send(features)
     server.send(labels, "labels")
     address = f"{server.address}?labels=labels&id=order&follow=no"
     here, result = os.path.dirname(__file__), tmp_path / "learnt"
     code = KILLED.format(here=here, address=address, directory=str(tmp_path / "kept"))
-    for wait in (1.2, 2.0):
+    for wait in (1.0, 1.5):
         process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
         try:
             process.wait(wait)
@@ -231,7 +225,7 @@ def test_killed_again_and_again_every_label_is_learnt_once(tmp_path):
             process.wait()
     subprocess.run([sys.executable, "-c", code, str(result)], check=True)
     server.stop()
-    assert pickle.loads(result.read_bytes()) == once()
+    assert pickle.loads(result.read_bytes()) == once(rows(700))
 
 
 def test_on_the_command_line(tmp_path):

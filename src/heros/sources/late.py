@@ -110,6 +110,7 @@ class LateSource(RowSource):
         self._model: Any = None
         self._bound: Any = None  # the schema that the model was last bound to
         self._given: list[NDArray[np.float64] | None] = []
+        self._fetched_some = False  # in this poll
         self._clear()
 
     def _clear(self) -> None:
@@ -155,7 +156,7 @@ class LateSource(RowSource):
 
     def poll(self, most: int, timeout: float | None = None) -> Polled:
         """Up to `most` instances whose labels have come, at the latest after `timeout` seconds."""
-        before, self._given = self._rows.read, []
+        before, self._given, self._fetched_some = self._rows.read, [], False
         try:
             return super().poll(most, timeout)
         finally:
@@ -170,6 +171,8 @@ class LateSource(RowSource):
 
     def fetch(self, most: int, timeout: float | None) -> Sequence[tuple[Any, Mapping[str, Any]]] | Signal:
         """Up to so many instances with their labels, each with where the labels stand behind it."""
+        if self._fetched_some and self._model is not None:  # it shall learn them before it answers again
+            return IDLE
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self._ready:
             full = len(self._waiting) >= self._waiting.most
@@ -185,6 +188,7 @@ class LateSource(RowSource):
                 return END
             if deadline is not None and time.monotonic() >= deadline:
                 return IDLE
+        self._fetched_some = True
         return [self._ready.popleft() for _ in range(min(most, len(self._ready)))]
 
     def _take_features(self, wait: float = 0.0) -> bool:
