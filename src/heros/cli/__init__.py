@@ -8,6 +8,7 @@ from heros.cli import (
     paper,
     report,
     run,
+    serve,
     streams,
 )
 from heros.cli.app import app
