@@ -37,8 +37,8 @@ class Given(NamedTuple):
 
 
 Told = tuple[tuple[str, ...], NDArray[np.float64]]  # the classes, and their probabilities
-Learnt = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_], float]
-"""Labels (n,), the answers that were given (n, classes), who was trained (n, M), Σγ."""
+Learnt = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]
+"""Labels (n,), the answers that were given (n, classes), who was trained (n, M), Σγ (n,)."""
 
 
 class Brain(ABC):
@@ -227,7 +227,7 @@ def _learnt(test_then_train: Any, block: list[Given]) -> Learnt:
         if given.answer is not None:  # what was said at the time counts, not what would be said now
             answers[at] = 0.0
             answers[at, : len(given.answer)] = given.answer
-    return y, answers, done.chosen, float(done.spent.sum())
+    return y, answers, done.chosen, done.spent
 
 
 def _rows_of(block: list[Given]) -> NDArray[np.float64]:

@@ -249,7 +249,7 @@ def _add_watching(app: FastAPI, service: Service, picture: Picture, requests: Re
 async def _fresh(picture: Picture) -> dict[str, Any]:
     """What there is to see, a second old at most, unless there is very much to do."""
     picture.ask()
-    for _ in range(20):
+    for _ in range(80):
         if picture.is_fresh:
             break
         await asyncio.sleep(0.025)

@@ -20,7 +20,7 @@ def guarded(limits: Limits) -> type[HttpToolsProtocol]:
 
     class Guarded(HttpToolsProtocol):
         since: float | None = None  # when a request began to come; None: it is here, or none is on its way
-        _head = 0
+        _head: int | None = None  # bytes of a head that is not complete
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
@@ -34,7 +34,7 @@ def guarded(limits: Limits) -> type[HttpToolsProtocol]:
             if self.since is None:
                 self.since = time.monotonic()
             super().data_received(data)
-            if self._head >= 0:  # the head is not complete
+            if self._head is not None:
                 self._head += len(data)
                 if self._head > limits.head:
                     refuse(self, 431)
@@ -44,12 +44,12 @@ def guarded(limits: Limits) -> type[HttpToolsProtocol]:
             self._head = 0
 
         def on_headers_complete(self) -> None:
-            self._head = -1
+            self._head = None
             super().on_headers_complete()
 
         def on_message_complete(self) -> None:
             super().on_message_complete()
-            self.since, self._head = None, 0
+            self.since = None
 
     return Guarded
 

@@ -72,7 +72,8 @@ class History:
     models
         How many models there are.
     window
-        Over how many instances a point of the curves is taken, to begin with.
+        Over how many instances a point of the curves is taken, to begin with: when points are merged, those
+        to come are as long.
     """
 
     def __init__(self, measures: Iterable[Measure], models: int, window: int = 100) -> None:
@@ -103,10 +104,21 @@ class History:
         y: NDArray[np.int64],
         answers: NDArray[np.float64],
         chosen: NDArray[np.bool_],
-        spent: float,
+        spent: NDArray[np.float64],
         now: float,
     ) -> None:
-        """Count a block: labels (n,), the answers given (n, classes), which models were trained (n, M)."""
+        """Count a block: labels (n,), answers (n, classes), which models were trained (n, M), Σγ (n,)."""
+        start = 0
+        while start < len(y):
+            part = slice(start, start + self.window - self._held)
+            self._add(y[part], answers[part], chosen[part], float(spent[part].sum()))
+            if self._held >= self.window:
+                self.close(now)
+            start = part.stop
+
+    def _add(
+        self, y: NDArray[np.int64], answers: NDArray[np.float64], chosen: NDArray[np.bool_], spent: float
+    ) -> None:
         self.learnt += len(y)
         self.spent += spent
         self._labels.append(y)
@@ -117,8 +129,6 @@ class History:
         if self._worse.update((answers.argmax(axis=1) == y).astype(np.float64)):
             self.drift_count += 1
             self.drifts = [*self.drifts, self.learnt][-MOST_DRIFTS:]
-        if self._held >= self.window:
-            self.close(now)
 
     def close(self, now: float) -> None:
         """Make a point of what was counted since the last one."""
@@ -130,6 +140,7 @@ class History:
         figures = {measure.name: measure.add(y, answers) for measure in self.measures}
         held = {"spent": self._spent, "trained": self._trained}
         self.points.add({"end": self.learnt, "time": now, **held, **figures})
+        self.window = max(self.window, self.points.curves["end"][0])  # as long as those that were merged
         self._open()
 
     @property

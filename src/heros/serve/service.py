@@ -350,7 +350,10 @@ class Service:
         if self._changed and time.monotonic() >= self._next_publishing:
             self.publish()
         for look in self.on_work:
-            look()
+            try:
+                look()
+            except Exception as error:  # learning matters more than being looked at
+                self._say(error)
 
     def publish(self) -> None:
         """Answer from what is known now; for the thread that learns."""
