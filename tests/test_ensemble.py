@@ -365,7 +365,8 @@ GOOD = [[30.0, 0.0], [40.0, 2.0]]
         (GOOD, [-1, 1], "The label of row 0 must be a class index in [0, 1]. Got -1 instead."),
         (GOOD, [0, 0.5], "The label of row 1 must be a class index in [0, 1]. Got 0.5 instead."),
         (GOOD, [0], "y must have one label per instance (2). Got shape (1,) instead."),
-        (GOOD, ["no", "yes"], "y must hold class indices. Got <U3 instead."),
+        (GOOD, ["no", "hm"], "The label of row 1 must be one of the classes 'no', 'yes'. Got 'hm' instead."),
+        (GOOD, [b"no", b"yes"], "y must hold class indices. Got |S3 instead."),
         ([[30.0], [40.0, 2.0]], [0, 1], "X must be an array of numbers (nominal values as codes): setting an array element with a sequence. The requested array has an inhomogeneous shape after 1 dimensions. The detected shape was (2,) + inhomogeneous part.."),
     ],
 )  # fmt: skip

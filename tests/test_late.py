@@ -156,3 +156,12 @@ def test_what_waits_goes_when_there_is_no_more_room_or_time():
     pending.let_go()
     assert (list(pending), gone[1:]) == ([2, 3], [(1, "row 1")])
     assert (pending.take(2), pending.take(2), pending.give_up(2)) == ("row 2", None, False)
+
+
+def test_a_label_may_be_the_name_of_its_class():
+    named, indexed = LateLabels(fresh()), LateLabels(fresh())
+    for i, (x, y) in enumerate(zip(X[:50], Y[:50], strict=True)):
+        for late, label in ((named, STREAM.schema.classes[y]), (indexed, y)):
+            late.answer(i, x)
+            assert late.learn(i, label)
+    assert named.figures == indexed.figures

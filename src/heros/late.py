@@ -220,7 +220,8 @@ class LateLabels:
             return False
         schema = self._schema
         label = np.array([y])
-        self.model.task.targets(label, 1, schema)  # a label that will not do leaves the instance where it is
+        target = self.model.task.targets(label, 1, schema)  # one that will not do leaves the instance here
+        label = target.astype(np.int64) if label.dtype.kind in "UO" else label
         self.model.learn(_wide(waiting.x, schema.n_features), y)
         self._waiting.take(id)
         answer = _wide(waiting.answer, self.model.task.width(schema), 0.0)  # of a class nobody knew then

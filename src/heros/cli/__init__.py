@@ -6,6 +6,7 @@ from heros.cli import (
     doctor,
     listing,
     paper,
+    predict,
     report,
     run,
     serve,
