@@ -182,9 +182,9 @@ class Many(Brain):
         schema = self.schema
         assert schema is not None
         missing = schema.n_features - block.shape[1]
-        return self.models.predict_proba(
-            key, np.pad(block, ((0, 0), (0, missing)), constant_values=np.nan) if missing else block
-        )
+        if missing:
+            block = np.pad(block, ((0, 0), (0, missing)), constant_values=np.nan)
+        return np.asarray(self.models.predict_proba(key, block))
 
     def learn(self, block: list[Given]) -> Iterator[Learnt]:
         """Learn from instances; those of a key in their order."""
