@@ -149,8 +149,8 @@ def test_one_at_a_time_equals_the_block(answer):
     single = Heros(SMALL, policy, K, answer=answer, seed=7, schema=schema)
     for t in range(len(X)):
         if t % 3 == 0:
-            single.outputs(X[: 1 + t % 5])  # asking changes nothing
-        p = single.outputs(X[t])
+            single._asked(X[: 1 + t % 5])  # asking changes nothing
+        p = single._asked(X[t])
         if t % 7 == 0:
             single.predict(X[t - 1])
         assert np.array_equal(p, block.probabilities[t]), t
@@ -248,7 +248,7 @@ def test_two_threads_are_kept_apart():
     worker.start()
     assert entered.wait(30)
     for attempt in (
-        lambda: model.outputs(X[0]),
+        lambda: model._asked(X[0]),
         lambda: model.learn(X, y),
         lambda: pickle.dumps(model),
     ):
@@ -260,7 +260,7 @@ def test_two_threads_are_kept_apart():
     leave.set()
     worker.join()
     assert model.instances == 3
-    assert np.isfinite(model.outputs(X[0])).all()
+    assert np.isfinite(model._asked(X[0])).all()
 
 
 def test_looking_at_models_that_are_at_work_is_refused_not_a_race():
@@ -373,7 +373,8 @@ GOOD = [[30.0, 0.0], [40.0, 2.0]]
         (GOOD, [-1, 1], "The label of row 0 must be a class index in [0, 1]. Got -1 instead."),
         (GOOD, [0, 0.5], "The label of row 1 must be a class index in [0, 1]. Got 0.5 instead."),
         (GOOD, [0], "y must have one label per instance (2). Got shape (1,) instead."),
-        (GOOD, ["no", "yes"], "y must hold class indices. Got <U3 instead."),
+        (GOOD, ["no", "hm"], "The label of row 1 must be one of the classes 'no', 'yes'. Got 'hm' instead."),
+        (GOOD, [b"no", b"yes"], "y must hold class indices. Got |S3 instead."),
         ([[30.0], [40.0, 2.0]], [0, 1], "X must be an array of numbers (nominal values as codes): setting an array element with a sequence. The requested array has an inhomogeneous shape after 1 dimensions. The detected shape was (2,) + inhomogeneous part.."),
     ],
 )  # fmt: skip
@@ -456,3 +457,44 @@ def test_denormals_are_flushed_only_inside():
     Heros(SMALL, seed=1, schema=drifting(10).schema).learn(X, y)
     assert np.float64(5e-324) * 1.0 > 0
     assert np.float32(1e-45) / np.float32(1.0) > 0
+
+
+class Constant:
+    """A model of the user's own."""
+
+    def __init__(self):
+        self.seen = 0
+
+    def predict_proba(self, x):
+        return [1.0, self.seen]
+
+    def learn(self, x, y):
+        self.seen += 1
+
+
+@pytest.mark.parametrize(
+    "pool",
+    [None, pools.MLPGrid(hidden=[8]), pools.Models([("own", Constant())])],
+    ids=["default", "mlp", "own"],
+)
+def test_one_that_follows_knows_what_the_other_knows(pool):
+    stream = streams.Agrawal(function=2)
+    model = Heros(pool, k=1, seed=1, schema=stream.schema)
+    answers = copy.deepcopy(model)
+    for _ in range(2):
+        X, y = stream.draw(300)
+        answers.follow(model.learn(X, y))
+        expected = model.predict_proba(X)
+        assert np.array_equal(answers.predict_proba(X), expected)
+        assert answers.leaderboard()[0] == model.leaderboard()[0]
+        assert str(answers.explain_choice()) == str(model.explain_choice())
+    model.learn(X, y)
+    assert np.array_equal(answers.predict_proba(X), expected)
+
+
+def test_one_that_follows_grows_with_the_other():
+    model = Heros(k=3, seed=1, schema=Schema.of(["age"], ["no", "yes"]))
+    answers = copy.deepcopy(model)
+    model.bind(Schema.of(["age", "height"], ["no", "yes", "maybe"]))
+    answers.follow(model)
+    assert answers.predict_proba([1.0, 2.0]).shape == (3,)

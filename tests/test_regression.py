@@ -150,7 +150,7 @@ def test_a_run_goes_on_from_its_checkpoint_as_if_nothing_had_been(tmp_path):
     for name, curve in expected.curves.columns().items():
         assert name == "cpu" or np.array_equal(found.curves.columns()[name], curve), name
     X, _ = streams.Friedman().draw(50)
-    assert np.array_equal(resumed.outputs(X), straight.outputs(X))
+    assert np.array_equal(resumed._asked(X), straight._asked(X))
 
 
 def finite(model):
@@ -218,7 +218,7 @@ def test_asking():
     low, high = model.predict_interval(X[0])
     assert low < model.predict(X[0]) < high
     assert model.predict_interval(X).shape == (600, 2)
-    assert np.array_equal(before.learn(X[:9], y[:9]).outputs(X), model.learn(X[:9], y[:9]).outputs(X))
+    assert np.array_equal(before.learn(X[:9], y[:9])._asked(X), model.learn(X[:9], y[:9])._asked(X))
     with pytest.raises(HerosError, match="A number has no probabilities: ask predict, or predict_interval"):
         model.predict_proba(X)
     with pytest.raises(HerosError, match="A class has no interval: ask predict_proba"):

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.linear_model import SGDRegressor
+from sklearn.linear_model import PassiveAggressiveRegressor, SGDRegressor
 from sklearn.neighbors import KNeighborsRegressor
 
 import reference
@@ -135,11 +135,9 @@ def test_linear_models_equal_scikit_learns(configuration, theirs):
 
 
 def _passive_aggressive(settings):
-    import sklearn.linear_model as linear
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # newer versions have it as a setting of SGDRegressor
-        return linear.PassiveAggressiveRegressor(
+        return PassiveAggressiveRegressor(
             C=settings["eta0"], epsilon=settings["epsilon"], fit_intercept=False, shuffle=False
         )
 

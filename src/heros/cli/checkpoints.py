@@ -16,9 +16,9 @@ from heros.cli.app import app, say
 from heros.ensemble import Heros
 from heros.errors import HerosError, ParameterError
 from heros.run import Run
+from heros.sources import Source
 from heros.storage import records
 from heros.storage.checkpoints import Checkpoint, CheckpointWarning, found
-from heros.streams import Stream
 from heros.tables import Table
 
 __all__ = ["checkpointing", "checkpoints_command", "recorded_before", "told"]
@@ -96,7 +96,7 @@ def told() -> Iterator[None]:
 
 
 def recorded_before(
-    place: Path, model: Heros, stream: Stream, window: int, measures: Sequence[str]
+    place: Path, model: Heros, stream: Source, window: int, measures: Sequence[str]
 ) -> Run | None:
     """The run that is asked for, if its record says that it is finished; None if it has further to go.
 

@@ -11,14 +11,34 @@ from heros import streams
 from heros.cli.app import say
 from heros.errors import DataError, HerosError, ParameterError
 from heros.meters import Carbon, Cpu, Meter
+from heros.sources import Source, connect, is_address
+from heros.sources.first import First
 from heros.streams import Stream
 from heros.streams.pipe import read_pipe
 from heros.watch import Watch, checked_watch
 
-__all__ = ["few_enough", "meter_of", "stream_of", "watch_of"]
+__all__ = ["few_enough", "meter_of", "source_of", "stream_of", "watch_of"]
 
 PROBABILITIES_KEPT = 50_000_000
 """400 MB; a longer stream gets its AUROC from a histogram."""
+
+
+def source_of(
+    text: str,
+    *,
+    target: str | None = None,
+    n: int | None = None,
+    skip_bad_rows: bool = False,
+    directory: Path | None = None,
+) -> Source:
+    """A source: the address of a queue, or a stream; its first n instances."""
+    if not is_address(text):
+        return stream_of(text, target=target, n=n, skip_bad_rows=skip_bad_rows)
+    if target is None:
+        raise ParameterError.of("target", "heros", "given: messages have no last column", target)
+    on_bad_row = "skip" if skip_bad_rows else "raise"
+    source = connect(text, target=target, on_bad_row=on_bad_row, directory=directory)
+    return source if n is None else First(source, n)
 
 
 def stream_of(
@@ -54,9 +74,12 @@ def _is_there(text: str) -> bool:
         return False
 
 
-def few_enough(stream: Stream) -> bool:
+def few_enough(stream: Source) -> bool:
     """Whether all probabilities are kept for an exact AUROC; a file of unknown length counts as short."""
-    return (stream.n_instances or 0) * stream.schema.n_classes <= PROBABILITIES_KEPT
+    return (
+        isinstance(stream, Stream)
+        and (stream.n_instances or 0) * stream.schema.n_classes <= PROBABILITIES_KEPT
+    )
 
 
 def meter_of(

@@ -10,7 +10,7 @@ from heros.errors import ParameterError
 from heros.schema import Schema
 from heros.sources.rows import RowSource
 
-__all__ = ["Decode", "MessageSource", "csv_decoder", "decode_json"]
+__all__ = ["Decode", "MessageSource", "csv_decoder", "decode_json", "without_password"]
 
 Decode = Callable[[bytes], Any]
 """From a message to a row: a mapping of names to values, or a pair (features, label)."""
@@ -53,6 +53,18 @@ def _value(cell: str) -> float | str | None:
         return float(cell) if cell else None
     except ValueError:
         return cell
+
+
+def without_password(url: str) -> str:
+    """An address as it may be shown and stored.
+
+    Examples
+    --------
+    >>> without_password("redis://me:secret@localhost:6379/0")
+    'redis://localhost:6379/0'
+    """
+    scheme, separator, rest = url.partition("://")
+    return scheme + separator + rest.rpartition("@")[2]
 
 
 class MessageSource(RowSource):
@@ -98,12 +110,3 @@ class MessageSource(RowSource):
             return self._decode(message)
         except Exception as error:
             return f"{message[:80]!r} ({type(error).__name__}: {error})"
-
-    def close(self) -> None:
-        """Let go of the connection."""
-
-    def __enter__(self) -> MessageSource:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self.close()

@@ -105,10 +105,7 @@ def from_arrays(
             f"The 'X' of from_arrays must be finite or NaN {where}. Got {rows[row, column]} instead."
         )
     if schema is not None:
-        coded = _numbers_of(labels) if schema.numeric else _coded(rows, labels, schema)
-        if schema.numeric:
-            _expect_instances(rows, schema)
-        return ArrayStream(rows, coded, schema, (), name)
+        return ArrayStream(rows, _coded(rows, labels, schema), schema, (), name)
     numeric = is_numeric(labels, task, classes is not None, "from_arrays", "y")
     chosen = _chosen(names, nominal, rows.shape[1])
     features, tables = [], []
@@ -121,18 +118,9 @@ def from_arrays(
         features.append(Feature(feature, values, absent))
         if is_nominal:
             tables.append((j, found))
-    if numeric:
-        return ArrayStream(
-            rows, _numbers_of(labels), Schema(tuple(features), (), numeric=True), tuple(tables), name
-        )
-    found_classes = _classes(labels, classes)
-    return ArrayStream(
-        rows,
-        _indices(labels, found_classes),
-        Schema(tuple(features), found_classes),
-        tuple(tables),
-        name,
-    )
+    found_classes = () if numeric else _classes(labels, classes)
+    targets = _numbers_of(labels) if numeric else _indices(labels, found_classes)
+    return ArrayStream(rows, targets, Schema(tuple(features), found_classes, numeric), tuple(tables), name)
 
 
 class ArrayStream(Stream):
@@ -198,9 +186,11 @@ def _classes(labels: NDArray[np.generic], classes: Sequence[object] | None) -> t
     return tuple(natural_order(label for label in found if label is not None))
 
 
-def _coded(rows: NDArray[np.generic], labels: NDArray[np.generic], schema: Schema) -> NDArray[np.int64]:
-    """The class indices; a DataError if these or the rows are not what the schema says."""
+def _coded(rows: NDArray[np.generic], labels: NDArray[np.generic], schema: Schema) -> NDArray[Any]:
+    """The class indices, or numbers; a DataError if these or the rows are not what the schema says."""
     _expect_instances(rows, schema)
+    if schema.numeric:
+        return _numbers_of(labels)
     if labels.dtype.kind in "iu":
         return class_indices(labels, len(rows), schema.n_classes)
     return _indices(labels, schema.classes)

@@ -6,20 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros.errors import DataError
-from heros.parameters import one_of
+from heros.vocabulary import checked_task
 
-__all__ = ["MANY", "TASKS", "checked_task", "is_numeric"]
+__all__ = ["MANY", "is_numeric"]
 
-TASKS = ("classification", "regression")
 MANY = 100
 """More different whole numbers than that may be classes or quantities: who reads them has to say."""
-
-
-def checked_task(task: str | None, owner: str) -> str | None:
-    """What the target is to be read as, if it is said."""
-    if task is not None:
-        one_of(task, "task", owner, TASKS, "'classification', 'regression' or None")
-    return task
 
 
 def is_numeric(values: NDArray[np.generic], task: str | None, classes: bool, owner: str, name: str) -> bool:
