@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import sys
+from collections.abc import Mapping
 from io import BufferedIOBase
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from heros import streams
 from heros.cli.app import say
@@ -15,30 +17,62 @@ from heros.streams import Stream
 from heros.streams.pipe import read_pipe
 from heros.watch import Watch, checked_watch
 
-__all__ = ["few_enough", "meter_of", "stream_of", "watch_of"]
+__all__ = ["few_enough", "meter_of", "reading", "stream_of", "watch_of"]
 
 PROBABILITIES_KEPT = 50_000_000
 """400 MB; a longer stream gets its AUROC from a histogram."""
 
 
+def reading(**said: Any) -> dict[str, Any]:
+    """What the options say about a file, as parameters of `heros.streams.read`; what they do not say is left out.
+
+    Examples
+    --------
+    >>> reading(ignore=["id,note", "when"], missing=["NA"], delimiter="\\\\t", most_values=None)
+    {'ignore': ['id', 'note', 'when'], 'missing': ['', 'NA'], 'delimiter': '\\t'}
+    """
+    how = {name: _parts(value) if isinstance(value, list) else value for name, value in said.items() if value}
+    if "missing" in how:
+        how["missing"] = list(dict.fromkeys(["", *how["missing"]]))
+    if how.get("delimiter") in {"\\t", "tab"}:
+        how["delimiter"] = "\t"
+    return how
+
+
+def _parts(texts: list[str]) -> list[str]:
+    """What stands between commas in all of them; a name with a comma is written in quotes."""
+    return [part.strip() for row in csv.reader(texts, skipinitialspace=True) for part in row]
+
+
 def stream_of(
-    text: str, *, target: str | None = None, n: int | None = None, skip_bad_rows: bool = False
+    text: str,
+    *,
+    target: str | None = None,
+    n: int | None = None,
+    skip_bad_rows: bool = False,
+    how: Mapping[str, Any] | None = None,
 ) -> Stream:
-    """A stream: a name, a file, or ``-`` for CSV on standard input; its first n instances."""
-    on_bad_row = "skip" if skip_bad_rows else "raise"
+    """A stream: a name, a file, or ``-`` for standard input; its first n instances.
+
+    `how`: what else is said about a file (see `reading`).
+    """
+    on_bad_row, how = "skip" if skip_bad_rows else "raise", how or {}
     if text == "-":
         if sys.stdin is None:
             raise DataError("standard input must be open. Got a closed one.")
-        stream = read_pipe(cast(BufferedIOBase, sys.stdin.buffer), target=target, on_bad_row=on_bad_row)
+        stream = read_pipe(
+            cast(BufferedIOBase, sys.stdin.buffer), target=target, on_bad_row=on_bad_row, **how
+        )
     elif text in streams.NAMES:
-        if target is not None:
-            raise ParameterError.of("target", "heros", f"left out, for {text} has its own", target)
+        for name, given in {"target": target, **how}.items():
+            if given is not None:
+                raise ParameterError.of(name, "heros", f"left out, for {text} has its own", given)
         stream = streams.load(text)
     elif "." in text or "/" in text or _is_there(text):
-        stream = streams.read(text, target=target, on_bad_row=on_bad_row)
+        stream = streams.read(text, target=target, on_bad_row=on_bad_row, **how)
     else:
         rule = f"a file, - or one of {', '.join(streams.NAMES)}"
-        raise ParameterError.of("stream", "heros", rule, text)
+        raise ParameterError.of("stream", "heros", rule, text, streams.NAMES)
     return stream if n is None else stream.take(n)
 
 

@@ -12,7 +12,7 @@ from heros import demo
 from heros.cli import options
 from heros.cli.app import app, say
 from heros.cli.checkpoints import checkpointing, recorded_before, told
-from heros.cli.parsing import few_enough, meter_of, stream_of, watch_of
+from heros.cli.parsing import few_enough, meter_of, reading, stream_of, watch_of
 from heros.ensemble import Heros
 from heros.errors import HerosError
 from heros.measures import Measure
@@ -57,6 +57,14 @@ def run_command(
     out: options.Out = None,
     force: options.Force = False,
     skip_bad_rows: options.SkipBadRows = False,
+    ignore: options.Ignore = None,
+    nominal: options.Nominal = None,
+    numeric: options.Numeric = None,
+    dates: options.Dates = None,
+    classes: options.Classes = None,
+    delimiter: options.Delimiter = None,
+    missing: options.Missing = None,
+    most_values: options.MostValues = None,
     as_json: options.AsJson = False,
     checkpoint: options.CheckpointDirectory = None,
     every: options.Every = 100_000,
@@ -77,7 +85,18 @@ def run_command(
         chosen = policy_of(policy, epsilon)
     model = Heros(pool_of(pool), chosen, k, seed=seed, watch=watch_of(watch), answer=answer_of(answer))
     reader = meter_of(meter, watts, carbon_intensity, country)
-    source = stream_of(stream, target=target, n=n, skip_bad_rows=skip_bad_rows)
+    how = reading(
+        ignore=ignore,
+        nominal=nominal,
+        numeric=numeric,
+        dates=dates,
+        classes=classes,
+        delimiter=delimiter,
+        missing=missing,
+        most_values=most_values,
+    )
+    with told():
+        source = stream_of(stream, target=target, n=n, skip_bad_rows=skip_bad_rows, how=how)
     names = dict.fromkeys([*(one.name for one in model.task.measures()), *(measure or ())])
     if out is not None and not force and records.exists(there := out / records.id_of(model, source)):
         if not kept.get("resume"):
