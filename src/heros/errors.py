@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Self
 
-__all__ = ["DataError", "DataNotice", "HerosError", "MissingExtra", "ParameterError", "did_you_mean"]
+__all__ = ["DataError", "DataNotice", "HerosError", "MissingExtra", "ParameterError"]
 
 LONGEST = 2000  # characters of a rule or a value in a message
 

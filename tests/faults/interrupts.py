@@ -52,10 +52,11 @@ def csv(directory: Path) -> Path:
 @contextlib.contextmanager
 def presses(rng: random.Random, longest: float) -> Iterator[None]:
     """Ctrl-C once or more at random moments, as far as they come before the end."""
-    over = threading.Event()
+    begun, over = threading.Event(), threading.Event()
     moments = sorted(rng.uniform(0, longest) for _ in range(rng.choice([1, 1, 1, 2, 3])))
 
     def press() -> None:
+        begun.wait()
         start = time.perf_counter()
         for moment in moments:
             if over.wait(max(0.0, moment - (time.perf_counter() - start))):
@@ -68,9 +69,13 @@ def presses(rng: random.Random, longest: float) -> Iterator[None]:
     thread = threading.Thread(target=press)
     thread.start()
     try:
+        begun.set()  # no sooner: what is interrupted before here would leave presses that nobody waits for
         yield
     finally:
-        _uninterrupted(over, done, thread)
+        try:
+            _uninterrupted(over, done, thread)
+        finally:  # one may come on the way in there
+            _uninterrupted(over, done, thread)
 
 
 def _uninterrupted(over: threading.Event, done: threading.Lock, thread: threading.Thread) -> None:

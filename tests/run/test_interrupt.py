@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import kill_resume
+from faults.interrupts import presses
 from heros import Heros, evaluate, policies, pools, streams
 from heros.errors import ParameterError
 from heros.sources import END, IDLE, Source
@@ -180,19 +181,16 @@ def test_it_works_in_a_thread():
 
 def test_at_any_moment():
     """Another thread presses it at random moments: a run of what was learnt, or a clean stop."""
-    rng, main = random.Random(1), threading.main_thread().ident
+    rng = random.Random(1)
     ended = []
     for _ in range(40):
         model = make()
-        timer = threading.Timer(rng.uniform(0, 0.03), signal.pthread_kill, (main, signal.SIGINT))
         try:
-            timer.start()
-            run = evaluate(model, streams.Agrawal(function=2), block=64, window=150, measures=[])
-        except KeyboardInterrupt:  # before the first instance
+            with presses(rng, 0.03):
+                run = evaluate(model, streams.Agrawal(function=2), block=64, window=150, measures=[])
+        except KeyboardInterrupt:  # before the first instance, or the second time
             ended.append(0)
             continue
-        finally:
-            timer.join()
         assert run.interrupted
         assert run.n_instances == model.instances
         assert np.isfinite(model.predict_proba(stream().draw(5)[0])).all()  # and nothing is locked

@@ -1,8 +1,8 @@
 """Servers of queues for tests, each on a free port; what is not there is skipped, and said."""
 
 import asyncio
+import itertools
 import json
-import os
 import shutil
 import socket
 import subprocess
@@ -11,6 +11,7 @@ import time
 import pytest
 
 from heros.sources.kafka import KafkaTopic
+from heros.sources.mqtt import MqttTopic
 from heros.sources.nats import JetStream
 from heros.sources.redis import RedisStream
 
@@ -47,6 +48,7 @@ class Redis:
         options = ["--port", str(port), "--dir", str(directory), "--save", "", "--appendonly", "no"]
         self._process = started(["redis-server", *options], port)
         self.url = f"redis://127.0.0.1:{port}/0"
+        self.address = f"redis://127.0.0.1:{port}/{NAME}"
 
     def send(self, rows):
         with self._redis.Redis.from_url(self.url) as client:
@@ -72,6 +74,7 @@ class Nats:
             ["nats-server", "-a", "127.0.0.1", "-p", str(port), "-js", "-sd", str(directory)], port
         )
         self.url = f"nats://127.0.0.1:{port}"
+        self.address = f"{self.url}/{NAME}"
 
     def send(self, rows):
         async def publish():
@@ -93,29 +96,66 @@ class Nats:
 
 
 class Kafka:
-    """librdkafka's own cluster for tests, in this process, for clients anywhere on this machine."""
+    """A topic of librdkafka's own cluster for tests: one, in this process, for clients anywhere on this machine."""
+
+    _producer = None
+    _topics = itertools.count()
 
     def __init__(self, directory):
         kafka = pytest.importorskip("confluent_kafka")
-        self._producer = kafka.Producer({"bootstrap.servers": "mock", "test.mock.num.brokers": 1})
+        if Kafka._producer is None:
+            Kafka._producer = kafka.Producer({"bootstrap.servers": "mock", "test.mock.num.brokers": 1})
         (broker,) = self._producer.list_topics(timeout=30).brokers.values()
-        self.url = f"{broker.host}:{broker.port}"
+        self.url = f"{broker.host}:{broker.port}/{NAME}{next(self._topics)}"
+        self.address = f"kafka://{self.url}"
 
-    def send(self, rows):
+    @property
+    def servers(self):
+        return self.url.partition("/")[0]
+
+    @property
+    def topic(self):
+        return self.url.partition("/")[2]
+
+    def send(self, rows, partition=0):
         for row in rows:
             message = row if isinstance(row, bytes) else json.dumps(row).encode()
-            self._producer.produce(NAME, message, partition=0)
-        self._producer.flush(30)
+            self._producer.produce(self.topic, message, partition=partition)
+        assert self._producer.flush(60) == 0
 
     def source(self, **settings):
-        return KafkaTopic(self.url, NAME, partitions=[0], **settings)
+        return KafkaTopic(self.servers, self.topic, **{"partitions": [0]} | settings)
 
     def stop(self):
-        self._producer.flush(1)
+        pass
 
 
-QUEUES = {"redis": Redis, "nats": Nats}
-if os.environ.get(
-    "HEROS_TEST_KAFKA"
-):  # librdkafka's cluster for tests does not always say where a partition ends
-    QUEUES["kafka"] = Kafka
+class Mqtt:
+    """A mosquitto with one topic, and a journal that has subscribed to it."""
+
+    def __init__(self, directory):
+        self._publish = pytest.importorskip("paho.mqtt.publish")
+        port = free_port()
+        settings = f"listener {port} 127.0.0.1\nallow_anonymous true\nmax_queued_messages 0\n"
+        (directory / "mosquitto.conf").write_text(settings)
+        self._process = started(["mosquitto", "-c", str(directory / "mosquitto.conf")], port)
+        self.port = port
+        self.url = f"mqtt://127.0.0.1:{port} {directory / 'journal'}"
+        self.address = f"mqtt://127.0.0.1:{port}/{NAME}"
+        self.source().close()
+
+    def send(self, rows, qos=1, topic=NAME):
+        payloads = [row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows]
+        self._publish.multiple([(topic, one, qos, False) for one in payloads], "127.0.0.1", self.port)
+
+    def source(self, **settings):
+        url, _, journal = self.url.partition(" ")
+        return MqttTopic(url, NAME, **{"journal": journal} | settings)
+
+    def stop(self):
+        self._process.kill()
+        self._process.wait()
+
+
+QUEUES = {"redis": Redis, "nats": Nats, "kafka": Kafka}
+ALL = {**QUEUES, "mqtt": Mqtt}  # what is read from MQTT is gone: it has tests of its own

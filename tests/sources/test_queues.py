@@ -98,9 +98,9 @@ KILLED = """
 import sys
 sys.path.insert(0, {here!r})
 from test_queues import fresh, learnt
-from queues import QUEUES
+from queues import ALL
 from heros import evaluate
-server = object.__new__(QUEUES[{kind!r}])
+server = object.__new__(ALL[{kind!r}])
 server.url = {url!r}
 model = fresh()
 with server.source(target="y", follow=False) as source:
@@ -111,21 +111,25 @@ if len(sys.argv) > 1:
 """
 
 
-def test_killed_again_and_again_every_row_is_learnt_once(queue, tmp_path):
-    kind = next(name for name, made in QUEUES.items() if isinstance(queue, made))
-    here = os.path.dirname(__file__)
-    code = KILLED.format(here=here, kind=kind, url=queue.url, directory=str(tmp_path / "checkpoints"))
+def killed_and_resumed(kind, url, directory):
+    """What a consumer knows in the end that was killed at random moments on its way."""
+    here, result = os.path.dirname(__file__), directory / "learnt"
+    code = KILLED.format(here=here, kind=kind, url=url, directory=str(directory / "checkpoints"))
     rng = np.random.default_rng(3)
-    for _ in range(int(os.environ.get("HEROS_KILLS", "4"))):
+    for _ in range(int(os.environ.get("HEROS_KILLS", "2"))):
         process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
         try:
             process.wait(float(rng.uniform(0.8, 3.0)))
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
             process.wait()
-    result = tmp_path / "learnt"
     subprocess.run([sys.executable, "-c", code, str(result)], check=True, stderr=subprocess.DEVNULL)
-    assert pickle.loads(result.read_bytes()) == once()
+    return pickle.loads(result.read_bytes())
+
+
+def test_killed_again_and_again_every_row_is_learnt_once(queue, tmp_path):
+    kind = next(name for name, made in QUEUES.items() if isinstance(queue, made))
+    assert killed_and_resumed(kind, queue.url, tmp_path) == once()
 
 
 def polled(source, n):
@@ -196,16 +200,35 @@ def test_redis_entries_of_fields_and_what_need_not_be_kept(tmp_path):
     server.stop()
 
 
+def test_kafka_all_partitions_each_in_its_order(tmp_path):
+    server = QUEUES["kafka"](tmp_path)
+    for partition in range(3):
+        server.send([{"n": i, "p": partition, "y": 0} for i in range(200)], partition)
+    with server.source(target="y", partitions=None, follow=False) as source:
+        found, halfway = [], None
+        while (got := source.poll(50)) is not END:
+            found += got[0].tolist()
+            halfway = halfway or (source.position >= 300 and (len(found), source.where()))
+        assert sorted(found) == [[float(n), float(p)] for n in range(200) for p in range(3)]
+        assert [[n for n, p in found if p == part] for part in range(3)] == [[*range(200)]] * 3
+        at, where = halfway
+        source.seek(where)  # the same consumer goes back
+        again = []
+        while (got := source.poll(50)) is not END:
+            again += got[0].tolist()
+        assert sorted(again) == sorted(found[at:])
+        source.seek(where)
+        assert source.poll(1) is not END
+
+
 def test_kafka_tells_its_group_what_a_checkpoint_holds(tmp_path):
     kafka = pytest.importorskip("confluent_kafka")
-    if "kafka" not in QUEUES:
-        pytest.skip("HEROS_TEST_KAFKA is not set")
     server = QUEUES["kafka"](tmp_path)
     server.send(rows(30))
     with server.source(target="y", follow=False, group="g") as source:
         evaluate(fresh(), source, checkpoint=tmp_path / "c", every=10)
-    consumer = kafka.Consumer({"bootstrap.servers": server.url, "group.id": "g"})
-    (at,) = consumer.committed([kafka.TopicPartition(NAME, 0)], timeout=30)
+    consumer = kafka.Consumer({"bootstrap.servers": server.servers, "group.id": "g"})
+    (at,) = consumer.committed([kafka.TopicPartition(server.topic, 0)], timeout=30)
     consumer.close()
     assert at.offset == 30
 

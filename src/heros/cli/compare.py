@@ -13,6 +13,7 @@ import typer
 
 from heros.cli import options
 from heros.cli.app import app
+from heros.cli.checkpoints import told
 from heros.cli.parsing import few_enough, meter_of, reading, stream_of, watch_of
 from heros.errors import HerosError, ParameterError
 from heros.executors import Processes, Serial
@@ -92,6 +93,7 @@ def compare_command(
     reader = partial(meter_of, meter, watts, carbon_intensity, country)
     with told():
         exact = few_enough(opened())
+    opened = partial(opened, quiet=True)  # what there was to say has been said
     chosen = [policy_of(text, epsilon) for text in policy or DEFAULT]
     made = partial(Experiment, window=window, exact=exact, meter=reader)
     made = partial(made, watch=watch_of(watch), answer=answer_of(answer))

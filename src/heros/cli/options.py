@@ -70,7 +70,9 @@ FILES = "How a file is read"
 StreamName = Annotated[
     str,
     typer.Argument(
-        metavar="STREAM", help="A name (see heros streams), a file, or - for CSV or JSON lines on stdin."
+        metavar="STREAM",
+        help="A name (see heros streams), a file, - for CSV or JSON lines on stdin, or the address of a "
+        "queue, e.g. kafka://host:9092/topic?group=g (see docs/live.md).",
     ),
 ]
 Target = Annotated[

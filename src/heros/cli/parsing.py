@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
+import warnings
 from collections.abc import Mapping
 from io import BufferedIOBase
 from pathlib import Path
@@ -11,25 +12,30 @@ from typing import Any, cast
 
 from heros import streams
 from heros.cli.app import say
-from heros.errors import DataError, HerosError, ParameterError
+from heros.errors import DataError, DataNotice, HerosError, ParameterError
 from heros.meters import Carbon, Cpu, Meter
+from heros.sources import Source, connect, is_address
+from heros.sources.first import First
 from heros.streams import Stream
 from heros.streams.pipe import read_pipe
 from heros.watch import Watch, checked_watch
 
-__all__ = ["few_enough", "meter_of", "reading", "stream_of", "watch_of"]
+__all__ = ["few_enough", "meter_of", "reading", "source_of", "stream_of", "watch_of"]
 
 PROBABILITIES_KEPT = 50_000_000
 """400 MB; a longer stream gets its AUROC from a histogram."""
 
+OF_MESSAGES = {"nominal", "classes", "most_values"}
+"""What can be said of a queue's messages, which have types of their own."""
+
 
 def reading(**said: Any) -> dict[str, Any]:
-    """What the options say about a file, as parameters of `heros.streams.read`; what they do not say is left out.
+    r"""What the options say about a file, as parameters of `heros.streams.read`; no more than that.
 
     Examples
     --------
-    >>> reading(ignore=["id,note", "when"], missing=["NA"], delimiter="\\\\t", most_values=None)
-    {'ignore': ['id', 'note', 'when'], 'missing': ['', 'NA'], 'delimiter': '\\t'}
+    >>> reading(ignore=["id,note", "when"], missing=["NA"], delimiter=r"\t", most_values=None)
+    {'ignore': ['id', 'note', 'when'], 'missing': ['', 'NA'], 'delimiter': '\t'}
     """
     how = {name: _parts(value) if isinstance(value, list) else value for name, value in said.items() if value}
     if "missing" in how:
@@ -44,6 +50,28 @@ def _parts(texts: list[str]) -> list[str]:
     return [part.strip() for row in csv.reader(texts, skipinitialspace=True) for part in row]
 
 
+def source_of(
+    text: str,
+    *,
+    target: str | None = None,
+    n: int | None = None,
+    skip_bad_rows: bool = False,
+    directory: Path | None = None,
+    how: Mapping[str, Any] | None = None,
+) -> Source:
+    """A source: the address of a queue, or a stream; its first n instances."""
+    if not is_address(text):
+        return stream_of(text, target=target, n=n, skip_bad_rows=skip_bad_rows, how=how)
+    if target is None:
+        raise ParameterError.of("target", "heros", "given: messages have no last column", target)
+    for name in how or {}:
+        if name not in OF_MESSAGES:
+            raise ParameterError.of(name, "heros", "left out: messages say what they hold", (how or {})[name])
+    on_bad_row = "skip" if skip_bad_rows else "raise"
+    source = connect(text, target=target, on_bad_row=on_bad_row, directory=directory, **(how or {}))
+    return source if n is None else First(source, n)
+
+
 def stream_of(
     text: str,
     *,
@@ -51,12 +79,20 @@ def stream_of(
     n: int | None = None,
     skip_bad_rows: bool = False,
     how: Mapping[str, Any] | None = None,
+    quiet: bool = False,
 ) -> Stream:
     """A stream: a name, a file, or ``-`` for standard input; its first n instances.
 
-    `how`: what else is said about a file (see `reading`).
+    `how`: what else is said about a file (see `reading`); `quiet`: nothing is said of how it is read.
     """
-    on_bad_row, how = "skip" if skip_bad_rows else "raise", how or {}
+    with warnings.catch_warnings():
+        if quiet:
+            warnings.simplefilter("ignore", DataNotice)
+        stream = _opened(text, target, "skip" if skip_bad_rows else "raise", how or {})
+    return stream if n is None else stream.take(n)
+
+
+def _opened(text: str, target: str | None, on_bad_row: str, how: Mapping[str, Any]) -> Stream:
     if text == "-":
         if sys.stdin is None:
             raise DataError("standard input must be open. Got a closed one.")
@@ -73,7 +109,7 @@ def stream_of(
     else:
         rule = f"a file, - or one of {', '.join(streams.NAMES)}"
         raise ParameterError.of("stream", "heros", rule, text, streams.NAMES)
-    return stream if n is None else stream.take(n)
+    return stream
 
 
 def watch_of(text: str) -> Watch:
@@ -88,9 +124,12 @@ def _is_there(text: str) -> bool:
         return False
 
 
-def few_enough(stream: Stream) -> bool:
+def few_enough(stream: Source) -> bool:
     """Whether all probabilities are kept for an exact AUROC; a file of unknown length counts as short."""
-    return (stream.n_instances or 0) * stream.schema.n_classes <= PROBABILITIES_KEPT
+    return (
+        isinstance(stream, Stream)
+        and (stream.n_instances or 0) * stream.schema.n_classes <= PROBABILITIES_KEPT
+    )
 
 
 def meter_of(

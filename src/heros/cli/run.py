@@ -12,7 +12,7 @@ from heros import demo
 from heros.cli import options
 from heros.cli.app import app, say
 from heros.cli.checkpoints import checkpointing, recorded_before, told
-from heros.cli.parsing import few_enough, meter_of, reading, stream_of, watch_of
+from heros.cli.parsing import few_enough, meter_of, reading, source_of, watch_of
 from heros.ensemble import Heros
 from heros.errors import HerosError
 from heros.measures import Measure
@@ -96,7 +96,14 @@ def run_command(
         most_values=most_values,
     )
     with told():
-        source = stream_of(stream, target=target, n=n, skip_bad_rows=skip_bad_rows, how=how)
+        source = source_of(
+            stream,
+            target=target,
+            n=n,
+            skip_bad_rows=skip_bad_rows,
+            directory=kept.get("checkpoint"),
+            how=how,
+        )
     names = dict.fromkeys([*(one.name for one in model.task.measures()), *(measure or ())])
     if out is not None and not force and records.exists(there := out / records.id_of(model, source)):
         if not kept.get("resume"):
@@ -108,7 +115,7 @@ def run_command(
             return
         force = True  # it goes on, and the record of it so far is replaced
     exact = stream != "-" and few_enough(source)
-    with told():
+    with told(), source:
         run = evaluate(
             model,
             source,

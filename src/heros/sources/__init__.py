@@ -4,6 +4,7 @@ from heros.sources.bad_rows import BadRow, BadRows
 from heros.sources.base import END, IDLE, Block, DriftPoint, Signal, Source
 from heros.sources.own import expect_source
 from heros.sources.rows import RowSource
+from heros.sources.urls import connect, is_address
 
 __all__ = [
     "END",
@@ -15,5 +16,7 @@ __all__ = [
     "RowSource",
     "Signal",
     "Source",
+    "connect",
     "expect_source",
+    "is_address",
 ]

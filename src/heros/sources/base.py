@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,3 +113,12 @@ class Source(ABC):
 
     def acknowledge(self, where: Mapping[str, Any]) -> None:  # noqa: B027 - few have anybody to tell
         """A checkpoint holds everything up to `where`: nothing before it will be asked for again."""
+
+    def close(self) -> None:  # noqa: B027 - few hold anything
+        """Let go of connections."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()

@@ -9,8 +9,9 @@ from typing import Any
 from heros.errors import ParameterError
 from heros.schema import Schema
 from heros.sources.rows import RowSource
+from heros.vocabulary import MOST_VALUES
 
-__all__ = ["Decode", "MessageSource", "csv_decoder", "decode_json"]
+__all__ = ["Decode", "MessageSource", "csv_decoder", "decode_json", "without_password"]
 
 Decode = Callable[[bytes], Any]
 """From a message to a row: a mapping of names to values, or a pair (features, label)."""
@@ -55,6 +56,18 @@ def _value(cell: str) -> float | str | None:
         return cell
 
 
+def without_password(url: str) -> str:
+    """An address as it may be shown and stored.
+
+    Examples
+    --------
+    >>> without_password("redis://me:secret@localhost:6379/0")
+    'redis://localhost:6379/0'
+    """
+    scheme, separator, rest = url.partition("://")
+    return scheme + separator + rest.rpartition("@")[2]
+
+
 class MessageSource(RowSource):
     """A source of messages: a subclass says how to `fetch` them, with their positions.
 
@@ -69,7 +82,7 @@ class MessageSource(RowSource):
         From the bytes of a message to a row; JSON objects by default.
     follow
         Whether to wait for messages that are still to come; else the source ends with those there are.
-    target, schema, nominal, classes, on_bad_row
+    target, schema, nominal, classes, on_bad_row, most_values
         As for `heros.sources.RowSource`.
     """
 
@@ -84,9 +97,16 @@ class MessageSource(RowSource):
         nominal: Sequence[str] = (),
         classes: Sequence[object] | None = None,
         on_bad_row: str = "raise",
+        most_values: int | None = MOST_VALUES,
     ) -> None:
         super().__init__(
-            name, target=target, schema=schema, nominal=nominal, classes=classes, on_bad_row=on_bad_row
+            name,
+            target=target,
+            schema=schema,
+            nominal=nominal,
+            classes=classes,
+            on_bad_row=on_bad_row,
+            most_values=most_values,
         )
         if not callable(decode):
             raise ParameterError.of("decode", type(self).__name__, "a function of bytes", decode)
@@ -98,12 +118,3 @@ class MessageSource(RowSource):
             return self._decode(message)
         except Exception as error:
             return f"{message[:80]!r} ({type(error).__name__}: {error})"
-
-    def close(self) -> None:
-        """Let go of the connection."""
-
-    def __enter__(self) -> MessageSource:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self.close()

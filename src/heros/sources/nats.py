@@ -10,7 +10,7 @@ from typing import Any
 from heros.errors import DataError, HerosError
 from heros.extras import needed
 from heros.sources.base import END, IDLE, Signal
-from heros.sources.messages import MessageSource
+from heros.sources.messages import MessageSource, without_password
 
 __all__ = ["JetStream"]
 
@@ -35,7 +35,7 @@ class JetStream(MessageSource):
     """
 
     def __init__(self, url: str, subject: str, **settings: Any) -> None:
-        super().__init__(f"{url}/{subject}", **settings)
+        super().__init__(f"{without_password(url)}/{subject}", **settings)
         self._nats = needed("nats", "A JetStream", "nats")
         self._api = needed("nats.js.api", "A JetStream", "nats")
         self.url, self.subject = url, subject

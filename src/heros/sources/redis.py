@@ -9,7 +9,7 @@ from typing import Any
 from heros.errors import DataError, HerosError
 from heros.extras import needed
 from heros.sources.base import END, IDLE, Signal
-from heros.sources.messages import MessageSource
+from heros.sources.messages import MessageSource, without_password
 
 __all__ = ["RedisStream"]
 
@@ -38,7 +38,7 @@ class RedisStream(MessageSource):
     """
 
     def __init__(self, url: str, stream: str, *, keep: bool = True, **settings: Any) -> None:
-        super().__init__(f"{url}/{stream}", **settings)
+        super().__init__(f"{without_password(url)}/{stream}", **settings)
         redis = needed("redis", "A Redis stream", "redis")
         self._errors = redis.exceptions.RedisError
         self.stream, self.keep = stream, keep

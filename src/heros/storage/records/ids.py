@@ -9,7 +9,7 @@ from typing import Any
 from heros.ensemble import Heros
 from heros.registry import policy_id, pool_id, variant_id
 from heros.run.result import Run
-from heros.streams import Stream
+from heros.sources import Source
 
 __all__ = ["id_from", "id_of", "run_id"]
 
@@ -39,7 +39,7 @@ def id_from(stream: str, settings: Mapping[str, Any]) -> str:
     return _id(stream, pool, policy, k, seed, variant)
 
 
-def id_of(model: Heros, stream: Stream) -> str:
+def id_of(model: Heros, stream: Source) -> str:
     """The `run_id` that a run of this model on this stream will have.
 
     Examples

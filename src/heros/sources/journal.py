@@ -1,0 +1,121 @@
+"""A journal of messages that came from where nothing can be read again."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from heros.errors import DataError, HerosError
+
+__all__ = ["Journal", "Received"]
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A message as it came."""
+
+    number: int  # what its sender calls it until it is acknowledged; 0: nothing
+    topic: str
+    payload: bytes
+
+
+class Journal:
+    """Messages in the order they came, on disk before `append` returns, until they are trimmed.
+
+    Parameters
+    ----------
+    path
+        The file; None: in memory, for those who need no second look.
+    recent
+        How many of the newest are kept whatever is trimmed: those that may come again.
+
+    Examples
+    --------
+    >>> journal = Journal(None)
+    >>> journal.append([Received(1, "t", b"a"), Received(2, "t", b"b"), Received(3, "t", b"c")])
+    [1, 2, 3]
+    >>> journal.settle(2, trim=1)
+    >>> [(sequence, message.payload) for sequence, message in journal.after(1)]
+    [(2, b'b'), (3, b'c')]
+    >>> journal.settled, journal.last
+    (2, 3)
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None, recent: int = 0) -> None:
+        self.path = None if path is None else Path(path)
+        self.recent = recent
+        try:
+            if self.path is not None:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = sqlite3.connect(
+                ":memory:" if path is None else os.fspath(path), check_same_thread=False
+            )
+            self._file.execute("PRAGMA journal_mode = WAL")
+            with self._file:
+                self._file.execute("PRAGMA synchronous = FULL")
+                self._file.execute(
+                    "CREATE TABLE IF NOT EXISTS messages (sequence INTEGER PRIMARY KEY AUTOINCREMENT, "
+                    "number INTEGER NOT NULL, topic TEXT NOT NULL, payload BLOB NOT NULL)"
+                )
+                self._file.execute("CREATE TABLE IF NOT EXISTS reader (name TEXT, settled INTEGER)")
+                if not self._file.execute("SELECT 1 FROM reader").fetchone():
+                    self._file.execute("INSERT INTO reader VALUES (?, 0)", [f"heros-{secrets.token_hex(8)}"])
+        except (OSError, sqlite3.Error) as error:
+            raise HerosError(f"The journal {path} must be a file of its own. Got: {error}.") from None
+
+    @property
+    def reader(self) -> str:
+        """A name that goes with this journal, and with no other."""
+        ((name,),) = self._file.execute("SELECT name FROM reader")
+        return str(name)
+
+    @property
+    def settled(self) -> int:
+        """The number of the message up to which somebody else answers for all of them."""
+        ((sequence,),) = self._file.execute("SELECT settled FROM reader")
+        return int(sequence)
+
+    @property
+    def last(self) -> int:
+        """The sequence number of the message that came last; 0 if none has come."""
+        row = self._file.execute("SELECT seq FROM sqlite_sequence WHERE name = 'messages'").fetchone()
+        return 0 if row is None else int(row[0])
+
+    def append(self, messages: Sequence[Received]) -> list[int]:
+        """Write the messages, as one; their sequence numbers."""
+        with self._file:
+            return [
+                int(self._file.execute("INSERT INTO messages VALUES (NULL, ?, ?, ?)", row).lastrowid or 0)
+                for row in ((one.number, one.topic, one.payload) for one in messages)
+            ]
+
+    def after(self, sequence: int, most: int = -1) -> list[tuple[int, Received]]:
+        """The messages behind this number; an error if some of them have been trimmed."""
+        rows = self._file.execute(
+            "SELECT * FROM messages WHERE sequence > ? ORDER BY sequence LIMIT ?", [sequence, most]
+        )
+        found = [(number, Received(*rest)) for number, *rest in rows]
+        if sequence > self.last or (self.last > sequence and (not found or found[0][0] > sequence + 1)):
+            rule = f"The journal {self.path} must hold what came after message {sequence}."
+            first = found[0][0] if found else self.last + 1
+            raise DataError(f"{rule} Got messages {first} to {self.last} instead.")
+        return found
+
+    def newest(self) -> list[Received]:
+        """Those that may come again."""
+        return [message for _, message in self.after(max(0, self.last - self.recent))] if self.last else []
+
+    def settle(self, sequence: int, trim: int = 0) -> None:
+        """Somebody else answers for the messages up to this one; those up to `trim` go, not the newest."""
+        with self._file:
+            self._file.execute("UPDATE reader SET settled = ?", [sequence])
+            upto = min(trim, self.last - self.recent)
+            self._file.execute("DELETE FROM messages WHERE sequence <= ?", [upto])
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()

@@ -1,0 +1,111 @@
+"""MQTT as a source: nothing can be read again, yet every row is learnt once."""
+
+import os
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))
+from queues import Mqtt
+from test_queues import fresh, killed_and_resumed, learnt, once, polled, rows
+
+from heros import evaluate
+from heros.errors import DataError, HerosError, ParameterError
+from heros.sources import END, IDLE
+from heros.sources.journal import Journal, Received
+from heros.sources.mqtt import MqttTopic
+
+
+@pytest.fixture
+def broker(tmp_path):
+    server = Mqtt(tmp_path)
+    yield server
+    server.stop()
+
+
+@pytest.mark.parametrize("qos", [1, 2])
+def test_all_rows_in_their_order_and_what_is_no_row(broker, qos):
+    todo = rows(300)
+    broker.send([*todo[:100], b"{broken", *todo[100:]], qos)
+    model = fresh()
+    with broker.source(target="y", follow=False, on_bad_row="skip") as source:
+        run = evaluate(model, source)
+    assert (run.n_instances, run.bad_rows.count) == (300, 1)
+    assert learnt(model) == once(todo)
+
+
+def test_killed_again_and_again_every_row_is_learnt_once(broker, tmp_path):
+    broker.send(rows())
+    assert killed_and_resumed("mqtt", broker.url, tmp_path) == once()
+
+
+def test_what_a_checkpoint_does_not_hold_comes_again(broker):
+    broker.send(rows(50))
+    with broker.source(target="y") as source:
+        polled(source, 20)
+        where = source.where()
+        polled(source, 10)
+    broker.send(rows(60)[50:])  # nobody listens: the broker keeps it
+    with broker.source(target="y") as source:
+        source.seek(where)
+        polled(source, 40)
+        assert source.poll(10, 0.2) is IDLE
+        source.acknowledge(source.where())
+    with broker.source(target="y") as source:  # another run: what is settled is not for it
+        assert source.poll(10, 0.2) is IDLE
+
+
+def test_what_the_broker_sends_again_is_left_out(broker):
+    with broker.source(target="y") as source:
+        source._client.ack = lambda mid, qos: None  # as if the connection broke before it got there
+        same = rows(1) * 4  # equal rows are not the same row
+        broker.send(same)
+        polled(source, 4)
+        where = source.where()
+    broker.send(rows(2)[1:])
+    with broker.source(target="y") as source:
+        source.seek(where)
+        polled(source, 1)
+        assert source.poll(1, 0.5) is IDLE
+        assert source.position == 5
+
+
+def test_without_a_journal_it_is_read_as_it_comes(broker, tmp_path):
+    with broker.source(target="y", journal=None) as source:
+        broker.send(rows(30))
+        polled(source, 30)
+        where = source.where()
+    with broker.source(target="y", journal=None) as source, pytest.raises(DataError, match="must hold"):
+        source.seek(where)
+
+
+def test_the_journal_reaches_as_far_back_as_checkpoints_do(tmp_path):
+    journal = Journal(tmp_path / "journal", recent=2)
+    journal.append([Received(i, "t", b"%d" % i) for i in range(10)])
+    journal.settle(9, trim=4)
+    journal.close()
+    journal = Journal(tmp_path / "journal", recent=2)
+    assert (journal.settled, journal.last, [n for n, _ in journal.after(7)]) == (9, 10, [8, 9, 10])
+    assert [one.number for one in journal.newest()] == [8, 9]
+    for sequence in (3, 11):
+        with pytest.raises(DataError, match=f"must hold what came after message {sequence}"):
+            journal.after(sequence)
+    journal.settle(10, trim=10)
+    assert [n for n, _ in journal.after(8)] == [9, 10]
+    with pytest.raises(HerosError, match="must be a file of its own"):
+        Journal(tmp_path)
+
+
+def test_nobody_there_is_said():
+    pytest.importorskip("paho.mqtt")
+    with pytest.raises(HerosError, match=r"The MQTT topic mqtt://127.0.0.1:1/t must be readable"):
+        MqttTopic("mqtt://127.0.0.1:1", "t")
+    with pytest.raises(ParameterError, match="like mqtt://host:1883"):
+        MqttTopic("tcp://127.0.0.1:1", "t")
+
+
+def test_the_end_is_silence(broker):
+    broker.send(rows(5))
+    with broker.source(target="y", follow=False) as source:
+        polled(source, 5)
+        assert source.poll(5) is END

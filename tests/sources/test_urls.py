@@ -1,0 +1,104 @@
+"""Sources by address, from Python and on the command line."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+sys.path.insert(0, os.path.dirname(__file__))
+from queues import ALL, Mqtt
+from test_queues import rows
+
+from heros import Heros, evaluate, streams
+from heros.cli import app
+from heros.errors import ParameterError
+from heros.registry import policy_of, pool_of
+from heros.sources import connect
+from heros.sources.kafka import KafkaTopic
+from heros.sources.mqtt import MqttTopic
+
+POOL = 'kind = "mlp"\n[grid]\nhidden = [4]\noptimizers = ["adam"]\n'
+
+
+@pytest.fixture(params=list(ALL))
+def server(request, tmp_path):
+    there = ALL[request.param](tmp_path)
+    yield there
+    there.stop()
+
+
+def run(directory, *arguments):
+    (directory / "pool.toml").write_text(POOL)
+    how = ["--target", "y", "--json", "--pool", str(directory / "pool.toml"), "--window", "50"]
+    result = CliRunner().invoke(app, ["run", *arguments, *how])
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_run_by_address_stopped_and_resumed(server, tmp_path):
+    where = f"{server.address}?follow=no"
+    if isinstance(server, Mqtt):
+        where += f"&journal={tmp_path / 'journal'}"
+    server.send(rows(400))
+    keep = ["--checkpoint", str(tmp_path / "kept"), "--every", "90", "--resume"]
+    first = run(tmp_path, where, *keep, "--n", "250")
+    assert first["n_instances"] == 250
+    second = run(tmp_path, where, *keep)
+    assert second["n_instances"] == 400
+    pairs = [({name: row[name] for name in row if name != "y"}, row["y"]) for row in rows(400)]
+    model = Heros(pool_of(str(tmp_path / "pool.toml")), policy_of("zeta:0.05", 0.2), seed=1)
+    same = evaluate(model, streams.from_iter(pairs), window=50, exact=False)
+    assert (same.log_loss, same.accuracy) == tuple(
+        second["results"][name] for name in ("log_loss", "accuracy")
+    )
+
+
+def test_what_an_address_may_say(monkeypatch):
+    made = []
+    monkeypatch.setattr(KafkaTopic, "__init__", lambda self, *given, **how: made.append((given, how)))
+    monkeypatch.setattr(MqttTopic, "__init__", lambda self, *given, **how: made.append((given, how)))
+    connect("kafka://a:1,b:2/orders?group=g&partitions=0,2&nominal=city,zip&follow=no", target="y")
+    connect("mqtt://me:secret@host/sensors/+/data", directory="kept")
+    connect("kafka://a:1/t?columns=size,y&classes=no,yes")
+    given, how = made.pop()
+    assert (given, how["classes"], how["decode"](b"1,no")) == (
+        ("a:1", "t"), ["no", "yes"], {"size": 1.0, "y": "no"},
+    )  # fmt: skip
+    assert made == [
+        (
+            ("a:1,b:2", "orders"),
+            {"group": "g", "partitions": [0, 2], "nominal": ["city", "zip"], "follow": False, "target": "y"},
+        ),
+        (
+            ("mqtt://me:secret@host", "sensors/+/data"),
+            {"journal": Path("kept/mqtt.journal")},
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("kafka://host:9092", "must be like kafka://host:9092/topic, with one of kafka, mqtt"),
+        ("amqp://host/queue", "must be like kafka://host:9092/topic, with one of kafka, mqtt"),
+        (
+            "redis://host/s?group=g",
+            "must be without settings but classes, columns, db, follow, keep, nominal",
+        ),
+        ("redis://host/s?db=first", "whole numbers where they belong. Got 'first'"),
+        ("nats://host/s?follow=perhaps", "'yes' or 'no' for 'follow', 'keep'. Got 'perhaps'"),
+    ],
+)
+def test_what_is_wrong_with_an_address_is_said(address, said):
+    with pytest.raises(ParameterError) as error:
+        connect(address)
+    assert said in str(error.value)
+
+
+def test_messages_have_no_last_column():
+    result = CliRunner().invoke(app, ["run", "redis://127.0.0.1:1/s"])
+    assert result.exit_code == 2
+    assert "The 'target' parameter of heros must be given: messages have no last column." in result.output
