@@ -11,7 +11,7 @@ SOURCES := pyproject.toml paper/pyproject.toml league/pyproject.toml CMakeLists.
 PIP     := $(BIN)/pip install -qq --disable-pip-version-check --no-warn-script-location --root-user-action=ignore
 INSTALL := $(PIP) --no-build-isolation --no-deps
 
-.PHONY: demo test check native cross wheel bench bench-trees fuzz kill league league-report paper paper-runs sanitize sanitize-quick clean
+.PHONY: demo test check docs native cross wheel bench bench-trees fuzz kill league league-report paper paper-runs sanitize sanitize-quick clean
 .PHONY: arrival faults interrupts leaks
 .DEFAULT_GOAL := help
 
@@ -19,6 +19,7 @@ help:
 	@echo "make demo    HEROS on a drifting stream: the bill of three policies (under a minute)"
 	@echo "make test    all tests and doctests"
 	@echo "make check   ruff, mypy --strict, import-linter, a build in which compiler warnings are errors"
+	@echo "make docs    the documentation as a site, in build/site"
 	@echo "make native  the kernels against slow versions, without Python; make cross: those of the other processor, emulated"
 	@echo "make wheel   a wheel in dist/, and the demo from it in an environment without a compiler"
 	@echo "make bench   CPU time per instance, ours against a PyTorch pool (installs torch, CPU build)"
@@ -70,6 +71,11 @@ check: $(VENV)/strict
 	$(BIN)/mypy
 	for system in darwin win32; do $(BIN)/mypy --platform $$system --cache-dir .mypy_cache/$$system src/heros || exit 1; done
 	$(BIN)/lint-imports --no-logo
+
+# A link that leads nowhere is an error.
+docs: $(VENV)/installed
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "build/site/index.html"
 
 native cross:
 	@$(MAKE) --no-print-directory -C tests/native $(if $(filter native,$@),run,cross)

@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = sorted(page.name for page in DOCS.glob("*.md") if ">>>" in page.read_text(encoding="utf-8"))
+PAGES = sorted(
+    page.relative_to(DOCS).as_posix()
+    for page in DOCS.rglob("*.md")
+    if ">>>" in page.read_text(encoding="utf-8")
+)
 NEEDS = {"capymoa.md": "capymoa"}
 """Pages about packages that are not installed with the tests."""
 
@@ -18,7 +22,9 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
         pytest.importorskip(NEEDS[page])
     monkeypatch.chdir(tmp_path)
     options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-    failed, tried = doctest.testfile(str(DOCS / page), module_relative=False, optionflags=options)
+    text = re.sub(r"^```.*$", "", (DOCS / page).read_text(encoding="utf-8"), flags=re.MULTILINE)
+    examples = doctest.DocTestParser().get_doctest(text, {}, page, str(DOCS / page), 0)
+    failed, tried = doctest.DocTestRunner(optionflags=options).run(examples)
     assert tried > 0
     assert failed == 0
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from heros.lazy import pa, pc
 from heros.schema import Feature
-from heros.streams.columns import Faults, Values, encode
+from heros.streams.columns import Faults, Values, counts_of, encode, is_text
 
-__all__ = ["DateColumn", "Reading", "date_column", "has_clock", "is_date", "reading_of"]
+__all__ = ["DateColumn", "Reading", "date_column", "date_columns", "has_clock", "is_date", "reading_of"]
 
 CLOCK = (
     r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d+))?)?"
@@ -32,6 +32,10 @@ SURE = 0.9
 """The share of a column's values that must be dates for it to be one of dates."""
 
 
+ORDERS = ("day first", "month first")
+FEATURE = re.compile(r"(?P<name>.*) \((?P<part>day|weekday|day of year|hour)(?:; (?P<how>.*))?\)", re.DOTALL)
+
+
 @dataclass(frozen=True)
 class Reading:
     """One way in which dates are written: its name, and its pattern or a format of `strptime`."""
@@ -39,6 +43,11 @@ class Reading:
     name: str
     pattern: str = ""
     format: str = ""
+
+    @property
+    def written(self) -> str:
+        """What must be known besides the dates themselves to read them so."""
+        return f"; {self.format or self.name}" if self.format or self.name in ORDERS else ""
 
     def moment(self, text: str) -> datetime | None:
         """The date and time, without a zone (in UTC if it had one); None if it is none."""
@@ -131,7 +140,8 @@ class DateColumn:
     name
         Its name.
     reading
-        How text is read; None if the table has dates as such.
+        How text is read; None if the table has dates as such, or if the text tells. Where it could be read
+        otherwise, it is part of a feature's name, so that a schema alone says how.
     dates, clock
         Whether there are dates, whether there are times of day.
     missing
@@ -156,7 +166,8 @@ class DateColumn:
     @property
     def names(self) -> list[str]:
         """The names of its features."""
-        parts = ["day", "weekday", "day of year"] * self.dates + ["hour"] * self.clock
+        how = self.reading.written if self.reading is not None else ""
+        parts = [f"day{how}", "weekday", "day of year"] * self.dates + ["hour"] * self.clock
         return [f"{self.name} ({part})" for part in parts]
 
     @property
@@ -166,15 +177,16 @@ class DateColumn:
 
     def convert(self, array: pa.Array) -> tuple[Values, Faults]:
         """The features (n, width), NaN where missing, and the rows that hold no date."""
-        if self.reading is None:
+        if not is_text(array.type):
             return self._features(_typed(array)), {}
         codes, labels = encode(array)
-        moments = [None if label is None else self.reading.moment(label) for label in labels]
+        reading = self.reading or (reading_of(counts_of(array)) or (READINGS[0],))[0]
+        moments = [None if label is None else reading.moment(label) for label in labels]
         known = np.array([*(np.datetime64(m or "NaT", "us") for m in moments), np.datetime64("NaT", "us")])
         wrong = np.array(
             [label is not None and m is None for label, m in zip(labels, moments, strict=True)] + [False]
         )
-        rule = f"be a date, {self.reading.name} (or be named in nominal= or ignore=)"
+        rule = f"be a date, {reading.name} (or be named in nominal= or ignore=)"
         faults = {int(row): (repr(labels[codes[row]]), rule) for row in np.flatnonzero(wrong[codes])}
         return self._features(known[codes]), faults
 
@@ -195,6 +207,19 @@ class DateColumn:
         values[absent] = math.nan
         return values
 
+    def row(self, value: object) -> dict[str, float]:
+        """The features of one value, by their names; a ValueError if it is no date."""
+        if value is None or isinstance(value, str):
+            array = pa.array([value or None], pa.string())
+        else:
+            array = pa.array([value])
+        if not (is_text(array.type) or is_date(array.type)):
+            raise ValueError
+        values, faults = self.convert(array)
+        if faults:
+            raise ValueError
+        return dict(zip(self.names, values[0].tolist(), strict=True))
+
     def adopt(self, values: Values) -> None:
         """Take note of the good rows of a block."""
         self.missing = self.missing or bool(np.isnan(values).any())
@@ -202,6 +227,39 @@ class DateColumn:
     def features(self, size: int, missing: bool) -> list[Feature]:
         """The column as features."""
         return [Feature(name, None, missing) for name in self.names]
+
+
+def date_columns(features: Iterable[Feature]) -> dict[str, DateColumn]:
+    """The columns of dates that some of the features came from, by the names these columns had.
+
+    Examples
+    --------
+    >>> names = DateColumn("when", READINGS[2]).names
+    >>> names
+    ['when (day; month first)', 'when (weekday)', 'when (day of year)']
+    >>> date_columns(map(Feature, ["age", *names]))["when"].reading.name
+    'month first'
+    """
+    found: dict[str, dict[str, re.Match[str]]] = {}
+    missing: dict[str, bool] = {}
+    for feature in features:
+        match = FEATURE.fullmatch(feature.name) if feature.values is None else None
+        if match is not None:
+            found.setdefault(match["name"], {})[match["part"]] = match
+            missing[match["name"]] = feature.missing
+    return {
+        name: DateColumn(name, _reading(parts), "day" in parts, "hour" in parts, missing[name])
+        for name, parts in found.items()
+        if {"day", "weekday", "day of year"} <= parts.keys() or parts.keys() == {"hour"}
+    }
+
+
+def _reading(parts: Mapping[str, re.Match[str]]) -> Reading | None:
+    how = parts["day"]["how"] if "day" in parts else None
+    if not how:
+        return READINGS[-1] if "day" not in parts else None
+    known = {reading.name: reading for reading in READINGS}
+    return known[how] if how in ORDERS else Reading(f"written {how}", format=how)
 
 
 def has_clock(reading: Reading, labels: Iterable[str]) -> bool:
