@@ -16,7 +16,7 @@ from heros.streams.arrow import MemoryReader
 from heros.streams.columns import NominalColumn, NumericColumn, counts_of, is_text
 from heros.streams.dates import date_columns
 from heros.streams.frames import is_frame, table_of
-from heros.streams.numbers import form_of as number_form
+from heros.streams.number_forms import form_of as number_form
 from heros.streams.readers import Chunk, Column, TableReader
 from heros.vocabulary import Codes, Refused, Vocabulary, label_of, listed, natural_order
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from heros.errors import DataNotice
 from heros.lazy import pa, pc
 from heros.schema import Feature
-from heros.streams.numbers import Form
+from heros.streams.number_forms import Form
 from heros.vocabulary import NUMBER, Codes, label_of, listed, many_values, natural_order
 
 __all__ = ["Faults", "NominalColumn", "NumericColumn", "Values", "counts_of", "encode", "is_text"]

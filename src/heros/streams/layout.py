@@ -14,7 +14,7 @@ from heros.errors import ParameterError
 from heros.schema import Schema
 from heros.streams.columns import NominalColumn, NumericColumn, Values, counts_of, is_text
 from heros.streams.dates import DateColumn, Reading, has_clock, reading_of
-from heros.streams.numbers import form_of
+from heros.streams.number_forms import form_of
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, Column, TableReader
 from heros.vocabulary import Codes, label_of

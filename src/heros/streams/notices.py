@@ -9,7 +9,7 @@ from heros.errors import DataError
 from heros.streams.columns import NominalColumn, NumericColumn, counts_of, is_text
 from heros.streams.dates import DateColumn, reading_of
 from heros.streams.layout import Layout
-from heros.streams.numbers import form_of
+from heros.streams.number_forms import form_of
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
 from heros.vocabulary import NUMBER
