@@ -260,12 +260,10 @@ def keyed(keys: int, core: int) -> None:
         time.sleep(1)
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/state") as reply:
             state = json.load(reply)
-        known = state["keys"]
-        print(
-            f"{known['count']:,} keys, {2 * keys / took:,.0f} instances per second; {known['in_memory']:,} models "
-            f"in memory, {known['bytes'] / 1e6:.0f} MB by count, {state['memory'] / 1e6:.0f} MB of the process "
-            f"({before:.0f} before)"
-        )
+        known, process = state["keys"], state["memory"] / 1e6
+        print(f"{known['count']:,} keys, {2 * keys / took:,.0f} instances per second")
+        print(f"{known['in_memory']:,} models in memory, {known['bytes'] / 1e6:.0f} MB by count")
+        print(f"{process:.0f} MB of the process, {before:.0f} before")
 
 
 async def teach_all(port: int, requests: list[bytes]) -> None:
