@@ -33,8 +33,8 @@ def test_it_learns_in_the_order_of_the_labels_from_answers_of_the_time(make):
         given[i] = alone.predict_proba_one(x)
         assert late.answer_one(i, x) == given[i]
         if i >= 30:
-            x, y = todo[i - 30]
-            alone.learn_one(x, y)
+            before, y = todo[i - 30]
+            alone.learn_one(before, y)
             assert late.learn_one(i - 30, y)
             if given[i - 30]:
                 metric.update(y, max(given[i - 30], key=given[i - 30].get))
