@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +21,7 @@ from heros.measures import Measure
 from heros.registry import answer_of, policy_of, pool_of
 from heros.run import Run, evaluate
 from heros.run.summary import bill
+from heros.sources.late import LateSource
 from heros.storage import records
 
 __all__ = ["demo_command", "run_command"]
@@ -106,6 +108,9 @@ def run_command(
             predictions=predictions is not None,
             **kept,
         )
+    if isinstance(source, LateSource):
+        counts = ", ".join(f"{n:,} {what}" for what, n in asdict(source.counts).items())
+        say(f"heros: labels that come late: {counts}, {source.waiting:,} waiting")
     if run.interrupted:
         say(f"heros: stopped after {run.n_instances:,} instances", style="yellow")
     _show(run, out, as_json, results.written(run, model, force))

@@ -172,6 +172,7 @@ def evaluate(
             names = [measure.name for measure in empty]
             settings = {"window": window, "exact": bool(exact), "measures": names}
             checkpointer.restore(evaluation, settings, block, None if isinstance(progress, str) else progress)
+        source.meet(model)
         interrupted = _learn(evaluation, block, checkpointer, progress, on_interrupt)
         if interrupted and evaluation.taken == 0:
             raise KeyboardInterrupt

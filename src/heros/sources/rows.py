@@ -49,6 +49,7 @@ class RowBlocks:
         self.vocabulary = vocabulary
         self.bad_rows = BadRows()
         self.read = 0  # rows dealt with: given or skipped
+        self.given: list[int] = []  # which of those dealt with last were given, counted from 0
         self._target = target
         self._skip = skip
         self._forget()
@@ -69,8 +70,10 @@ class RowBlocks:
 
         An interrupt loses no row: those that were not given are still ahead.
         """
+        self.given = []
         self._raise_what_is_due()
         deadline = None if timeout is None else time.monotonic() + timeout
+        given: list[int] = []
         rows: list[list[float]] = []
         labels: list[int] = []
         done, bad_rows, state = 0, self.bad_rows, IDLE
@@ -95,11 +98,12 @@ class RowBlocks:
                     break
                 rows.append(coded[0])
                 labels.append(coded[1])
+                given.append(done)
             done += 1
         if rows and not rows[-1] and len(rows) < most and state is IDLE and not self._is_due():
             return IDLE  # the first feature is still to come
         del self._ahead[:done]
-        self.read, self.bad_rows = self.read + done, bad_rows
+        self.read, self.bad_rows, self.given = self.read + done, bad_rows, given
         if rows:
             return _block(rows, labels)
         self._raise_what_is_due()
