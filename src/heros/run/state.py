@@ -174,6 +174,7 @@ class Evaluation:
             drifts=self.stream.drifts,
             bad_rows=self.stream.bad_rows,
             interrupted=interrupted,
+            classes=() if model.schema is None else model.schema.classes,
             predictions=self._all_predictions(),
         )
 
