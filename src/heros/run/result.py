@@ -138,6 +138,7 @@ class Run:
     bad_rows: BadRows = field(default=BadRows(), repr=False)  # what the stream skipped
     interrupted: bool = False  # whether Ctrl-C or a callback ended it: the stream may have gone on
     predictions: Predictions | None = field(default=None, repr=False, compare=False)  # if they were kept
+    classes: tuple[str, ...] = field(default=(), repr=False)  # their names; none if the target is a number
 
     @property
     def cpu_seconds(self) -> float:

@@ -171,6 +171,7 @@ class Evaluation:
             bad_rows=self.stream.bad_rows,
             interrupted=interrupted,
             predictions=self._all_predictions(),
+            classes=() if model.schema is None else model.schema.classes,
         )
 
     def _looks_before(self) -> NDArray[np.int64]:
