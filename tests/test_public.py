@@ -72,4 +72,6 @@ def test_errors_are_what_they_were_before():
     assert issubclass(errors.ParameterError, ValueError)
     assert issubclass(errors.DataError, ValueError)
     assert issubclass(errors.MissingExtra, ImportError)
-    assert all(issubclass(getattr(errors, name), errors.HerosError) for name in errors.__all__)
+    kinds = {getattr(errors, name) for name in errors.__all__}
+    assert all(issubclass(kind, errors.HerosError) for kind in kinds - {errors.DataNotice})
+    assert issubclass(errors.DataNotice, UserWarning)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -679,6 +680,38 @@ class Heros:
         _expect(other, Heros, "other", "a Heros")
         with self._alone:
             vars(self).update({name: value for name, value in vars(other).items() if name != "_alone"})
+
+    def follow(self, other: Heros) -> None:
+        """Know what another Heros made of the same parts knows now: as a copy of it, but made in place.
+
+        A service answers from such a one while the other learns (`heros.serve`).
+
+        Examples
+        --------
+        >>> from heros import Heros, pools, streams
+        >>> stream = streams.Agrawal(function=2)
+        >>> model = Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1, schema=stream.schema)
+        >>> answers = copy.deepcopy(model)
+        >>> X, y = stream.draw(300)
+        >>> answers.follow(model.learn(X, y))
+        >>> bool((answers.predict_proba(X) == model.predict_proba(X)).all())
+        True
+        """
+        _expect(other, Heros, "other", "a Heros")
+        if self.schema is None or self.schema != other.schema or not other._is_all_native:
+            self.become(copy.deepcopy(other))
+            return
+        learnt = other._learnt_arrays()
+        with self._alone:
+            self._bound.restore(learnt["pool"])
+            self._step.restore(learnt["ensemble"])
+            self._last = other._last
+
+    @property
+    def _is_all_native(self) -> bool:
+        """Whether all that it learns is in the compiled core, and nothing in objects of Python's."""
+        own = isinstance(self._scores, ScoreCalls) or isinstance(self._chooser, PolicyCalls)
+        return self.pool.plain and self._pace is None and not own
 
     def _learnt_arrays(self) -> dict[str, dict[str, NDArray[Any]]]:
         self._finish_growing()

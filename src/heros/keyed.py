@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import heapq
 import json
 import os
 import threading
@@ -205,6 +206,11 @@ class Keyed:
             return KeyFigures.of(
                 (sum(t[0] for t in tallies), sum(t[1] for t in tallies), sum(t[2] for t in tallies))
             )
+
+    def busiest(self, n: int) -> list[tuple[Key, KeyFigures]]:
+        """The keys with the most instances, and how their models have done."""
+        tallies = heapq.nlargest(n, self._tallies().items(), key=lambda pair: pair[1][0])
+        return [(_key(name), KeyFigures.of(tally)) for name, tally in tallies]
 
     @property
     def in_memory(self) -> int:

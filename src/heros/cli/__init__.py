@@ -9,6 +9,7 @@ from heros.cli import (
     predict,
     report,
     run,
+    serve,
     streams,
 )
 from heros.cli.app import app

@@ -44,7 +44,7 @@ def evaluate(
     exact: bool = True,
     predictions: bool | None = None,
     callback: Callback | Sequence[Callback] | None = None,
-    progress: bool | None = None,
+    progress: bool | str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     every: int = 100_000,
     keep: int = 3,
@@ -91,7 +91,8 @@ def evaluate(
         A function that is called with a `heros.run.Window` whenever a window is over, or several. If one
         returns True, the run ends there, and is `interrupted`.
     progress
-        Whether to show a progress bar; by default if the output is a terminal or a notebook.
+        Whether to show a progress bar; by default if the output is a terminal or a notebook. A text is
+        what the bar calls the run then, instead of by the stream's name.
     checkpoint
         A directory, of this run only, to which checkpoints are written: all it takes to go on after a
         kill, with the results of a run that was not killed, bit for bit (see docs/reliability.md).
@@ -170,7 +171,8 @@ def evaluate(
         if checkpointer:
             names = [measure.name for measure in empty]
             settings = {"window": window, "exact": bool(exact), "measures": names}
-            checkpointer.restore(evaluation, settings, block, progress)
+            checkpointer.restore(evaluation, settings, block, None if isinstance(progress, str) else progress)
+        source.meet(model)
         interrupted = _learn(evaluation, block, checkpointer, progress, on_interrupt)
         if interrupted and evaluation.taken == 0:
             raise KeyboardInterrupt
@@ -181,16 +183,17 @@ def _learn(
     evaluation: Evaluation,
     block: int,
     checkpointer: Checkpointer | None,
-    progress: bool | None,
+    progress: bool | str | None,
     on_interrupt: str,
 ) -> bool:
     """Learn until the stream ends; whether it was interrupted."""
     stream = evaluation.stream
+    label, wanted = (progress, None) if isinstance(progress, str) else (stream.name, progress)
     with (
-        progress_bar("count", "{task.fields[standing]}", wanted=progress) as bar,
+        progress_bar("count", "{task.fields[standing]}", wanted=wanted) as bar,
         Interrupts(wanted=on_interrupt == "return") as interrupts,
     ):
-        task = bar.add_task(stream.name, total=_instances_left(stream), standing="")
+        task = bar.add_task(label, total=_instances_left(stream), standing="")
         while not (interrupts.pressed or evaluation.stopped):
             try:
                 most = block if checkpointer is None else min(block, checkpointer.room(evaluation))

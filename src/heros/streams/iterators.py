@@ -14,6 +14,7 @@ from heros.sources.base import IDLE, Block, Polled, Signal
 from heros.sources.readers import AsyncReader, BackgroundReader, DirectReader, Reader
 from heros.sources.rows import RowBlocks, vocabulary_of
 from heros.streams.base import Stream, empty_block
+from heros.vocabulary import MOST_VALUES
 
 __all__ = ["from_iter"]
 
@@ -32,6 +33,7 @@ def from_iter(
     on_bad_row: str = "raise",
     waits: bool | None = None,
     name: str = "iterator",
+    most_values: int | None = MOST_VALUES,
 ) -> Stream:
     """A stream of (features, label) pairs: River's data sets, a queue, a generator; endless ones too.
 
@@ -62,6 +64,9 @@ def from_iter(
         in its thread, such as the rows of an SQLite connection.
     name
         The stream's name.
+    most_values
+        How many values a nominal feature may have; then new ones share a quarter of them, and the schema
+        grows no further. None: any number.
 
     Examples
     --------
@@ -76,7 +81,7 @@ def from_iter(
     skip = one_of(on_bad_row, "on_bad_row", "from_iter", ("raise", "skip"), "'raise' or 'skip'") == "skip"
     if waits not in (None, True, False):
         raise ParameterError.of("waits", "from_iter", "True, False or None", waits)
-    vocabulary = vocabulary_of(schema, nominal, classes, "from_iter")
+    vocabulary = vocabulary_of(schema, nominal, classes, "from_iter", most_values)
     if not callable(pairs) and not isinstance(pairs, Iterable | AsyncIterable):
         raise ParameterError.of("pairs", "from_iter", RULE, pairs)
     return PairStream(pairs, RowBlocks(name, vocabulary, skip=skip), waits)

@@ -131,7 +131,7 @@ REQUIRED: dict[str, Check] = {
     "energy/wall_seconds": _amount,
     "co2e_kg": _optional(_number),
 }
-OPTIONAL: dict[str, Check] = {  # what older records do not have
+OPTIONAL: dict[str, Check] = {  # what records of HEROS 0.1 do not have
     "classes": _each(_text),
     "commit": _text,
     "interrupted": lambda value: isinstance(value, bool),

@@ -56,6 +56,7 @@ def document(run: Run, id: str | None = None) -> dict[str, Any]:
                 "drifts": [asdict(drift) for drift in run.drifts],
                 "bad_rows": asdict(run.bad_rows),
             },
+            "classes": list(run.classes),
             "model": run.model,
             "settings": run.settings,
             "n_instances": run.n_instances,
@@ -63,7 +64,6 @@ def document(run: Run, id: str | None = None) -> dict[str, Any]:
             "interrupted": run.interrupted,
             "measures": [asdict(caption) for caption in run.measures],
             "results": {**run.figures, **{name: getattr(run, name) for name in RESULTS}},
-            "classes": list(run.classes),
             "confusion": None if run.confusion is None else run.confusion.counts.tolist(),
             "looked": run.looked.tolist(),
             "trained": run.trained.tolist(),
@@ -115,7 +115,7 @@ def run_from(document: Mapping[str, Any], curves: pa.Table) -> Run:
         drifts=tuple(DriftPoint(**drift) for drift in stream["drifts"]),
         bad_rows=BadRows(bad["count"], tuple(BadRow(**row) for row in bad["first"])),
         interrupted=document.get("interrupted", False),
-        classes=tuple(document.get("classes", ())),
+        classes=tuple(document.get("classes", ())),  # which the first records do not have
         **results,
     )
 
