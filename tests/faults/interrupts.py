@@ -35,6 +35,12 @@ POOL = pools.Join(pools.MLP([{"hidden": 4}, {"hidden": 8}]), pools.NaiveBayes([{
 ROWS = 1500
 
 
+def hear_ctrl_c() -> None:
+    """In a shell's background it is ignored, and nothing that is tried here could fail."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def model() -> Heros:
     """A small model."""
     return Heros(POOL, k=1, seed=1)
@@ -213,6 +219,7 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
+    hear_ctrl_c()
     counts: dict[tuple[str, str], int] = {}
     faults = []
     with tempfile.TemporaryDirectory() as directory, progress() as bar:
