@@ -365,7 +365,8 @@ GOOD = [[30.0, 0.0], [40.0, 2.0]]
         (GOOD, [-1, 1], "The label of row 0 must be a class index in [0, 1]. Got -1 instead."),
         (GOOD, [0, 0.5], "The label of row 1 must be a class index in [0, 1]. Got 0.5 instead."),
         (GOOD, [0], "y must have one label per instance (2). Got shape (1,) instead."),
-        (GOOD, ["no", "yes"], "y must hold class indices. Got <U3 instead."),
+        (GOOD, ["no", "hm"], "The label of row 1 must be one of the classes 'no', 'yes'. Got 'hm' instead."),
+        (GOOD, [b"no", b"yes"], "y must hold class indices. Got |S3 instead."),
         ([[30.0], [40.0, 2.0]], [0, 1], "X must be an array of numbers (nominal values as codes): setting an array element with a sequence. The requested array has an inhomogeneous shape after 1 dimensions. The detected shape was (2,) + inhomogeneous part.."),
     ],
 )  # fmt: skip
@@ -447,3 +448,44 @@ def test_denormals_are_flushed_only_inside():
     Heros(SMALL, seed=1, schema=drifting(10).schema).learn(X, y)
     assert np.float64(5e-324) * 1.0 > 0
     assert np.float32(1e-45) / np.float32(1.0) > 0
+
+
+class Constant:
+    """A model of the user's own."""
+
+    def __init__(self):
+        self.seen = 0
+
+    def predict_proba(self, x):
+        return [1.0, self.seen]
+
+    def learn(self, x, y):
+        self.seen += 1
+
+
+@pytest.mark.parametrize(
+    "pool",
+    [None, pools.MLPGrid(hidden=[8]), pools.Models([("own", Constant())])],
+    ids=["default", "mlp", "own"],
+)
+def test_one_that_follows_knows_what_the_other_knows(pool):
+    stream = streams.Agrawal(function=2)
+    model = Heros(pool, k=1, seed=1, schema=stream.schema)
+    answers = copy.deepcopy(model)
+    for _ in range(2):
+        X, y = stream.draw(300)
+        answers.follow(model.learn(X, y))
+        expected = model.predict_proba(X)
+        assert np.array_equal(answers.predict_proba(X), expected)
+        assert answers.leaderboard()[0] == model.leaderboard()[0]
+        assert str(answers.explain_choice()) == str(model.explain_choice())
+    model.learn(X, y)
+    assert np.array_equal(answers.predict_proba(X), expected)
+
+
+def test_one_that_follows_grows_with_the_other():
+    model = Heros(k=3, seed=1, schema=Schema.of(["age"], ["no", "yes"]))
+    answers = copy.deepcopy(model)
+    model.bind(Schema.of(["age", "height"], ["no", "yes", "maybe"]))
+    answers.follow(model)
+    assert answers.predict_proba([1.0, 2.0]).shape == (3,)

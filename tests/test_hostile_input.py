@@ -97,7 +97,7 @@ def test_numbers_of_any_kind_are_numbers_in_an_array_of_objects():
         ([[0], [1, 1]], "y must be an array of class indices"),
         ([2], "The label of row 0 must be a class index in [0, 1]. Got 2 instead."),
         ([np.nan], "The label of row 0 must be a class index in [0, 1]. Got nan instead."),
-        (["yes"], "y must hold class indices. Got <U3 instead."),
+        (["hm"], "The label of row 0 must be one of the classes 'no', 'yes'. Got 'hm' instead."),
         (
             np.ma.masked_array([1], mask=[True]),
             "y must have a label for every instance. Got masked ones instead.",

@@ -95,7 +95,7 @@ def test_asking_makes_no_key_and_changes_nothing():
     with Keyed(template()) as keyed:
         assert (keyed.predict_proba("new", X) == template().predict_proba(X)).all()
         assert "new" not in keyed
-        assert isinstance(keyed.predict("new", X[0]), int)
+        assert keyed.predict("new", X[0]) in STREAM.schema.classes
 
 
 def test_1_and_its_text_are_two_keys():

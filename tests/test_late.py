@@ -5,7 +5,7 @@ import pytest
 
 from heros import Heros, Schema, policies, pools, streams
 from heros.errors import DataError, ParameterError
-from heros.late import LateLabels
+from heros.late import LateLabels, Pending
 from heros.measures import Accuracy
 
 POOL = pools.MLPGrid(hidden=[8], optimizers=["adam"])
@@ -143,3 +143,25 @@ def test_what_cannot_be_meant_is_said(settings, text):
 def test_an_id_is_text_or_a_whole_number(id):
     with pytest.raises(ParameterError, match="'id'"):
         LateLabels(fresh()).answer(id, X[0])
+
+
+def test_what_waits_goes_when_there_is_no_more_room_or_time():
+    now, gone = [0.0], []
+    pending: Pending[str] = Pending(3, 10.0, lambda id, what: gone.append((id, what)), lambda: now[0])
+    for id in range(4):
+        pending.put(id, f"row {id}")
+        now[0] += 1
+    assert gone == [(0, "row 0")]
+    now[0] = 11.5
+    pending.let_go()
+    assert (list(pending), gone[1:]) == ([2, 3], [(1, "row 1")])
+    assert (pending.take(2), pending.take(2), pending.give_up(2)) == ("row 2", None, False)
+
+
+def test_a_label_may_be_the_name_of_its_class():
+    named, indexed = LateLabels(fresh()), LateLabels(fresh())
+    for i, (x, y) in enumerate(zip(X[:50], Y[:50], strict=True)):
+        for late, label in ((named, STREAM.schema.classes[y]), (indexed, y)):
+            late.answer(i, x)
+            assert late.learn(i, label)
+    assert named.figures == indexed.figures

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -25,10 +26,12 @@ from heros.policies.pace import STRETCH, Pace
 from heros.policies.within import paced
 from heros.pools import BoundPool, Pool, default
 from heros.pools.base import shares
+from heros.rows import Rows, form_of
 from heros.schema import Schema
 from heros.scores import Adwin, Score
 from heros.scores.base import ScoreCalls, bound_score, expect_score
 from heros.storage import archive, models
+from heros.storage.outputs import like
 from heros.task import Classification, Task
 from heros.validation import Validator, one_row
 from heros.watch import (
@@ -153,6 +156,7 @@ class Heros:
     _last: LastStep | None = None  # what the last step chose
     _pace: Pace | None = None
     burst: int = 0
+    _known: tuple[Schema | None, Rows] | None = None  # how rows are read by which schema
     _growing: Schema | None = None  # what it is being fitted to, or was when Ctrl-C came
 
     def __init__(
@@ -332,29 +336,115 @@ class Heros:
 
     # -- predicting and learning ------------------------------------------------------------------------
 
-    def predict_proba(self, x: ArrayLike) -> NDArray[np.float64]:
-        """The probabilities of the classes, for one instance (classes,) or for several (n, classes).
+    def predict_proba(self, x: Any) -> Any:
+        """The probabilities of the classes, in the form in which the instances come.
 
         Nothing is learnt, and nothing that is learnt later depends on what was asked here.
+
+        Parameters
+        ----------
+        x
+            One instance: an array (n_features,), whose answer is an array (classes,), or a dictionary by
+            the names of the features, whose answer is one by the names of the classes. Several: an array
+            (n, n_features), whose answer is an array (n, classes), a list of dictionaries, or a data
+            frame (pandas, polars, Arrow), whose answer is a frame of the same library with a column per
+            class. In an array nominal values are codes, elsewhere names. What a dictionary or a frame
+            lacks is missing; features and values that were never learnt from are, too.
+
+        Examples
+        --------
+        >>> schema = Schema.of(["age", ("colour", "red", "blue")], classes=["no", "yes"])
+        >>> model = Heros(k=3, seed=1, schema=schema)
+        >>> model.predict_proba([18, 0]).shape, sorted(model.predict_proba({"age": 18, "colour": "red"}))
+        ((2,), ['no', 'yes'])
         """
+        form = form_of(x)
+        if form == "array":
+            return self._asked(x)
+        out = self._told(x)
+        classes = self._validator.schema.classes
+        if form == "frame":
+            return like(x, dict(zip(classes, out.T, strict=True)))
+        named = [dict(zip(classes, p, strict=True)) for p in out.tolist()]
+        return named[0] if form == "row" else named
+
+    def predict(self, x: Any) -> Any:
+        """The name of the class with the highest probability: of one instance, or an array of several.
+
+        Examples
+        --------
+        >>> model = Heros(k=3, seed=1)
+        >>> for i in range(300):
+        ...     row = {"size": i % 7, "colour": "red" if i % 2 else "blue"}
+        ...     model = model.learn(row, "odd" if i % 2 else "even")
+        >>> model.predict({"size": 3, "colour": "blue"}), model.predict([[1, 3], [0, 3]])
+        ('even', array(['odd', 'even'], dtype='<U4'))
+        """
+        form = form_of(x)
+        out = self._asked(x) if form == "array" else self._told(x)
+        best = np.asarray(self.task.named(self.task.prediction(out), self._validator.schema))
+        if form == "row":
+            return best[0].item()
+        return best.item() if best.ndim == 0 else best
+
+    def outputs(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What it says of rows (n, n_features) that are known to be good; NaN is missing wherever it is.
+
+        For those who turn rows into numbers themselves, with `heros.rows.Rows`.
+        """
+        _ = self._learnt
+        self._finish_growing()
+        with self._alone:
+            return self._step.predict(np.require(X, np.float64, ["C", "A"]))
+
+    def _told(self, x: Any) -> NDArray[np.float64]:
+        """What it says of rows that are no array."""
+        _ = self._learnt
+        return self.outputs(self._rows_now().read(x))
+
+    def _asked(self, x: ArrayLike) -> NDArray[np.float64]:
         X, single = self._instances(x)
         with self._alone:
             out = self._step.predict(X)
         return out[0] if single else out
 
-    def predict(self, x: ArrayLike) -> Any:
-        """The class index with the highest probability, of one instance or of several."""
-        best = self.task.prediction(self.predict_proba(x))
-        return best.item() if best.ndim == 0 else best
-
-    def learn(self, x: ArrayLike, y: ArrayLike) -> Self:
+    def learn(self, x: Any, y: Any) -> Self:
         """Learn from one labelled instance, or from several, one after the other.
 
-        The rows must stay as they are until it is done: the pool may look ahead.
+        Instances are what `predict_proba` takes. With an array, labels are class indices or names of classes
+        that the schema knows. With dictionaries and frames they are names, whatever their type (1 and
+        "1" are the same); a feature, value or class that is new is appended to the schema, which need not
+        be known before.
+
+        The rows of an array must stay as they are until it is done: the pool may look ahead.
+
+        Examples
+        --------
+        >>> model = Heros(k=3, seed=1)
+        >>> model = model.learn({"age": 18, "colour": "red"}, "no")
+        >>> model = model.learn([{"age": 31, "colour": "blue"}, {"age": 40}], ["yes", "no"])
+        >>> model.instances, model.schema.classes, model.schema.features[1].values
+        (3, ('no', 'yes'), ('red', 'blue'))
         """
+        if form_of(x) != "array":
+            self._learn_rows(x, y)
+            return self
         X, single = self._instances(x)
         self._run(X, self._targets(one_row(y) if single else y, len(X)))
         return self
+
+    def _learn_rows(self, x: Any, y: Any) -> None:
+        rows = self._rows_now()
+        for found in rows.learn(x, y):
+            self.bind(found.schema)
+            self._run(found.X, self._targets(found.y, len(found.X)))
+        self._known = (self.schema, rows)
+
+    def _rows_now(self) -> Rows:
+        """How rows are read by the schema as it is now."""
+        if self._known is None or self._known[0] is not self.schema:
+            self._known = (self.schema, Rows(self.schema, classes=isinstance(self.task, Classification)))
+        return self._known[1]
 
     def test_then_train(self, X: ArrayLike, y: ArrayLike) -> Block:
         """For every instance in turn: answer, then learn from its label. As `learn`, with a record."""
@@ -550,11 +640,14 @@ class Heros:
         policy: Policy | None = None,
         score: Score | None = None,
     ) -> Self:
-        """The model that `save` wrote. Parts of your own have to be brought along; no code runs otherwise.
+        """The model that `save` wrote, or that of a checkpoint (see `evaluate`), as it stood there.
 
-        A file that is broken is a DataError; one of a newer format a HerosError that says so.
+        Parts of your own have to be brought along; no code runs otherwise. A file that is broken is a
+        DataError; one of a newer format a HerosError that says so.
         """
-        document, arrays = archive.read(path, "model")
+        kind, document, arrays = archive.read_one_of(path, ("model", "checkpoint"))
+        if kind == "checkpoint":
+            document, arrays = document.get("model", {}), archive.subset(arrays, "model")
         try:
             return models.unpack(cls, document, arrays, task=task, pool=pool, policy=policy, score=score)
         except DataError as error:
@@ -587,6 +680,38 @@ class Heros:
         _expect(other, Heros, "other", "a Heros")
         with self._alone:
             vars(self).update({name: value for name, value in vars(other).items() if name != "_alone"})
+
+    def follow(self, other: Heros) -> None:
+        """Know what another Heros made of the same parts knows now: as a copy of it, but made in place.
+
+        A service answers from such a one while the other learns (`heros.serve`).
+
+        Examples
+        --------
+        >>> from heros import Heros, pools, streams
+        >>> stream = streams.Agrawal(function=2)
+        >>> model = Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1, schema=stream.schema)
+        >>> answers = copy.deepcopy(model)
+        >>> X, y = stream.draw(300)
+        >>> answers.follow(model.learn(X, y))
+        >>> bool((answers.predict_proba(X) == model.predict_proba(X)).all())
+        True
+        """
+        _expect(other, Heros, "other", "a Heros")
+        if self.schema is None or self.schema != other.schema or not other._is_all_native:
+            self.become(copy.deepcopy(other))
+            return
+        learnt = other._learnt_arrays()
+        with self._alone:
+            self._bound.restore(learnt["pool"])
+            self._step.restore(learnt["ensemble"])
+            self._last = other._last
+
+    @property
+    def _is_all_native(self) -> bool:
+        """Whether all that it learns is in the compiled core, and nothing in objects of Python's."""
+        own = isinstance(self._scores, ScoreCalls) or isinstance(self._chooser, PolicyCalls)
+        return self.pool.plain and self._pace is None and not own
 
     def _learnt_arrays(self) -> dict[str, dict[str, NDArray[Any]]]:
         self._finish_growing()
@@ -631,7 +756,7 @@ def seconds_of(step: _core.Step) -> float:
     return float(step.cpu_seconds.sum())
 
 
-NATIVE = ("_bound", "_step", "_scores", "_chooser", "_validator", "_alone")
+NATIVE = ("_bound", "_step", "_scores", "_chooser", "_validator", "_alone", "_known")
 
 
 def _joined(blocks: list[Block]) -> Block:

@@ -138,6 +138,7 @@ class Experiment:
             window=self.window,
             meter=meter,
             exact=self.exact,
+            predictions=False,  # runs are many, and are sent from process to process
             progress=progress,
             on_interrupt="raise",
         )

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros import core as _core
+from heros.extras import needed
+from heros.lazy import pa
 from heros.policies import Explore, Policy, Random
 from heros.policies.reasons import Reasons, explain
 from heros.pools import Pool
@@ -48,7 +50,7 @@ class Standing:
 
 
 class Leaderboard(Sequence[Standing]):
-    """The models, best first. Prints as a table; ``pandas.DataFrame(list(board))`` makes it a frame.
+    """The models, best first. Prints as a table; `to_pandas` and `to_arrow` make it a frame.
 
     Examples
     --------
@@ -61,6 +63,8 @@ class Leaderboard(Sequence[Standing]):
        1  ...
     >>> model.leaderboard()[0].configuration == model.best_model
     True
+    >>> model.leaderboard().to_arrow().column_names
+    ['rank', 'model', 'optimizer', 'learning_rate', 'hidden', 'L', 'cost', 'trained', 'invested', 'diverged']
     """
 
     def __init__(self, standings: Sequence[Standing]) -> None:
@@ -99,8 +103,33 @@ class Leaderboard(Sequence[Standing]):
     def __len__(self) -> int:
         return len(self._standings)
 
+    def to_arrow(self) -> Any:
+        """The board as an Arrow table, with a column for every setting of the models."""
+        return pa.table({name: _column(values) for name, values in self._columns().items()})
+
+    def to_pandas(self) -> Any:
+        """The board as a data frame of pandas."""
+        return needed("pandas", "Leaderboard.to_pandas", "notebook").DataFrame(self._columns())
+
+    def _columns(self) -> dict[str, list[Any]]:
+        settings = {name: [row.configuration.get(name) for row in self] for name in self._settings}
+        return {
+            "rank": [row.rank for row in self],
+            "model": [row.model for row in self],
+            **settings,
+            "L": [row.score for row in self],
+            "cost": [row.cost for row in self],
+            "trained": [row.trained for row in self],
+            "invested": [row.invested for row in self],
+            "diverged": [row.diverged for row in self],
+        }
+
+    @property
+    def _settings(self) -> list[str]:
+        return list(dict.fromkeys(name for row in self for name in row.configuration))
+
     def __repr__(self) -> str:
-        settings = list(dict.fromkeys(name for row in self for name in row.configuration))
+        settings = self._settings
         rows = [
             [
                 row.rank,
@@ -113,6 +142,14 @@ class Leaderboard(Sequence[Standing]):
             for row in self
         ]
         return str(Table(["rank", "model", *settings, "L", "γ", "trained"], rows))
+
+
+def _column(values: list[Any]) -> Any:
+    """A column of one type; as text if the models of different families disagree."""
+    try:
+        return pa.array(values)
+    except pa.ArrowException:
+        return pa.array([None if value is None else str(value) for value in values])
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
+import heapq
 import json
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, Self, overload
@@ -140,20 +141,21 @@ class Keyed:
             self._make_room(name)
             return block
 
-    def predict_proba(self, key: Key, x: ArrayLike) -> NDArray[np.float64]:
+    def predict_proba(self, key: Key, x: Any) -> Any:
         """What the model of a key says; a key that is new is answered by the model that all start as."""
+        return self._asked(key, Heros.predict_proba, x)
+
+    def predict(self, key: Key, x: Any) -> Any:
+        """The name of the class with the highest probability, of one instance or of several."""
+        return self._asked(key, Heros.predict, x)
+
+    def _asked(self, key: Key, ask: Callable[[Heros, Any], Any], x: Any) -> Any:
         with self._lock:
             name = _name(key)
             resident = self._resident(name, make=False)
-            model = self.template if resident is None else resident.model
-            answer = model.predict_proba(x)
+            answer = ask(self.template if resident is None else resident.model, x)
             self._make_room(name)
             return answer
-
-    def predict(self, key: Key, x: ArrayLike) -> Any:
-        """The class index with the highest probability, of one instance or of several."""
-        best = self.template.task.prediction(self.predict_proba(key, x))
-        return best.item() if best.ndim == 0 else best
 
     def bind(self, schema: Schema) -> Self:
         """Fit all models to this schema: those in memory now, the others when they are next needed."""
@@ -204,6 +206,11 @@ class Keyed:
             return KeyFigures.of(
                 (sum(t[0] for t in tallies), sum(t[1] for t in tallies), sum(t[2] for t in tallies))
             )
+
+    def busiest(self, n: int) -> list[tuple[Key, KeyFigures]]:
+        """The keys with the most instances, and how their models have done."""
+        tallies = heapq.nlargest(n, self._tallies().items(), key=lambda pair: pair[1][0])
+        return [(_key(name), KeyFigures.of(tally)) for name, tally in tallies]
 
     @property
     def in_memory(self) -> int:

@@ -6,9 +6,9 @@ import json
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,7 @@ from heros.parameters import expect_list, number, whole
 from heros.schema import Schema
 from heros.storage import archive, models
 
-__all__ = ["Counts", "LateLabels"]
+__all__ = ["Counts", "LateLabels", "Pending"]
 
 Id = str | int
 Expired = Callable[[Id, NDArray[np.float64]], object]
@@ -37,13 +37,102 @@ class Counts:
     unknown: int = 0  # labels of instances that are not, or no more, waiting
 
 
+T = TypeVar("T")
+
+
+class Pending(Generic[T]):
+    """What waits under an id, oldest first: at most so many, and none for too long.
+
+    Parameters
+    ----------
+    most
+        How many may wait.
+    longest
+        For how many seconds one may wait; None: for as long as there is room.
+    given_up
+        A function of the id and of what waited, called for each one that had to go.
+    clock
+        What tells the time, in seconds.
+    owner
+        Whose parameters errors say these are.
+
+    Examples
+    --------
+    >>> pending = Pending(most=2, given_up=lambda id, what: print("gone:", id))
+    >>> for id in ("a", "b", "c"):
+    ...     pending.put(id, {"size": 1})
+    gone: a
+    >>> pending.take("b"), pending.take("a"), len(pending)
+    ({'size': 1}, None, 1)
+    """
+
+    def __init__(
+        self,
+        most: int = 100_000,
+        longest: float | None = None,
+        given_up: Callable[[Id, T], object] | None = None,
+        clock: Callable[[], float] = time.time,
+        owner: str = "Pending",
+    ) -> None:
+        self.most = whole(most, "most", owner, 1)
+        self.longest = None if longest is None else number(longest, "longest", owner, 0)
+        self._given_up, self._clock = given_up, clock
+        self._held: OrderedDict[Id, tuple[T, float]] = OrderedDict()  # with the time since when
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __iter__(self) -> Iterator[Id]:
+        return iter(self._held)
+
+    def get(self, id: Id) -> T | None:
+        """What waits under this id."""
+        held = self._held.get(id)
+        return None if held is None else held[0]
+
+    def put(self, id: Id, what: T) -> None:
+        """Have it wait, from now on; the oldest go if there is no room."""
+        self._held[id] = what, self._clock()
+        self.let_go()
+
+    def hold(self, id: Id, what: T, since: float) -> None:
+        """Have it wait as it did before, since a time that is known; none go for it."""
+        self._held[id] = what, since
+
+    def take(self, id: Id) -> T | None:
+        """What waited under this id, which waits no more."""
+        held = self._held.pop(id, None)
+        return None if held is None else held[0]
+
+    def give_up(self, id: Id) -> bool:
+        """Let one go; False if none waits under this id."""
+        held = self._held.pop(id, None)
+        if held is None:
+            return False
+        if self._given_up is not None:
+            self._given_up(id, held[0])
+        return True
+
+    def let_go(self) -> None:
+        """Give up those for which there is no more room or time, oldest first."""
+        too_old = -np.inf if self.longest is None else self._clock() - self.longest
+        while self._held:
+            id, (_, since) = next(iter(self._held.items()))
+            if len(self._held) <= self.most and since >= too_old:
+                return
+            self.give_up(id)
+
+    def all(self) -> list[tuple[Id, T, float]]:
+        """Everything that waits: id, what, since when."""
+        return [(id, what, since) for id, (what, since) in self._held.items()]
+
+
 @dataclass(slots=True)
 class _Waiting:
     """An instance whose label has not come."""
 
     x: NDArray[np.float64]
     answer: NDArray[np.float64]
-    since: float
 
 
 class LateLabels:
@@ -95,13 +184,11 @@ class LateLabels:
         if not isinstance(model, Heros):
             raise ParameterError.of("model", "LateLabels", "a Heros", model)
         self.model = model
-        self.most = whole(most, "most", "LateLabels", 1)
-        self.longest = None if longest is None else number(longest, "longest", "LateLabels", 0)
+        self._waiting: Pending[_Waiting] = Pending(most, longest, self._gone, clock, "LateLabels")
         given = model.task.measures() if measures is None else expect_list(measures, "measures", "LateLabels")
         self.measures = tuple(measure.bounded() for measure in given)
         self.counts = Counts()
-        self._expired, self._clock = expired, clock
-        self._waiting: OrderedDict[Id, _Waiting] = OrderedDict()
+        self._expired = expired
 
     def answer(self, id: Id, x: ArrayLike) -> NDArray[np.float64]:
         """What the model says of an instance, which waits for its label under this id from now on.
@@ -109,7 +196,7 @@ class LateLabels:
         If the same is asked again, as after a lost reply, the answer is the one that was given.
         """
         _expect_id(id)
-        self._let_go()
+        self._waiting.let_go()
         row = np.array(x, dtype=np.float64)
         known = self._waiting.get(id)
         if known is not None:
@@ -119,24 +206,24 @@ class LateLabels:
         if row.ndim != 1:
             raise ParameterError.of("x", "answer", "one instance", x)
         answer = np.asarray(self.model.predict_proba(row))
-        self._waiting[id] = _Waiting(row, answer, self._clock())
         self.counts.answered += 1
-        self._let_go()
+        self._waiting.put(id, _Waiting(row, answer))
         return answer.copy()
 
     def learn(self, id: Id, y: Any) -> bool:
         """Learn from an instance that waits, now that its label is known; False if none has this id."""
         _expect_id(id)
-        self._let_go()
+        self._waiting.let_go()
         waiting = self._waiting.get(id)
         if waiting is None:
             self.counts.unknown += 1
             return False
         schema = self._schema
         label = np.array([y])
-        self.model.task.targets(label, 1, schema)  # a label that will not do leaves the instance where it is
+        target = self.model.task.targets(label, 1, schema)  # one that will not do leaves the instance here
+        label = target.astype(np.int64) if label.dtype.kind in "UO" else label
         self.model.learn(_wide(waiting.x, schema.n_features), y)
-        del self._waiting[id]
+        self._waiting.take(id)
         answer = _wide(waiting.answer, self.model.task.width(schema), 0.0)  # of a class nobody knew then
         for measure in self.measures:
             measure.update(label, answer[np.newaxis])
@@ -146,10 +233,17 @@ class LateLabels:
     def forget(self, id: Id) -> bool:
         """Give an instance up: its label will not come. False if none waits under this id."""
         _expect_id(id)
-        if id not in self._waiting:
-            return False
-        self._give_up(id)
-        return True
+        return self._waiting.give_up(id)
+
+    @property
+    def most(self) -> int:
+        """How many instances may wait for their labels."""
+        return self._waiting.most
+
+    @property
+    def longest(self) -> float | None:
+        """For how many seconds one may wait."""
+        return self._waiting.longest
 
     @property
     def waiting(self) -> int:
@@ -167,20 +261,17 @@ class LateLabels:
             raise HerosError("This Heros does not know its instances yet: call bind(schema) or pass schema=.")
         return self.model.schema
 
-    def _let_go(self) -> None:
-        """Give up those for which there is no more room or time, oldest first."""
-        too_old = -np.inf if self.longest is None else self._clock() - self.longest
-        while self._waiting:
-            id, oldest = next(iter(self._waiting.items()))
-            if len(self._waiting) <= self.most and oldest.since >= too_old:
-                return
-            self._give_up(id)
-
-    def _give_up(self, id: Id) -> None:
-        waiting = self._waiting.pop(id)
+    def _gone(self, id: Id, waiting: _Waiting) -> None:
         self.counts.expired += 1
         if self._expired is not None:
             self._expired(id, waiting.x)
+
+    def _take_back(self, ids: list[Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        x, answers, since = (arrays[name] for name in ("x", "answers", "since"))
+        if not len(ids) == len(x) == len(answers) == len(since) or len(set(map(_expect_id, ids))) != len(ids):
+            raise DataError("as many instances as ids are needed")
+        for id, row, answer, then in zip(ids, x, answers, since.tolist(), strict=True):
+            self._waiting.hold(id, _Waiting(row, answer), then)
 
     # -- on disk ------------------------------------------------------------------------------------------
 
@@ -202,7 +293,8 @@ class LateLabels:
 
     def _stored(self) -> dict[str, NDArray[Any]]:
         """The instances that wait, as wide as the schema is now."""
-        waiting = self._waiting.values()
+        held = self._waiting.all()
+        waiting = [one for _, one, _ in held]
         width = self._schema.n_features if waiting else 0
         outputs = self.model.task.width(self._schema) if waiting else 0
         return {
@@ -210,7 +302,7 @@ class LateLabels:
             "answers": np.array([_wide(one.answer, outputs, 0.0) for one in waiting]).reshape(
                 len(waiting), outputs
             ),
-            "since": np.array([one.since for one in waiting], dtype=np.float64),
+            "since": np.array([since for _, _, since in held], dtype=np.float64),
         }
 
     @classmethod
@@ -239,20 +331,12 @@ class LateLabels:
             late.counts = Counts(**document["counts"])
             for measure in late.measures:
                 measure.restore(archive.subset(arrays, f"measures/{measure.name}"))
-            late._waiting = _waiting_of(document["ids"], archive.subset(arrays, "waiting"))
+            late._take_back(document["ids"], archive.subset(arrays, "waiting"))
         except (DataError, KeyError, TypeError, ValueError) as error:
             raise DataError(
                 f"The file {os.fspath(path)} must hold whole late labels. Got: {error}."
             ) from None
         return late
-
-
-def _waiting_of(ids: list[Any], arrays: Mapping[str, NDArray[Any]]) -> OrderedDict[Id, _Waiting]:
-    x, answers, since = (arrays[name] for name in ("x", "answers", "since"))
-    if not len(ids) == len(x) == len(answers) == len(since) or len(set(map(_expect_id, ids))) != len(ids):
-        raise DataError("as many instances as ids are needed")
-    rows = zip(ids, x, answers, since.tolist(), strict=True)
-    return OrderedDict((id, _Waiting(row, answer, then)) for id, row, answer, then in rows)
 
 
 def _expect_id(id: Any) -> Id:

@@ -39,6 +39,10 @@ class Task(Part, ABC):
     def prediction(self, outputs: NDArray[np.float64]) -> Any:
         """What outputs (..., width) say the target is."""
 
+    def named(self, predictions: Any, schema: Schema) -> Any:
+        """What `prediction` gave, as people call it: as it is, unless it is a class."""
+        return predictions
+
     @abstractmethod
     def measures(self) -> list[Measure]:
         """What is measured if nobody says otherwise, empty."""
@@ -68,12 +72,23 @@ class Classification(Task):
         return schema.n_classes
 
     def targets(self, y: ArrayLike, n: int, schema: Schema) -> NDArray[np.float64]:
-        """Class indices; a DataError names the first bad label."""
-        return class_indices(y, n, schema.n_classes).astype(np.float64)
+        """Class indices, or names of classes; a DataError names the first bad label."""
+        return class_indices(y, n, schema.classes).astype(np.float64)
 
     def prediction(self, outputs: NDArray[np.float64]) -> Any:
         """The class index with the highest probability."""
         return outputs.argmax(axis=-1)
+
+    def named(self, predictions: Any, schema: Schema) -> Any:
+        """The names of classes.
+
+        Examples
+        --------
+        >>> schema = Schema.of(["age"], classes=["no", "yes"])
+        >>> Classification().named(np.array([1, 1, 0]), schema)
+        array(['yes', 'yes', 'no'], dtype='<U3')
+        """
+        return np.asarray(schema.classes)[predictions]
 
     def measures(self) -> list[Measure]:
         """AUROC, accuracy, Cohen's κ and the logarithmic loss.

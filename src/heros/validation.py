@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from heros import core as _core
 from heros.errors import DataError
 from heros.schema import Schema
+from heros.vocabulary import listed
 
 __all__ = ["Validator", "class_indices", "one_row"]
 
@@ -85,8 +87,16 @@ def one_row(values: ArrayLike) -> NDArray[Any]:
     return array[np.newaxis]
 
 
-def class_indices(y: ArrayLike, n: int, classes: int) -> NDArray[np.int64]:
-    """Y (n,) as indices of so many classes; a DataError names the first bad label."""
+def class_indices(y: ArrayLike, n: int, classes: int | Sequence[str]) -> NDArray[np.int64]:
+    """Y (n,) as indices of so many, or so named, classes; a DataError names the first bad one.
+
+    Whole numbers are indices; text is the name of a class.
+
+    Examples
+    --------
+    >>> class_indices(["yes", "no"], 2, ("no", "yes")), class_indices([1, 0], 2, ("no", "yes"))
+    (array([1, 0]), array([1, 0]))
+    """
     try:
         labels = np.asarray(y)
     except (TypeError, ValueError) as error:
@@ -95,6 +105,10 @@ def class_indices(y: ArrayLike, n: int, classes: int) -> NDArray[np.int64]:
         raise DataError("y must have a label for every instance. Got masked ones instead.")
     if labels.shape != (n,):
         raise DataError(f"y must have one label per instance ({n}). Got shape {labels.shape} instead.")
+    if not isinstance(classes, int):
+        if labels.dtype.kind in "UO" and all(isinstance(label, str) for label in labels.tolist()):
+            return _by_name(labels.tolist(), classes)
+        classes = len(classes)
     if labels.dtype.kind not in "buif":
         raise DataError(f"y must hold class indices. Got {labels.dtype} instead.")
     bad = ~((labels >= 0) & (labels < classes) & (labels == np.floor(labels)))
@@ -103,6 +117,16 @@ def class_indices(y: ArrayLike, n: int, classes: int) -> NDArray[np.int64]:
         rule = f"a class index in [0, {classes - 1}]"
         raise DataError(f"The label of row {row} must be {rule}. Got {labels[row]} instead.")
     return np.require(labels, np.int64, ["C", "A"])
+
+
+def _by_name(labels: Sequence[str], classes: Sequence[str]) -> NDArray[np.int64]:
+    codes = {name: code for code, name in enumerate(classes)}
+    try:
+        return np.array([codes[label] for label in labels], dtype=np.int64)
+    except KeyError as unknown:
+        name = unknown.args[0]
+    rule = f"one of the classes {listed(list(classes))}"
+    raise DataError(f"The label of row {labels.index(name)} must be {rule}. Got {name!r} instead.")
 
 
 def _numbers(X: ArrayLike) -> NDArray[np.float64]:

@@ -167,7 +167,7 @@ def test_a_nominal_value_that_differs_counts_like_one_standard_deviation():
     )
     model.learn(np.tile([[1.0, 0.0], [-1.0, 1.0]], (500, 1)), [0, 1] * 500)
     # (1 − a)² + 1 against (1 + a)²: the same at a quarter of a standard deviation
-    assert model.predict([[0.2, 1.0], [0.3, 1.0]]).tolist() == [1, 0]
+    assert model.predict_proba([[0.2, 1.0], [0.3, 1.0]]).argmax(axis=1).tolist() == [1, 0]
 
 
 def test_growth_keeps_the_rows():

@@ -6,8 +6,10 @@ from heros.cli import (
     doctor,
     listing,
     paper,
+    predict,
     report,
     run,
+    serve,
     streams,
 )
 from heros.cli.app import app

@@ -26,8 +26,10 @@ __all__ = [
     "OnCheckpointError",
     "Out",
     "PoolName",
+    "PredictionsFile",
     "Resume",
     "ResumeFrom",
+    "Save",
     "Seed",
     "SkipBadRows",
     "StreamName",
@@ -76,7 +78,16 @@ Watts = Annotated[float | None, typer.Option(help="What a busy core draws, for t
 Intensity = Annotated[float | None, typer.Option("--carbon-intensity", help="Grams of CO2e per kWh.")]
 Country = Annotated[str | None, typer.Option(help="Whose carbon intensity to take: FRA, DEU, USA, ...")]
 Out = Annotated[Path | None, typer.Option(help="Where to write the record and report.html.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace a record that is there.")]
+Save = Annotated[
+    Path | None, typer.Option(help="A file for the model: heros predict and Heros.load open it.")
+]
+PredictionsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--predictions", help="A .csv, .parquet or .arrow file for what was said of every instance."
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace a record or a file that is there.")]
 SkipBadRows = Annotated[
     bool, typer.Option("--skip-bad-rows", help="Leave out rows that break a rule, and count them.")
 ]

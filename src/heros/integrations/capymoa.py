@@ -90,7 +90,7 @@ class HEROS(capymoa.base.Classifier):  # type: ignore[misc]  # it has no types
 
     def predict_proba(self, instance: Any) -> NDArray[np.float64]:
         """The probability of each class."""
-        return self.heros.predict_proba(instance.x)
+        return np.asarray(self.heros.predict_proba(instance.x))
 
 
 def schema_of(schema: Any) -> Schema:

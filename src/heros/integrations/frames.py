@@ -13,7 +13,7 @@ from heros.errors import DataError
 from heros.schema import Feature
 from heros.streams.arrow import MemoryReader
 from heros.streams.columns import Column, NominalColumn
-from heros.streams.frames import table_of
+from heros.streams.frames import is_frame, table_of
 
 __all__ = ["FrameColumns", "is_frame"]
 
@@ -70,18 +70,6 @@ class FrameColumns:
                 for column in self._columns
             ],
         )
-
-
-def is_frame(X: Any) -> bool:
-    """Whether X is a data frame or an Arrow table rather than an array.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> is_frame(pa.table({"age": [18]})), is_frame([[18.0]])
-    (True, False)
-    """
-    return hasattr(X, "__dataframe__") or hasattr(X, "__arrow_c_stream__")
 
 
 def _matrix(frame: Any, columns: list[Column]) -> NDArray[np.float64]:

@@ -166,7 +166,7 @@ class HerosClassifier(base.MiniBatchClassifier):
         labels: list[Hashable] = [None] * len(X)
         if self.heros.schema is not None:
             known = list(self._labels)
-            labels = [known[index] for index in self.heros.predict(self._block(X)[0])]
+            labels = [known[index] for index in self.heros.predict_proba(self._block(X)[0]).argmax(axis=1)]
         values = np.empty(len(labels), dtype=object)
         values[:] = labels
         return pd.Series(values, index=X.index).infer_objects()

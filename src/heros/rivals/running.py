@@ -82,7 +82,14 @@ def run_rival(
     source = Limited(Filled(stream) if rival.fills else stream, limit, meter)
     block = BLOCK if limit < math.inf else 4096
     run = evaluate(
-        model, source, window=window, block=block, meter=meter, progress=progress, on_interrupt="raise"
+        model,
+        source,
+        window=window,
+        block=block,
+        meter=meter,
+        predictions=False,
+        progress=progress,
+        on_interrupt="raise",
     )
     assert isinstance(model.bound, BoundModels)
     options = getattr(model.bound[name], "CLI", None)  # how MOA was told its settings

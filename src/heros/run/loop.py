@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from typing import Literal
+from typing import Any, Literal
 
+from heros import streams
 from heros.ensemble import Heros
-from heros.errors import ParameterError
+from heros.errors import DataError, ParameterError
+from heros.lazy import pa
 from heros.measures import Measure
 from heros.measures.own import expect_measure
 from heros.meters import Cpu, Meter
@@ -18,9 +20,11 @@ from heros.progress import progress as progress_bar
 from heros.run.interrupt import Interrupts
 from heros.run.result import Curves, Run
 from heros.run.state import Evaluation
+from heros.run.windows import Callback, checked_callbacks
 from heros.sources import END, Source, expect_source
 from heros.sources.base import Signal
 from heros.storage.checkpoints import Checkpointer, CheckpointWarning
+from heros.streams.frames import is_frame, table_of
 
 __all__ = ["Curves", "Run", "evaluate"]
 
@@ -30,13 +34,16 @@ TIMEOUT = 0.2
 
 def evaluate(
     model: Heros,
-    stream: Source,
+    stream: Any,
     *,
+    target: str | int | None = None,
     measures: Iterable[Measure] | None = None,
     window: int = 1000,
     block: int = 4096,
     meter: Meter | None = None,
     exact: bool = True,
+    predictions: bool | None = None,
+    callback: Callback | Sequence[Callback] | None = None,
     progress: bool | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     every: int = 100_000,
@@ -58,7 +65,10 @@ def evaluate(
         Bound to the stream's schema here, if it is not yet.
     stream
         Read from its current position to its end; what comes is learnt when it comes. A stream, or any
-        object with a `schema` and a ``poll(most, timeout)`` (see `heros.sources.Source`).
+        object with a `schema` and a ``poll(most, timeout)`` (see `heros.sources.Source`). A data frame
+        (pandas, polars, Arrow) and a pair ``(X, y)`` of rows and labels are streams, too.
+    target
+        The column of a frame that has the class; by default the last.
     measures
         What is measured; by default what the model's task says: AUROC, accuracy, κ and log-loss. Objects of
         `heros.measures`, or any with a `name`, an ``update(y, output)`` and a `value` (see
@@ -74,8 +84,14 @@ def evaluate(
         Whether figures over the whole stream that need all probabilities are exact, for which these are
         kept (8 bytes per class and instance). If not, they come from a histogram in constant memory, as
         endless streams need (see `heros.measures.RunningAuroc`), and the curves have at most 1000 points.
+    predictions
+        Whether the run has all predictions (`Run.predictions`): by default if a measure needs them
+        anyway, as the exact AUROC does.
+    callback
+        A function that is called with a `heros.run.Window` whenever a window is over, or several. If one
+        returns True, the run ends there, and is `interrupted`.
     progress
-        Whether to show a progress bar; by default if the output is a terminal.
+        Whether to show a progress bar; by default if the output is a terminal or a notebook.
     checkpoint
         A directory, of this run only, to which checkpoints are written: all it takes to go on after a
         kill, with the results of a run that was not killed, bit for bit (see docs/reliability.md).
@@ -113,7 +129,8 @@ def evaluate(
     """
     if not isinstance(model, Heros):
         raise ParameterError.of("model", "evaluate", "a Heros", model)
-    source = expect_source(stream, "stream", "evaluate")
+    source = _source_of(stream, target)
+    callbacks = checked_callbacks(callback)
     window, block = whole(window, "window", "evaluate", 1), whole(block, "block", "evaluate", 1)
     meter = Cpu() if meter is None else meter
     if not isinstance(meter, Meter):
@@ -140,7 +157,16 @@ def evaluate(
             at_the_end.callback(checkpointer.close)
         meter.start(checkpointer.earlier if checkpointer else None)
         at_the_end.callback(meter.abandon)
-        evaluation = Evaluation(model, source, meter, empty, window=window, exact=bool(exact))
+        evaluation = Evaluation(
+            model,
+            source,
+            meter,
+            empty,
+            window=window,
+            exact=bool(exact),
+            keep=predictions,
+            callbacks=callbacks,
+        )
         if checkpointer:
             names = [measure.name for measure in empty]
             settings = {"window": window, "exact": bool(exact), "measures": names}
@@ -165,9 +191,10 @@ def _learn(
         Interrupts(wanted=on_interrupt == "return") as interrupts,
     ):
         task = bar.add_task(stream.name, total=_instances_left(stream), standing="")
-        while not interrupts.pressed:
+        while not (interrupts.pressed or evaluation.stopped):
             try:
                 most = block if checkpointer is None else min(block, checkpointer.room(evaluation))
+                most = min(most, evaluation.room or most)
                 came = interrupts.poll(stream, most, TIMEOUT)
             except Exception:  # what was learnt so far is kept; the stream may be mended
                 if checkpointer:
@@ -185,7 +212,28 @@ def _learn(
             bar.update(task, standing="" if bar.disable else evaluation.standing())
     if checkpointer:
         checkpointer.write(evaluation, at_the_end=True)
-    return interrupts.pressed
+    return interrupts.pressed or evaluation.stopped
+
+
+def _source_of(stream: Any, target: str | int | None) -> Source:
+    """A source as it is; a frame, or rows and labels, as a stream."""
+    if is_frame(stream):
+        return streams.from_frame(stream, target=target)
+    if target is not None:
+        raise ParameterError.of("target", "evaluate", "left out, unless the stream is a data frame", target)
+    if not (isinstance(stream, tuple) and len(stream) == 2):
+        return expect_source(stream, "stream", "evaluate")
+    X, y = stream
+    if not is_frame(X):
+        return streams.from_arrays(X, y)
+    table = table_of(X, "evaluate")
+    labels = y.to_arrow() if hasattr(y, "to_arrow") else pa.array(y)
+    if len(labels) != table.num_rows:
+        raise DataError(f"y must have one label per row ({table.num_rows}). Got {len(labels)} instead.")
+    name = "target"
+    while name in table.column_names:
+        name += "_"
+    return streams.from_frame(table.append_column(name, labels), target=name)
 
 
 def _expect_keepable(model: Heros, allow_code: bool) -> None:

@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros.extras import needed
+from heros.lazy import pa
 from heros.measures import Confusion
 from heros.measures.base import Caption
 from heros.meters import Energy
+from heros.run import drawing, summary
+from heros.run.predictions import Predictions
 from heros.sources import BadRows, DriftPoint
 
 __all__ = ["Curves", "Price", "Run"]
@@ -45,6 +49,22 @@ class Curves:
         rest = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "figures"}
         return {"end": rest.pop("end"), **self.figures, **rest}
 
+    def to_arrow(self) -> Any:
+        """The curves as an Arrow table: CPU seconds in all, and `best`, the model with the highest L.
+
+        What there is per model (`trained`, `scores`, `invested`) stays in the arrays.
+        """
+        columns = {"end": self.end, **self.figures, "spent": self.spent, "reward": self.reward}
+        columns["cpu"] = self.cpu.sum(axis=1)
+        if self.scores.shape[1]:  # compact records have none
+            columns["best"] = self.scores.argmax(axis=1)
+        return pa.table(columns)
+
+    def to_pandas(self) -> Any:
+        """The same as a data frame of pandas."""
+        needed("pandas", "to_pandas", "notebook")
+        return self.to_arrow().to_pandas()
+
     def __getitem__(self, rows: Any) -> Curves:
         """These rows only: a slice, a mask or indices."""
         return Curves.of({name: curve[rows] for name, curve in self.columns().items()})
@@ -77,11 +97,23 @@ class Price:
         return self.looking + self.training
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """How a model did on a stream, and what that cost.
 
-    The figure of a measure is an attribute of its name, too: ``run.auroc``.
+    The figure of a measure is an attribute of its name, too: ``run.auroc``. A notebook shows its curves.
+
+    Examples
+    --------
+    >>> from heros import Heros, evaluate, pools, streams
+    >>> run = evaluate(Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1), streams.Agrawal().take(3000))
+    >>> run
+    <Run Agrawal(function=1): 3,000 instances
+     AUROC 0...  accuracy 0...  κ ...  log-loss 0...
+     trained ...% of the price of training everything; ... CPU s, ... J
+     best model at the end: ...>
+    >>> run.to_arrow().column_names
+    ['end', 'auroc', 'accuracy', 'kappa', 'log_loss', 'spent', 'reward', 'cpu', 'best']
     """
 
     stream: str
@@ -104,7 +136,8 @@ class Run:
     settings: dict[str, Any] = field(repr=False)  # of the model, as plain data
     drifts: tuple[DriftPoint, ...] = field(default=(), repr=False)  # where the stream is known to change
     bad_rows: BadRows = field(default=BadRows(), repr=False)  # what the stream skipped
-    interrupted: bool = False  # whether Ctrl-C was pressed on the way: the stream may have gone on
+    interrupted: bool = False  # whether Ctrl-C or a callback ended it: the stream may have gone on
+    predictions: Predictions | None = field(default=None, repr=False, compare=False)  # if they were kept
 
     @property
     def cpu_seconds(self) -> float:
@@ -115,6 +148,37 @@ class Run:
     def gamma_share(self) -> float:
         """Σγ as a share of the price of training everything at every step."""
         return self.gamma_spent / self.n_instances
+
+    def __repr__(self) -> str:
+        first, *rest = summary.lines(self)
+        return f"<Run {first}\n " + "\n ".join(rest) + ">"
+
+    def _repr_html_(self) -> str:
+        return drawing.html(self)
+
+    def summary(self) -> str:
+        """What it gave and what it cost, as `heros run` prints it."""
+        return str(summary.bill(self))
+
+    def plot(self, *names: str, ax: Any = None) -> Any:
+        """Draw the curves of measures, by default of the first; the axes of matplotlib are returned.
+
+        Parameters
+        ----------
+        names
+            Of measures, e.g. ``"accuracy"``.
+        ax
+            Axes to draw into; new ones by default.
+        """
+        return drawing.plot(self, names, ax)
+
+    def to_arrow(self) -> Any:
+        """The curves as an Arrow table, a row per window: see `Curves.to_arrow`."""
+        return self.curves.to_arrow()
+
+    def to_pandas(self) -> Any:
+        """The curves as a data frame of pandas, a row per window."""
+        return self.curves.to_pandas()
 
     def __getattr__(self, name: str) -> float:
         """The figure of a measure."""

@@ -15,14 +15,16 @@ from heros.errors import DataError, ParameterError
 from heros.measures import Measure
 from heros.measures.base import Caption
 from heros.measures.counted import Counted
-from heros.measures.predictions import Predicted, stacked
+from heros.measures.predictions import Predicted, joined, stacked
 from heros.meters import Energy, Meter
 from heros.phases import PHASES
 from heros.pools.timing import price_list
 from heros.registry import settings_of
 from heros.run.curves import MOST_POINTS, Points
 from heros.run.fit import PENDING, expect_fit
+from heros.run.predictions import Predictions
 from heros.run.result import Curves, Price, Run
+from heros.run.windows import Callback, Window
 from heros.sources import Source
 from heros.storage import archive
 from heros.tables import short
@@ -45,6 +47,10 @@ class Evaluation:
         Over how many instances a point of the curves is taken.
     exact
         Whether the curves have a point for every window; if not, at most 1000.
+    keep
+        Whether the run has all predictions: True if so, None if a measure keeps them anyway.
+    callbacks
+        What is called after every window; if one of them says True, `stopped` is.
     """
 
     def __init__(
@@ -56,10 +62,15 @@ class Evaluation:
         *,
         window: int,
         exact: bool,
+        keep: bool | None = None,
+        callbacks: Sequence[Callback] = (),
     ) -> None:
         self.model, self.stream, self.meter, self.measures = model, stream, meter, tuple(measures)
         self.window, self.exact = window, exact
         self.points = Points([measure.name for measure in measures], None if exact else MOST_POINTS)
+        self._keep, self._callbacks, self.stopped = keep, tuple(callbacks), False
+        measured = any(measure.predictions is not None for measure in measures)
+        self._kept: list[Predicted] | None = [] if keep and not measured else None  # if no measure does
         self.n = self.pending = 0  # instances in windows that are over, and in the one that is not
         self.spent = self.reward = 0.0
         self._window: list[tuple[NDArray[np.int64], Block]] = []  # labels and answers of the one that is not
@@ -76,9 +87,23 @@ class Evaluation:
         return self.n + self.pending
 
     @property
+    def room(self) -> int | None:
+        """After how many instances callbacks want to be heard; None if there are none."""
+        return self.window - self.pending if self._callbacks else None
+
+    @property
     def predictions(self) -> list[Predicted]:
-        """Labels and probabilities, window by window, if a measure needs them all."""
+        """Labels and probabilities, window by window, if they are kept."""
+        if self._kept is not None:
+            return self._kept
         return next((m.predictions for m in self.measures if m.predictions is not None), [])
+
+    def _all_predictions(self) -> Predictions | None:
+        parts = self.predictions
+        if self._keep is False or sum(len(labels) for labels, _ in parts) != self.n:
+            return None
+        classes = () if self.model.schema is None else self.model.schema.classes
+        return Predictions(*joined(parts), classes)
 
     def learn(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
         """Test and train on a block, cut where a window ends."""
@@ -115,7 +140,9 @@ class Evaluation:
         if self.pending:
             self._close_window()
         if self.n == 0:
-            raise ParameterError.of("stream", "evaluate", "a stream with instances left", self.stream)
+            again = " (its .restart() goes back to the first)" if hasattr(self.stream, "restart") else ""
+            rule = f"a stream with instances left{again}"
+            raise ParameterError.of("stream", "evaluate", rule, self.stream)
         figures = {measure.name: measure.value for measure in self.measures}
         counted = (measure.confusion for measure in self.measures if isinstance(measure, Counted))
         model, cpu = self.model, dict(zip(PHASES, self._cpu().tolist(), strict=True))
@@ -143,6 +170,7 @@ class Evaluation:
             drifts=self.stream.drifts,
             bad_rows=self.stream.bad_rows,
             interrupted=interrupted,
+            predictions=self._all_predictions(),
         )
 
     def _looks_before(self) -> NDArray[np.int64]:
@@ -217,6 +245,11 @@ class Evaluation:
                 raise DataError("Predictions must be those of all windows. Got others.")
             else:
                 measure.predictions = list(predictions)
+        if self._kept is not None:
+            if sum(len(labels) for labels, _ in predictions) != self.n:
+                rule = "False, as they were not kept up to the checkpoint"
+                raise ParameterError.of("predictions", "evaluate", rule, True)
+            self._kept = list(predictions)
         if self.pending:
             labels, p, chosen, spent, reward = (arrays[f"pending/{name}"] for name in PENDING)
             nobody = np.full(self.pending, -1, dtype=np.int32)  # is not asked again who answered
@@ -230,6 +263,8 @@ class Evaluation:
         p = stacked([block.probabilities for block in blocks])
         self.meter.sample()
         figures = {measure.name: measure.add(y, p) for measure in self.measures}
+        if self._kept is not None:
+            self._kept.append((y, p))
         spent = float(np.concatenate([block.spent for block in blocks]).sum())
         reward = float(np.concatenate([block.reward for block in blocks]).sum())
         self.n += len(y)
@@ -248,6 +283,13 @@ class Evaluation:
             }
         )
         self._last_cpu, self._window, self.pending = cpu, [], 0
+        if self._callbacks:
+            self._tell(Window(self.n, figures, self.spent / self.n, self.model, self.measures))
+
+    def _tell(self, window: Window) -> None:
+        for callback in self._callbacks:
+            said = callback(window)
+            self.stopped = self.stopped or said is True or (isinstance(said, np.bool_) and bool(said))
 
     def _cpu(self) -> NDArray[np.float64]:
         """CPU seconds by phase since the start; what no phase accounts for is "other"."""

@@ -25,7 +25,7 @@ import json
 import math
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +86,16 @@ def encoded(kind: str, document: Mapping[str, Any], arrays: Arrays, place: str) 
 def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """The document and the arrays in a file of this kind; a DataError says what is wrong with it."""
     return decoded(_bytes(path), kind, path)
+
+
+def read_one_of(
+    path: str | os.PathLike[str], kinds: Sequence[str]
+) -> tuple[str, dict[str, Any], dict[str, NDArray[Any]]]:
+    """Of which of these kinds a file is, its document and its arrays; errors ask for the first kind."""
+    data = _bytes(path)
+    found = _header(path, data)[0].get("kind")
+    kind = next((kind for kind in kinds if kind == found), kinds[0])
+    return kind, *decoded(data, kind, path)
 
 
 def decoded(

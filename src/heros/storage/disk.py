@@ -6,6 +6,7 @@ system in its place that fails, tears or delays any of them (`tests/faults`).
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 from collections.abc import Iterable, Iterator
@@ -15,7 +16,17 @@ from tempfile import mkstemp
 
 from heros.errors import HerosError
 
-__all__ = ["AS_IS", "DRAFT", "Output", "drafted", "reason", "to_disk", "write_file", "write_whole"]
+__all__ = [
+    "AS_IS",
+    "DRAFT",
+    "Output",
+    "drafted",
+    "expect_place",
+    "reason",
+    "to_disk",
+    "write_file",
+    "write_whole",
+]
 
 DRAFT = ".draft"
 """How the name of a file ends that is still being written; it is hidden, too."""
@@ -114,6 +125,31 @@ def drafted(path: Path) -> Iterator[Output]:
             raise HerosError(f"The file {path} must be writable. Got: {reason(error)}.") from None
         raise
     to_disk(path.parent)
+
+
+def expect_place(path: Path) -> None:
+    """Refuse a place where no file could be written, before the work whose results are to go there.
+
+    What is missing of its directories is not made yet: the nearest one that is there has to take files.
+
+    Examples
+    --------
+    >>> expect_place(Path(__file__, "model.heros"))
+    Traceback (most recent call last):
+        ...
+    heros.errors.HerosError: The file .../disk.py/model.heros must be writable. Got: Not a directory.
+    """
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        near = path.parent
+        while not near.exists() and near != near.parent:
+            near = near.parent
+        descriptor, name = mkstemp(prefix=f".{path.name[:100]}.", suffix=DRAFT, dir=near)
+        os.close(descriptor)
+        os.unlink(name)
+    except OSError as error:
+        raise HerosError(f"The file {path} must be writable. Got: {reason(error)}.") from None
 
 
 def to_disk(directory: Path) -> None:

@@ -19,7 +19,7 @@ from heros.storage.generators import generator, generator_state
 from heros.task import Task
 from heros.watch import AnswerPart
 
-__all__ = ["FIRST", "PARTS", "description", "pack", "unpack"]
+__all__ = ["FIRST", "PARTS", "description", "expect_plain", "pack", "unpack"]
 
 PARTS = ("task", "pool", "policy", "score")
 SETTINGS = ("k", "answer", "watch", "burst", "warmup", "seed")
@@ -80,7 +80,7 @@ def pack(model: Packable, *, allow_code: bool = False) -> tuple[dict[str, Any], 
     <Heros MLPGrid(50 models, costs='hidden'), Explore(Zeta(0.05), 0.2), k=3, not bound>
     """
     if not allow_code:
-        _expect_plain(model.pool)
+        expect_plain(model.pool)
     document = description(model)
     document["rng"] = generator_state(model.rng)
     document["schema"] = None if model.schema is None else schema_plain(model.schema)
@@ -108,7 +108,7 @@ def unpack(
     whole = {**FIRST, **document}
     parts = {role: rebuilt(whole.get(role), role, given[role]) for role in PARTS}
     if not allow_code:
-        _expect_plain(parts["pool"])
+        expect_plain(parts["pool"])
     try:
         settings = {name: whole[name] for name in SETTINGS}
         if isinstance(settings["answer"], dict):
@@ -135,7 +135,7 @@ def _restore(model: Packable, schema: Schema, arrays: archive.Arrays) -> None:
     model.restore(schema, learnt)
 
 
-def _expect_plain(pool: Pool) -> None:
+def expect_plain(pool: Pool) -> None:
     """Refuse to keep in a file, or to take from one, what only unpickling could bring back."""
     if not pool.plain:
         kind = type(pool).__name__

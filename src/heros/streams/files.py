@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from heros.errors import DataError, ParameterError
 from heros.streams.arff import ArffReader
@@ -16,7 +17,7 @@ from heros.streams.readers import TableReader
 from heros.streams.tables import TableStream
 from heros.streams.text import COMPRESSIONS
 
-__all__ = ["read"]
+__all__ = ["read", "reader_of"]
 
 FORMATS = {
     ".csv": "csv",
@@ -98,7 +99,28 @@ def read(
             [nan,  1.]]), array([0, 1, 0]))
     """
     options = Options("read", target, nominal, numeric, ignore, classes, on_bad_row)
+    text: dict[str, Any] = {
+        "delimiter": delimiter,
+        "quote": quote,
+        "header": header,
+        "missing": missing,
+        "encoding": encoding,
+    }
     file = Path(path)
+    return TableStream(
+        reader_of(file, format, tuple(ignore), **text), options, name or file.name.split(".")[0]
+    )
+
+
+def reader_of(
+    file: Path,
+    format: str | None = None,
+    ignore: tuple[str, ...] = (),
+    *,
+    encoding: str = "utf-8",
+    **csv: Any,
+) -> TableReader:
+    """What reads the rows of a file, raw, by what its name or `format` says."""
     try:
         what = None if file.is_file() else "a directory" if file.is_dir() else "no such file"
     except OSError as error:
@@ -106,18 +128,11 @@ def read(
     if what is not None:
         raise DataError(f"The file {file} must exist. Got {what} instead.")
     kind = _format(file, format)
-    source: TableReader
     if kind == "csv":
-        source = DelimitedReader(
-            file, delimiter=delimiter, quote=quote, header=header, missing=missing, encoding=encoding
-        )
-    elif kind == "arff":
-        source = ArffReader(file, encoding=encoding, ignore=tuple(ignore))
-    elif kind == "parquet":
-        source = ParquetReader(file, tuple(ignore))
-    else:
-        source = IPCReader(file, tuple(ignore))
-    return TableStream(source, options, name or file.name.split(".")[0])
+        return DelimitedReader(file, encoding=encoding, **csv)
+    if kind == "arff":
+        return ArffReader(file, encoding=encoding, ignore=ignore)
+    return ParquetReader(file, ignore) if kind == "parquet" else IPCReader(file, ignore)
 
 
 def _format(file: Path, format: str | None) -> str:

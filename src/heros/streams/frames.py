@@ -12,7 +12,7 @@ from heros.streams.base import Stream
 from heros.streams.options import Options
 from heros.streams.tables import TableStream
 
-__all__ = ["from_frame", "table_of"]
+__all__ = ["from_frame", "is_frame", "table_of"]
 
 
 def from_frame(
@@ -51,6 +51,17 @@ def from_frame(
     options = Options("from_frame", target, nominal, numeric, ignore, classes, on_bad_row)
     table = table_of(frame, "from_frame")
     return TableStream(MemoryReader(table, name, tuple(ignore)), options, name)
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a data frame or an Arrow table rather than an array.
+
+    Examples
+    --------
+    >>> is_frame(pa.table({"age": [18]})), is_frame([[18.0]])
+    (True, False)
+    """
+    return hasattr(X, "__dataframe__") or hasattr(X, "__arrow_c_stream__")
 
 
 def table_of(frame: Any, owner: str) -> pa.Table:

@@ -1,0 +1,76 @@
+"""`heros predict`: what a model that was saved says of the rows of a file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from heros.cli import options
+from heros.cli.app import app, say
+from heros.ensemble import Heros
+from heros.errors import HerosError
+from heros.lazy import pa
+from heros.rows import Rows
+from heros.run.predictions import predicted_table
+from heros.storage.outputs import as_csv, expect_table_place, write_table
+from heros.streams.files import reader_of
+from heros.streams.readers import TableReader
+
+__all__ = ["predict_command"]
+
+
+@app.command("predict")
+def predict_command(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="What heros run --save wrote, or a checkpoint.")
+    ],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The rows: .csv, .arff, .parquet, .arrow, ...")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="A .csv, .parquet or .arrow file; without it, CSV on standard output.")
+    ] = None,
+    force: options.Force = False,
+) -> None:
+    """Say the class of every row of a file, and how probable each class is.
+
+    Columns are found by their names; the file needs no target. A column that it lacks is missing, and so is a
+    value that the model never learnt from. Nothing is learnt.
+    """
+    if out is not None:
+        expect_table_place(out, "out", "heros predict")
+        if out.exists() and not force:
+            raise HerosError(f"The file {out} must not exist (or pass --force to replace it). Got one.")
+    learnt = Heros.load(model)
+    if learnt.schema is None:
+        raise HerosError(f"The model in {model} must have learnt something. Got one that has not.")
+    reader = reader_of(file)
+    absent = [feature.name for feature in learnt.schema.features if feature.name not in set(reader.names)]
+    if absent and len(absent) < learnt.schema.n_features:
+        say(
+            f"heros: {file} has no column {', '.join(map(repr, absent))}: missing in every row",
+            style="yellow",
+        )
+    tables = _predicted(learnt, reader)
+    if out is None:
+        for i, table in enumerate(tables):
+            sys.stdout.write(as_csv(table, header=i == 0).decode())
+        return
+    table = pa.concat_tables(tables)
+    write_table(out, table)
+    typer.echo(f"{table.num_rows:,} predictions: {out}")
+
+
+def _predicted(model: Heros, reader: TableReader) -> Iterator[Any]:
+    """The predictions, a table per chunk of rows."""
+    schema = model.schema
+    assert schema is not None, "it is bound"
+    rows = Rows(schema)
+    while (chunk := reader.read()) is not None:
+        if chunk.faults:
+            raise HerosError(f"Rows must have as many cells as there are columns. Got: {chunk.faults[0][1]}")
+        yield predicted_table(model.outputs(rows.read_chunk(reader, chunk)), schema.classes)

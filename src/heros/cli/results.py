@@ -1,0 +1,93 @@
+"""Where the results of `heros run` go: the record, the report, the model, the predictions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from heros.ensemble import Heros
+from heros.errors import HerosError
+from heros.report import write_report
+from heros.run import Run
+from heros.storage import records
+from heros.storage.disk import expect_place
+from heros.storage.models import expect_plain
+from heros.storage.outputs import expect_table_place
+
+__all__ = ["Results"]
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The places that results are to go to, each None if it is not wanted.
+
+    Parameters
+    ----------
+    out
+        A directory for the record and the report.
+    save
+        A file for the model.
+    predictions
+        A file for the predictions.
+    replace
+        Whether files that are there may be replaced.
+    """
+
+    out: Path | None
+    save: Path | None
+    predictions: Path | None
+    replace: bool
+
+    @property
+    def _files(self) -> list[Path]:
+        return [path for path in (self.save, self.predictions) if path is not None]
+
+    @property
+    def there(self) -> bool:
+        """Whether all files are there already."""
+        return all(path.is_file() for path in self._files)
+
+    def expect_places(self, model: Heros) -> None:
+        """Refuse, before anything is learnt, what could not be written when all is done."""
+        if self.out is not None:
+            expect_place(self.out / "report.html")
+        if self.save is not None:
+            expect_plain(model.pool)
+            expect_place(self.save)
+        if self.predictions is not None:
+            expect_table_place(self.predictions, "predictions", "heros run")
+        for path in () if self.replace else self._files:
+            if path.exists():
+                raise HerosError(f"The file {path} must not exist (or pass --force to replace it). Got one.")
+
+    def written(self, run: Run, model: Heros, force: bool) -> HerosError | None:
+        """Write all of it; what went wrong first, to be said after the results have been shown."""
+        faults: list[HerosError] = []
+        for path in self._files:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                if path == self.save:
+                    model.save(path)
+                elif run.predictions is not None:
+                    run.predictions.save(path)
+            except OSError as error:
+                faults.append(HerosError(f"The file {path} must be writable. Got: {error.strerror}."))
+            except HerosError as error:
+                faults.append(error)
+        if self.out is not None:
+            try:
+                records.save(run, self.out, force=force)
+            except HerosError as error:
+                faults.append(error)
+            else:
+                faults += [fault] if (fault := self.reported()) else []
+        return faults[0] if faults else None
+
+    def reported(self) -> HerosError | None:
+        """Write the report of all records; what went wrong."""
+        if self.out is not None:
+            try:
+                write_report(self.out, self.out / "report.html")
+            except HerosError as error:
+                return error
+        return None

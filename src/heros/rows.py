@@ -1,0 +1,278 @@
+"""Rows and labels as people have them, as a model takes them: dictionaries, data frames, names of classes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.errors import DataError
+from heros.schema import Feature, Schema
+from heros.streams.arrow import MemoryReader
+from heros.streams.columns import Column, NominalColumn, NumericColumn
+from heros.streams.frames import is_frame, table_of
+from heros.streams.readers import Chunk, TableReader
+from heros.vocabulary import Codes, Refused, Vocabulary, label_of, listed, natural_order
+
+__all__ = ["Learnable", "Rows", "form_of", "row_of"]
+
+Form = Literal["array", "row", "rows", "frame"]
+
+
+def form_of(x: Any) -> Form:
+    """What somebody has handed over: an array, one row or several as dictionaries, or a data frame.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> form_of([[1, 2]]), form_of({"age": 18}), form_of([{"age": 18}]), form_of(pa.table({"age": [18]}))
+    ('array', 'row', 'rows', 'frame')
+    """
+    if type(x) is np.ndarray:
+        return "array"
+    if isinstance(x, Mapping) or _is_named_row(x):
+        return "row"
+    if is_frame(x):
+        return "frame"
+    if isinstance(x, list | tuple) and x and isinstance(x[0], Mapping):
+        return "rows"
+    return "array"
+
+
+def row_of(x: Any) -> Mapping[Any, Any]:
+    """One row as a mapping: itself, or the row of a data frame (`frame.iloc[0]`)."""
+    mapping: Mapping[Any, Any] = x if isinstance(x, Mapping) else x.to_dict()
+    return mapping
+
+
+def _is_named_row(x: Any) -> bool:
+    """Whether it is a row of a pandas frame, whose index has the names of the columns."""
+    if not hasattr(x, "to_dict") or getattr(x, "ndim", 0) != 1 or not hasattr(x, "index"):
+        return False
+    return all(isinstance(name, str) for name in x.index)
+
+
+@dataclass(frozen=True, slots=True)
+class Learnable:
+    """Rows to learn from, the class of each, and the schema that they need."""
+
+    X: NDArray[np.float64]  # (n, n_features)
+    y: NDArray[Any]  # (n,)
+    schema: Schema
+
+
+class Rows:
+    """How rows become what the core takes: by the names of features, values and classes in a schema.
+
+    What is to be predicted may lack features, and may have new features and values, which nothing is known
+    of: they are missing. What is learnt from makes the schema grow instead.
+
+    Parameters
+    ----------
+    schema
+        What is known; None if nothing is.
+    classes
+        Whether the target is a class, whose name may be new; if not, labels are left as they are.
+
+    Examples
+    --------
+    >>> rows = Rows(Schema.of(["age", ("colour", "red", "blue")], classes=["no", "yes"]))
+    >>> rows.read({"colour": "blue", "age": 18}), rows.read([{"age": 21}, {"colour": "green"}])
+    (array([[18.,  1.]]), array([[21., nan],
+                                 [nan, nan]]))
+    >>> [found] = rows.learn([{"age": 33, "colour": "green"}], ["maybe"])
+    >>> found.X, found.y, found.schema.classes
+    (array([[33.,  2.]]), array([2]), ('no', 'yes', 'maybe'))
+    """
+
+    def __init__(self, schema: Schema | None, *, classes: bool = True) -> None:
+        self.schema = schema or Schema((), ())
+        self._classes = classes
+        self._started = schema is not None
+        self._vocabulary = Vocabulary(self.schema, grows=True)
+        self._columns: dict[str, Column] | None = None
+
+    # -- to predict -----------------------------------------------------------------------------------
+
+    def read(self, x: Any) -> NDArray[np.float64]:
+        """The rows (n, n_features) of a row, of rows or of a frame."""
+        form = form_of(x)
+        if form == "frame":
+            return self._read_frame(x)
+        rows = [row_of(x)] if form == "row" else x
+        return np.array([self._look_up(row) for row in rows], dtype=np.float64)
+
+    def _look_up(self, row: Mapping[Any, Any]) -> list[float]:
+        try:
+            found, known = self._vocabulary.look_up(row)
+        except Refused as why:
+            raise _data_error(why) from None
+        if not known and not any(self._vocabulary.place(name) for name in row):
+            raise self._nothing_known(list(row))
+        return found
+
+    def _read_frame(self, frame: Any) -> NDArray[np.float64]:
+        reader = _reader(frame)
+        parts = [np.empty((0, self.schema.n_features))]
+        while (chunk := reader.read()) is not None:
+            parts.append(self.read_chunk(reader, chunk))
+        return np.concatenate(parts)
+
+    def read_chunk(self, reader: TableReader, chunk: Chunk) -> NDArray[np.float64]:
+        """The rows of a chunk of a table, by the names of its columns."""
+        places = {feature.name: j for j, feature in enumerate(self.schema.features)}
+        if not any(name in places for name in reader.names):
+            raise self._nothing_known(list(reader.names))
+        known = self._known_columns()
+        X = np.full((chunk.n_rows, self.schema.n_features), math.nan)
+        for name, array in zip(reader.names, chunk.columns, strict=True):
+            if name in places:
+                X[:, places[name]] = _converted(known[name], array, reader.label, chunk)
+        return X
+
+    def _known_columns(self) -> dict[str, Column]:
+        if self._columns is None:
+            self._columns = {feature.name: _column(feature, closed=True) for feature in self.schema.features}
+        return self._columns
+
+    def _nothing_known(self, names: Sequence[Any]) -> DataError:
+        features = listed([feature.name for feature in self.schema.features])
+        return DataError(f"A row must have some of the features {features}. Got {listed(names)} instead.")
+
+    # -- to learn -------------------------------------------------------------------------------------
+
+    def learn(self, x: Any, y: Any) -> Iterator[Learnable]:
+        """The rows and their labels, in stretches of one schema each.
+
+        Rows are taken one after the other; of a frame all that is new is known from its first row on.
+        """
+        form = form_of(x)
+        if form == "frame":
+            yield self._learn_frame(x, y)
+        elif form == "row":
+            yield from self._learn_rows([row_of(x)], [y])
+        else:
+            yield from self._learn_rows(x, _listed(y))
+
+    def _learn_rows(self, rows: Sequence[Mapping[Any, Any]], labels: Sequence[Any]) -> Iterator[Learnable]:
+        if len(rows) != len(labels):
+            raise DataError(f"y must have one label per row ({len(rows)}). Got {len(labels)} instead.")
+        waiting: list[tuple[list[float], Any]] = []
+        for row, label in zip(rows, labels, strict=True):
+            known = self._encoded(row, label, grow=False)
+            if known is None:  # what came before is learnt before anything grows
+                yield from self._stretch(waiting)
+                waiting, known = [], self._encoded(row, label, grow=True)
+                self._know(self._vocabulary.schema)
+                assert known is not None, "it has grown"
+            waiting.append(known)
+        yield from self._stretch(waiting)
+
+    def _encoded(self, row: Mapping[Any, Any], label: Any, grow: bool) -> tuple[list[float], Any] | None:
+        try:  # in the order of the names: the order in a dictionary must not matter
+            named = {name: row[name] for name in sorted(row, key=str)} if grow else row
+            if self._classes:
+                return self._vocabulary.encode(named, label, started=self._started, grow=grow)
+            nobody = next(iter(self.schema.classes), "target")
+            found = self._vocabulary.encode(named, nobody, started=self._started, grow=grow)
+            return None if found is None else (found[0], label)
+        except Refused as why:
+            raise _data_error(why) from None
+
+    def _stretch(self, waiting: list[tuple[list[float], Any]]) -> Iterator[Learnable]:
+        if waiting:
+            X = np.array([row for row, _ in waiting], dtype=np.float64)
+            yield Learnable(X, np.array([label for _, label in waiting]), self.schema)
+
+    def _learn_frame(self, frame: Any, y: Any) -> Learnable:
+        reader, labels = _reader(frame), _listed(y)
+        columns: dict[str, Column] = {f.name: _column(f, closed=False) for f in self.schema.features}
+        parts: dict[str, list[NDArray[np.float64]]] = {name: [] for name in columns}
+        n = 0
+        while (chunk := reader.read()) is not None:
+            for index, array in enumerate(chunk.columns):
+                name = reader.names[index]
+                if name not in columns:
+                    columns[name], parts[name] = _new_column(reader, index, array, self._started), []
+                parts[name].append(_converted(columns[name], array, reader.label, chunk))
+            n += chunk.n_rows
+        if len(labels) != n:
+            raise DataError(f"y must have one label per row ({n}). Got {len(labels)} instead.")
+        X = np.full((n, len(columns)), math.nan)
+        for j, (name, column) in enumerate(columns.items()):
+            if parts[name]:
+                X[:, j] = np.concatenate(parts[name])
+            column.adopt(X[:, j])
+        names, target = self._coded(labels)
+        self._know(Schema(tuple(column.feature() for column in columns.values()), names))
+        return Learnable(X, target, self.schema)
+
+    def _coded(self, labels: Sequence[Any]) -> tuple[tuple[str, ...], NDArray[Any]]:
+        """The classes, new ones in their natural order behind the others, and the index of each label."""
+        if not self._classes:
+            return self.schema.classes, np.asarray(labels)
+        named = [label_of(label) for label in labels]
+        if None in named:
+            raise DataError(f"The label of row {named.index(None)} must have a value. Got a missing one.")
+        codes = Codes(self.schema.classes)
+        for name in natural_order(name for name in named if name is not None and name not in codes):
+            codes.add(name)
+        return tuple(codes), np.array([codes[name] for name in named if name is not None], dtype=np.int64)
+
+    def _know(self, schema: Schema) -> None:
+        self.schema, self._started, self._columns = schema, True, None
+        if self._vocabulary.schema is not schema:
+            self._vocabulary.learn(schema)
+
+
+def _reader(frame: Any) -> MemoryReader:
+    table = table_of(frame, "X")
+    if table.num_columns == 0:
+        raise DataError("X must have at least one column. Got none instead.")
+    return MemoryReader(table, "X")
+
+
+def _column(feature: Feature, closed: bool) -> Column:
+    if feature.values is None:
+        return NumericColumn(feature.name, missing=feature.missing)
+    return NominalColumn(feature.name, Codes(feature.values), closed=closed, missing=feature.missing)
+
+
+def _new_column(reader: TableReader, index: int, array: Any, started: bool) -> Column:
+    """A column that is new, as the frame declares it; it was missing before, if there was a before."""
+    column = reader.declared(index)
+    assert column is not None, "Arrow knows the types of its columns"
+    if isinstance(column, NominalColumn) and not column.values:
+        column.learn(array)
+    column.missing = column.missing or started
+    return column
+
+
+def _converted(column: Column, array: Any, label: str, chunk: Chunk) -> NDArray[np.float64]:
+    values, faults = column.convert(array)
+    if isinstance(column, NominalColumn):
+        return np.where(values < 0, math.nan, values)  # a value that nothing is known of
+    if faults:
+        row, (value, rule) = next(iter(faults.items()))
+        raise DataError(f"{label}, {chunk.place(row)}: {column.name!r} must {rule}. Got {value} instead.")
+    return values
+
+
+def _listed(y: Any) -> list[Any]:
+    """Labels, one after the other, whatever holds them."""
+    for method in ("to_pylist", "tolist"):
+        if hasattr(y, method):
+            labels = getattr(y, method)()
+            return labels if isinstance(labels, list) else [labels]
+    if isinstance(y, str | bytes) or not isinstance(y, Iterable):
+        raise DataError(f"y must have one label per row. Got {y!r} instead.")
+    return list(y)
+
+
+def _data_error(why: Refused) -> DataError:
+    what = "The label" if why.column == "label" else f"The feature {why.column!r}"
+    return DataError(f"{what} must {why.rule}. Got {why.value} instead.")

@@ -1,0 +1,120 @@
+"""A run as a picture: for notebooks as HTML without outside resources, for others by matplotlib."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.errors import ParameterError
+from heros.extras import needed
+from heros.run.summary import lines
+
+if TYPE_CHECKING:
+    from heros.run.result import Run
+
+__all__ = ["html", "plot"]
+
+WIDTH, HEIGHT = 300, 90  # of a drawing
+LEFT, RIGHT, TOP, BOTTOM = 44, 8, 6, 18  # around it
+POINTS = 200
+PANELS = 3
+
+
+def html(run: Run) -> str:
+    """The summary, and the curves of the first measures and of Σγ, each a drawing of its own."""
+    first, *rest = lines(run)
+    panels = [_panel(run, one.label, run.curves.figures[one.name]) for one in run.measures[:PANELS]]
+    panels.append(_panel(run, "share of Σγ spent", run.curves.spent / _lengths(run), low=0.0))
+    text = "<br>".join(escape(line) for line in rest)
+    return (
+        f'<div style="font-family:sans-serif;font-size:13px;line-height:1.5"><b>{escape(first)}</b><br>'
+        f'{text}<div style="display:flex;flex-wrap:wrap;gap:12px">{"".join(panels)}</div></div>'
+    )
+
+
+def plot(run: Run, names: tuple[str, ...], ax: Any) -> Any:
+    """The curves of measures over the instances, into axes of matplotlib, which are returned."""
+    known = {one.name: one.label for one in run.measures}
+    names = names or tuple(known)[:1]
+    for name in names:
+        if name not in known:
+            raise ParameterError.of("names", "plot", f"among {', '.join(map(repr, known))}", name)
+    if ax is None:
+        _, ax = needed("matplotlib.pyplot", "Run.plot", "notebook").subplots()
+    for name in names:
+        ax.plot(run.curves.end, run.curves.figures[name], label=known[name])
+    for drift in run.drifts:
+        ax.axvline(drift.position, linestyle=":", color="grey")
+    ax.set_xlabel("instances")
+    ax.set_title(f"{run.stream}: per window of {run.window:,}")
+    if len(names) > 1:
+        ax.legend()
+    else:
+        ax.set_ylabel(known[names[0]])
+    return ax
+
+
+def _lengths(run: Run) -> NDArray[np.int64]:
+    return np.diff(run.curves.end, prepend=0)
+
+
+def _panel(run: Run, label: str, values: NDArray[np.float64], low: float | None = None) -> str:
+    """One curve with its ends labelled; windows without a figure are left out."""
+    there = np.isfinite(values)
+    x, y = run.curves.end[there].astype(np.float64), values[there]
+    if len(y) == 0:
+        return ""
+    step = math.ceil(len(y) / POINTS)
+    x, y = x[::step], y[::step]
+    bottom, top = _range(y, low)
+    end = float(run.n_instances)
+    dots = [
+        (LEFT + WIDTH * a / end, TOP + HEIGHT * (top - b) / (top - bottom)) for a, b in zip(x, y, strict=True)
+    ]
+    marks = "".join(
+        f'<path d="M{LEFT + WIDTH * drift.position / end:.1f} {TOP}v{HEIGHT}" stroke="currentColor" '
+        f'stroke-opacity=".35" stroke-dasharray="3 3"/>'
+        for drift in run.drifts
+    )
+    path = "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in dots)
+    box = f"{LEFT + WIDTH + RIGHT} {TOP + HEIGHT + BOTTOM}"
+    return (
+        f'<figure style="margin:0"><figcaption>{escape(label)}</figcaption>'
+        f'<svg width="{LEFT + WIDTH + RIGHT}" height="{TOP + HEIGHT + BOTTOM}" viewBox="0 0 {box}" '
+        f'fill="none" role="img" aria-label="{escape(label)}" font-size="10">'
+        f'<path d="M{LEFT} {TOP}v{HEIGHT}h{WIDTH}" stroke="currentColor" stroke-opacity=".4"/>{marks}'
+        f'<path d="{path}" stroke="#2a78d6" stroke-width="1.5"><title>{escape(label)}</title></path>'
+        + "".join(
+            f'<circle cx="{a:.1f}" cy="{b:.1f}" r="5" fill="transparent">'
+            f"<title>{i:,.0f}: {_short(v)}</title></circle>"
+            for (a, b), i, v in zip(dots, x, y, strict=True)
+        )
+        + _text(LEFT - 4, TOP + 8, _short(top), "end")
+        + _text(LEFT - 4, TOP + HEIGHT, _short(bottom), "end")
+        + _text(LEFT, TOP + HEIGHT + 13, "0", "start")
+        + _text(LEFT + WIDTH, TOP + HEIGHT + 13, f"{run.n_instances:,}", "end")
+        + "</svg></figure>"
+    )
+
+
+def _range(y: NDArray[np.float64], low: float | None) -> tuple[float, float]:
+    """Where the axis begins and ends; shares stop at 1."""
+    bottom, top = float(y.min()) if low is None else low, float(y.max())
+    room = 0.08 * (top - bottom) or 0.05
+    ceiling = 1.0 if top <= 1 else math.inf
+    top = min(ceiling, top + room)
+    return (bottom if low is not None else max(0.0, bottom - room) if bottom >= 0 else bottom - room), (
+        top if top > bottom else bottom + 1
+    )
+
+
+def _text(x: float, y: float, text: str, anchor: str) -> str:
+    return f'<text x="{x}" y="{y}" text-anchor="{anchor}" fill="currentColor">{escape(text)}</text>'
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}" if abs(value) < 10 else f"{value:,.4g}"

@@ -1,0 +1,78 @@
+"""The predictions of a run, each given before its label was seen, as tables and files."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.extras import needed
+from heros.lazy import pa
+from heros.storage.outputs import expect_table_place, write_table
+
+__all__ = ["Predictions", "predicted_table"]
+
+
+@dataclass(frozen=True, repr=False)
+class Predictions:
+    """What was said of every instance before its target was seen, and what that was.
+
+    Examples
+    --------
+    >>> from heros import Heros, evaluate, pools, streams
+    >>> run = evaluate(Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1), streams.Agrawal().take(500))
+    >>> run.predictions
+    <Predictions of 500 instances: target, predicted, p_groupA, p_groupB>
+    >>> len(run.predictions), run.predictions.outputs.shape
+    (500, (500, 2))
+    """
+
+    targets: NDArray[Any]  # (n,) class indices, or numbers
+    outputs: NDArray[np.float64]  # (n, width) probabilities of the classes, or what was said of a number
+    classes: tuple[str, ...]  # none if the target is a number
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def __repr__(self) -> str:
+        return f"<Predictions of {len(self):,} instances: {', '.join(self.to_arrow().column_names)}>"
+
+    def to_arrow(self) -> Any:
+        """An Arrow table: the target, what was predicted, and the probability of each class."""
+        table = predicted_table(self.outputs, self.classes)
+        targets = _names(self.targets, self.classes) if self.classes else pa.array(self.targets)
+        return table.add_column(0, "target", targets)
+
+    def to_pandas(self) -> Any:
+        """The same as a data frame of pandas."""
+        needed("pandas", "Predictions.to_pandas", "notebook")
+        return self.to_arrow().to_pandas()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write them to a file: CSV, Parquet or Arrow, as its name says."""
+        place = Path(path)
+        expect_table_place(place, "path", "save")
+        write_table(place, self.to_arrow())
+
+
+def predicted_table(outputs: NDArray[np.float64], classes: tuple[str, ...]) -> Any:
+    """What outputs (n, width) say, as an Arrow table.
+
+    Examples
+    --------
+    >>> predicted_table(np.array([[0.25, 0.75]]), ("no", "yes")).to_pydict()
+    {'predicted': ['yes'], 'p_no': [0.25], 'p_yes': [0.75]}
+    """
+    if not classes:
+        names = ("predicted", "lower", "upper")
+        return pa.table(dict(zip(names, outputs.reshape(len(outputs), -1).T, strict=False)))
+    columns: dict[str, Any] = {"predicted": _names(outputs.argmax(axis=1), classes)}
+    return pa.table(columns | {f"p_{name}": p for name, p in zip(classes, outputs.T, strict=True)})
+
+
+def _names(indices: NDArray[Any], classes: tuple[str, ...]) -> Any:
+    return pa.DictionaryArray.from_arrays(indices.astype(np.int32), pa.array(classes, pa.string()))

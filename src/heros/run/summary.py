@@ -1,0 +1,90 @@
+"""A run in words: a few lines, and the whole bill."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from heros.measures.base import Caption
+from heros.meters import Energy
+from heros.tables import Table, short
+
+if TYPE_CHECKING:
+    from heros.run.result import Run
+
+__all__ = ["bill", "champion", "energy_text", "lines"]
+
+SHOWN = 5  # measures in a line
+WIDEST = 80
+
+
+def lines(run: Run) -> list[str]:
+    """What a run gave, what it cost and which model was best at its end, a line each."""
+    ended = " (ended early)" if run.interrupted else ""
+    figures = "  ".join(f"{one.label} {_figure(run, one)}" for one in run.measures[:SHOWN])
+    spent = f"{run.cpu_seconds:.2f} CPU s, {run.energy.joules:,.1f} J"
+    return [
+        f"{run.stream}: {run.n_instances:,} instances{ended}",
+        figures,
+        f"trained {run.gamma_share:.1%} of the price of training everything; {spent}",
+        f"best model at the end: {short(champion(run))}",
+    ]
+
+
+def champion(run: Run) -> dict[str, Any]:
+    """The configuration of the model with the highest L at the end."""
+    configuration: dict[str, Any] = run.settings["models"][int(run.curves.scores[-1].argmax())]
+    return configuration
+
+
+def bill(run: Run, title: str | None = None) -> Table:
+    """What a run gave and what it cost."""
+    rate = run.n_instances / run.energy.wall_seconds
+    phases = ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in run.cpu.items())
+    rows = {
+        "instances": f"{run.n_instances:,} ({rate:,.0f} per second)",
+        **_figures(run),
+        "trained": f"{run.gamma_share:.1%} of the price of training everything (Σγ {run.gamma_spent:,.0f})",
+        **_price(run),
+        "best model": ", ".join(f"{name} {value}" for name, value in champion(run).items()),
+        "CPU seconds": f"{run.cpu_seconds:.2f}: {phases}",
+        "energy": energy_text(run.energy),
+        "": f"{run.energy.source}: {run.energy.detail}",
+        "CO2e": _carbon(run.energy),
+    }
+    return Table(rows=rows.items(), align="lw", title=run.stream if title is None else title)
+
+
+def _price(run: Run) -> dict[str, str]:
+    """Looking beside training, on one scale."""
+    if run.price is None:
+        return {}
+    looks = f"{run.looked.mean() / run.n_instances:.1%} of the looks"
+    price = f"looking {run.price.looking:.1%} + training {run.price.training:.1%} = {run.price.total:.1%}"
+    return {"price": f"{price} of all looking and learning ({looks})"}
+
+
+def _figures(run: Run) -> dict[str, str]:
+    """The first measure in a row of its own, the others three to a row."""
+    figures = [(one.label, _figure(run, one)) for one in run.measures]
+    rows = [figures[:1], *(figures[start : start + 3] for start in range(1, len(figures), 3))]
+    return {
+        row[0][0]: "   ".join([row[0][1], *(f"{label} {figure}" for label, figure in row[1:])])
+        for row in rows
+        if row
+    }
+
+
+def _figure(run: Run, measure: Caption) -> str:
+    text = measure.text(run.figures[measure.name])
+    return f"{text} ({measure.note})" if measure.note else text
+
+
+def energy_text(energy: Energy) -> str:
+    """Energy in units that suit its size."""
+    return f"{energy.joules:,.1f} J = {energy.kwh:.3g} kWh{', ' * bool(energy.basis)}{energy.basis}"
+
+
+def _carbon(energy: Energy) -> str:
+    if energy.carbon is None or energy.co2e_kg is None:
+        return "not stated (--carbon-intensity or --country)"
+    return f"{energy.co2e_kg * 1000:.3g} g at {energy.carbon.grams_per_kwh:g} g/kWh ({energy.carbon.source})"

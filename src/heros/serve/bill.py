@@ -1,0 +1,59 @@
+"""What a service costs: joules since it began, also before it was last started."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from heros.meters import Cpu, Meter
+from heros.meters.base import Reading
+
+__all__ = ["Bill"]
+
+LATELY = 30.0  # seconds over which watts are taken
+
+
+class Bill:
+    """The energy of a process: all of it, and what it draws lately.
+
+    Examples
+    --------
+    >>> bill = Bill(Cpu(watts=15, process=True))
+    >>> bill.start()
+    >>> reading = bill.read()
+    >>> reading["joules"] == 15 * reading["cpu_seconds"], reading["source"], reading["basis"]
+    (True, 'cpu-model', 'modelled')
+    """
+
+    def __init__(self, meter: Meter | None = None) -> None:
+        self.meter = Cpu(process=True) if meter is None else meter
+        self._earlier = {"joules": 0.0, "cpu_seconds": 0.0, "wall_seconds": 0.0}
+        self._lately: deque[tuple[float, float]] = deque()
+
+    def start(self) -> None:
+        """Begin to count."""
+        self.meter.start()
+
+    def resume(self, document: Mapping[str, float]) -> None:
+        """Go on after what was spent before."""
+        self._earlier = {name: float(document[name]) for name in self._earlier}
+
+    def document(self) -> dict[str, float]:
+        """What was spent so far, as a checkpoint keeps it."""
+        now = self._now()
+        return {name: getattr(now, name) + earlier for name, earlier in self._earlier.items()}
+
+    def _now(self) -> Reading:
+        return self.meter.so_far()
+
+    def read(self) -> dict[str, Any]:
+        """What was spent so far, and the watts of the last half minute."""
+        spent, now = self.document(), time.monotonic()
+        self._lately.append((now, spent["joules"]))
+        while now - self._lately[0][0] > LATELY:
+            self._lately.popleft()
+        then, joules = self._lately[0]
+        watts = (spent["joules"] - joules) / (now - then) if now - then > 0.5 else None
+        return {**spent, "watts": watts, "source": self.meter.source, "basis": self.meter.basis}

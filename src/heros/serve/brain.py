@@ -1,0 +1,246 @@
+"""What learns behind a service: one model, or one per key."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.ensemble import Heros
+from heros.errors import ParameterError
+from heros.keyed import Keyed
+from heros.pools import Pool
+from heros.schema import Schema
+from heros.serve.limits import Limits
+from heros.serve.rows import Rows
+from heros.task import Classification, Task
+
+__all__ = ["Brain", "Given", "Learnt", "Many", "One"]
+
+Id = str | int
+T = TypeVar("T")
+
+
+class Given(NamedTuple):
+    """A labelled instance to learn from."""
+
+    key: Id | None
+    row: list[float]
+    label: int
+    answer: NDArray[np.float64] | None  # what it was answered when it came; None: with its label
+
+
+Told = tuple[tuple[str, ...], NDArray[np.float64]]  # the classes, and their probabilities
+Learnt = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]
+"""Labels (n,), the answers that were given (n, classes), who was trained (n, M), Σγ (n,)."""
+
+
+class Brain(ABC):
+    """What learns and answers. One thread learns; answers may be asked for in another."""
+
+    keyed = False
+    limits = Limits()
+    pool: Pool
+    task: Task
+
+    @property
+    @abstractmethod
+    def schema(self) -> Schema | None:
+        """What is known of the instances."""
+
+    @abstractmethod
+    def open(self, schema: Schema) -> None:
+        """Know this schema from now on, which has grown."""
+
+    @abstractmethod
+    def answer(self, asked: list[tuple[Id | None, Any]]) -> list[Told]:
+        """What is said of instances, given with their keys."""
+
+    @abstractmethod
+    def learn(self, block: list[Given]) -> Iterator[Learnt]:
+        """Learn from instances, one after the other."""
+
+    @abstractmethod
+    def publish(self) -> None:
+        """Answer from what is known now."""
+
+    @abstractmethod
+    def face(self) -> Heros:
+        """A model that stands for what is known; for the thread that learns."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Nothing more will come."""
+
+
+class One(Brain):
+    """One model. Answers come from a copy, which is brought up to date by `publish`."""
+
+    def __init__(self, model: Heros) -> None:
+        _expect_classes(model, "One")
+        self._looking = threading.Lock()  # while somebody reads from the copy
+        self.take_over(model)
+
+    def take_over(self, model: Heros) -> None:
+        """Another model takes the place of the one given, before anybody has asked."""
+        self.model = model
+        self.pool, self.task = model.pool, model.task
+        self._face, self._spare = copy.deepcopy(model), copy.deepcopy(model)
+        self._rows: Rows | None = None
+
+    @property
+    def schema(self) -> Schema | None:
+        """What is known of the instances."""
+        return self.model.schema
+
+    def open(self, schema: Schema) -> None:
+        """Know this schema from now on, which has grown."""
+        if schema.n_features > 0 and schema.n_classes > 0:
+            self.model.bind(schema)
+            self.publish()
+
+    def answer(self, asked: list[tuple[Id | None, Any]]) -> list[Told]:
+        """What is said of instances."""
+        with self._looking:
+            model, rows = self._face, self._rows
+            if rows is None or model.schema is None:
+                nobody = Rows(Schema((), ()), self.limits)
+                return [_nothing(nobody.look_up(x)) for _, x in asked]
+            block = np.array([rows.look_up(x) for _, x in asked], dtype=np.float64)
+            return [(model.schema.classes, p) for p in model.predict_proba(block)]
+
+    def learn(self, block: list[Given]) -> Iterator[Learnt]:
+        """Learn from instances, one after the other."""
+        yield _learnt(self.model.test_then_train, block)
+
+    def publish(self) -> None:
+        """Answer from what is known now."""
+        self._spare.follow(self.model)
+        schema = self._spare.schema
+        rows = self._rows
+        if schema is not None and (rows is None or rows.schema != schema):
+            rows = Rows(schema, self.limits)
+        with self._looking:
+            self._face, self._spare, self._rows = self._spare, self._face, rows
+
+    def face(self) -> Heros:
+        """The model; for the thread that learns."""
+        return self.model
+
+    def look(self, what: Callable[[Heros], T]) -> T:
+        """Look at the copy that answers, in whatever thread."""
+        with self._looking:
+            return what(self._face)
+
+    def close(self) -> None:
+        """Nothing more will come."""
+
+
+class Many(Brain):
+    """A model per key. What is asked of a key waits while that key, or another, learns a few rows."""
+
+    keyed = True
+
+    def __init__(self, keyed: Keyed) -> None:
+        _expect_classes(keyed.template, "Many")
+        self.models = keyed
+        self.pool, self.task = keyed.template.pool, keyed.template.task
+        self._rows: Rows | None = None
+
+    @property
+    def schema(self) -> Schema | None:
+        """What is known of the instances."""
+        return self.models.template.schema
+
+    def open(self, schema: Schema) -> None:
+        """Know this schema from now on, which has grown."""
+        if schema.n_features > 0 and schema.n_classes > 0:
+            self.models.bind(schema)
+            self._rows = Rows(schema, self.limits)
+
+    def answer(self, asked: list[tuple[Id | None, Any]]) -> list[Told]:
+        """What is said of instances, each by the model of its key."""
+        rows = self._rows
+        if rows is None:
+            nobody = Rows(Schema((), ()), self.limits)
+            return [_nothing(nobody.look_up(x)) for _, x in asked]
+        told: list[Told] = []
+        for key, group in groupby(asked, key=lambda pair: pair[0]):
+            block = np.array([rows.look_up(x) for _, x in group], dtype=np.float64)
+            assert key is not None
+            told += [(rows.schema.classes, p) for p in self._probabilities(key, block)]
+        return told
+
+    def _probabilities(self, key: Id, block: NDArray[np.float64]) -> NDArray[np.float64]:
+        """With columns for what has been learnt to know since the rows were looked up."""
+        schema = self.schema
+        assert schema is not None
+        missing = schema.n_features - block.shape[1]
+        if missing:
+            block = np.pad(block, ((0, 0), (0, missing)), constant_values=np.nan)
+        return np.asarray(self.models.predict_proba(key, block))
+
+    def learn(self, block: list[Given]) -> Iterator[Learnt]:
+        """Learn from instances; those of a key in their order."""
+        by_key: dict[Id, list[Given]] = {}
+        for given in block:
+            assert given.key is not None
+            by_key.setdefault(given.key, []).append(given)
+        for key, rows in by_key.items():
+            yield _learnt(lambda X, y, key=key: self.models.test_then_train(key, X, y), rows)
+
+    def publish(self) -> None:
+        """There is no other state than what is."""
+
+    def face(self) -> Heros:
+        """What every key starts as."""
+        return self.models.template
+
+    def look(self, key: str | None, what: Callable[[Heros], T]) -> T | None:
+        """Look at the model of a key, in whatever thread; without one, at what every key starts as.
+
+        A key that is a number may be written as text.
+        """
+        if key is None:
+            return what(self.models.template)
+        names: list[Id] = [key, *([int(key)] if key.isdecimal() and len(key) < 19 else [])]
+        known = next((name for name in names if name in self.models), None)
+        return None if known is None else what(self.models[known])
+
+    def close(self) -> None:
+        """Close the file of the models."""
+        self.models.close()
+
+
+def _learnt(test_then_train: Any, block: list[Given]) -> Learnt:
+    X = _rows_of(block)
+    y = np.array([given.label for given in block], dtype=np.int64)
+    done = test_then_train(X, y)
+    answers = done.probabilities
+    for at, given in enumerate(block):
+        if given.answer is not None:  # what was said at the time counts, not what would be said now
+            answers[at] = 0.0
+            answers[at, : len(given.answer)] = given.answer
+    return y, answers, done.chosen, done.spent
+
+
+def _rows_of(block: list[Given]) -> NDArray[np.float64]:
+    width = len(block[-1].row)  # a block never spans a growth
+    return np.array([given.row for given in block], dtype=np.float64).reshape(len(block), width)
+
+
+def _nothing(row: list[float]) -> Told:
+    return (), np.zeros(0)
+
+
+def _expect_classes(model: Heros, owner: str) -> None:
+    if not isinstance(model, Heros):
+        raise ParameterError.of("model", owner, "a Heros", model)
+    if not isinstance(model.task, Classification):
+        raise ParameterError.of("model", owner, "one that learns classes", model.task)

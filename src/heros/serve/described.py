@@ -1,0 +1,263 @@
+"""Everything but the hot paths, and the description of all of it: FastAPI makes the OpenAPI document."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from importlib import resources
+from typing import Annotated, Any
+
+import orjson
+from fastapi import Depends, FastAPI, Query
+from fastapi.responses import HTMLResponse, PlainTextResponse, Response
+from fastapi.security import HTTPBearer
+from pydantic import BaseModel, ConfigDict, Field
+
+from heros.ensemble import Heros
+from heros.lazy import metadata
+from heros.schema import schema_plain
+from heros.serve.brain import Many, One
+from heros.serve.metrics import Requests, metrics
+from heros.serve.service import Service
+from heros.serve.state import Picture, leaderboard, why
+from heros.serve.wire import POSTS
+from heros.storage import models
+
+__all__ = ["application"]
+
+CSP = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; "
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+Text = Annotated[str, Field(max_length=200)]
+Name = Text | int
+Value = float | int | bool | Text | None
+
+X: dict[str, Any] = {"temperature": 21.5, "room": "hall"}
+
+
+class Strict(BaseModel):
+    """An object with these fields and no others."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Ask(Strict):
+    """An instance to be answered."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"x": X}, {"id": "order 7", "x": X}]})
+    x: dict[str, Value] = Field(description="Names and values; a new name or value is ignored here.")
+    id: Name | None = Field(None, description="If its label will come later: under which id.")
+    key: Name | None = Field(None, description="Whose model, where there is one per key.")
+
+
+class AskBatch(Strict):
+    """Several instances to be answered."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"instances": [{"x": X}, {"x": X}]}]})
+    instances: list[Ask] = Field(min_length=1)
+
+
+class Said(Strict):
+    """What the model says."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"answer": "ok", "probabilities": {"ok": 0.9, "alarm": 0.1}}]}
+    )
+    answer: str | None = Field(description="The class; null before anything was learnt.")
+    probabilities: dict[str, float]
+    id: Name | None = None
+
+
+class SaidBatch(Strict):
+    """What the model says of several instances."""
+
+    answers: list[Said]
+
+
+class Teach(Strict):
+    """A labelled instance, or the label of one that waits under its id."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"x": X, "y": "ok"}, {"id": "order 7", "y": "ok"}]}
+    )
+    y: float | int | bool | Text = Field(description="The label.")
+    x: dict[str, Value] | None = Field(None, description="The instance; left out if it waits.")
+    id: Name | None = Field(None, description="The id under which it waits.")
+    key: Name | None = Field(None, description="Whose model, where there is one per key.")
+
+
+class TeachBatch(Strict):
+    """Several of them, learnt in this order."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"instances": [{"x": X, "y": "ok"}]}]})
+    instances: list[Teach] = Field(min_length=1)
+
+
+class Taken(Strict):
+    """It will be learnt."""
+
+    accepted: int
+
+
+class Refused(Strict):
+    """An instance of a batch that cannot be learnt."""
+
+    at: int
+    why: str
+
+
+class TakenBatch(Taken):
+    """How many of them will be learnt, of how many the id is not known, and what is wrong with the others."""
+
+    unknown: int
+    refused: list[Refused]
+
+
+class Detail(Strict):
+    """What is wrong."""
+
+    detail: str
+
+
+WRONG: dict[int | str, dict[str, Any]] = {
+    400: {"model": Detail, "description": "The body is not JSON."},
+    401: {"model": Detail, "description": "The token is not the right one."},
+    404: {"model": Detail, "description": "No instance waits under this id, or no model has this key."},
+    413: {"model": Detail, "description": "The body is too large."},
+    415: {"model": Detail, "description": "The body is not application/json."},
+    422: {"model": Detail, "description": "The body is JSON, but no such request."},
+    429: {"model": Detail, "description": "There is too much to do: try again later."},
+    503: {"model": Detail, "description": "The service learns no more."},
+}
+WAIT = Query(description="Reply when it is learnt and published.")
+
+
+def application(service: Service, picture: Picture, requests: Requests, *, secured: bool = False) -> FastAPI:
+    """The application that says what the service can do, and shows how it does."""
+    app = FastAPI(
+        title="HEROS",
+        summary="Answers from a model that keeps learning, and trains only what is worth it.",
+        version=_version(),
+        docs_url=None,  # they would fetch scripts from elsewhere
+        redoc_url=None,
+        dependencies=[Depends(HTTPBearer(auto_error=False))] if secured else [],
+        responses=WRONG,
+    )
+    _add_posts(app, service)
+    _add_views(app, service)
+    _add_watching(app, service, picture, requests)
+    return app
+
+
+def _version() -> str:
+    """The version of the package."""
+    return metadata.version("heros-learn")
+
+
+def _add_posts(app: FastAPI, service: Service) -> None:
+    """What `heros.serve.wire` serves before it gets here, described."""
+
+    def served(path: str, request: BaseModel) -> Any:
+        return POSTS[path](service, request.model_dump(exclude_unset=True))[1]
+
+    @app.post("/answer", summary="Answer", response_model_exclude_unset=True)
+    def answer(request: Ask) -> Said:
+        """What the model says of an instance. With an id, it waits for its label from now on."""
+        return Said(**served("/answer", request))
+
+    @app.post("/answer/batch", summary="Answer several", response_model_exclude_unset=True)
+    def answer_batch(request: AskBatch) -> SaidBatch:
+        """The same for several instances; all of them are answered, or none."""
+        return SaidBatch(**served("/answer/batch", request))
+
+    @app.post("/learn", summary="Learn", status_code=202)
+    def learn(request: Teach, wait: Annotated[bool, WAIT] = False) -> Taken:
+        """Learn from an instance and its label, or from a label that came later."""
+        return Taken(**served("/learn", request))
+
+    @app.post("/learn/batch", summary="Learn from several", status_code=202)
+    def learn_batch(request: TeachBatch, wait: Annotated[bool, WAIT] = False) -> TakenBatch:
+        """The same for several; those that are wrong are left out, and named."""
+        return TakenBatch(**served("/learn/batch", request))
+
+
+def _add_views(app: FastAPI, service: Service) -> None:
+    @app.get("/model", summary="What it is made of")
+    async def model() -> Response:
+        """Pool, policy, settings and schema, as plain data."""
+
+        def described(one: Heros) -> dict[str, Any]:
+            schema = one.schema
+            return {
+                **models.description(one),
+                "instances": 0 if schema is None else one.instances,
+                "schema": None if schema is None else schema_plain(schema),
+            }
+
+        return _json(await _looked(service, None, described))
+
+    @app.get("/leaderboard", summary="Who leads")
+    async def leaders(key: str | None = None) -> Response:
+        """The models, best first: score L, cost γ, how often trained, and whether it is trained now."""
+        return _json(await _looked(service, key, leaderboard))
+
+    @app.get("/why", summary="Why these models")
+    async def reasons(key: str | None = None) -> Response:
+        """Why the models of the last step were trained."""
+        return _json(await _looked(service, key, why))
+
+
+async def _looked(service: Service, key: str | None, look: Any) -> Any:
+    """What there is to see of the model, or of that of a key; None if there is none."""
+    brain = service.brain
+    if isinstance(brain, One):
+        return None if key is not None else brain.look(look)
+    assert isinstance(brain, Many)
+    many = brain
+    return await asyncio.to_thread(lambda: many.look(key, look))
+
+
+def _add_watching(app: FastAPI, service: Service, picture: Picture, requests: Requests) -> None:
+    page = resources.files("heros.serve").joinpath("page.html").read_text(encoding="utf-8")
+
+    @app.get("/", summary="The page", response_class=HTMLResponse)
+    async def index() -> Response:
+        """A page that shows all of it, live."""
+        return HTMLResponse(page, headers={"content-security-policy": CSP, "referrer-policy": "no-referrer"})
+
+    @app.get("/state", summary="What the page shows")
+    async def state() -> Response:
+        """Figures, curves, leaders, the bill, what waits; made anew every second while somebody looks."""
+        return _json(await _fresh(picture))
+
+    @app.get("/metrics", summary="For Prometheus", response_class=PlainTextResponse)
+    async def prometheus() -> Response:
+        """The figures in Prometheus's text form."""
+        return PlainTextResponse(
+            metrics(await _fresh(picture), requests), media_type="text/plain; version=0.0.4; charset=utf-8"
+        )
+
+    @app.get("/health", summary="Whether it is well")
+    async def health() -> Response:
+        """200 if it answers and learns, 503 if it learns no more."""
+        well = service.fault is None
+        said = {"status": "ok" if well else "learns no more", "queued": service.queued}
+        return _json(said, 200 if well else 503)
+
+
+async def _fresh(picture: Picture) -> dict[str, Any]:
+    """What there is to see, a second old at most, unless there is very much to do."""
+    picture.ask()
+    for _ in range(80):
+        if picture.is_fresh:
+            break
+        await asyncio.sleep(0.025)
+    return picture.state
+
+
+def _json(what: Any, status: int = 200) -> Response:
+    if what is None:
+        return Response(json.dumps({"detail": "No model has this key."}), 404, media_type="application/json")
+    options = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
+    return Response(orjson.dumps(what, option=options), status, media_type="application/json")

@@ -1,0 +1,191 @@
+"""What a service has seen so far: how good its answers were, what was trained, where things got worse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.measures import Measure
+from heros.run.curves import Points
+from heros.scores import Adwin
+
+__all__ = ["History", "Worse"]
+
+MOST_POINTS = 240
+MOST_DRIFTS = 50
+DELTA = 0.002  # how unlikely a change must be to be marked
+CHECKED = 32  # outcomes between two looks for one
+
+
+class Worse:
+    """Notices when answers get worse: ADWIN over hits and misses.
+
+    Examples
+    --------
+    >>> worse = Worse()
+    >>> worse.update(np.ones(500)), worse.update(np.zeros(200))
+    (False, True)
+    """
+
+    def __init__(self) -> None:
+        self._scores = Adwin(DELTA).bind(1)
+        self._left, self._width = CHECKED, 0
+
+    def update(self, hits: NDArray[np.float64]) -> bool:
+        """Whether they got worse within these."""
+        worse = False
+        for hit in hits[:, np.newaxis]:
+            before = self._scores.values[0] if self._left == 1 else 0.0
+            self._scores.update(hit)
+            self._left -= 1
+            if self._left == 0:
+                self._left = CHECKED
+                worse |= self._has_shrunk() and bool(self._scores.values[0] < before)
+        return worse
+
+    def _has_shrunk(self) -> bool:
+        width = int(self._scores.state()["width"][0])
+        shrunk, self._width = width < self._width, width
+        return shrunk
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What it knows."""
+        return {**self._scores.state(), "left": np.array([self._left]), "last": np.array([self._width])}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take that back."""
+        kept = dict(state)
+        self._left, self._width = int(kept.pop("left")[0]), int(kept.pop("last")[0])
+        self._scores.restore(kept)
+
+
+class History:
+    """Curves and figures of the answers whose labels have come, in bounded memory.
+
+    Parameters
+    ----------
+    measures
+        What is measured.
+    models
+        How many models there are.
+    window
+        Over how many instances a point of the curves is taken, to begin with: when points are merged, those
+        to come are as long.
+    """
+
+    def __init__(self, measures: Iterable[Measure], models: int, window: int = 100) -> None:
+        self.measures = tuple(measure.bounded() for measure in measures)
+        self.window = window
+        self.points = Points(
+            [measure.name for measure in self.measures],
+            MOST_POINTS,
+            sums=("spent", "trained"),
+            latest=("end", "time"),
+        )
+        self.drifts: list[int] = []  # the last of them
+        self.drift_count = 0
+        self.learnt = 0
+        self.spent = 0.0
+        self._models = models
+        self._worse = Worse()
+        self._labels: list[NDArray[np.int64]] = []
+        self._answers: list[NDArray[np.float64]] = []
+        self._open()
+
+    def _open(self) -> None:
+        self._labels, self._answers, self._held = [], [], 0
+        self._spent, self._trained = 0.0, np.zeros(self._models)
+
+    def add(
+        self,
+        y: NDArray[np.int64],
+        answers: NDArray[np.float64],
+        chosen: NDArray[np.bool_],
+        spent: NDArray[np.float64],
+        now: float,
+    ) -> None:
+        """Count a block: labels (n,), answers (n, classes), which models were trained (n, M), Σγ (n,)."""
+        start = 0
+        while start < len(y):
+            part = slice(start, start + self.window - self._held)
+            self._add(y[part], answers[part], chosen[part], float(spent[part].sum()))
+            if self._held >= self.window:
+                self.close(now)
+            start = part.stop
+
+    def _add(
+        self, y: NDArray[np.int64], answers: NDArray[np.float64], chosen: NDArray[np.bool_], spent: float
+    ) -> None:
+        self.learnt += len(y)
+        self.spent += spent
+        self._labels.append(y)
+        self._answers.append(answers)
+        self._held += len(y)
+        self._spent += spent
+        self._trained += chosen.sum(axis=0)
+        if self._worse.update((answers.argmax(axis=1) == y).astype(np.float64)):
+            self.drift_count += 1
+            self.drifts = [*self.drifts, self.learnt][-MOST_DRIFTS:]
+
+    def close(self, now: float) -> None:
+        """Make a point of what was counted since the last one."""
+        if self._held == 0:
+            return
+        width = max(block.shape[1] for block in self._answers)
+        y = np.concatenate(self._labels)
+        answers = np.concatenate([_wide(block, width) for block in self._answers])
+        figures = {measure.name: measure.add(y, answers) for measure in self.measures}
+        held = {"spent": self._spent, "trained": self._trained}
+        self.points.add({"end": self.learnt, "time": now, **held, **figures})
+        self.window = max(self.window, self.points.curves["end"][0])  # as long as those that were merged
+        self._open()
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """The figures over everything counted in points."""
+        return {measure.name: measure.value for measure in self.measures}
+
+    @property
+    def lately(self) -> dict[str, float]:
+        """The figures of the last point."""
+        if len(self.points) == 0:
+            return {}
+        return {measure.name: self.points.last(measure.name) for measure in self.measures}
+
+    def state(self, now: float) -> dict[str, dict[str, NDArray[Any]]]:
+        """All of it as groups of arrays; a point is made of what was counted since the last one."""
+        self.close(now)
+        return {
+            "curves": {
+                name: np.asarray(values, np.float64) for name, values in self.points.columns().items()
+            },
+            "worse": self._worse.state(),
+            "counts": {
+                "learnt": np.array([self.learnt]),
+                "drift_count": np.array([self.drift_count]),
+                "spent": np.array([self.spent]),
+                "drifts": np.array(self.drifts, dtype=np.int64),
+            },
+            **{f"measures/{measure.name}": measure.state() for measure in self.measures},
+        }
+
+    def restore(self, state: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
+        """Go on from what `state` gave."""
+        self.points.restore(state["curves"])
+        self.points.curves["end"] = [int(end) for end in self.points.curves["end"]]
+        self._worse.restore(state["worse"])
+        self.learnt = int(state["counts"]["learnt"][0])
+        self.drift_count = int(state["counts"]["drift_count"][0])
+        self.spent = float(state["counts"]["spent"][0])
+        self.drifts = [int(at) for at in state["counts"]["drifts"]]
+        for measure in self.measures:
+            measure.restore(state[f"measures/{measure.name}"])
+
+
+def _wide(block: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    """The answers, with no probability for classes that nobody knew then."""
+    missing = width - block.shape[1]
+    return block if missing == 0 else np.pad(block, ((0, 0), (0, missing)))

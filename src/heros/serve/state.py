@@ -1,0 +1,260 @@
+"""What the page shows: how good, what is trained, who leads, what it costs, what waits."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from heros.ensemble import Heros
+from heros.errors import HerosError
+from heros.measures.base import Caption
+from heros.serve.brain import Many
+from heros.serve.service import Service
+from heros.tables import short
+
+__all__ = ["Picture", "leaderboard", "why"]
+
+KEYS_SHOWN = 50
+KEYS_EVERY = 5.0  # seconds: all keys have to be looked at
+EVERY = 1.0
+WATCHED = 15.0  # seconds for which the picture is kept fresh after somebody has looked
+
+
+class Picture:
+    """Everything there is to see, kept by the thread that learns, so that looking costs nothing.
+
+    It is made anew every second as long as somebody looks.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._started = time.time()
+        self._asked = 0.0
+        self._made = 0.0
+        self._keys: dict[str, Any] | None = None
+        self._keys_made = 0.0
+        self._rate = (time.monotonic(), service.history.learnt, 0.0)
+        self.state: dict[str, Any] = {}
+        self._make()
+        service.on_work.append(self._keep)
+
+    def ask(self) -> None:
+        """Say that somebody looks."""
+        self._asked = time.monotonic()
+        if not self.is_fresh:
+            self._service.poke()
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the picture is from now, more or less."""
+        return time.monotonic() - self._made < 1.5 * EVERY
+
+    def _keep(self) -> None:
+        now = time.monotonic()
+        if now - self._made >= EVERY and now - self._asked < WATCHED:
+            self._make()
+
+    def _make(self) -> None:
+        service = self._service
+        self._made = time.monotonic()
+        history, brain = service.history, service.brain
+        model, key = self._model()
+        self.state = {
+            "time": time.time(),
+            "uptime": time.time() - self._started,
+            "pool": repr(brain.pool),
+            "policy": str(model.policy),
+            "k": model.k,
+            "models": [short(one) for one in brain.pool.configurations],
+            "features": 0 if brain.schema is None else brain.schema.n_features,
+            "classes": [] if brain.schema is None else list(brain.schema.classes),
+            "captions": [
+                {"name": one.name, "label": one.label, "better": one.better}
+                for one in map(Caption.of, history.measures)
+            ],
+            "instances": history.learnt,
+            "rate": self._per_second(),
+            "figures": _known(history.figures),
+            "lately": _known(history.lately),
+            "curve": _curve(service),
+            "drifts": list(history.drifts),
+            "drifts_total": history.drift_count,
+            "leaderboard": leaderboard(model),
+            "leaders_key": key,
+            "why": _rule(model),
+            "bill": self._bill(model),
+            "pending": _pending(service),
+            "queued": service.queued,
+            "failed": service.failed,
+            "fault": service.fault,
+            "published": service.published,
+            "checkpoints": service.checkpoints,
+            "memory": memory(),
+            "keys": self._all_keys(),
+        }
+
+    def _model(self) -> tuple[Heros, Any]:
+        """The model whose leaders are shown: the one there is, or that of the busiest key."""
+        brain = self._service.brain
+        if not isinstance(brain, Many):
+            return brain.face(), None
+        rows = (self._keys or {}).get("rows") or []
+        try:
+            return (brain.models[rows[0]["key"]], rows[0]["key"]) if rows else (brain.face(), None)
+        except KeyError:
+            return brain.face(), None
+
+    def _per_second(self) -> float:
+        then, before, rate = self._rate
+        now, learnt = time.monotonic(), self._service.history.learnt
+        if now - then >= 2.0:
+            rate = (learnt - before) / (now - then)
+            self._rate = now, learnt, rate
+        return rate
+
+    def _bill(self, model: Heros) -> dict[str, Any]:
+        history = self._service.history
+        spent = self._service.bill.read()
+        share = history.spent / history.learnt if history.learnt else None
+        per_thousand = 1000 * spent["joules"] / history.learnt if history.learnt else None
+        phases = {} if model.schema is None or self._service.brain.keyed else model.cpu_seconds
+        training = phases.get("train", 0.0)
+        saved = training * (1 / share - 1) if share and training else None
+        return {
+            **spent,
+            "share": share,
+            "joules_per_thousand": per_thousand,
+            "phases": phases,
+            "cpu_seconds_saved": saved,
+        }
+
+    def _all_keys(self) -> dict[str, Any] | None:
+        brain = self._service.brain
+        if not isinstance(brain, Many):
+            return None
+        now = time.monotonic()
+        if self._keys is None or now - self._keys_made > KEYS_EVERY:
+            self._keys_made = now
+            self._keys = _keys(brain)
+        return self._keys
+
+
+def _keys(brain: Many) -> dict[str, Any]:
+    rows = [
+        {
+            "key": key,
+            "instances": one.instances,
+            "accuracy": _number(one.accuracy),
+            "share": _number(one.gamma_share),
+        }
+        for key, one in brain.models.busiest(KEYS_SHOWN)
+    ]
+    models = brain.models
+    return {
+        "count": len(models),
+        "in_memory": models.in_memory,
+        "bytes": models.bytes_in_memory,
+        "memory": models.memory,
+        "rows": rows,
+    }
+
+
+def _curve(service: Service) -> dict[str, Any]:
+    curves = service.history.points.curves
+    ends = curves["end"]
+    lengths = np.diff([0, *ends])
+    trained = [np.round(row / n, 3).tolist() for row, n in zip(curves["trained"], lengths, strict=True)]
+    spent = [round(float(sum_ / n), 4) for sum_, n in zip(curves["spent"], lengths, strict=True)]
+    figures = {one.name: [_number(value) for value in curves[one.name]] for one in service.history.measures}
+    return {"end": list(ends), "time": list(curves["time"]), "trained": trained, "share": spent, **figures}
+
+
+def _pending(service: Service) -> dict[str, Any]:
+    counts = service.counts
+    return {
+        "waiting": len(service.pending),
+        "most": service.pending.most,
+        "longest": service.pending.longest,
+        "answered": counts.answered,
+        "learnt": counts.learnt,
+        "expired": counts.expired,
+        "unknown": counts.unknown,
+    }
+
+
+def leaderboard(model: Heros) -> list[dict[str, Any]]:
+    """The models, best first, as plain data."""
+    if model.schema is None:
+        return []
+    chosen = _chosen(model)
+    return [
+        {
+            "rank": one.rank,
+            "model": one.model,
+            "name": short(one.configuration),
+            "configuration": dict(one.configuration),
+            "score": one.score,
+            "cost": one.cost,
+            "trained": one.trained,
+            "invested": one.invested,
+            "diverged": one.diverged,
+            "now": one.model in chosen,
+        }
+        for one in model.leaderboard()
+    ]
+
+
+def why(model: Heros) -> dict[str, Any]:
+    """Why the models of the last step were trained, as plain data."""
+    try:
+        explained = model.explain_choice()
+    except HerosError as error:
+        return {"rule": str(error), "choices": []}
+    choices = [
+        {
+            "model": one.model,
+            "name": short(one.configuration),
+            "score": one.score,
+            "cost": one.cost,
+            "why": one.reason,
+        }
+        for one in explained
+    ]
+    return {"rule": explained.rule, "choices": choices}
+
+
+def _chosen(model: Heros) -> set[int]:
+    try:
+        return {one.model for one in model.explain_choice()}
+    except HerosError:  # nothing was learnt yet
+        return set()
+
+
+def _rule(model: Heros) -> str | None:
+    try:
+        return model.explain_choice().rule
+    except HerosError:
+        return None
+
+
+def memory() -> int | None:
+    """Bytes of memory that the process holds; None where nobody says."""
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf(
+            "SC_PAGE_SIZE"
+        )
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else round(float(value), 5)
+
+
+def _known(figures: dict[str, float]) -> dict[str, float | None]:
+    return {name: _number(value) for name, value in figures.items()}

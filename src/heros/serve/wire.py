@@ -1,0 +1,231 @@
+"""The service on the wire: the requests that come thousands of times a second, without detours."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import orjson
+
+from heros.errors import HerosError
+from heros.serve.limits import Limits, NotNow, Unknown, Wrong
+from heros.serve.metrics import Requests
+from heros.serve.service import Service
+
+__all__ = ["POSTS", "Wire"]
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+JSON = (b"content-type", b"application/json")
+SAFE = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
+CLOSE = (b"connection", b"close")
+OPEN = frozenset({"/", "/health"})  # what everybody may see: nothing that was learnt
+SLOW = 32  # rows of a batch that are answered before others have a turn
+
+
+class Refusal(Exception):
+    """A status and what to say with it."""
+
+    def __init__(self, status: int, detail: str, *headers: tuple[bytes, bytes]) -> None:
+        super().__init__(detail)
+        self.status, self.headers = status, headers
+
+
+class Wire:
+    """An ASGI application: the token, the limits, answers and learning; all else goes to the other one.
+
+    Parameters
+    ----------
+    service
+        What answers and learns.
+    other
+        The application for everything but POST.
+    token
+        What has to be in the header ``Authorization: Bearer …``; None: nothing.
+    """
+
+    def __init__(self, service: Service, other: App, token: str | None = None) -> None:
+        self.service, self.other = service, other
+        self.limits: Limits = service.limits
+        self.requests = Requests()
+        self._token = None if token is None else b"Bearer " + token.encode()
+        self._threads = ThreadPoolExecutor(1, "heros asks") if service.brain.keyed else None
+        self._posts = POSTS
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] == "lifespan":
+            await _live(receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1000})
+        else:
+            await self._serve(scope, receive, send)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        start, requests, path = time.perf_counter(), self.requests, scope["path"]
+        requests.now += 1
+        status = 499  # whoever asked has gone
+        try:
+            headers = _head(scope)
+            self._expect_welcome(headers, path)
+            act = self._posts.get(path) if scope["method"] == "POST" else None
+            if act is None:
+                status = await self._pass_on(scope, receive, send)
+            else:
+                body = await self._body(headers, receive)
+                if body is not None:
+                    status, said = await self._act(act, body, scope["query_string"])
+                    await _reply(send, status, said)
+        except Refusal as why:
+            status = why.status
+            await _reply(send, status, orjson.dumps({"detail": str(why)}), *why.headers)
+        finally:
+            requests.now -= 1
+            requests.count(path if path in self._posts or path in OPEN else "other", status, start)
+
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> int:
+        status = 499
+
+        async def sent(message: MutableMapping[str, Any]) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), *SAFE]
+            await send(message)
+
+        await self.other(scope, receive, sent)
+        return status
+
+    def _expect_welcome(self, headers: dict[bytes, bytes], path: str) -> None:
+        if self.requests.now > self.limits.requests:
+            raise Refusal(429, "There are too many requests at a time.", (b"retry-after", b"1"), CLOSE)
+        if self._token is not None and path not in OPEN:
+            given = headers.get(b"authorization", b"")
+            if not hmac.compare_digest(given, self._token):
+                raise Refusal(
+                    401, "The token must be the right one.", (b"www-authenticate", b"Bearer"), CLOSE
+                )
+
+    async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes | None:
+        """The body, if it is JSON and not too large; None if whoever sent it has gone."""
+        kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        if kind != b"application/json":
+            raise Refusal(415, "The content-type must be application/json.", CLOSE)
+        length, most = headers.get(b"content-length", b"0"), self.limits.body
+        too_large = Refusal(413, f"A body must have at most {most:,} bytes.", CLOSE)
+        if not length.isdigit() or len(length) > 12 or int(length) > most:
+            raise too_large
+        parts: list[bytes] = []
+        size = 0
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return None
+            part = message.get("body", b"")
+            size += len(part)
+            if size > most:
+                raise too_large
+            if not message.get("more_body", False):
+                return b"".join([*parts, part]) if parts else part
+            parts.append(part)
+
+    async def _act(self, act: Act, body: bytes, query: bytes) -> tuple[int, bytes]:
+        try:
+            request = orjson.loads(body)
+        except orjson.JSONDecodeError as error:
+            raise Refusal(400, f"The body must be JSON. Got: {error}.") from None
+        try:
+            if self._threads is None:
+                status, said = act(self.service, request)
+            else:  # a model may have to be fetched from disk
+                loop = asyncio.get_running_loop()
+                status, said = await loop.run_in_executor(self._threads, partial(act, self.service, request))
+            if query and _waits(query):
+                await asyncio.wrap_future(self.service.after(self.service.publish))
+        except Wrong as why:
+            raise Refusal(422, str(why)) from None
+        except Unknown as why:
+            raise Refusal(404, str(why)) from None
+        except NotNow as why:
+            raise Refusal(429, str(why), (b"retry-after", b"1")) from None
+        except HerosError as why:
+            raise Refusal(503, str(why)) from None
+        return status, orjson.dumps(said, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
+
+
+Act = Callable[[Service, Any], tuple[int, Any]]
+
+
+def _answer(service: Service, request: Any) -> tuple[int, Any]:
+    return 200, service.answers([request])[0]
+
+
+def _answers(service: Service, request: Any) -> tuple[int, Any]:
+    return 200, {"answers": service.answers(_instances(service, request))}
+
+
+def _learn(service: Service, request: Any) -> tuple[int, Any]:
+    service.learn(request)
+    return 202, {"accepted": 1}
+
+
+def _learn_all(service: Service, request: Any) -> tuple[int, Any]:
+    instances = _instances(service, request)
+    taken, unknown, wrong = service.learn_all(instances)
+    if taken == 0 and wrong:
+        at, why = wrong[0]
+        raise Wrong(f"None of the instances can be learnt. Number {at}: {why}")
+    refused = [{"at": at, "why": why} for at, why in wrong]
+    return 202, {"accepted": taken, "unknown": unknown, "refused": refused}
+
+
+def _instances(service: Service, request: Any) -> list[Any]:
+    if type(request) is not dict or request.keys() != {"instances"} or type(request["instances"]) is not list:
+        raise Wrong('A batch must be an object with a list of "instances" and nothing else.')
+    instances: list[Any] = request["instances"]
+    if not 0 < len(instances) <= service.limits.batch:
+        raise Wrong(f"A batch must have 1 to {service.limits.batch:,} instances. Got {len(instances):,}.")
+    return instances
+
+
+POSTS: dict[str, Act] = {
+    "/answer": _answer,
+    "/answer/batch": _answers,
+    "/learn": _learn,
+    "/learn/batch": _learn_all,
+}
+
+
+def _head(scope: Scope) -> dict[bytes, bytes]:
+    """The headers that matter; of two of a kind the last one counts."""
+    return {name: value for name, value in scope["headers"] if name in NOTICED}
+
+
+NOTICED = frozenset({b"authorization", b"content-type", b"content-length"})
+
+
+def _waits(query: bytes) -> bool:
+    return any(pair in (b"wait=true", b"wait=1") for pair in query.split(b"&"))
+
+
+async def _reply(send: Send, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:
+    length = (b"content-length", str(len(body)).encode())
+    await send({"type": "http.response.start", "status": status, "headers": [JSON, length, *SAFE, *headers]})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _live(receive: Receive, send: Send) -> None:
+    """Begin and end with the server: nothing is to be done, for the service begins before and ends after."""
+    while True:
+        message = await receive()
+        await send({"type": f"{message['type']}.complete"})
+        if message["type"] == "lifespan.shutdown":
+            return

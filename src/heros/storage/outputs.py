@@ -1,0 +1,100 @@
+"""Tables that are handed out: as files that other programs read, and as data frames."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from heros.errors import ParameterError
+from heros.lazy import pa, pq
+from heros.storage.disk import expect_place, write_whole
+
+__all__ = ["as_csv", "expect_table_place", "like", "write_table"]
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    """Write a table as its name says: CSV, Parquet or Arrow. The file is whole or not there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     path = Path(directory, "table.csv")
+    ...     write_table(path, pa.table({"age": [18, 21], "label": ["no", "yes"]}))
+    ...     print(path.read_text(), end="")
+    "age","label"
+    18,"no"
+    21,"yes"
+    """
+    write_whole(path, [_writer(path)(table)])
+
+
+def expect_table_place(path: Path, parameter: str, owner: str) -> None:
+    """Refuse, before the work, a name that says no format, and a place that takes no file."""
+    if path.suffix.lower() not in WRITERS:
+        rule = f"a file whose name ends in one of {', '.join(WRITERS)}"
+        raise ParameterError.of(parameter, owner, rule, str(path))
+    expect_place(path)
+
+
+def as_csv(table: pa.Table, header: bool = True) -> bytes:
+    """The table as CSV; numbers in full, so that they are the same when they are read."""
+    import pyarrow.csv  # noqa: PLC0415  nobody else needs it
+
+    plain = pa.table(
+        {
+            name: column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+            for name, column in zip(table.column_names, table.columns, strict=True)
+        }
+    )
+    memory = io.BytesIO()
+    pyarrow.csv.write_csv(plain, memory, pyarrow.csv.WriteOptions(include_header=header))
+    return memory.getvalue()
+
+
+def _as_parquet(table: pa.Table) -> bytes:
+    memory = io.BytesIO()
+    pq.write_table(table, memory)
+    return memory.getvalue()
+
+
+def _as_arrow(table: pa.Table) -> bytes:
+    memory = io.BytesIO()
+    with pa.ipc.new_file(memory, table.schema) as file:
+        file.write_table(table)
+    return memory.getvalue()
+
+
+WRITERS: dict[str, Callable[[pa.Table], bytes]] = {
+    ".csv": as_csv,
+    ".parquet": _as_parquet,
+    ".pq": _as_parquet,
+    ".arrow": _as_arrow,
+    ".feather": _as_arrow,
+}
+
+
+def _writer(path: Path) -> Callable[[pa.Table], bytes]:
+    return WRITERS[path.suffix.lower()]
+
+
+def like(frame: Any, columns: Mapping[str, Any]) -> Any:
+    """A frame of these columns, of the library that another one is of; an Arrow table if that is unknown.
+
+    Examples
+    --------
+    >>> like(pa.table({"age": [18, 21]}), {"no": [0.5, 0.2], "yes": [0.5, 0.8]}).column_names
+    ['no', 'yes']
+    """
+    library = type(frame).__module__.partition(".")[0]
+    if library == "pandas":
+        import pandas as pd  # noqa: PLC0415  it is there: somebody has a frame of it
+
+        return pd.DataFrame(dict(columns), index=frame.index)
+    if library == "polars":
+        import polars as pl  # noqa: PLC0415
+
+        return pl.DataFrame(dict(columns))
+    return pa.table(dict(columns))

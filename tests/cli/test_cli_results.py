@@ -1,0 +1,142 @@
+"""`heros run --save --predictions` and `heros predict`: what is written, and what is refused before."""
+
+import csv
+import io
+import json
+import os
+
+import numpy as np
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from heros import Heros, evaluate, measures, pools, streams
+from heros.cli import app
+
+runner = CliRunner()
+
+
+@pytest.fixture
+def pool(tmp_path):
+    path = tmp_path / "small.toml"
+    path.write_text('kind = "mlp"\n[grid]\nhidden = [8]\nlearning_rates = [0.05, 0.005]\n')
+    return str(path)
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Mixed types, missing values, two classes."""
+    rng = np.random.default_rng(1)
+    path = tmp_path / "people.csv"
+    with path.open("w") as file:
+        file.write("age,colour,late\n")
+        for _ in range(600):
+            age, colour = rng.integers(18, 80), rng.choice(["red", "green", "blue, dark"])
+            late = "yes" if age > 50 or colour == "green" else "no"
+            file.write(f'{age if rng.random() > 0.1 else "?"},"{colour}",{late}\n')
+    return str(path)
+
+
+def ok(*arguments):
+    result = runner.invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def refused(*arguments):
+    result = runner.invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == 2, result.output
+    return result.stderr
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_the_predictions_file_has_the_runs_predictions(tmp_path, table, suffix):
+    place = tmp_path / f"out{suffix}"
+    ok("run", table, "--pool", "mlp", "--n", 300, "--predictions", place)
+    read = (pq.read_table if suffix == ".parquet" else pyarrow.csv.read_csv)(place)
+    model = Heros(pools.Paper(), seed=1)
+    run = evaluate(model, streams.read(table).take(300), block=1000)
+    assert read.column_names == ["target", "predicted", "p_no", "p_yes"]
+    expected = run.predictions.to_arrow()
+    for name in read.column_names:
+        assert read[name].to_pylist() == expected[name].to_pylist()
+    assert len(run.predictions) == 300
+    hits = sum(a == b for a, b in zip(read["target"].to_pylist(), read["predicted"].to_pylist(), strict=True))
+    assert hits / 300 == run.accuracy
+
+
+def test_predictions_are_kept_if_no_measure_needs_them():
+    stream = streams.Agrawal().take(500)
+    model = Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1)
+    run = evaluate(model, stream, measures=[measures.F1()], predictions=True)
+    assert len(run.predictions) == 500
+    stream.restart()
+    assert evaluate(model, stream, measures=[measures.F1()]).predictions is None
+    stream.restart()
+    assert evaluate(model, stream, predictions=False).predictions is None
+
+
+def test_a_model_is_saved_and_predicts_a_file_without_targets(tmp_path, table, pool):
+    saved = tmp_path / "deep" / "model.heros"
+    ok("run", table, "--pool", pool, "--save", saved)
+    new = tmp_path / "new.csv"
+    new.write_text("colour,age,note\nred,20,a\npink,,b\ngreen,70,c\n")
+    text = ok("predict", saved, new)
+    rows = list(csv.DictReader(io.StringIO(text)))
+    model = Heros.load(saved)
+    given = [{"colour": "red", "age": 20}, {"colour": "pink"}, {"colour": "green", "age": 70}]
+    for row, instance in zip(rows, given, strict=True):
+        p = model.predict_proba(instance)
+        assert {"no": float(row["p_no"]), "yes": float(row["p_yes"])} == p
+        assert row["predicted"] == max(p, key=p.get)
+    out = tmp_path / "out.parquet"
+    assert "3 predictions" in ok("predict", saved, new, "--out", out)
+    assert pq.read_table(out)["predicted"].to_pylist() == [row["predicted"] for row in rows]
+    assert "must not exist (or pass --force" in refused("predict", saved, new, "--out", out)
+    ok("predict", saved, new, "--out", out, "--force")
+    (tmp_path / "bad.csv").write_text("age,colour\n18,red\nold,red\n")
+    assert "'age' must be a number" in refused("predict", saved, tmp_path / "bad.csv")
+    (tmp_path / "other.csv").write_text("Age,Colour\n18,red\n")
+    assert "must have some of the features 'age', 'colour'" in refused(
+        "predict", saved, tmp_path / "other.csv"
+    )
+    (tmp_path / "less.csv").write_text("age\n18\n")
+    result = runner.invoke(app, ["predict", str(saved), str(tmp_path / "less.csv")])
+    assert "has no column 'colour'" in result.stderr
+
+
+def test_a_checkpoint_predicts(tmp_path, table, pool):
+    kept = tmp_path / "kept"
+    ok("run", table, "--pool", pool, "--checkpoint", kept, "--save", tmp_path / "model.heros")
+    [checkpoint] = kept.glob("checkpoint-*.heros")
+    assert ok("predict", checkpoint, table) == ok("predict", tmp_path / "model.heros", table)
+
+
+@pytest.mark.parametrize(
+    ("option", "place", "text"),
+    [
+        ("--save", "small.toml/model.heros", "must be writable. Got: Not a directory."),
+        ("--save", "", "must be writable. Got: Is a directory."),
+        ("--out", "small.toml/out", "must be writable. Got: Not a directory."),
+        ("--predictions", "small.toml/out.csv", "must be writable. Got: Not a directory."),
+        ("--predictions", "out.txt", "a file whose name ends in one of .csv, .parquet"),
+        ("--save", "small.toml", "must not exist (or pass --force to replace it). Got one."),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_refused_before_anything_is_learnt(
+    tmp_path, pool, option, place, text, monkeypatch
+):
+    monkeypatch.setattr("heros.cli.run.evaluate", lambda *_, **__: pytest.fail("it was trained"))
+    assert text in refused("run", "agr_a", "--n", 500, "--pool", pool, option, tmp_path / place)
+
+
+def test_results_are_printed_even_if_they_cannot_be_written(tmp_path, pool, monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    place = tmp_path / "model.heros"
+    result = runner.invoke(
+        app, ["run", "agr_a", "--n", "500", "--pool", pool, "--save", str(place), "--json"]
+    )
+    assert result.exit_code == 2
+    assert json.loads(result.stdout)["n_instances"] == 500
+    assert "No space left on device" in result.stderr

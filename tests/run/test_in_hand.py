@@ -1,0 +1,177 @@
+"""A run in hand: what it says of itself, its curves as frames and pictures, callbacks, other streams."""
+
+import sys
+from dataclasses import replace
+from types import ModuleType, SimpleNamespace
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from heros import Heros, evaluate, measures, pools, streams
+from heros.errors import DataError, ParameterError
+from heros.progress import progress
+
+mpl.use("Agg")
+
+
+def model():
+    return Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1)
+
+
+@pytest.fixture(scope="module")
+def run():
+    return evaluate(model(), streams.load("agr_a").take(5500))
+
+
+def test_a_run_says_what_it_is_in_a_few_lines(run):
+    text = repr(run)
+    assert len(text.splitlines()) == 4
+    assert max(map(len, text.splitlines())) <= 100
+    assert f"AUROC {run.auroc:.4f}" in text
+    assert "5,500 instances" in text
+    assert "training everything (Σγ" in run.summary()
+    assert "best model" in run.summary()
+
+
+def test_a_notebook_draws_the_curves_without_outside_resources(run):
+    page = run._repr_html_()
+    assert page.count("<svg") == 4  # three measures and what was spent
+    assert "http" not in page
+    assert "<script" not in page
+    assert f"{run.n_instances:,}" in page
+    assert f"5,500: {run.curves.auroc[-1]:.3f}" in page  # values on hover
+    last = run.curves.figures["auroc"].copy()
+    nothing = type(run.curves).of({**run.curves.columns(), "auroc": np.full_like(last, np.nan)})
+    assert (
+        replace(run, curves=nothing)._repr_html_().count("<svg") == 3
+    )  # a curve without a point is left out
+
+
+def test_curves_and_the_leaderboard_are_frames(run):
+    frame = run.to_pandas()
+    assert list(frame["end"]) == [1000, 2000, 3000, 4000, 5000, 5500]
+    assert (frame["auroc"].to_numpy() == run.curves.auroc).all()
+    assert (frame["best"].to_numpy() == run.curves.scores.argmax(axis=1)).all()
+    assert run.to_arrow().num_rows == 6
+    assert list(run.predictions.to_pandas().columns) == ["target", "predicted", "p_groupA", "p_groupB"]
+    trained = Heros(seed=1, schema=streams.Agrawal().schema).learn(*streams.Agrawal().draw(200))
+    board = trained.leaderboard()
+    frame = board.to_pandas()
+    assert frame["model"].tolist() == [row.model for row in board]
+    assert frame["L"].tolist() == [row.score for row in board]
+    assert board.to_arrow()["trained"].to_pylist() == frame["trained"].tolist()  # of six kinds of models
+
+
+def test_plot_gives_axes(run):
+    ax = run.plot()
+    [line] = ax.get_lines()
+    assert line.get_ydata().tolist() == run.curves.auroc.tolist()
+    same = run.plot("accuracy", "kappa", ax=ax)
+    assert same is ax
+    assert len(ax.get_lines()) == 3
+    with pytest.raises(ParameterError, match="'names' parameter of plot must be among 'auroc', 'accuracy'"):
+        run.plot("f1")
+
+
+def test_callbacks_see_every_window_and_may_end_the_run():
+    seen, ends = [], []
+
+    def stop(window):
+        seen.append((window.end, window.figures, window.so_far))
+        return window.end >= 2000
+
+    run = evaluate(model(), streams.Agrawal().take(5500), callback=[stop, lambda w: ends.append(w.end)])
+    assert ends == [1000, 2000]
+    assert run.interrupted
+    assert run.n_instances == 2000
+    assert [figures["accuracy"] for _, figures, _ in seen] == run.curves.accuracy.tolist()
+    assert seen[-1][2]["auroc"] == run.auroc
+    whole = evaluate(model(), streams.Agrawal().take(2000))
+    assert whole.figures == run.figures  # listening changes nothing
+    heard = evaluate(model(), streams.Agrawal().take(2000), callback=lambda _: None)
+    assert heard.figures == whole.figures
+    assert not heard.interrupted
+    with pytest.raises(
+        ParameterError, match="'callback' parameter of evaluate must be a function of a window"
+    ):
+        evaluate(model(), streams.Agrawal().take(20), callback=3)
+
+
+def test_a_run_that_a_callback_ended_goes_on_from_its_checkpoint(tmp_path):
+    stream = streams.Agrawal().take(5500)
+    evaluate(model(), stream, checkpoint=tmp_path, callback=lambda window: window.end == 3000)
+    stream.restart()
+    run = evaluate(model(), stream, checkpoint=tmp_path, resume=True)
+    stream.restart()
+    assert run.figures == evaluate(model(), stream).figures
+    assert len(run.predictions) == 5500
+
+
+def test_predictions_go_on_after_a_checkpoint_even_if_no_measure_keeps_them(tmp_path):
+    settings = {"measures": [measures.Accuracy()], "checkpoint": tmp_path, "every": 1000}
+    evaluate(model(), streams.Agrawal().take(2000), predictions=True, **settings)
+    run = evaluate(model(), streams.Agrawal().take(3000), predictions=True, resume=True, **settings)
+    whole = evaluate(model(), streams.Agrawal().take(3000))
+    assert (run.predictions.outputs == whole.predictions.outputs).all()
+
+
+def test_a_stream_that_is_used_up_says_how_to_go_back():
+    stream = streams.Agrawal().take(100)
+    evaluate(model(), stream)
+    with pytest.raises(ParameterError, match=r"instances left \(its .restart\(\) goes back to the first\)"):
+        evaluate(model(), stream)
+
+
+def test_frames_and_pairs_of_rows_and_labels_are_streams():
+    X, y = streams.RandomRBF().draw(500)
+    names = np.array(["a", "b", "c", "d", "e"])[y]
+    expected = evaluate(model(), streams.from_arrays(X, names))
+    frame = pd.DataFrame(X, columns=[f"x{j + 1}" for j in range(X.shape[1])])
+    labelled = frame.assign(label=names)[["label", *frame.columns]]
+    for stream, target in (
+        ((X, names), None),
+        ((frame, names), None),
+        ((frame, pd.Series(names)), None),
+        ((pl.from_pandas(frame), pl.Series(names)), None),
+        (labelled, "label"),
+        (pl.from_pandas(labelled), "label"),
+        (frame.assign(label=names), None),
+    ):
+        assert evaluate(model(), stream, target=target).figures == expected.figures
+    with pytest.raises(DataError, match=r"y must have one label per row \(500\). Got 3 instead."):
+        evaluate(model(), (frame, ["a", "b", "a"]))
+    with pytest.raises(ParameterError, match="'target' parameter of evaluate must be left out, unless"):
+        evaluate(model(), streams.Agrawal().take(10), target="x")
+
+
+class Notebook:
+    """What IPython has in a notebook, as far as we need it."""
+
+    def __init__(self, monkeypatch):
+        self.pages = []
+        module, display = ModuleType("IPython"), ModuleType("IPython.display")
+        module.get_ipython = lambda: SimpleNamespace(kernel=True)
+        display.HTML = str
+        display.display = self.display
+        monkeypatch.setitem(sys.modules, "IPython", module)
+        monkeypatch.setitem(sys.modules, "IPython.display", display)
+
+    def display(self, page, display_id):
+        self.pages.append(page)
+        return SimpleNamespace(update=self.pages.append)
+
+
+def test_progress_in_a_notebook_is_html_that_goes_away(monkeypatch):
+    notebook = Notebook(monkeypatch)
+    evaluate(model(), streams.Agrawal().take(3000))
+    assert any("<progress" in page and "of 3,000" in page for page in notebook.pages)
+    assert notebook.pages[-1] == ""
+    notebook.pages.clear()
+    evaluate(model(), streams.Agrawal().take(300), progress=False)
+    assert notebook.pages == []
+    with progress("count") as bar:
+        assert list(bar.track([1, 2], description="<b>")) == [1, 2]
+    assert any("&lt;b&gt;" in page for page in notebook.pages)

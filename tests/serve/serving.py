@@ -1,0 +1,54 @@
+"""A service on a free port, in a thread of the tests' own."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import contextmanager
+
+import httpx
+
+from heros import Heros, pools
+from heros.keyed import Keyed
+from heros.serve.brain import Many, One
+from heros.serve.running import Running
+from heros.serve.service import Service
+
+
+def model(**settings):
+    return Heros(pools.MLPGrid(hidden=[8, 16], learning_rates=[0.05]), k=2, seed=1, **settings)
+
+
+def rows(n, start=0):
+    """Instances whose class is plain to see; some lack a feature."""
+    for i in range(start, start + n):
+        x = {"size": float(i % 7), "colour": ("red", "blue", "green")[i % 3]}
+        if i % 11 == 0:
+            del x["size"]
+        yield x, "even" if i % 2 == 0 else "odd"
+
+
+def one(**settings):
+    return Service(One(model()), **settings)
+
+
+def many(directory=None, memory=None, **settings):
+    return Service(Many(Keyed(model(), directory=directory, memory=memory)), **settings)
+
+
+@contextmanager
+def served(service, token=None):
+    """The service at an address, with a client for it."""
+    running = Running(service, port=0, token=token)
+    thread = threading.Thread(target=running.work)
+    thread.start()
+    headers = {} if token is None else {"authorization": f"Bearer {token}"}
+    try:
+        while not running.started:
+            time.sleep(0.005)
+        with httpx.Client(base_url=running.address, headers=headers, timeout=20) as client:
+            client.running = running
+            yield client
+    finally:
+        running.should_exit = True
+        thread.join()

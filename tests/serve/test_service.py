@@ -1,0 +1,324 @@
+"""What the service learns and answers, without a wire."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+pytest.importorskip("orjson", reason="heros serve is not installed")
+
+from heros import Heros, Schema, pools
+from heros.errors import DataError, HerosError, ParameterError
+from heros.keyed import Keyed
+from heros.policies import Everything
+from heros.serve.brain import Many, One
+from heros.serve.history import History, Worse
+from heros.serve.limits import Limits, NotNow, Unknown, Wrong
+from heros.serve.rows import Rows
+from heros.serve.service import Service
+from heros.serve.shelf import Shelf
+from heros.vocabulary import Vocabulary
+from serve.serving import many, model, one, rows
+
+
+def taught(n):
+    """A model that has learnt the rows one by one, without a service."""
+    alone, vocabulary = model(), Vocabulary(Schema((), ()), grows=True)
+    for x, y in rows(n):
+        row, label = vocabulary.encode({name: x[name] for name in sorted(x)}, y, started=True)
+        alone.bind(vocabulary.schema)
+        alone.learn(np.array(row, dtype=float), label)
+    return alone
+
+
+def teach(service, n, start=0, **more):
+    for x, y in rows(n, start):
+        service.learn({"x": x, "y": y, **more})
+
+
+def same(a, b):
+    groups, others = a.state(), b.state()
+    return all(
+        np.array_equal(array, others[group][name], equal_nan=True)
+        for group, arrays in groups.items()
+        for name, array in arrays.items()
+        if name != "cpu"
+    )
+
+
+def test_it_learns_what_a_model_alone_learns():
+    with one() as service:
+        teach(service, 300)
+        service.wait()
+        assert service.answer({"x": {"size": 2.0, "colour": "red"}})["probabilities"].keys() == {
+            "even",
+            "odd",
+        }
+        assert service.counts.learnt == 300
+    assert same(service.brain.model, taught(300))
+
+
+def test_a_label_may_come_later_and_the_answer_given_then_counts():
+    with one(window=10) as service:
+        teach(service, 100)
+        service.wait()
+        given = [service.answer({"id": i, "x": x}) for i, (x, _) in enumerate(rows(50, 100))]
+        assert len(service.pending) == 50
+        for i, (_, y) in enumerate(rows(50, 100)):
+            service.learn({"id": i, "y": y})
+        service.wait()
+        assert (len(service.pending), service.counts.learnt) == (0, 150)
+        right = [said["answer"] == y for said, (_, y) in zip(given, rows(50, 100), strict=True)]
+        assert service.history.points.curves["accuracy"][-5:] == pytest.approx(
+            np.array(right).reshape(5, 10).mean(axis=1)
+        )
+        with pytest.raises(Unknown):
+            service.learn({"id": 7, "y": "odd"})
+        assert service.counts.unknown == 1
+
+
+def test_asked_again_under_an_id_the_answer_is_the_one_that_was_given():
+    with one() as service:
+        first = service.answer({"id": "a", "x": {"size": 1}})
+        teach(service, 50)
+        service.wait()
+        assert service.answer({"id": "a", "x": {"size": 1}}) == first
+        with pytest.raises(Wrong, match="'a' must be a new one"):
+            service.answer({"id": "a", "x": {"size": 2}})
+
+
+def test_those_that_wait_too_long_or_are_too_many_go():
+    with one(most=3, longest=3600) as service:
+        for i in range(5):
+            service.answer({"id": i, "x": {"size": i}})
+        assert (list(service.pending), service.counts.expired) == ([2, 3, 4], 2)
+
+
+BEGUN, GO_ON = threading.Event(), threading.Event()
+
+
+class Slow:
+    def predict_proba(self, x):
+        return [0.5, 0.5]
+
+    def learn(self, x, y):
+        BEGUN.set()
+        assert GO_ON.wait(20)
+
+
+class Broken(Slow):
+    def learn(self, x, y):
+        raise RuntimeError("no more")
+
+
+def test_whoever_asks_does_not_wait_for_a_model_that_learns():
+    slow = Heros(
+        pools.Models([("slow", Slow())], costs=[1.0]),
+        Everything(),
+        seed=1,
+        schema=Schema.of(["size"], ["a", "b"]),
+    )
+    with Service(One(slow)) as service:
+        service.learn({"x": {"size": 1}, "y": "a"})
+        assert BEGUN.wait(20)
+        assert service.answer({"x": {"size": 1}})["probabilities"] == {"a": 0.5, "b": 0.5}
+        assert service.queued == 1
+        GO_ON.set()
+
+
+def test_a_model_that_raises_is_counted_and_the_service_goes_on():
+    broken = Heros(
+        pools.Models([("broken", Broken())], costs=[1.0]),
+        Everything(),
+        schema=Schema.of(["size"], ["a", "b"]),
+    )
+    with Service(One(broken)) as service:
+        for _ in range(3):
+            service.learn({"x": {"size": 1}, "y": "a"})
+        service.after(lambda: None).result(20)
+        assert service.failed == 3 or service.brain.model.diverged.all()
+        service.answer({"x": {"size": 1}})
+
+
+def test_a_full_queue_says_so():
+    with one(limits=Limits(queue=10)) as service:
+        hold = threading.Event()
+        service.after(hold.wait)
+        teach(service, 10)
+        with pytest.raises(NotNow, match="10 instances are still to be learnt"):
+            teach(service, 1)
+        hold.set()
+        service.wait()
+        teach(service, 1)
+
+
+WRONG = [
+    ([], "must be an object"),
+    ({"y": 1}, 'either "x" or "id"'),
+    ({"x": {"a": 1}, "id": 1, "y": 1}, 'either "x" or "id"'),
+    ({"x": {"a": 1}}, 'with "y"'),
+    ({"x": {"a": 1}, "y": 1, "z": 2}, "nothing else"),
+    ({"x": {"a": 1}, "y": [1]}, "The label must be a text"),
+    ({"x": {"a": 1}, "y": None}, "label must have a value"),
+    ({"x": {"a": [1]}, "y": 1}, "'a' must be a number or a text. Got a list"),
+    ({"x": [1], "y": 1}, "An instance must be an object"),
+    ({"x": {}, "y": 1}, "must have a feature"),
+    ({"x": {"a": float("inf")}, "y": 1}, "be a finite number"),
+    ({"x": {"a": 1}, "y": 1, "key": "k"}, "must have no key"),
+    ({"x": {"a": "z" * 300}, "y": 1}, "at most 200 characters"),
+    ({"x": {"z" * 300: 1}, "y": 1}, "at most 200 characters"),
+    ({"x": {str(i): 1 for i in range(2000)}, "y": 1}, "at most 1,000 features"),
+]
+
+
+@pytest.mark.parametrize(("request_", "why"), WRONG, ids=[why for _, why in WRONG])
+def test_what_is_wrong_is_refused_and_changes_nothing(request_, why):
+    with one() as service:
+        with pytest.raises(Wrong, match=why):
+            service.learn(request_)
+        assert (service.queued, service.brain.schema) == (0, None)
+
+
+def test_a_feature_keeps_its_kind():
+    with one() as service:
+        service.learn({"x": {"size": 1, "colour": "red"}, "y": "a"})
+        for x in ({"size": "large"}, {"size": True, "colour": {}}):
+            with pytest.raises(Wrong, match="must be a number"):
+                service.learn({"x": x, "y": "a"})
+        service.wait()
+        with pytest.raises(Wrong, match="'size' must be a number"):
+            service.answer({"x": {"size": "large"}})
+
+
+def test_there_are_only_so_many_classes_and_features():
+    taken = Rows(Schema((), ()), Limits(features=2, classes=2))
+    taken.encode({"a": 1}, "x")
+    taken.encode({"b": 1}, "y")
+    with pytest.raises(Wrong, match=r"at most 2 features\. Got another one: 'c'"):
+        taken.encode({"c": 1}, "x")
+    with pytest.raises(Wrong, match=r"at most 2 classes\. Got another one: 'z'"):
+        taken.encode({"a": 1}, "z")
+    assert taken.schema.classes == ("x", "y")
+
+
+def test_of_a_batch_those_that_are_wrong_are_left_out():
+    with one() as service:
+        taken, unknown, wrong = service.learn_all([{"x": {"a": 1}, "y": 1}, {"y": 1}, {"id": 3, "y": 1}])
+        assert (taken, unknown, [at for at, _ in wrong]) == (1, 1, [1])
+
+
+# -- kept ------------------------------------------------------------------------------------------------
+
+
+def test_a_service_goes_on_where_it_was_stopped(tmp_path):
+    with one(shelf=Shelf(tmp_path), window=10) as service:
+        teach(service, 150)
+        service.wait()
+        said = service.answer({"id": "late", "x": {"size": 3.0, "colour": "red"}})
+    with one(shelf=Shelf(tmp_path), window=10) as service:
+        assert (service.counts.learnt, len(service.pending), service.history.learnt) == (150, 1, 150)
+        assert len(service.history.points) == 15
+        assert service.answer({"id": "late", "x": {"size": 3.0, "colour": "red"}}) == said
+        teach(service, 150, start=150)
+    assert same(service.brain.model, taught(300))
+
+
+def test_a_checkpoint_holds_what_was_sent_before_it_and_nothing_else(tmp_path):
+    service = one(shelf=Shelf(tmp_path), every=40)
+    for i, (x, y) in enumerate(rows(100)):
+        service.answer({"id": i, "x": x})
+        service.learn({"id": i, "y": y})
+    service.answer({"id": "never", "x": {"size": 1.0}})
+    service.wait()
+    assert service.checkpoints == 2
+    again = one(shelf=Shelf(tmp_path))  # as after a kill: the other one has written nothing since
+    assert (again.history.learnt, list(again.pending)) == (80, [])
+    assert same(again.brain.model, taught(80))
+    again.shelf = service.shelf = None
+    again.stop()
+    service.stop()
+
+
+def test_a_broken_file_is_said_to_be_one(tmp_path):
+    with one(shelf=Shelf(tmp_path)) as service:
+        teach(service, 10)
+    path = tmp_path / "service.heros"
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(DataError):
+        one(shelf=Shelf(tmp_path))
+
+
+def test_without_a_place_there_is_no_checkpoint():
+    with one() as service, pytest.raises(HerosError, match="must have a place"):
+        service.checkpoint().result(20)
+
+
+# -- keys ----------------------------------------------------------------------------------------------
+
+
+def test_every_key_has_a_model_of_its_own(tmp_path):
+    with many(tmp_path / "keys", shelf=Shelf(tmp_path)) as service:
+        teach(service, 100, key="roof")
+        teach(service, 60, key=7)
+        service.wait()
+        assert service.answer({"x": {"size": 1.0}, "key": "new"})["answer"] in ("even", "odd")
+        for request in ({"x": {"size": 1}}, {"x": {"size": 1}, "key": [1]}):
+            with pytest.raises(Wrong, match=r"key must be|have a key"):
+                service.answer(request)
+        assert same(service.brain.models["roof"], taught(100))
+        assert [key for key, _ in service.brain.models.busiest(5)] == ["roof", 7]
+    with many(tmp_path / "keys", shelf=Shelf(tmp_path)) as service:
+        assert (service.history.learnt, sorted(map(str, service.brain.models))) == (160, ["7", "roof"])
+        teach(service, 200, start=100, key="roof")
+        service.wait()
+        assert same(service.brain.models["roof"], taught(300))
+
+
+def test_only_classes_are_served():
+    with pytest.raises(ParameterError):
+        One("no model")
+    with pytest.raises((ParameterError, AttributeError)):
+        Many(Keyed("no model"))
+
+
+# -- the curves -----------------------------------------------------------------------------------------
+
+
+def test_worse_is_noticed_and_better_is_not():
+    worse = Worse()
+    assert not worse.update(np.tile([0.0, 1.0], 300))
+    assert not worse.update(np.ones(600))
+    kept = worse.state()
+    again = Worse()
+    again.restore(kept)
+    assert worse.update(np.zeros(300))
+    assert again.update(np.zeros(300))
+
+
+def test_points_hold_what_was_trained_and_where_it_got_worse():
+    history = History(model().task.measures(), 2, window=50)
+    right = np.tile([[0.1, 0.9]], (50, 1))
+    chosen = np.tile([[True, False]], (50, 1))
+    for i in range(12):
+        answers = right if i < 8 else right[:, ::-1]
+        history.add(np.ones(50, dtype=np.int64), answers, chosen, np.full(50, 0.5), float(i))
+    assert history.points.curves["accuracy"] == [1.0] * 8 + [0.0] * 4
+    assert [row.tolist() for row in history.points.curves["trained"]] == [[50.0, 0.0]] * 12
+    assert len(history.drifts) >= 1
+    assert all(400 < at <= 600 for at in history.drifts)
+    again = History(model().task.measures(), 2, window=50)
+    again.restore(history.state(1.0))
+    assert again.figures == pytest.approx(history.figures, nan_ok=True)
+    assert again.points.curves["end"] == history.points.curves["end"]
+    assert (again.drifts, again.drift_count) == (history.drifts, history.drift_count)
+
+
+def test_memory_is_bounded_whatever_comes():
+    history = History(model().task.measures(), 2, window=1)
+    for i in range(1000):
+        history.add(
+            np.array([i % 2]), np.array([[0.4, 0.6]]), np.ones((1, 2), dtype=bool), np.ones(1), float(i)
+        )
+    assert len(history.points) <= 240

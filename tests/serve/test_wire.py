@@ -1,0 +1,178 @@
+"""The service over HTTP."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import httpx
+import pytest
+
+pytest.importorskip("uvicorn", reason="heros serve is not installed")
+pytest.importorskip("fastapi", reason="heros serve is not installed")
+
+from heros.errors import HerosError, ParameterError
+from heros.serve.running import Running
+from serve.serving import many, one, rows, served
+
+
+@pytest.fixture(scope="module")
+def client():
+    with served(one(window=10)) as client:
+        batch = [{"x": x, "y": y} for x, y in rows(200)]
+        said = client.post("/learn/batch?wait=true", json={"instances": batch})
+        assert (said.status_code, said.json()) == (202, {"accepted": 200, "unknown": 0, "refused": []})
+        time.sleep(1.6)  # what there is to see may be a second old
+        yield client
+
+
+def test_answers_and_learns(client):
+    said = client.post("/answer", json={"x": {"size": 2.0, "colour": "red"}, "id": "a"})
+    assert said.status_code == 200
+    assert said.json().keys() == {"id", "answer", "probabilities"}
+    assert sum(said.json()["probabilities"].values()) == pytest.approx(1)
+    assert client.post("/learn", json={"id": "a", "y": "even"}).json() == {"accepted": 1}
+    assert client.post("/learn", json={"id": "a", "y": "even"}).status_code == 404
+    assert client.post("/learn?wait=1", json={"x": {"size": 2.0}, "y": "even"}).status_code == 202
+
+
+def test_batches_are_answered_as_single_ones_are(client):
+    instances = [{"x": x} for x, _ in rows(20)]
+    together = client.post("/answer/batch", json={"instances": instances}).json()["answers"]
+    assert together == [client.post("/answer", json=one).json() for one in instances]
+
+
+def test_what_there_is_to_see(client):
+    assert client.get("/health").json()["status"] == "ok"
+    assert client.get("/model").json()["k"] == 2
+    board = client.get("/leaderboard").json()
+    assert [one["rank"] for one in board] == [1, 2, 3, 4]
+    why = client.get("/why").json()
+    assert [one["model"] for one in why["choices"]] == sorted(one["model"] for one in board if one["now"])
+    state = client.get("/state").json()
+    assert state["instances"] >= 200
+    assert len(state["curve"]["end"]) == len(state["curve"]["accuracy"]) >= 20
+    assert client.get("/leaderboard?key=x").status_code == 404
+
+
+def test_figures_for_prometheus(client):
+    text = client.get("/metrics").text
+    line = re.compile(
+        r'# (HELP|TYPE) heros_\w+ .+|heros_\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [-+0-9.e]+(inf)?'
+    )
+    assert all(line.fullmatch(one) for one in text.splitlines()), text
+    learnt = re.search(r"^heros_learnt_total (\d+)$", text, re.M)
+    assert learnt is not None
+    assert int(learnt[1]) >= 200
+    assert 'heros_measure{measure="accuracy"}' in text
+    buckets = [int(n) for n in re.findall(r'seconds_bucket\{path="/learn/batch".*\} (\d+)', text)]
+    assert buckets == sorted(buckets)
+
+
+def test_the_description_has_examples_that_work(client):
+    description = client.get("/openapi.json").json()
+    assert {"/answer", "/answer/batch", "/learn", "/learn/batch", "/model", "/why"} <= description[
+        "paths"
+    ].keys()
+    with served(one()) as fresh:
+        for path in ("/answer", "/answer/batch", "/learn", "/learn/batch"):
+            schema = description["paths"][path]["post"]["requestBody"]["content"]["application/json"][
+                "schema"
+            ]
+            named = description["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+            for example in named["examples"]:
+                said = fresh.post(path, json=example)
+                assert said.status_code in (200, 202), (example, said.text)
+
+
+def test_a_token_is_asked_for(client):
+    with served(one(), token="correct horse") as guarded:
+        assert guarded.get("/state").status_code == 200
+        assert guarded.post("/answer", json={"x": {}}).status_code == 200
+        paths = "/state", "/model", "/why", "/leaderboard", "/metrics", "/openapi.json", "/nowhere"
+        for given in (
+            None,
+            "",
+            "Bearer",
+            "Bearer wrong",
+            "Bearer correct hors",
+            "Bearer correct horsey",
+            "é",
+        ):
+            headers = {} if given is None else {"authorization": given.encode()}
+            with httpx.Client(base_url=guarded.base_url, headers=headers) as stranger:
+                assert [stranger.get(path).status_code for path in paths] == [401] * len(paths)
+                assert stranger.post("/answer", json={"x": {}}).status_code == 401
+                assert stranger.get("/health").status_code == 200
+                assert stranger.get("/").status_code == 200
+
+
+def test_others_than_this_machine_need_a_token():
+    service = one()
+    with pytest.raises(ParameterError, match="'token' parameter of serve must be given where others may ask"):
+        Running(service, host="0.0.0.0", port=0)
+    with pytest.raises(ParameterError, match="8 to 200 characters"):
+        Running(service, token="short")
+    service.stop()
+
+
+def test_an_address_that_is_taken_is_said_to_be(client):
+    port = int(client.running.address.rpartition(":")[2])
+    service = one()
+    with pytest.raises(HerosError, match="must be free"):
+        Running(service, port=port)
+    service.stop()
+
+
+def test_a_model_per_key():
+    with served(many()) as client:
+        batch = [{"x": x, "y": y, "key": f"sensor {i % 3}"} for i, (x, y) in enumerate(rows(90))]
+        assert client.post("/learn/batch?wait=true", json={"instances": batch}).json()["accepted"] == 90
+        assert client.post("/answer", json={"x": {"size": 1}}).status_code == 422
+        assert client.post("/answer", json={"x": {"size": 1}, "key": "sensor 1"}).status_code == 200
+        assert len(client.get("/leaderboard", params={"key": "sensor 2"}).json()) == 4
+        assert client.get("/leaderboard", params={"key": "no such"}).status_code == 404
+        time.sleep(0.01)
+        keys = client.get("/state").json()["keys"]
+        assert keys is not None
+        assert "heros_keys " in client.get("/metrics").text
+
+
+def command(*arguments, cwd):
+    process = subprocess.Popen(
+        ["heros", *arguments],
+        cwd=cwd,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PATH": f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"},
+    )
+    line = process.stderr.readline()
+    while line and "http://" not in line:
+        line = process.stderr.readline()
+    return process, re.search(r"http://\S+", line)[0]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are of Unix")
+def test_stopped_it_keeps_all_and_goes_on(tmp_path):
+    (tmp_path / "pool.toml").write_text('kind = "mlp"\n[grid]\nhidden = [8]\nlearning_rates = [0.05]\n')
+    arguments = ["serve", "--pool", "pool.toml", "--k", "1", "--port", "0", "--checkpoint", "kept"]
+    process, address = command(*arguments, cwd=tmp_path)
+    batch = [{"x": x, "y": y} for x, y in rows(500)]
+    assert httpx.post(f"{address}/learn/batch", json={"instances": batch}).status_code == 202
+    httpx.post(f"{address}/answer", json={"x": {"size": 1.0}, "id": 1})
+    process.terminate()
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 0, said
+    assert "stopped after 500 instances" in said
+    process, address = command(*arguments, cwd=tmp_path)
+    try:
+        assert httpx.get(f"{address}/model").json()["instances"] == 500
+        assert httpx.post(f"{address}/learn", json={"id": 1, "y": "odd"}).status_code == 202
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    assert process.returncode == 0

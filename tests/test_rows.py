@@ -1,0 +1,140 @@
+"""Rows as people have them: dictionaries, frames, names of classes; the same answers as from arrays."""
+
+import copy
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from heros import Heros, Schema, evaluate, pools, streams
+from heros.errors import DataError, HerosError
+
+SCHEMA = Schema.of(["age", ("colour", "red", "green", "blue")], classes=["no", "yes"])
+ROWS = [{"age": 18, "colour": "red"}, {"age": 33, "colour": "blue"}, {"age": 21, "colour": "green"}]
+LABELS = ["no", "yes", "no"]
+X = np.array([[18.0, 0.0], [33.0, 2.0], [21.0, 1.0]])
+
+
+def model(schema=SCHEMA):
+    return Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1, schema=schema)
+
+
+@pytest.fixture(scope="module")
+def learnt():
+    return model().learn(np.tile(X, (50, 1)), np.tile([0, 1, 0], 50))
+
+
+def test_rows_of_every_form_give_the_answers_of_arrays(learnt):
+    p = learnt.predict_proba(X)
+    assert learnt.predict_proba(ROWS[1]) == dict(zip(SCHEMA.classes, p[1].tolist(), strict=True))
+    assert learnt.predict_proba(ROWS) == [dict(zip(SCHEMA.classes, row, strict=True)) for row in p.tolist()]
+    frame = pd.DataFrame(ROWS, index=[7, 8, 9])
+    answer = learnt.predict_proba(frame[["colour", "age"]])  # columns by name, in any order
+    assert list(answer.columns) == ["no", "yes"]
+    assert answer.index.tolist() == [7, 8, 9]
+    assert (answer.to_numpy() == p).all()
+    assert (learnt.predict_proba(pl.DataFrame(ROWS)).to_numpy() == p).all()
+    assert isinstance(learnt.predict_proba(pa.Table.from_pylist(ROWS)), pa.Table)
+    assert learnt.predict_proba(frame.iloc[1]) == learnt.predict_proba(ROWS[1])
+
+
+def test_predict_names_the_class(learnt):
+    assert learnt.predict(X).tolist() == LABELS
+    assert learnt.predict(X[1]) == "yes"
+    assert learnt.predict(ROWS[1]) == "yes"
+    assert learnt.predict(ROWS).tolist() == LABELS
+    assert learnt.predict(pd.DataFrame(ROWS)).tolist() == LABELS
+
+
+def test_labels_by_name_teach_what_indices_teach():
+    one, two, three, four = (model() for _ in range(4))
+    one.learn(X, [0, 1, 0])
+    two.learn(X, LABELS)
+    three.learn(ROWS, LABELS)
+    four.learn(pd.DataFrame(ROWS), pd.Series(LABELS))
+    for row, label in zip(ROWS, LABELS, strict=True):
+        copy.deepcopy(one).learn(row, label)
+    expected = one.predict_proba(X)
+    for other in (two, three, four):
+        assert (other.predict_proba(X) == expected).all()
+    with pytest.raises(
+        DataError, match=r"The label of row 1 must be one of the classes 'no', 'yes'. Got 'hm'"
+    ):
+        one.learn(X, ["no", "hm", "no"])
+
+
+def test_rows_need_no_schema_and_make_it_grow_one_after_the_other():
+    one, many = Heros(k=3, seed=1), Heros(k=3, seed=1)
+    rows = [{"a": 1}, {"a": 2, "b": "x"}, {"a": 3, "b": "y"}, {"b": "x"}]
+    labels = ["no", "no", True, "no"]
+    for row, label in zip(rows, labels, strict=True):
+        one.learn(row, label)
+    many.learn(rows, labels)
+    assert one.schema == many.schema
+    assert one.schema.classes == ("no", "True")
+    assert one.schema.features[1].values == ("x", "y")
+    assert one.predict_proba({"a": 2, "b": "y"}) == many.predict_proba({"a": 2, "b": "y"})
+
+
+def test_a_frame_makes_the_schema_grow_at_once():
+    grown = model()
+    frame = pd.DataFrame({"age": [1, None], "colour": ["red", "pink"], "new": [0.5, 0.25]})
+    grown.learn(frame, [3, "yes"])
+    assert grown.schema.extends(SCHEMA)
+    assert grown.schema.classes == ("no", "yes", "3")
+    assert [feature.name for feature in grown.schema.features] == ["age", "colour", "new"]
+    assert grown.schema.features[1].values == ("red", "green", "blue", "pink")
+    assert grown.schema.features[0].missing
+    assert grown.schema.features[2].missing  # there was a time without it
+    assert grown.instances == 2
+
+
+def test_what_is_not_known_is_missing_when_asked_and_changes_nothing(learnt):
+    before = learnt.schema
+    blank = learnt.outputs(np.array([[18.0, np.nan]]))[0].tolist()
+    assert list(learnt.predict_proba({"age": 18, "colour": "pink", "shoe": 43}).values()) == blank
+    assert list(learnt.predict_proba({"age": 18}).values()) == blank
+    assert (
+        learnt.predict_proba(pd.DataFrame({"age": [18], "colour": ["pink"]})).to_numpy()[0].tolist() == blank
+    )
+    assert learnt.schema is before
+
+
+@pytest.mark.parametrize(
+    ("ask", "text"),
+    [
+        (lambda m: m.predict({"Age": 18}), "A row must have some of the features 'age', 'colour'. Got 'Age'"),
+        (lambda m: m.predict(pd.DataFrame({"Age": [18]})), "A row must have some of the features 'age'"),
+        (lambda m: m.predict({"age": "old"}), "The feature 'age' must be a number. Got 'old' instead."),
+        (lambda m: m.predict(pd.DataFrame({"age": ["old"]})), "X, row 1: 'age' must be a number"),
+        (lambda m: m.learn(ROWS, ["no"]), r"y must have one label per row \(3\). Got 1 instead."),
+        (lambda m: m.learn(pd.DataFrame(ROWS), ["no"]), r"y must have one label per row \(3\). Got 1"),
+        (lambda m: m.learn(ROWS[0], None), "The label must have a value"),
+        (lambda m: m.learn(pd.DataFrame(ROWS), ["no", None, "no"]), "The label of row 1 must have a value"),
+        (lambda m: m.learn(ROWS, "no"), "y must have one label per row. Got 'no' instead."),
+    ],
+)
+def test_what_will_not_do_is_said(learnt, ask, text):
+    with pytest.raises(DataError, match=text):
+        ask(copy.deepcopy(learnt))
+
+
+def test_nothing_can_be_asked_before_anything_is_known():
+    with pytest.raises(HerosError, match="nothing yet"):
+        Heros(k=3).predict({"age": 18})
+
+
+def test_a_checkpoint_is_a_model_too(tmp_path):
+    stream = streams.Agrawal().take(2000)
+    kept = Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1)
+    evaluate(kept, stream, checkpoint=tmp_path, every=1000)
+    again = Heros.load(tmp_path / "checkpoint-000000002000.heros")
+    earlier = Heros.load(tmp_path / "checkpoint-000000001000.heros")
+    X, _ = streams.Agrawal(seed=9).draw(50)
+    assert (again.predict_proba(X) == kept.predict_proba(X)).all()
+    assert earlier.instances == 1000
+    (tmp_path / "broken.heros").write_bytes(b"\x89HEROS")
+    with pytest.raises(DataError, match="must be whole"):
+        Heros.load(tmp_path / "broken.heros")
