@@ -50,11 +50,11 @@ class Redis:
         self.url = f"redis://127.0.0.1:{port}/0"
         self.address = f"redis://127.0.0.1:{port}/{NAME}"
 
-    def send(self, rows):
+    def send(self, rows, stream=NAME):
         with self._redis.Redis.from_url(self.url) as client:
             for row in rows:
                 message = row if isinstance(row, bytes) else json.dumps(row).encode()
-                client.xadd(NAME, {"data": message})
+                client.xadd(stream, {"data": message})
 
     def source(self, **settings):
         return RedisStream(self.url, NAME, **settings)

@@ -86,9 +86,12 @@ def test_what_an_address_may_say(monkeypatch):
         ("amqp://host/queue", "must be like kafka://host:9092/topic, with one of kafka, mqtt"),
         (
             "redis://host/s?group=g",
-            "must be without settings but classes, columns, db, follow, keep, nominal",
+            "must be without settings but classes, columns, db, expired, follow",
         ),
         ("redis://host/s?db=first", "whole numbers where they belong. Got 'first'"),
+        ("redis://host/s?labels=t", "with id= beside labels=, and a target given"),
+        ("redis://host/s?id=order", "unless it says labels=. Got 'id'"),
+        ("redis://host/s?labels=t&id=i&longest=day", "with seconds for 'longest'. Got 'day'"),
         ("nats://host/s?follow=perhaps", "'yes' or 'no' for 'follow', 'keep'. Got 'perhaps'"),
     ],
 )

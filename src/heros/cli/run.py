@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +13,7 @@ from heros import demo
 from heros.cli import options
 from heros.cli.app import app, say
 from heros.cli.checkpoints import checkpointing, recorded_before, told
-from heros.cli.parsing import few_enough, meter_of, source_of, watch_of
+from heros.cli.parsing import few_enough, meter_of, reading, source_of, watch_of
 from heros.cli.results import Results
 from heros.ensemble import Heros
 from heros.errors import HerosError
@@ -20,6 +21,7 @@ from heros.measures import Measure
 from heros.registry import answer_of, policy_of, pool_of
 from heros.run import Run, evaluate
 from heros.run.summary import bill
+from heros.sources.late import LateSource
 from heros.storage import records
 
 __all__ = ["demo_command", "run_command"]
@@ -57,6 +59,14 @@ def run_command(
     predictions: options.PredictionsFile = None,
     force: options.Force = False,
     skip_bad_rows: options.SkipBadRows = False,
+    ignore: options.Ignore = None,
+    nominal: options.Nominal = None,
+    numeric: options.Numeric = None,
+    dates: options.Dates = None,
+    classes: options.Classes = None,
+    delimiter: options.Delimiter = None,
+    missing: options.Missing = None,
+    most_values: options.MostValues = None,
     as_json: options.AsJson = False,
     checkpoint: options.CheckpointDirectory = None,
     every: options.Every = 100_000,
@@ -80,9 +90,25 @@ def run_command(
     reader = meter_of(meter, watts, carbon_intensity, country)
     results = Results(out, save, predictions, replace=force or bool(kept.get("resume")))
     results.expect_places(model)
-    source = source_of(
-        stream, target=target, n=n, skip_bad_rows=skip_bad_rows, directory=kept.get("checkpoint")
+    how = reading(
+        ignore=ignore,
+        nominal=nominal,
+        numeric=numeric,
+        dates=dates,
+        classes=classes,
+        delimiter=delimiter,
+        missing=missing,
+        most_values=most_values,
     )
+    with told():
+        source = source_of(
+            stream,
+            target=target,
+            n=n,
+            skip_bad_rows=skip_bad_rows,
+            directory=kept.get("checkpoint"),
+            how=how,
+        )
     names = dict.fromkeys([*(one.name for one in model.task.measures()), *(measure or ())])
     if out is not None and not force and records.exists(there := out / records.id_of(model, source)):
         if not kept.get("resume"):
@@ -106,6 +132,9 @@ def run_command(
             predictions=predictions is not None,
             **kept,
         )
+    if isinstance(source, LateSource):
+        counts = ", ".join(f"{n:,} {what}" for what, n in asdict(source.counts).items())
+        say(f"heros: labels that come late: {counts}, {source.waiting:,} waiting")
     if run.interrupted:
         say(f"heros: stopped after {run.n_instances:,} instances", style="yellow")
     _show(run, out, as_json, results.written(run, model, force))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Hashable, Iterable, Mapping
+import time
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from heros.policies import Policy
 from heros.pools import Pool
 from heros.schema import Feature, Schema
 from heros.scores import Score
+from heros.sources.pending import Counts, Id, Pending
 from heros.vocabulary import Refused, Vocabulary, cell_of
 from heros.watch import Answer, Watch
 
@@ -29,7 +31,7 @@ except ModuleNotFoundError as error:
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["HerosClassifier"]
+__all__ = ["HerosClassifier", "LateClassifier"]
 
 
 class HerosClassifier(base.MiniBatchClassifier):
@@ -213,6 +215,102 @@ class HerosClassifier(base.MiniBatchClassifier):
         schema = self._vocabulary.schema
         if schema.n_features > 0 and schema.n_classes > 0:
             self.heros.bind(schema)
+
+
+class LateClassifier:
+    """A classifier of River, ours or any other, that answers now and learns when the label comes.
+
+    Instances wait in a store that is bounded. A metric is told the answer that was given at the time. All
+    of it can be pickled, with the instances that wait.
+
+    Parameters
+    ----------
+    model
+        What answers and learns: a classifier, or a pipeline that ends with one.
+    metric
+        A metric of River's to be kept up to date, e.g. ``river.metrics.Accuracy()``.
+    most
+        How many instances may wait for their labels.
+    longest
+        For how many seconds one may wait; None: for as long as there is room.
+    expired
+        What those are taken for whose label has not come: their label. None: they are given up. Either way
+        they are counted.
+    clock
+        What tells the time, in seconds since the epoch.
+
+    Examples
+    --------
+    >>> from heros import pools
+    >>> from river import metrics
+    >>> model = HerosClassifier(pools.MLPGrid(hidden=[8]), k=3, seed=1)
+    >>> late = LateClassifier(model, metrics.Accuracy(), most=50)
+    >>> for i in range(300):
+    ...     answer = late.answer_one(f"order {i}", {"size": i % 7})
+    ...     if i >= 20:
+    ...         done = late.learn_one(f"order {i - 20}", i % 7 == 6)
+    >>> late.waiting, late.counts.learnt, late.metric.get() > 0.6
+    (20, 280, True)
+    """
+
+    def __init__(
+        self,
+        model: base.Classifier,
+        metric: Any = None,
+        *,
+        most: int = 100_000,
+        longest: float | None = None,
+        expired: Any = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.model, self.metric, self.expired = model, metric, expired
+        self.counts = Counts()
+        self._waiting: Pending[tuple[Mapping[Hashable, Any], dict[Any, float]]] = Pending(
+            most, longest, self._give_up, clock, "LateClassifier"
+        )
+
+    @property
+    def waiting(self) -> int:
+        """How many instances wait for their labels."""
+        return len(self._waiting)
+
+    def answer_one(self, id: Id, x: Mapping[Hashable, Any]) -> dict[Any, float]:
+        """The probability of each label, for an instance that waits under this id from now on.
+
+        If the same id is asked again, as after a lost reply, the answer is the one that was given.
+        """
+        self._waiting.let_go()
+        known = self._waiting.get(id)
+        if known is not None:
+            if known[0] != x:
+                raise DataError(f"The id {id!r} must be a new one. Got that of another instance that waits.")
+            return dict(known[1])
+        answer = self.model.predict_proba_one(dict(x))
+        self.counts.answered += 1
+        self._waiting.put(id, (dict(x), dict(answer)))
+        return answer
+
+    def learn_one(self, id: Id, y: Any) -> bool:
+        """Learn from an instance that waits, now that its label is known; False if none has this id."""
+        self._waiting.let_go()
+        waited = self._waiting.take(id)
+        if waited is None:
+            self.counts.unknown += 1
+            return False
+        self._learn(*waited, y)
+        self.counts.learnt += 1
+        return True
+
+    def _learn(self, x: Mapping[Hashable, Any], answer: dict[Any, float], y: Any) -> None:
+        self.model.learn_one(dict(x), y)
+        if self.metric is not None and answer:  # before the first label there was nothing to say
+            asked = self.metric.requires_labels
+            self.metric.update(y, max(answer, key=lambda label: answer[label]) if asked else answer)
+
+    def _give_up(self, id: Id, waited: tuple[Mapping[Hashable, Any], dict[Any, float]]) -> None:
+        self.counts.expired += 1
+        if self.expired is not None:
+            self._learn(*waited, self.expired)
 
 
 def _data_error(why: Refused) -> DataError:

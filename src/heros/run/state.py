@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from textwrap import shorten
 from typing import Any
 
@@ -112,11 +113,14 @@ class Evaluation:
             self._earlier = self.model.cpu_seconds
             self._looked_before, self._trained_before = self.model.looked, self.model.trained
             self._invested_before = self.model.invested
-        start = 0
+        start, answers = 0, self.stream.answers()
         while start < len(y):
             stop = min(len(y), start + self.window - self.pending)
             labels = y[start:stop]
-            self._window.append((labels, self.model.test_then_train(X[start:stop], labels)))
+            block = self.model.test_then_train(X[start:stop], labels)
+            if answers is not None:
+                block = replace(block, probabilities=_as_given(answers[start:stop], block.probabilities))
+            self._window.append((labels, block))
             self.pending += stop - start
             start = stop
             if self.pending == self.window:
@@ -170,6 +174,7 @@ class Evaluation:
             drifts=self.stream.drifts,
             bad_rows=self.stream.bad_rows,
             interrupted=interrupted,
+            classes=() if model.schema is None else model.schema.classes,
             predictions=self._all_predictions(),
         )
 
@@ -230,6 +235,7 @@ class Evaluation:
             window=self.window,
             exact=self.exact,
             pending=self.pending,
+            numeric=self.model.task.numeric,
         )
         self.spent, self.reward, cpu, wall = arrays["totals"].tolist()
         self._started, self._began = self.meter.clock() - cpu, time.perf_counter() - wall
@@ -297,3 +303,14 @@ class Evaluation:
         cpu = np.array([seconds - earlier[phase] for phase, seconds in self.model.cpu_seconds.items()])
         cpu[-1] = max(0.0, self.meter.clock() - self._started - float(cpu[:-1].sum()))
         return cpu
+
+
+def _as_given(answers: Sequence[NDArray[np.float64] | None], now: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The answers that were given earlier, as wide as those given now: a class nobody knew then has 0."""
+    then = np.zeros_like(now)
+    for row, answer in zip(then, answers, strict=True):
+        if answer is None:  # nothing was known at all
+            row[:] = 1 / len(row)
+        else:
+            row[: len(answer)] = answer
+    return then

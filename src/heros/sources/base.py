@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, Literal, Self
@@ -16,7 +16,7 @@ from heros.sources.bad_rows import BadRows
 
 __all__ = ["END", "IDLE", "Block", "DriftPoint", "Polled", "Signal", "Source"]
 
-Block = tuple[NDArray[np.float64], NDArray[np.int64]]
+Block = tuple[NDArray[np.float64], NDArray[Any]]
 """X (n, n_features): numbers, 0-based codes of nominal values, NaN = missing. y (n,): targets."""
 
 
@@ -113,6 +113,13 @@ class Source(ABC):
 
     def acknowledge(self, where: Mapping[str, Any]) -> None:  # noqa: B027 - few have anybody to tell
         """A checkpoint holds everything up to `where`: nothing before it will be asked for again."""
+
+    def meet(self, model: Any) -> None:  # noqa: B027 - few want to know
+        """Know what learns from it, if answers are wanted before labels come."""
+
+    def answers(self) -> Sequence[NDArray[np.float64] | None] | None:
+        """What was answered earlier of each instance given last; None if that is to be asked only now."""
+        return None
 
     def close(self) -> None:  # noqa: B027 - few hold anything
         """Let go of connections."""

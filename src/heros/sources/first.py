@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from heros.parameters import whole
 from heros.schema import Schema
@@ -59,6 +62,14 @@ class First(Source):
     def acknowledge(self, where: Mapping[str, Any]) -> None:
         """Tell it."""
         self.source.acknowledge(where)
+
+    def meet(self, model: Any) -> None:
+        """Tell it."""
+        self.source.meet(model)
+
+    def answers(self) -> Sequence[NDArray[np.float64] | None] | None:
+        """What was answered earlier."""
+        return self.source.answers()
 
     def close(self) -> None:
         """Have it let go."""

@@ -9,7 +9,9 @@ from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from heros.errors import ParameterError
+from heros.sources.late import LateSource
 from heros.sources.messages import MessageSource, csv_decoder
+from heros.sources.rows import RowSource
 
 __all__ = ["SCHEMES", "connect", "is_address"]
 
@@ -18,15 +20,17 @@ Readers = Mapping[str, Callable[[str], Any]]
 """What reads the text of each setting."""
 
 
-def connect(
-    address: str, *, directory: str | os.PathLike[str] | None = None, **settings: Any
-) -> MessageSource:
+def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **settings: Any) -> RowSource:
     """The source at an address.
 
     ``kafka://host:9092/topic?group=g``, ``redis://host:6379/stream``, ``nats://host:4222/subject``,
     ``mqtt://host:1883/topic``. Behind the question mark, each may have `follow` (``no``: it ends with what is
     there), `nominal`, `classes`, and `columns` (the names of the columns, if messages are lines of CSV), with
     commas between them; Kafka's also `group` and `partitions`, Redis's `db` and `keep`, MQTT's `journal`.
+
+    ``?labels=other&id=order`` has the labels of the instances in another topic, by an id that both have under
+    that name (`heros.sources.late.LateSource`), with `waiting`: how many instances may wait for them,
+    `longest`: for how many seconds, and `expired`: what those are taken for that have waited too long.
 
     Parameters
     ----------
@@ -43,7 +47,7 @@ def connect(
     Traceback (most recent call last):
         ...
     heros.errors.ParameterError: The 'address' parameter of connect must be without settings but classes,
-    columns, follow, group, nominal, partitions. Got 'colour' instead.
+    columns, expired, follow, group, id, labels, longest, nominal, partitions, waiting. Got 'colour' instead.
     """
     at = urlsplit(address) if is_address(address) else None
     name = "" if at is None else unquote(at.path.lstrip("/"))
@@ -51,7 +55,7 @@ def connect(
         rule = f"like kafka://host:9092/topic, with one of {', '.join(SCHEMES)}"
         raise ParameterError.of("address", "connect", rule, address)
     opened, own = SCHEMES[at.scheme]
-    known = {**COMMON, **own}
+    known = {**COMMON, **LATE, **own}
     written = dict(parse_qsl(at.query, keep_blank_values=True))
     unknown = sorted(written.keys() - known.keys())
     if unknown:
@@ -60,7 +64,22 @@ def connect(
     read = {setting: known[setting](text) for setting, text in written.items()}
     if "columns" in read:
         read["decode"] = csv_decoder(read.pop("columns"))
-    return opened(at, name, directory, {**read, **settings})
+    if "labels" not in read:
+        needless = sorted(read.keys() & LATE.keys())
+        if needless:
+            rule = "without what late labels need, unless it says labels="
+            raise ParameterError.of("address", "connect", rule, needless[0])
+        return opened(at, name, directory, {**read, **settings})
+    how = {**read, **settings}
+    late = {setting: how.pop(setting) for setting in (*LATE, *JOINED) if setting in how}
+    topics = [
+        (name, directory),
+        (late.pop("labels"), None if directory is None else Path(directory, "labels")),
+    ]
+    if "id" not in late or late.get("target") is None:
+        raise ParameterError.of("address", "connect", "with id= beside labels=, and a target given", address)
+    features, labels = (opened(at, topic, place, dict(how)) for topic, place in topics)
+    return LateSource(features, labels, most=late.pop("waiting", MOST_WAITING), **late)
 
 
 def is_address(text: str) -> bool:
@@ -86,6 +105,13 @@ def _number(text: str) -> int:
     if not text.strip().isdecimal():
         raise ParameterError.of("address", "connect", "written with whole numbers where they belong", text)
     return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ParameterError.of("address", "connect", "written with seconds for 'longest'", text) from None
 
 
 def _yes(text: str) -> bool:
@@ -126,6 +152,15 @@ COMMON: Readers = {
     "follow": _yes,
     "nominal": _list,
 }
+LATE: Readers = {"expired": str, "id": str, "labels": str, "longest": _seconds, "waiting": _number}
+JOINED = (
+    "target",
+    "schema",
+    "nominal",
+    "classes",
+    "on_bad_row",
+)  # what is said of instances and labels as one
+MOST_WAITING = 100_000
 KAFKA: Readers = {"group": str, "partitions": _numbers}
 REDIS: Readers = {"db": _number, "keep": _yes}
 MQTT: Readers = {"journal": str, "keep": _number}

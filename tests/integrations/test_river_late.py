@@ -1,0 +1,68 @@
+"""Labels that come late, in River."""
+
+import pickle
+
+import pytest
+
+from heros import pools
+from heros.errors import DataError, ParameterError
+
+river = pytest.importorskip("river")
+from river import linear_model, metrics, preprocessing  # noqa: E402
+
+from heros.integrations.river import HerosClassifier, LateClassifier  # noqa: E402
+
+
+def heros():
+    return HerosClassifier(pools.MLPGrid(hidden=[4]), k=2, seed=1)
+
+
+def pipeline():
+    return preprocessing.StandardScaler() | linear_model.LogisticRegression()
+
+
+def rows(n):
+    return [({"size": i % 7, "n": float(i * i % 11)}, i * i % 11 > 5) for i in range(n)]
+
+
+@pytest.mark.parametrize("make", [heros, pipeline])
+def test_it_learns_in_the_order_of_the_labels_from_answers_of_the_time(make):
+    late, alone, metric = LateClassifier(make(), metrics.Accuracy()), make(), metrics.Accuracy()
+    todo, given = rows(200), {}
+    for i, (x, _) in enumerate(todo):
+        given[i] = alone.predict_proba_one(x)
+        assert late.answer_one(i, x) == given[i]
+        if i >= 30:
+            before, y = todo[i - 30]
+            alone.learn_one(before, y)
+            assert late.learn_one(i - 30, y)
+            if given[i - 30]:
+                metric.update(y, max(given[i - 30], key=given[i - 30].get))
+        if i == 100:
+            late = pickle.loads(pickle.dumps(late))
+    assert (late.waiting, late.counts.answered, late.counts.learnt) == (30, 200, 170)
+    assert late.metric.get() == metric.get()
+
+
+def test_those_whose_label_never_comes():
+    time = iter(range(1000))
+    late = LateClassifier(heros(), most=10, expired=False)
+    old = LateClassifier(heros(), longest=5, clock=lambda: next(time))
+    for i, (x, _) in enumerate(rows(30)):
+        late.answer_one(i, x)
+        old.answer_one(i, x)
+    assert (late.waiting, late.counts.expired, late.model.heros.instances) == (10, 20, 20)
+    assert old.waiting < 6
+    assert old.model.heros.schema is None
+    assert not late.learn_one(0, True)
+    assert late.counts.unknown == 1
+
+
+def test_an_id_is_asked_again():
+    late = LateClassifier(heros())
+    assert late.answer_one("a", {"x": 1}) == late.answer_one("a", {"x": 1})
+    assert late.counts.answered == 1
+    with pytest.raises(DataError, match="The id 'a' must be a new one"):
+        late.answer_one("a", {"x": 2})
+    with pytest.raises(ParameterError, match="The 'most' parameter of LateClassifier"):
+        LateClassifier(heros(), most=0)

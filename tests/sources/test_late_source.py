@@ -1,0 +1,252 @@
+"""A topic of instances and a topic of labels, joined by an id."""
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+sys.path.insert(0, os.path.dirname(__file__))
+from queues import Redis
+from test_queues import fresh, learnt, once, rows
+
+from heros import Heros, Schema, evaluate, pools, streams
+from heros.cli import app
+from heros.errors import DataError, ParameterError
+from heros.late import LateLabels
+from heros.sources import END, IDLE, RowSource, connect
+from heros.sources.late import LateSource
+
+
+class Topic(RowSource):
+    """Rows that come in portions."""
+
+    def __init__(self, name, portions):
+        super().__init__(name)
+        self.rows = [row for portion in portions for row in portion]
+        self.ends = list(np.cumsum([len(portion) for portion in portions]))
+        self.at, self.acknowledged = 0, None
+
+    def fetch(self, most, timeout):
+        if self.at == len(self.rows):
+            return END
+        end = next(end for end in self.ends if end > self.at)
+        got = [
+            (row, {"at": self.at + i + 1})
+            for i, row in enumerate(self.rows[self.at : min(end, self.at + most)])
+        ]
+        self.at += len(got)
+        return got
+
+    def go_to(self, position):
+        self.at = position["at"]
+
+    def acknowledge(self, where):
+        self.acknowledged = where["position"]
+
+
+def halves(n=400, order=None):
+    """The rows in two: what is known at once, and the labels in the order they come."""
+    todo = [{"order": i, **row} for i, row in enumerate(rows(n))]
+    order = range(n) if order is None else order
+    return (
+        [{name: row[name] for name in row if name != "y"} for row in todo],
+        [{"order": todo[i]["order"], "y": todo[i]["y"]} for i in order],
+    )
+
+
+def joined(portion=30, **how):
+    rng = np.random.default_rng(2)
+    order = np.argsort(np.arange(400) + rng.uniform(0, 60, 400)).tolist()
+    features, labels = halves(400, order)
+    cut = [features[at : at + portion] for at in range(0, 400, portion)]
+    late = [labels[at : at + portion] for at in range(0, 400, portion)]
+    return LateSource(Topic("orders", cut), Topic("labels", late), id="order", target="y", **how), order
+
+
+def test_it_learns_in_the_order_of_the_labels():
+    source, order = joined()
+    model = fresh()
+    run = evaluate(model, source, window=50)
+    assert (run.n_instances, source.waiting, source.counts.learnt) == (400, 0, 400)
+    todo = rows(400)
+    assert learnt(model) == once([todo[i] for i in order])
+
+
+def test_the_measures_use_the_answers_given_at_the_time():
+    """As `LateLabels` counts them, by hand."""
+    todo = [{"a": row["a"], "y": "yes" if row["a"] > 0.3 else "no"} for row in rows(300)]
+    features = [{"id": i, "a": row["a"]} for i, row in enumerate(todo)]
+    labels = [{"id": i, "y": row["y"]} for i, row in enumerate(todo)]
+    portions = (slice(0, 100), slice(100, 300))
+    schema = Schema.of(["a"], classes=["no", "yes"])
+    topics = [
+        Topic(name, [rows[portion] for portion in portions])
+        for name, rows in (("f", features), ("l", labels))
+    ]
+    source = LateSource(*topics, id="id", target="y", schema=schema)
+    run = evaluate(fresh().bind(schema), source, exact=False, window=50)
+    late = LateLabels(fresh().bind(schema))
+    for portion in portions:
+        for row in features[portion]:
+            late.answer(row["id"], [row["a"]])
+        for row in labels[portion]:
+            late.learn(row["id"], schema.classes.index(row["y"]))
+    assert late.figures == pytest.approx(run.figures, rel=1e-12)
+    at_once = streams.from_iter([({"a": row["a"]}, row["y"]) for row in todo])
+    assert (
+        evaluate(fresh(), at_once, window=50).log_loss < run.log_loss - 0.1
+    )  # whoever is asked later knows more
+
+
+def test_from_any_place_the_rest_is_the_same():
+    def drained(source):
+        found = []
+        while (got := source.poll(7, 0)) is not END:
+            found += [(x.tobytes(), int(y)) for x, y in zip(*got, strict=True)]
+        return found
+
+    expected = drained(joined()[0])
+    first, given = joined()[0], 0
+    while (got := first.poll(23, 0)) is not END:
+        given += len(got[1])
+        where = json.loads(json.dumps(first.where(), allow_nan=False))
+        second = joined()[0]
+        second.seek(where)
+        assert drained(second) == expected[given:]
+        assert second.counts.learnt == 400
+
+
+def test_labels_before_their_instances_and_labels_of_nobody():
+    features, labels = halves(10)
+    source = LateSource(
+        Topic("f", [features[:2], features[2:]]), Topic("l", [[*labels, {"order": 99, "y": "low"}, labels[0]]]),
+        id="order", target="y", most=50, longest=1000,
+    )  # fmt: skip
+    seen = 0
+    while (got := source.poll(1, 0)) is not END:
+        seen += 0 if got is IDLE else len(got[1])
+        where = json.loads(json.dumps(source.where()))
+        assert len(where["waiting"]) + seen >= min(seen, 10)
+    assert (seen, source.counts.learnt, source.waiting) == (10, 10, 0)
+    assert len(source.where()["early"]) <= 2
+
+
+def test_an_early_label_survives_a_stop():
+    features, labels = halves(6)
+    slow = Topic("f", [[], features])
+    slow.ends, fetched = [0, 6], []
+    source = LateSource(slow, Topic("l", [labels]), id="order", target="y")
+    real, slow.fetch = slow.fetch, lambda most, timeout: IDLE
+    assert source.poll(10, 0) is IDLE  # all labels are here, and no instance
+    where = json.loads(json.dumps(source.where()))
+    assert [one[0] for one in where["early"]] == list(range(6))
+    slow.fetch = lambda most, timeout: real(most, timeout) if slow.at < 6 else END
+    again = LateSource(slow, Topic("l", [labels]), id="order", target="y")
+    again.labels.at = 6
+    again.seek(where)
+    while (got := again.poll(2, 0)) is not END:
+        fetched += got[1].tolist()
+        stood = json.loads(json.dumps(again.where()))
+        assert {one[0] for one in stood["waiting"]} >= {one[0] for one in stood["early"]} & set(range(6))
+    assert len(fetched) == 6
+
+
+@pytest.mark.parametrize(("expired", "instances"), [(None, 100), ("no", 301)])
+def test_those_whose_label_never_comes(expired, instances):
+    features, labels = halves(400)
+    time = iter(range(10**6))
+    source = LateSource(
+        Topic("f", [features]), Topic("l", [labels[300:]]), id="order", target="y", most=100_000, longest=2000,
+        expired=expired, clock=lambda: next(time),
+    )  # fmt: skip
+    source._waiting.most = 100
+    run = evaluate(fresh(), source, window=50)
+    assert (run.n_instances, source.counts.expired, source.waiting) == (instances, 201, 99)
+    assert ("no" in source.schema.classes) == (expired is not None)
+
+
+def test_what_is_no_instance_and_no_label():
+    features, labels = halves(20)
+    bad = Topic("f", [[*features[:5], "broken", {"a": 1.0}, *features[5:]]])
+    wrong = Topic("l", [[*labels[:3], {"order": 3}, *labels[3:], {"order": True, "y": 1}]])
+    source = LateSource(bad, wrong, id="order", target="y", on_bad_row="skip")
+    run = evaluate(fresh(), source)
+    assert (run.n_instances, run.bad_rows.count) == (20, 4)
+    bad.at = wrong.at = 0
+    strict = LateSource(bad, wrong, id="order", target="y")
+    with pytest.raises(DataError, match="must be a pair"):
+        evaluate(fresh(), strict)
+    with pytest.raises(ParameterError, match="the name of a field of both sources"):
+        LateSource(bad, wrong, id=3, target="y")
+    with pytest.raises(DataError, match="must be what its 'where' gave"):
+        strict.seek({"position": {}})
+
+
+def test_both_are_told_what_a_checkpoint_holds(tmp_path):
+    source, _ = joined()
+    evaluate(fresh(), source, window=50, checkpoint=tmp_path, every=100)
+    assert (source.features.acknowledged, source.labels.acknowledged) == ({"at": 400}, {"at": 400})
+
+
+KILLED = """
+import pickle, sys
+sys.path.insert(0, {here!r})
+from test_queues import fresh, learnt
+from heros import evaluate
+from heros.sources import connect
+model = fresh()
+with connect({address!r}, target="y") as source:
+    evaluate(model, source, window=100, block=50, checkpoint={directory!r}, every=70, resume=True)
+if len(sys.argv) > 1:
+    pickle.dump(learnt(model), open(sys.argv[1], "wb"))
+"""
+
+
+def test_killed_again_and_again_every_label_is_learnt_once(tmp_path):
+    server = Redis(tmp_path)
+    features, labels = halves(700)
+    server.send(features)
+    server.send(labels, "labels")
+    address = f"{server.address}?labels=labels&id=order&follow=no"
+    here, result = os.path.dirname(__file__), tmp_path / "learnt"
+    code = KILLED.format(here=here, address=address, directory=str(tmp_path / "kept"))
+    for wait in (1.0, 1.5):
+        process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+        try:
+            process.wait(wait)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+    subprocess.run([sys.executable, "-c", code, str(result)], check=True)
+    server.stop()
+    assert pickle.loads(result.read_bytes()) == once(rows(700))
+
+
+def test_on_the_command_line(tmp_path):
+    server = Redis(tmp_path)
+    features, labels = halves(200)
+    server.send(features)
+    server.send(labels[:150], "labels")
+    (tmp_path / "pool.toml").write_text('kind = "mlp"\n[grid]\nhidden = [4]\n')
+    address = f"{server.address}?labels=labels&id=order&follow=no&waiting=1000&longest=60"
+    said = CliRunner().invoke(app, ["run", address, "--target", "y", "--pool", str(tmp_path / "pool.toml")])
+    with connect(address, target="y") as source:
+        assert isinstance(source, LateSource)
+    server.stop()
+    assert said.exit_code == 0, said.output
+    assert "150 learnt, 0 expired, 0 unknown, 50 waiting" in said.output
+
+
+def test_a_model_that_knows_nothing_yet_has_no_opinion():
+    features, labels = halves(60)
+    source = LateSource(
+        Topic("f", [features]), Topic("l", [labels]), id="order", target="y", classes=["low", "high"]
+    )
+    run = evaluate(Heros(pools.MLPGrid(hidden=[4]), k=2, seed=1), source)
+    assert run.log_loss == pytest.approx(np.log(2))
