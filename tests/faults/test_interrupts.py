@@ -4,7 +4,6 @@ import pytest
 
 from faults.interrupts import KINDS, check, starting
 
-
 # Python drops an interrupt that comes in a destructor; `heros` hears it again, a loop of one's own does not.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
