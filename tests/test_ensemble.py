@@ -149,8 +149,8 @@ def test_one_at_a_time_equals_the_block(answer):
     single = Heros(SMALL, policy, K, answer=answer, seed=7, schema=schema)
     for t in range(len(X)):
         if t % 3 == 0:
-            single._asked(X[: 1 + t % 5])  # asking changes nothing
-        p = single._asked(X[t])
+            single.answers(X[: 1 + t % 5])  # asking changes nothing
+        p = single.answers(X[t])
         if t % 7 == 0:
             single.predict(X[t - 1])
         assert np.array_equal(p, block.probabilities[t]), t
@@ -248,7 +248,7 @@ def test_two_threads_are_kept_apart():
     worker.start()
     assert entered.wait(30)
     for attempt in (
-        lambda: model._asked(X[0]),
+        lambda: model.answers(X[0]),
         lambda: model.learn(X, y),
         lambda: pickle.dumps(model),
     ):
@@ -260,7 +260,7 @@ def test_two_threads_are_kept_apart():
     leave.set()
     worker.join()
     assert model.instances == 3
-    assert np.isfinite(model._asked(X[0])).all()
+    assert np.isfinite(model.answers(X[0])).all()
 
 
 def test_looking_at_models_that_are_at_work_is_refused_not_a_race():

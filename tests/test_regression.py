@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import reference_regression as reference
-from heros import Heros, Schema, Stack, Top, evaluate, policies, pools, scores, streams
+from heros import Heros, Schema, Stack, Top, evaluate, export, policies, pools, scores, streams
 from heros.errors import DataError, HerosError, ParameterError
+from heros.keyed import Keyed
+from heros.late import LateLabels
 from heros.measures import MAPE, Accuracy
 from heros.task import Classification, Regression
 
@@ -150,7 +152,7 @@ def test_a_run_goes_on_from_its_checkpoint_as_if_nothing_had_been(tmp_path):
     for name, curve in expected.curves.columns().items():
         assert name == "cpu" or np.array_equal(found.curves.columns()[name], curve), name
     X, _ = streams.Friedman().draw(50)
-    assert np.array_equal(resumed._asked(X), straight._asked(X))
+    assert np.array_equal(resumed.answers(X), straight.answers(X))
 
 
 def finite(model):
@@ -218,7 +220,7 @@ def test_asking():
     low, high = model.predict_interval(X[0])
     assert low < model.predict(X[0]) < high
     assert model.predict_interval(X).shape == (600, 2)
-    assert np.array_equal(before.learn(X[:9], y[:9])._asked(X), model.learn(X[:9], y[:9])._asked(X))
+    assert np.array_equal(before.learn(X[:9], y[:9]).answers(X), model.learn(X[:9], y[:9]).answers(X))
     with pytest.raises(HerosError, match="A number has no probabilities: ask predict, or predict_interval"):
         model.predict_proba(X)
     with pytest.raises(HerosError, match="A class has no interval: ask predict_proba"):
@@ -318,3 +320,33 @@ def test_generators_do_not_depend_on_how_they_are_read(make):
     assert np.array_equal(stream.draw(400)[1], y)
     changed = [point.position for point in make().drifts]
     assert changed == ([] if not make().drifts else [100, 200, 300][: len(changed)])
+
+
+def test_labels_that_come_late():
+    X, y = streams.Friedman().draw(300)
+    late, now = LateLabels(small(), most=10), small()
+    said = []
+    for order in range(300):
+        said.append(late.answer(order, X[order]))
+        assert late.learn(order, y[order])
+        now.learn(X[order], y[order])
+    assert np.array_equal(now.answers(X), late.model.answers(X))
+    assert late.figures["mae"] == pytest.approx(np.abs(np.array(said)[:, 0] - y).mean())
+
+
+def test_a_model_per_key_says_that_it_knows_classes_only(tmp_path):
+    with pytest.raises(HerosError, match="Keyed must learn classes"):
+        Keyed(Heros(task="regression"))
+    with pytest.raises(HerosError, match="Keyed must learn classes"):
+        Keyed(Heros(SMALL), directory=tmp_path).bind(streams.Friedman().schema)
+
+
+def test_a_perceptron_is_exported(tmp_path):
+    runtime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnx")
+    X, y = jumping(900)
+    model = Heros(pools.MLP([{"hidden": 16}]), seed=1, schema=streams.Friedman().schema).learn(X, y)
+    export.to_onnx(model, tmp_path / "model.onnx")
+    session = runtime.InferenceSession(tmp_path / "model.onnx")
+    [said] = session.run(None, {"X": X})
+    np.testing.assert_allclose(said, model.predict(X), rtol=1e-3, atol=0.1)

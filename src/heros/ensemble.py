@@ -408,7 +408,7 @@ class Heros:
             raise HerosError("A number has no probabilities: ask predict, or predict_interval.")
         form = form_of(x)
         if form == "array":
-            return self._asked(x)
+            return self.answers(x)
         out = self._told(x)
         classes = self._validator.schema.classes
         if form == "frame":
@@ -429,7 +429,7 @@ class Heros:
         ('even', array(['odd', 'even'], dtype='<U4'))
         """
         form = form_of(x)
-        out = self._asked(x) if form == "array" else self._told(x)
+        out = self.answers(x) if form == "array" else self._told(x)
         best = np.asarray(self.task.named(self.task.prediction(out), self._validator.schema))
         if form == "row":
             return best[0].item()
@@ -453,7 +453,7 @@ class Heros:
         if not self.task.numeric:
             raise HerosError("A class has no interval: ask predict_proba.")
         form = form_of(x)
-        out = self._asked(x) if form == "array" else self._told(x)
+        out = self.answers(x) if form == "array" else self._told(x)
         return (out[0] if form == "row" else out)[..., 1:3]
 
     def outputs(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -471,7 +471,8 @@ class Heros:
         _ = self._learnt
         return self.outputs(self._rows_now().read(x))
 
-    def _asked(self, x: ArrayLike) -> NDArray[np.float64]:
+    def answers(self, x: ArrayLike) -> NDArray[np.float64]:
+        """All that it says of one instance (width,) or of several (n, width); what that is, says the task."""
         X, single = self._instances(x)
         with self._alone:
             out = self._step.predict(X)

@@ -30,9 +30,10 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
 
     The input ``X`` (n, features) is float64 as `Heros.predict_proba` takes it: numbers, 0-based codes of
     nominal values, NaN where one is missing. The outputs are ``probabilities`` (n, classes), float64, and
-    ``label`` (n,), the class index. Running means and deviations are frozen as they are. The names of
-    features, values and classes are in the model's metadata, as JSON under ``schema``. Needs the extra
-    ``onnx``. Trees cannot be exported: ONNX has no leaf that answers by naive Bayes.
+    ``label`` (n,), the class index; where the target is a number, the one output is ``prediction`` (n,).
+    Running means and deviations are frozen as they are. The names of features, values and classes are in the
+    model's metadata, as JSON under ``schema``. Needs the extra ``onnx``. Trees cannot be exported: ONNX has
+    no leaf that answers by naive Bayes.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
     if not all(np.isfinite(array).all() for array in weights.values()):
         raise HerosError(f"Model {i} must have finite weights to be exported. Got one that has diverged.")
     graph = _Graph(onnx)
-    _perceptron(graph, _encoded(graph, bound), weights)
+    _perceptron(graph, _encoded(graph, bound), weights, bound)
     write_whole(Path(path), [_finished(onnx, graph, model).SerializeToString()])
 
 
@@ -130,10 +131,16 @@ def _standardised(graph: _Graph, state: dict[str, NDArray[Any]], divisor: float)
     return graph("Where", finite, scaled, np.float64(0))
 
 
-def _perceptron(graph: _Graph, inputs: str, weights: dict[str, NDArray[np.float32]]) -> None:
+def _perceptron(graph: _Graph, inputs: str, weights: dict[str, NDArray[np.float32]], bound: BoundMLP) -> None:
     first = graph("Add", graph("MatMul", inputs, weights["0.weight"].T.copy()), weights["0.bias"])
     hidden = graph("Relu", first)
     logits = graph("Add", graph("MatMul", hidden, weights["2.weight"].T.copy()), weights["2.bias"])
+    if bound.schema.numeric:
+        state = bound.state()
+        sd, mean = state["target_unit_sd"], state["target_unit_mean"]
+        number = graph("Add", graph("Mul", graph.cast(logits, np.float64), sd), mean)
+        graph("Squeeze", number, np.array([1], dtype=np.int64), named="prediction")
+        return
     graph("Softmax", graph.cast(logits, np.float64), axis=1, named="probabilities")
     graph("ArgMax", "probabilities", axis=1, keepdims=0, named="label")
 
@@ -146,7 +153,9 @@ def _finished(onnx: Any, graph: _Graph, model: Heros) -> Any:
         graph.nodes,
         "heros",
         [helper.make_tensor_value_info("X", kinds.DOUBLE, ["n", schema.n_features])],
-        [
+        [helper.make_tensor_value_info("prediction", kinds.DOUBLE, ["n"])]
+        if schema.numeric
+        else [
             helper.make_tensor_value_info("probabilities", kinds.DOUBLE, ["n", schema.n_classes]),
             helper.make_tensor_value_info("label", kinds.INT64, ["n"]),
         ],

@@ -111,6 +111,7 @@ class Keyed:
         if not model.pool.plain:
             rule = "a Heros whose pool is plain data, for models are kept in files"
             raise ParameterError.of("model", "Keyed", rule, model)
+        self._expect_classes(model.task.numeric)
         self.template = copy.deepcopy(model)
         self.capacity = None if capacity is None else whole(capacity, "capacity", "Keyed", 1)
         self.memory = None if memory is None else whole(memory, "memory", "Keyed", 1)
@@ -157,8 +158,14 @@ class Keyed:
             self._make_room(name)
             return answer
 
+    @staticmethod
+    def _expect_classes(numeric: bool) -> None:
+        if numeric:
+            raise HerosError("Keyed must learn classes: what it counts are hits. Got a number as the target.")
+
     def bind(self, schema: Schema) -> Self:
         """Fit all models to this schema: those in memory now, the others when they are next needed."""
+        self._expect_classes(schema.numeric)
         with self._lock:
             self.template.bind(schema)
             for resident in self._residents.values():

@@ -205,7 +205,7 @@ class LateLabels:
             return known.answer.copy()
         if row.ndim != 1:
             raise ParameterError.of("x", "answer", "one instance", x)
-        answer = np.asarray(self.model.predict_proba(row))
+        answer = self.model.answers(row)
         self.counts.answered += 1
         self._waiting.put(id, _Waiting(row, answer))
         return answer.copy()
