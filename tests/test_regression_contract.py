@@ -44,6 +44,14 @@ FAMILIES = {  # 12 models each
         windows=[50, 200, 300], neighbours=[3, 8], weightings=["distance", "uniform"]
     ),
     "linear": pools.Linear([*LINEAR, *LINEAR], own_values=4, hashed_to=16),
+    "trees": pools.RegressionTrees(
+        [
+            {"max_bytes": b, "grace_period": g, "prediction": p, "split_confidence": 0.1}
+            for b in (3_000, 200_000)
+            for g in (20, 100)
+            for p in ("mean", "linear", "adaptive")
+        ]
+    ),
     "joined": pools.Join(pools.MLP(PERCEPTRONS[2:6]), pools.Linear(LINEAR), pools.Neighbours([{}, {}]), costs=[3, 2, 1]),
 }  # fmt: skip
 

@@ -14,6 +14,7 @@ void bind_forest(nb::module_& m);
 void bind_neighbours(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_bayes(nb::module_& m);
+void bind_regression(nb::module_& m);
 void bind_members(nb::module_& m);
 void bind_joined(nb::module_& m);
 void bind_step(nb::module_& m);

@@ -9,6 +9,7 @@ from heros.pools.mlp import MLP, MLPGrid
 from heros.pools.models import BoundModels, Models
 from heros.pools.naive_bayes import BoundNaiveBayes, NaiveBayes, NaiveBayesGrid
 from heros.pools.neighbours import BoundNeighbours, Neighbours, NeighboursGrid, NeighbourStats
+from heros.pools.regression_trees import BoundRegressionTrees, RegressionTrees, RegressionTreesGrid
 from heros.pools.set_ups import Paper, PaperTrees, default, default_regression
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "BoundNaiveBayes",
     "BoundNeighbours",
     "BoundPool",
+    "BoundRegressionTrees",
     "Forest",
     "ForestGrid",
     "ForestStats",
@@ -39,6 +41,8 @@ __all__ = [
     "Paper",
     "PaperTrees",
     "Pool",
+    "RegressionTrees",
+    "RegressionTreesGrid",
     "TreeStats",
     "default",
     "default_regression",

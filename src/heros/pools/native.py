@@ -21,7 +21,9 @@ CostModel = Callable[[Mapping[str, Any]], float]
 """What a model costs, by its configuration, on any scale."""
 
 
-_Native = _core.NeighboursPool | _core.LinearPool | _core.BayesPool | _core.ForestPool
+_Native = (
+    _core.NeighboursPool | _core.LinearPool | _core.BayesPool | _core.ForestPool | _core.RegressionTreePool
+)
 
 
 def completed(

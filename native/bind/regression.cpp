@@ -1,0 +1,57 @@
+#include "bind/bind.hpp"
+#include "bind/arrays.hpp"
+#include "pools/regression/pool.hpp"
+
+namespace heros {
+
+namespace {
+
+constexpr std::pair<const char*, RegressionTreeSettings::Prediction> kPredictions[] = {
+    {"mean", RegressionTreeSettings::Prediction::mean},
+    {"linear", RegressionTreeSettings::Prediction::linear},
+    {"adaptive", RegressionTreeSettings::Prediction::adaptive}};
+
+}  // namespace
+
+void bind_regression(nb::module_& m) {
+  nb::class_<RegressionTreeSettings>(m, "RegressionTreeSettings")
+      .def("__init__",
+           [](RegressionTreeSettings* self, std::int64_t max_bytes, std::int64_t grace_period, double split_confidence,
+              double tie_threshold, const std::string& prediction, std::int32_t max_depth) {
+             expect(max_bytes >= 1 && grace_period >= 1 && split_confidence > 0 && split_confidence < 1 &&
+                        amount(tie_threshold),
+                    "settings of a tree");
+             new (self) RegressionTreeSettings{max_bytes, grace_period, split_confidence, tie_threshold,
+                                               named(kPredictions, prediction, "no such prediction"), max_depth};
+           },
+           nb::arg("max_bytes"), nb::arg("grace_period"), nb::arg("split_confidence"), nb::arg("tie_threshold"),
+           nb::arg("prediction"), nb::arg("max_depth"));
+
+  nb::class_<RegressionTreePool, Pool>(m, "RegressionTreePool")
+      .def(nb::init<std::vector<RegressionTreeSettings>>(), nb::arg("settings"))
+      .def("grow",
+           [](RegressionTreePool& self, const In1<std::int32_t>& values, int classes) {
+             expect_growth(self, values, classes);
+             expect(classes == 1, "one number");
+             writable(self).grow(to_vector(values));
+           },
+           nb::arg("values"), nb::arg("classes"))
+      .def("summary",
+           [](const RegressionTreePool& self, int i) {
+             expect(i >= 0 && i < self.models(), "no such model");
+             const RegressionTree::Summary s = readable(self).summary(i);
+             return std::make_tuple(s.nodes, s.leaves, s.active, s.depth, s.bytes);
+           })
+      .def("state", [](RegressionTreePool& self) { return export_state(readable(self)); })
+      .def("restore",
+           [](RegressionTreePool& self, nb::dict state) {
+             RegressionTreePool fresh = writable(self);
+             import_state(fresh, std::move(state));
+             require(self.outputs() == 0 || (fresh.values() == self.values() && fresh.outputs() == self.outputs()),
+                     "models for the same instances");
+             self = std::move(fresh);
+           },
+           nb::arg("state"));
+}
+
+}  // namespace heros

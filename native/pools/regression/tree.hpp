@@ -1,0 +1,324 @@
+// A Hoeffding tree for numbers (after FIMT, Ikonomovska et al. 2011): a leaf splits where that takes most variance from
+// its targets, once the best feature is ahead of the second with the confidence asked for. Numeric features are seen
+// through bins of equal width over the range that the leaf can get. A leaf answers with the mean of its targets or with
+// a linear model (NLMS over standardised numbers, inherited from its parent), whichever has been better lately.
+//
+// The byte limit counts nodes and observers. If something new would cross it, the leaves with the least squared error
+// give their observers up, and do not split any more.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "core/state.hpp"
+#include "core/target.hpp"
+#include "pools/regression/layout.hpp"
+
+namespace heros {
+
+class RegressionTree {
+ public:
+  struct Sums {
+    double n = 0, sum = 0, squares = 0;
+    double error() const { return n > 0 ? std::max(squares - sum * sum / n, 0.0) : 0.0; }  // about their mean
+    void add(const double* s) { n += s[0], sum += s[1], squares += s[2]; }
+  };
+  struct Summary {
+    std::int64_t nodes = 0, leaves = 0, active = 0, depth = 0, bytes = 0;
+  };
+
+  std::vector<std::int32_t> ints;   // per node: feature or -1, first child, observer or -1, depth
+  std::vector<double> reals;        // per node: see below
+  std::vector<double> weights;      // per node: of its linear model
+  std::vector<double> observers;    // one after the other
+
+  static constexpr int kInts = 4, kReals = 8;
+  enum Int { kFeature, kChild, kObserver, kDepth };
+  // The cut; how many targets, their mean and squared deviations; how many at the last try; the first target; recent
+  // errors of mean and model.
+  enum Real { kCut, kCount, kMean, kSquares, kTried, kOrigin, kMeanError, kModelError };
+
+  int nodes() const { return static_cast<int>(ints.size()) / kInts; }
+  std::int32_t& i(int node, Int what) { return ints[std::size_t(node) * kInts + what]; }
+  std::int32_t i(int node, Int what) const { return ints[std::size_t(node) * kInts + what]; }
+  double& r(int node, Real what) { return reals[std::size_t(node) * kReals + what]; }
+  double r(int node, Real what) const { return reals[std::size_t(node) * kReals + what]; }
+
+  std::int64_t bytes(const RegressionLayout& layout) const {
+    return nodes() * node_bytes(layout) + static_cast<std::int64_t>(observers.size() * sizeof(double));
+  }
+  static std::int64_t node_bytes(const RegressionLayout& layout) {
+    return kInts * 4 + static_cast<std::int64_t>((kReals + layout.weights()) * sizeof(double));
+  }
+
+  void begin(const RegressionLayout& layout, std::int64_t max_bytes) {
+    add_node(layout, 0);
+    if (fits(layout, max_bytes, static_cast<std::int64_t>(layout.observer * sizeof(double)))) observe(0, layout);
+  }
+
+  // Where x falls. A missing value goes where more instances went.
+  int leaf_of(const double* x, const RegressionLayout& layout) const {
+    int node = 0;
+    while (i(node, kFeature) >= 0) node = i(node, kChild) + branch(node, x[i(node, kFeature)], layout);
+    return node;
+  }
+
+  double predict(const double* x, const double* z, const RegressionLayout& layout,
+                 const RegressionTreeSettings& settings) const {
+    const int leaf = leaf_of(x, layout);
+    return uses_model(leaf, settings) ? model(leaf, z, layout) : r(leaf, kMean);
+  }
+
+  // z: the numeric features, standardised.
+  void learn(const double* x, const double* z, double y, const RegressionLayout& layout,
+             const RegressionTreeSettings& settings) {
+    const int leaf = leaf_of(x, layout);
+    if (r(leaf, kCount) == 0 && r(leaf, kSquares) == 0) r(leaf, kOrigin) = y;
+    learn_model(leaf, z, y, layout);
+    const double n = r(leaf, kCount) += 1, off = y - r(leaf, kMean);
+    r(leaf, kMean) += off / n;
+    r(leaf, kSquares) += off * (y - r(leaf, kMean));
+    if (i(leaf, kObserver) < 0) return;
+    note(leaf, x, y - r(leaf, kOrigin), layout);
+    if (n - r(leaf, kTried) < static_cast<double>(settings.grace_period)) return;
+    r(leaf, kTried) = n;
+    if (settings.max_depth < 0 || i(leaf, kDepth) < settings.max_depth) try_split(leaf, layout, settings);
+  }
+
+  // Takes a layout with more features or values on. New parts are empty; what does not fit any more is given up.
+  void grow(const RegressionLayout& before, const RegressionLayout& after, std::int64_t max_bytes) {
+    std::vector<double> wider(std::size_t(nodes()) * after.weights()), observed;
+    for (int node = 0; node < nodes(); ++node)
+      std::copy_n(&weights[node * before.weights()], before.weights(), &wider[node * after.weights()]);
+    const std::size_t slots = before.observer > 0 ? observers.size() / before.observer : 0;
+    observed.assign(slots * after.observer, 0);
+    for (std::size_t slot = 0; slot < slots; ++slot)
+      for (int f = 0; f < before.features(); ++f) {
+        const std::size_t size = (f + 1 < before.features() ? before.place[f + 1] : before.observer) - before.place[f];
+        std::copy_n(&observers[slot * before.observer + before.place[f]], size,
+                    &observed[slot * after.observer + after.place[f]]);
+      }
+    weights = std::move(wider), observers = std::move(observed);
+    while (bytes(after) > max_bytes && give_up_least(after, -1)) {
+    }
+  }
+
+  Summary summary(const RegressionLayout& layout) const {
+    Summary s;
+    s.nodes = nodes(), s.bytes = bytes(layout);
+    for (int node = 0; node < nodes(); ++node) {
+      s.depth = std::max<std::int64_t>(s.depth, i(node, kDepth));
+      s.leaves += i(node, kFeature) < 0, s.active += i(node, kObserver) >= 0;
+    }
+    return s;
+  }
+
+  void check(const RegressionLayout& layout) const {
+    require(ints.size() % kInts == 0 && nodes() >= 1 && reals.size() == std::size_t(nodes()) * kReals &&
+                weights.size() == std::size_t(nodes()) * layout.weights(),
+            "numbers of every node");
+    require(layout.observer > 0 && observers.size() % layout.observer == 0, "whole observers");
+    const auto slots = static_cast<std::int32_t>(observers.size() / layout.observer);
+    std::vector<std::uint8_t> taken(slots);
+    for (int node = 0; node < nodes(); ++node) {
+      const bool leaf = i(node, kFeature) < 0;
+      require(i(node, kFeature) < layout.features() && i(node, kDepth) >= 0, "features of splits");
+      require(leaf || (i(node, kChild) > node && i(node, kChild) + 1 < nodes()), "children behind their parents");
+      const std::int32_t slot = i(node, kObserver);
+      require(slot >= -1 && slot < slots && (slot < 0 || (leaf && !taken[slot])), "an observer per active leaf");
+      if (slot >= 0) taken[slot] = 1;
+    }
+    require(std::count(taken.begin(), taken.end(), 1) == slots, "a leaf for every observer");
+    for (const auto* numbers : {&reals, &weights, &observers})
+      require(all_of(*numbers, [](double x) { return std::isfinite(x); }), "finite numbers");
+    for (int node = 0; node < nodes(); ++node)
+      require(r(node, kCount) >= 0 && r(node, kSquares) >= 0, "counts and squares that are amounts");
+  }
+
+ private:
+  static constexpr double kRate = 0.1, kFading = 0.995, kEnd = 1e-12;
+  static constexpr double kLargest = 1e150;  // of a feature: ranges have to be finite
+  static constexpr int kFewest = 5;  // instances on either side of a split
+
+  struct Split {
+    int feature = -1;
+    double cut = 0, merit = 0;
+    Sums below, above;
+  };
+
+  int branch(int node, double x, const RegressionLayout& layout) const {
+    const int child = i(node, kChild);
+    if (std::isnan(x)) return r(child, kCount) >= r(child + 1, kCount) ? 0 : 1;
+    if (layout.values[i(node, kFeature)] > 0) return x == r(node, kCut) ? 0 : 1;
+    return x <= r(node, kCut) ? 0 : 1;
+  }
+
+  bool uses_model(int leaf, const RegressionTreeSettings& s) const {
+    using P = RegressionTreeSettings::Prediction;
+    return s.prediction == P::linear || (s.prediction == P::adaptive && r(leaf, kModelError) < r(leaf, kMeanError));
+  }
+  double model(int leaf, const double* z, const RegressionLayout& layout) const {
+    const double* w = &weights[leaf * layout.weights()];
+    double said = w[layout.numbers];
+    for (int j = 0; j < layout.numbers; ++j) said += w[j] * z[j];
+    return said;
+  }
+  // Scaled by the squared length of z, a step does not depend on the unit of the target.
+  void learn_model(int leaf, const double* z, double y, const RegressionLayout& layout) {
+    double* w = &weights[leaf * layout.weights()];
+    if (leaf == 0 && r(0, kCount) == 0) w[layout.numbers] = y;
+    const double error = y - model(leaf, z, layout);
+    double squares = 1;
+    for (int j = 0; j < layout.numbers; ++j) squares += z[j] * z[j];
+    r(leaf, kMeanError) = kFading * r(leaf, kMeanError) + std::fabs(y - r(leaf, kMean));
+    r(leaf, kModelError) = kFading * r(leaf, kModelError) + std::fabs(error);
+    for (int j = 0; j < layout.numbers; ++j) w[j] += kRate * error * z[j] / squares;
+    w[layout.numbers] += kRate * error / squares;
+  }
+
+  int add_node(const RegressionLayout& layout, int depth) {
+    const int node = nodes();
+    ints.insert(ints.end(), {-1, 0, -1, depth});
+    reals.resize(reals.size() + kReals);
+    weights.resize(weights.size() + layout.weights());
+    return node;
+  }
+  // The ranges of numeric features are 0 to 0 until values come.
+  void observe(int node, const RegressionLayout& layout) {
+    i(node, kObserver) = static_cast<std::int32_t>(observers.size() / layout.observer);
+    observers.resize(observers.size() + layout.observer);
+  }
+  // The last observer takes the place of the one that goes.
+  void give_up(int node, const RegressionLayout& layout) {
+    const std::int32_t slot = i(node, kObserver);
+    const auto last = static_cast<std::int32_t>(observers.size() / layout.observer) - 1;
+    for (int other = 0; other < nodes() && slot != last; ++other)
+      if (i(other, kObserver) == last) i(other, kObserver) = slot;
+    std::copy_n(&observers[last * layout.observer], layout.observer, &observers[slot * layout.observer]);
+    observers.resize(std::size_t(last) * layout.observer);
+    i(node, kObserver) = -1;
+  }
+  bool give_up_least(const RegressionLayout& layout, int but) {
+    int least = -1;
+    for (int node = 0; node < nodes(); ++node)
+      if (i(node, kObserver) >= 0 && node != but && (least < 0 || r(node, kSquares) < r(least, kSquares))) least = node;
+    if (least < 0) return false;
+    give_up(least, layout);
+    return true;
+  }
+  bool fits(const RegressionLayout& layout, std::int64_t max_bytes, std::int64_t more) const {
+    return bytes(layout) + more <= max_bytes;
+  }
+
+  // Counts a target, as its deviation from the leaf's origin, for every feature.
+  void note(int leaf, const double* x, double off, const RegressionLayout& layout) {
+    double* observer = &observers[i(leaf, kObserver) * layout.observer];
+    for (int f = 0; f < layout.features(); ++f) {
+      if (std::isnan(x[f])) continue;
+      double* at = observer + layout.place[f];
+      if (layout.values[f] == 0) {
+        const double value = std::clamp(x[f], -kLargest, kLargest);
+        widen(at, value);
+        at += 2 + RegressionLayout::kSums * bin(at, value);
+      } else {
+        at += RegressionLayout::kSums * static_cast<int>(x[f]);
+      }
+      at[0] += 1, at[1] += off, at[2] += off * off;
+    }
+  }
+  static int bin(const double* at, double x) {
+    const double share = (x - at[0]) / (at[1] - at[0]);  // NaN where the range is a point
+    return share > 0 ? std::min(static_cast<int>(share * RegressionLayout::kBins), RegressionLayout::kBins - 1) : 0;
+  }
+  // A range that does not hold x is made twice as wide, two bins becoming one, until it does.
+  static void widen(double* at, double x) {
+    constexpr int bins = RegressionLayout::kBins, sums = RegressionLayout::kSums;
+    double* bin = at + 2;
+    bool empty = true;
+    for (int b = 0; b < bins; ++b) empty = empty && bin[b * sums] == 0;
+    if (empty) {
+      at[0] = at[1] = x;
+      return;
+    }
+    if (at[0] == at[1]) {  // all at one point: the first bin, or the last
+      if (x == at[0]) return;
+      const double middle = at[0];
+      if (x < middle) std::swap_ranges(bin, bin + sums, bin + (bins - 1) * sums);
+      at[0] = std::min(x, middle), at[1] = std::max(x, middle);
+      return;
+    }
+    for (int guard = 0; (x < at[0] || x > at[1]) && guard < 2100; ++guard) {
+      const double width = at[1] - at[0];
+      if (!std::isfinite(2 * width)) return;
+      const bool down = x < at[0];
+      double merged[bins * sums] = {};
+      for (int b = 0; b < bins; ++b)
+        for (int s = 0; s < sums; ++s) merged[((down ? bins : 0) + b) / 2 * sums + s] += bin[b * sums + s];
+      std::copy_n(merged, bins * sums, bin);
+      (down ? at[0] : at[1]) += down ? -width : width;
+    }
+  }
+
+  void try_split(int leaf, const RegressionLayout& layout, const RegressionTreeSettings& settings) {
+    Split best, second;
+    for (int f = 0; f < layout.features(); ++f) {
+      const Split found = best_of(leaf, f, layout);
+      if (found.merit > best.merit) second = best, best = found;
+      else if (found.merit > second.merit) second = found;
+    }
+    if (best.feature < 0 || !(best.merit > kEnd * r(leaf, kSquares))) return;
+    const double epsilon = std::sqrt(std::log(1 / settings.split_confidence) / (2 * (best.below.n + best.above.n)));
+    if (second.merit / best.merit >= 1 - epsilon && epsilon >= settings.tie_threshold) return;
+    const auto observer = static_cast<std::int64_t>(layout.observer * sizeof(double));
+    const std::int64_t more = 2 * node_bytes(layout) + observer;  // one child takes over the room of the leaf's own
+    while (!fits(layout, settings.max_bytes, more))
+      if (!give_up_least(layout, leaf)) return;
+    split(leaf, best, layout);
+  }
+
+  // What takes most from the sum of squared deviations.
+  Split best_of(int leaf, int f, const RegressionLayout& layout) const {
+    const double* at = &observers[i(leaf, kObserver) * layout.observer] + layout.place[f];
+    const bool number = layout.values[f] == 0;
+    const int parts = number ? RegressionLayout::kBins : layout.values[f];
+    const double* sums = number ? at + 2 : at;
+    Sums all, below;
+    for (int p = 0; p < parts; ++p) all.add(sums + p * RegressionLayout::kSums);
+    Split best;
+    for (int p = 0; p < parts - (number ? 1 : 0); ++p) {
+      if (!number) below = {};
+      below.add(sums + p * RegressionLayout::kSums);
+      const Sums above{all.n - below.n, all.sum - below.sum, all.squares - below.squares};
+      if (below.n < kFewest || above.n < kFewest) continue;
+      const double merit = all.error() - below.error() - above.error();
+      if (!(merit > best.merit)) continue;
+      const double cut = number ? at[0] + (at[1] - at[0]) * (p + 1) / RegressionLayout::kBins : p;
+      best = {f, cut, merit, below, above};
+    }
+    return best;
+  }
+
+  void split(int leaf, const Split& by, const RegressionLayout& layout) {
+    const double origin = r(leaf, kOrigin);
+    give_up(leaf, layout);
+    const int first = add_node(layout, i(leaf, kDepth) + 1);
+    add_node(layout, i(leaf, kDepth) + 1);
+    i(leaf, kFeature) = by.feature, i(leaf, kChild) = first, r(leaf, kCut) = by.cut;
+    for (int side = 0; side < 2; ++side) {
+      const int child = first + side;
+      const Sums& sums = side == 0 ? by.below : by.above;
+      std::copy_n(weights.begin() + static_cast<std::ptrdiff_t>(leaf * layout.weights()), layout.weights(),
+                  weights.begin() + static_cast<std::ptrdiff_t>(child * layout.weights()));
+      r(child, kCount) = r(child, kTried) = sums.n;
+      r(child, kMean) = origin + sums.sum / sums.n, r(child, kOrigin) = r(child, kMean), r(child, kSquares) = sums.error();
+      r(child, kMeanError) = r(leaf, kMeanError), r(child, kModelError) = r(leaf, kModelError);
+      observe(child, layout);
+    }
+  }
+};
+
+}  // namespace heros

@@ -1,0 +1,85 @@
+"""Hoeffding trees that learn a number: they split where variance goes, keep their limits, and hold against River's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from heros import Feature, Heros, Schema, policies, pools, streams
+from heros.errors import DataError, ParameterError
+
+
+def alone(configuration, schema):
+    pool = pools.RegressionTrees([configuration])
+    return Heros(pool, policies.Everything(), 1, seed=1, schema=schema, warmup=0)
+
+
+def rmse(said, y):
+    return float(np.sqrt(np.mean((said - y) ** 2)))
+
+
+def test_a_step_is_found_among_numbers_and_names():
+    rng = np.random.default_rng(1)
+    schema = Schema.of(["a", ("c", "p", "q", "r"), "b"])
+    X = np.column_stack([rng.normal(size=4000), rng.integers(0, 3, 4000), rng.normal(size=4000)])
+    y = 1e6 + np.where(X[:, 1] == 2, 50.0, np.where(X[:, 0] > 0.5, 10.0, 0.0))
+    model = alone({"prediction": "mean"}, schema).learn(X, y)
+    asked = np.array([[-1.0, 0, 0], [2.0, 1, 0], [0.0, 2, 0]])
+    np.testing.assert_allclose(model.predict(asked), 1e6 + np.array([0.0, 10.0, 50.0]), atol=1.0)
+    assert model.bound.stats()[0].leaves >= 3
+
+
+@pytest.mark.parametrize("make", [streams.Friedman, streams.Hyperplane, streams.Wave])
+@pytest.mark.parametrize(("ours", "theirs"), [("mean", "mean"), ("adaptive", "adaptive")])
+def test_as_good_as_rivers(make, ours, theirs):
+    """The same settings; numbers go into bins there by a tree of values, and leaves' models learn otherwise."""
+    tree = pytest.importorskip("river.tree")
+    X, y = make().draw(3000)
+    said = (
+        alone({"prediction": ours, "max_bytes": 1 << 24}, make().schema).test_then_train(X, y).outputs[:, 0]
+    )
+    river = tree.HoeffdingTreeRegressor(leaf_prediction=theirs, grace_period=200, delta=1e-7, tau=0.05)
+    answers = []
+    for x, target in zip(X.tolist(), y.tolist(), strict=True):
+        named = dict(enumerate(x))
+        answers.append(river.predict_one(named))
+        river.learn_one(named, target)
+    assert rmse(said[1:], y[1:]) < 1.1 * rmse(np.array(answers)[1:], y[1:])
+
+
+@pytest.mark.parametrize("limit", [200, 3_000, 20_000, 60_000])
+def test_the_byte_limit_binds(limit):
+    X, y = streams.Friedman().draw(5000)
+    model = alone(
+        {"max_bytes": limit, "grace_period": 20, "split_confidence": 0.5}, streams.Friedman().schema
+    )
+    for start in range(0, 5000, 500):
+        model.learn(X[start : start + 500], y[start : start + 500])
+        assert model.bound.stats()[0].bytes <= limit
+    free = alone({"grace_period": 20, "split_confidence": 0.5}, streams.Friedman().schema).learn(X, y)
+    assert free.bound.stats()[0].bytes > 60_000
+
+
+def test_odd_numbers_and_missing_values():
+    schema = Schema.of([Feature("a", missing=True), Feature("c", ("p", "q"), missing=True)])
+    model = alone({"grace_period": 5, "split_confidence": 0.5}, schema)
+    rng = np.random.default_rng(1)
+    values = [0.0, 1e308, -1e308, 5e-324, 1e12, np.nan, 3.0]
+    X = np.column_stack([rng.choice(values, 600), rng.choice([0, 1, np.nan], 600)])
+    block = model.test_then_train(X, rng.choice([1e12, -1e-12, 0.0], 600))
+    assert np.isfinite(block.outputs).all()
+    state = model.bound.state()
+    model.bound.restore(state)
+    for name in ("ints", "reals", "weights", "observers", "nodes", "observed"):
+        broken = {**state, name: state[name][:-1]}
+        with pytest.raises(DataError):
+            model.bound.restore(broken)
+
+
+def test_settings():
+    with pytest.raises(ParameterError, match=r"must be 'mean', 'linear' or 'adaptive'. Got 'median' instead"):
+        pools.RegressionTrees([{"prediction": "median"}])
+    with pytest.raises(ParameterError, match=r"must be at least .* \(a tree of one node\)"):
+        Heros(pools.RegressionTrees([{"max_bytes": 50}]), schema=Schema.of(["a"]))
+    with pytest.raises(ParameterError, match=r"must be one with a number as its target. Got classes instead"):
+        Heros(pools.RegressionTrees([{}]), schema=Schema.of(["a"], ["no", "yes"]))
