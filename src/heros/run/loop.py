@@ -13,7 +13,7 @@ from heros.ensemble import Heros
 from heros.errors import DataError, ParameterError
 from heros.lazy import pa
 from heros.measures import Measure
-from heros.measures.own import expect_measure
+from heros.measures.own import Own, expect_measure
 from heros.meters import Cpu, Meter
 from heros.parameters import expect_list, one_of, whole
 from heros.progress import progress as progress_bar
@@ -142,8 +142,10 @@ def evaluate(
         _expect_keepable(model, allow_code)
     choices = ("return", "raise")
     one_of(on_interrupt, "on_interrupt", "evaluate", choices, "'return' or 'raise'")
+    model.suit(source.schema)
     wanted = model.task.measures() if measures is None else measures
     empty = _empty_ones(wanted, bool(exact), checkpoint is not None)
+    _expect_fitting(empty, model)
     with ExitStack() as at_the_end:
         checkpointer = None
         if checkpoint is not None:
@@ -269,6 +271,14 @@ def _empty_ones(measures: object, exact: bool, kept: bool) -> list[Measure]:
         rule = "measures with methods 'state()' and 'restore(state)', which checkpoints need"
         raise ParameterError.of("measures", "evaluate", rule, without[0])
     return [measure.fresh() if exact else measure.bounded() for measure in given]
+
+
+def _expect_fitting(measures: list[Measure], model: Heros) -> None:
+    """Refuse measures of classes where a number is learnt, and the reverse."""
+    for measure in measures:
+        if not isinstance(measure, Own) and measure.numeric != model.task.numeric:
+            rule = f"measures of {'numbers' if model.task.numeric else 'classes'}, as the task asks for"
+            raise ParameterError.of("measures", "evaluate", rule, measure)
 
 
 _COLUMNS = {*Run.__dataclass_fields__, *Curves.__dataclass_fields__}

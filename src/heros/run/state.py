@@ -235,6 +235,7 @@ class Evaluation:
             window=self.window,
             exact=self.exact,
             pending=self.pending,
+            numeric=self.model.task.numeric,
         )
         self.spent, self.reward, cpu, wall = arrays["totals"].tolist()
         self._started, self._began = self.meter.clock() - cpu, time.perf_counter() - wall
