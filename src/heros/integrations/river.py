@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
+import os
 import pickle
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heros.ensemble import Heros
-from heros.errors import DataError, MissingExtra
+from heros.errors import DataError, HerosError, MissingExtra
 from heros.policies import Policy
 from heros.pools import Pool
-from heros.schema import Feature, Schema
+from heros.schema import Feature, Schema, schema_of, schema_plain
 from heros.scores import Score
 from heros.sources.pending import Counts, Id, Pending
+from heros.storage import archive, models
 from heros.vocabulary import Refused, Vocabulary, cell_of
 from heros.watch import Answer, Watch
 
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["HerosClassifier", "LateClassifier"]
+
+KIND = "river classifier"
 
 
 class HerosClassifier(base.MiniBatchClassifier):
@@ -196,6 +200,54 @@ class HerosClassifier(base.MiniBatchClassifier):
             known = known and None not in cells
             block[:, j] = [math.nan if cell is None else cell for cell in cells]
         return block, known
+
+    # -- on disk -------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all of it to a file, which `load` opens: data, no code. Labels must be plain: text, numbers.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> model = HerosClassifier(k=3, seed=1)
+        >>> for i in range(200):
+        ...     model.learn_one({"size": i % 7}, i % 2 == 0)
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     model.save(os.path.join(directory, "model.heros"))
+        ...     again = HerosClassifier.load(os.path.join(directory, "model.heros"))
+        >>> again.predict_proba_one({"size": 3}) == model.predict_proba_one({"size": 3})
+        True
+        """
+        for label in self._labels:
+            if type(label) not in (str, int, float, bool):
+                raise HerosError(f"Labels must be text, numbers or booleans to be saved. Got {label!r}.")
+        document, arrays = models.pack(self.heros)
+        known = {"labels": list(self._labels), "known": schema_plain(self._vocabulary.schema)}
+        archive.write(path, KIND, {"model": document, **known}, archive.grouped({"model": arrays}))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], **own: Any) -> Self:
+        """The classifier that `save` wrote; parts of your own are brought along, as for `Heros.load`."""
+        document, arrays = archive.read(path, KIND)
+        try:
+            heros = models.unpack(Heros, document["model"], archive.subset(arrays, "model"), **own)
+            labels, known = document["labels"], schema_of(document["known"])
+            named = dict(zip(labels, range(known.n_classes), strict=True))
+            loaded = cls(
+                heros.pool,
+                heros.policy,
+                heros.k,
+                score=heros.score,
+                answer=heros.answer,
+                watch=heros.watch,
+                warmup=heros.warmup,
+                seed=heros.seed,
+            )
+        except (DataError, KeyError, TypeError, ValueError) as error:
+            raise DataError(f"The file {os.fspath(path)} must hold a whole classifier. {error}") from None
+        loaded.heros, loaded._labels = heros, named
+        loaded._vocabulary = Vocabulary(known, grows=True)
+        return loaded
 
     # -- what is known -----------------------------------------------------------------------------------
 
