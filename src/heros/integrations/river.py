@@ -1,4 +1,4 @@
-"""HEROS as a classifier of River."""
+"""HEROS as a classifier and a regressor of River."""
 
 from __future__ import annotations
 
@@ -33,12 +33,116 @@ except ModuleNotFoundError as error:
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["HerosClassifier", "LateClassifier"]
+__all__ = ["HerosClassifier", "HerosRegressor", "LateClassifier"]
 
-KIND = "river classifier"
+KIND = "river model"
 
 
-class HerosClassifier(base.MiniBatchClassifier):
+class _Known:
+    """What a classifier and a regressor share: from dictionaries and frames to what the core takes."""
+
+    heros: Heros
+    _vocabulary: Vocabulary
+    _labels: dict[Hashable, int]  # label -> class index
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        """In bytes, with what the compiled core holds, which River does not see."""
+        seen: int = super()._raw_memory_usage  # type: ignore[misc]
+        return seen + len(pickle.dumps(self.heros))
+
+    def _row(self, x: Mapping[Hashable, Any]) -> tuple[list[float], bool]:
+        """The instance as the core takes it, and whether all of it is known."""
+        try:
+            return self._vocabulary.look_up(x)
+        except Refused as why:
+            raise _data_error(why) from None
+
+    def _block(self, X: pd.DataFrame) -> tuple[NDArray[np.float64], bool]:
+        """The rows as the core takes them, and whether all in them is known."""
+        block, known = np.full((len(X), self._vocabulary.schema.n_features), math.nan), True
+        for name in X.columns:
+            place = self._vocabulary.place(name)
+            if place is None:
+                known = False
+                continue
+            j, codes = place
+            column = X[name]
+            if codes is None and column.dtype.kind in "fiu":
+                block[:, j] = column.to_numpy(dtype=np.float64, na_value=math.nan)
+                continue
+            try:
+                cells = [
+                    math.nan if absent else cell_of(name, value, codes)
+                    for value, absent in zip(column.tolist(), column.isna(), strict=True)
+                ]
+            except Refused as why:
+                raise _data_error(why) from None
+            known = known and None not in cells
+            block[:, j] = [math.nan if cell is None else cell for cell in cells]
+        return block, known
+
+    def _bind(self) -> None:
+        schema = self._vocabulary.schema
+        if schema.n_features > 0 and schema.n_outputs > 0:
+            self.heros.bind(schema)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all of it to a file, which `load` opens: data, no code. Labels are text, numbers or booleans.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> model = HerosClassifier(k=3, seed=1)
+        >>> for i in range(200):
+        ...     model.learn_one({"size": i % 7}, i % 2 == 0)
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     model.save(os.path.join(directory, "model.heros"))
+        ...     again = HerosClassifier.load(os.path.join(directory, "model.heros"))
+        >>> again.predict_proba_one({"size": 3}) == model.predict_proba_one({"size": 3})
+        True
+        """
+        for label in self._labels:
+            if type(label) not in (str, int, float, bool):
+                raise HerosError(f"Labels must be text, numbers or booleans to be saved. Got {label!r}.")
+        document, arrays = models.pack(self.heros)
+        known = {"labels": list(self._labels), "known": schema_plain(self._vocabulary.schema)}
+        archive.write(path, KIND, {"model": document, **known}, archive.grouped({"model": arrays}))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], **own: Any) -> Self:
+        """What `save` wrote; parts of your own are brought along, as for `Heros.load`."""
+        document, arrays = archive.read(path, KIND)
+        try:
+            heros = models.unpack(Heros, document["model"], archive.subset(arrays, "model"), **own)
+            known = schema_of(document["known"])
+            labels = dict(zip(document["labels"], range(known.n_classes), strict=True))
+            make: Any = cls  # the classes that this is for take all of it
+            loaded: Self = make(
+                heros.pool,
+                heros.policy,
+                heros.k,
+                score=heros.score,
+                answer=heros.answer,
+                watch=heros.watch,
+                warmup=heros.warmup,
+                seed=heros.seed,
+            )
+            loaded._expect_same(heros, known)
+        except (DataError, KeyError, TypeError, ValueError) as error:
+            raise DataError(f"The file {os.fspath(path)} must hold a whole {cls.__name__}. {error}") from None
+        loaded.heros, loaded._labels = heros, labels
+        loaded._vocabulary = Vocabulary(known, grows=True)
+        return loaded
+
+    def _expect_same(self, heros: Heros, known: Schema) -> None:
+        if known.numeric != self._vocabulary.schema.numeric:
+            raise DataError("Its target must be of the same kind. Got another one.")
+        if heros.schema is not None and heros.schema != known:
+            raise DataError("Its models must know what it knows. Got others.")
+
+
+class HerosClassifier(_Known, base.MiniBatchClassifier):
     """A heterogeneous online ensemble that trains k of its M models at every step, for River.
 
     Instances are dictionaries. A number makes a numeric feature, a string or a boolean a nominal one, as
@@ -96,7 +200,7 @@ class HerosClassifier(base.MiniBatchClassifier):
         self.features = None if features is None else list(features)
         self.classes = None if classes is None else list(classes)
         self.heros = Heros(pool, policy, k, score=score, answer=answer, watch=watch, warmup=warmup, seed=seed)
-        self._labels: dict[Hashable, int] = {}  # label -> class index
+        self._labels = {}
         names: list[str] = []
         for label in self.classes or ():
             names.append(_class_name(label, names))
@@ -109,11 +213,6 @@ class HerosClassifier(base.MiniBatchClassifier):
     @property
     def _multiclass(self) -> bool:
         return True
-
-    @property
-    def _raw_memory_usage(self) -> int:
-        """In bytes, with what the compiled core holds, which River does not see."""
-        return super()._raw_memory_usage + len(pickle.dumps(self.heros))
 
     # -- one at a time --------------------------------------------------------------------------------
 
@@ -135,13 +234,6 @@ class HerosClassifier(base.MiniBatchClassifier):
         row, _ = self._row(x)
         p = self.heros.predict_proba(np.array(row, dtype=np.float64))
         return dict(zip(self._labels, p.tolist(), strict=True))
-
-    def _row(self, x: Mapping[Hashable, Any]) -> tuple[list[float], bool]:
-        """The instance as the core takes it, and whether all of it is known."""
-        try:
-            return self._vocabulary.look_up(x)
-        except Refused as why:
-            raise _data_error(why) from None
 
     # -- many at a time, with the same results ----------------------------------------------------------
 
@@ -177,78 +269,6 @@ class HerosClassifier(base.MiniBatchClassifier):
         values[:] = labels
         return pd.Series(values, index=X.index).infer_objects()
 
-    def _block(self, X: pd.DataFrame) -> tuple[NDArray[np.float64], bool]:
-        """The rows as the core takes them, and whether all in them is known."""
-        block, known = np.full((len(X), self._vocabulary.schema.n_features), math.nan), True
-        for name in X.columns:
-            place = self._vocabulary.place(name)
-            if place is None:
-                known = False
-                continue
-            j, codes = place
-            column = X[name]
-            if codes is None and column.dtype.kind in "fiu":
-                block[:, j] = column.to_numpy(dtype=np.float64, na_value=math.nan)
-                continue
-            try:
-                cells = [
-                    math.nan if absent else cell_of(name, value, codes)
-                    for value, absent in zip(column.tolist(), column.isna(), strict=True)
-                ]
-            except Refused as why:
-                raise _data_error(why) from None
-            known = known and None not in cells
-            block[:, j] = [math.nan if cell is None else cell for cell in cells]
-        return block, known
-
-    # -- on disk -------------------------------------------------------------------------------------------
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all of it to a file, which `load` opens: data, no code. Labels must be plain: text, numbers.
-
-        Examples
-        --------
-        >>> import os, tempfile
-        >>> model = HerosClassifier(k=3, seed=1)
-        >>> for i in range(200):
-        ...     model.learn_one({"size": i % 7}, i % 2 == 0)
-        >>> with tempfile.TemporaryDirectory() as directory:
-        ...     model.save(os.path.join(directory, "model.heros"))
-        ...     again = HerosClassifier.load(os.path.join(directory, "model.heros"))
-        >>> again.predict_proba_one({"size": 3}) == model.predict_proba_one({"size": 3})
-        True
-        """
-        for label in self._labels:
-            if type(label) not in (str, int, float, bool):
-                raise HerosError(f"Labels must be text, numbers or booleans to be saved. Got {label!r}.")
-        document, arrays = models.pack(self.heros)
-        known = {"labels": list(self._labels), "known": schema_plain(self._vocabulary.schema)}
-        archive.write(path, KIND, {"model": document, **known}, archive.grouped({"model": arrays}))
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], **own: Any) -> Self:
-        """The classifier that `save` wrote; parts of your own are brought along, as for `Heros.load`."""
-        document, arrays = archive.read(path, KIND)
-        try:
-            heros = models.unpack(Heros, document["model"], archive.subset(arrays, "model"), **own)
-            labels, known = document["labels"], schema_of(document["known"])
-            named = dict(zip(labels, range(known.n_classes), strict=True))
-            loaded = cls(
-                heros.pool,
-                heros.policy,
-                heros.k,
-                score=heros.score,
-                answer=heros.answer,
-                watch=heros.watch,
-                warmup=heros.warmup,
-                seed=heros.seed,
-            )
-        except (DataError, KeyError, TypeError, ValueError) as error:
-            raise DataError(f"The file {os.fspath(path)} must hold a whole classifier. {error}") from None
-        loaded.heros, loaded._labels = heros, named
-        loaded._vocabulary = Vocabulary(known, grows=True)
-        return loaded
-
     # -- what is known -----------------------------------------------------------------------------------
 
     def _grow(self, x: Mapping[Hashable, Any], y: Hashable) -> None:
@@ -263,10 +283,97 @@ class HerosClassifier(base.MiniBatchClassifier):
         self._labels.setdefault(y, len(self._labels))
         self._bind()
 
-    def _bind(self) -> None:
-        schema = self._vocabulary.schema
-        if schema.n_features > 0 and schema.n_classes > 0:
-            self.heros.bind(schema)
+
+class HerosRegressor(_Known, base.MiniBatchRegressor):
+    """The ensemble as a regressor of River: see `HerosClassifier` for instances and parameters.
+
+    Examples
+    --------
+    >>> from heros import pools
+    >>> model = HerosRegressor(pools.Linear([{}, {"optimizer": "pa"}]), k=2, seed=1)
+    >>> for i in range(500):
+    ...     model.learn_one({"size": float(i % 7), "colour": "red" if i % 2 else "blue"}, 3.0 * (i % 7) + i %
+    2)
+    >>> bool(abs(model.predict_one({"size": 3.0, "colour": "red"}) - 10) < 1)
+    True
+    """
+
+    def __init__(
+        self,
+        pool: Pool | None = None,
+        policy: Policy | None = None,
+        k: int | None = None,
+        *,
+        score: Score | None = None,
+        answer: Answer | None = None,
+        watch: Watch = "all",
+        warmup: int = 100,
+        features: Iterable[str | tuple[str, ...] | Feature] | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self.pool, self.policy, self.k = pool, policy, k
+        self.score, self.answer, self.watch = score, answer, watch
+        self.warmup, self.seed = warmup, seed
+        self.features = None if features is None else list(features)
+        self.heros = Heros(
+            pool,
+            policy,
+            k,
+            task="regression",
+            score=score,
+            answer=answer,
+            watch=watch,
+            warmup=warmup,
+            seed=seed,
+        )
+        self._labels = {}
+        known = Schema.of(self.features or ())
+        features_known = tuple(Feature(f.name, f.values, missing=True) for f in known.features)
+        self._vocabulary = Vocabulary(Schema(features_known, (), numeric=True), grows=True)
+        self._bind()
+
+    def learn_one(self, x: Mapping[Hashable, Any], y: float) -> None:
+        """Learn from one instance and its target."""
+        row, known = self._row(x)
+        if not known:
+            try:  # in the order of the names: the order in a dictionary must not matter
+                self._vocabulary.encode({key: x[key] for key in sorted(x, key=str)}, y, started=True)
+            except Refused as why:
+                raise _data_error(why) from None
+            self._bind()
+            row, _ = self._row(x)
+        if self.heros.schema is not None:  # else no instance has had a feature yet: nothing to learn from
+            self.heros.learn(np.array(row, dtype=np.float64), float(y))
+
+    def predict_one(self, x: Mapping[Hashable, Any], **kwargs: Any) -> float:
+        """What the target is; 0 before the first."""
+        if self.heros.schema is None:
+            return 0.0
+        return float(self.heros.predict(np.array(self._row(x)[0], dtype=np.float64)))
+
+    def predict_interval_one(self, x: Mapping[Hashable, Any]) -> tuple[float, float]:
+        """The lower and the upper end of the interval that holds the target."""
+        if self.heros.schema is None:
+            return 0.0, 0.0
+        low, high = self.heros.predict_interval(np.array(self._row(x)[0], dtype=np.float64)).tolist()
+        return low, high
+
+    def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
+        """Learn from the rows, one after the other."""
+        block, known = self._block(X)
+        if known and self.heros.schema is not None:
+            self.heros.learn(block, y.to_numpy(dtype=np.float64))
+            return
+        rows = X.astype(object).where(X.notna(), None).to_dict("records")
+        for x, target in zip(rows, y.tolist(), strict=True):
+            self.learn_one(x, target)
+
+    def predict_many(self, X: pd.DataFrame) -> pd.Series:
+        """What the target of each row is; 0 before the first."""
+        import pandas as pd  # noqa: PLC0415 - River works without it
+
+        told = self.heros.schema is not None
+        return pd.Series(self.heros.predict(self._block(X)[0]) if told else 0.0, index=X.index, dtype=float)
 
 
 class LateClassifier:

@@ -1,4 +1,4 @@
-"""HEROS as a classifier of scikit-learn."""
+"""HEROS as a classifier and a regressor of scikit-learn."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from heros.scores import Score
 from heros.watch import Answer, Watch
 
 try:
-    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
     from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
     from sklearn.utils.multiclass import check_classification_targets, unique_labels
     from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
@@ -29,10 +29,160 @@ except ModuleNotFoundError as error:
         raise
     raise MissingExtra.of("heros.integrations.sklearn", "sklearn") from None
 
-__all__ = ["HerosClassifier"]
+__all__ = ["HerosClassifier", "HerosRegressor"]
 
 
-class HerosClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # it has no types
+class _Estimator(BaseEstimator):  # type: ignore[misc]  # it has no types
+    """What a classifier and a regressor share: from rows to what the core takes."""
+
+    _columns: FrameColumns | None  # None while only arrays were learnt from
+
+    def __init__(
+        self,
+        pool: Pool | None = None,
+        policy: Policy | None = None,
+        k: int | None = None,
+        *,
+        running_score: Score | None = None,
+        answer: Answer | None = None,
+        watch: Watch = "all",
+        warmup: int = 100,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.pool = pool
+        self.policy = policy
+        self.k = k
+        self.running_score = running_score
+        self.answer = answer
+        self.watch = watch
+        self.warmup = warmup
+        self.random_state = random_state
+
+    # -- parameters of the parts: policy__zeta ----------------------------------------------------------
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters; if `deep`, those of policy, running score and answer as well: ``policy__zeta``.
+
+        Examples
+        --------
+        >>> from heros import policies
+        >>> model = HerosClassifier(policy=policies.Explore(policies.Zeta(0.05), 0.2))
+        >>> model.get_params()["policy__epsilon"], model.get_params()["policy__policy__zeta"]
+        (0.2, 0.05)
+        >>> model.set_params(policy__zeta=0.1).policy  # or policy__policy__zeta
+        Explore(policy=Zeta(zeta=0.1), epsilon=0.2)
+        """
+        given: dict[str, Any] = super().get_params(deep=False)
+        inside = (pair for part in given for pair in _inside(part, given[part])) if deep else ()
+        return given | dict(inside)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, and those of parts by ``part__parameter``; the part is made anew."""
+        known = super().get_params(deep=False)
+        for key, value in sorted(params.items(), key=lambda pair: pair[0].count("__")):
+            name, _, inside = key.partition("__")
+            if name not in known:
+                rule = f"among {', '.join(map(repr, known))}"
+                raise ParameterError.of("params", "set_params", rule, key)
+            setattr(self, name, _changed(self._part(name), inside, value, key) if inside else value)
+        return self
+
+    def _part(self, name: str) -> Any:
+        """A part; the usual one where none was given."""
+        part = getattr(self, name)
+        usual = {"policy": "policy", "running_score": "score", "answer": "answer"}.get(name)
+        return getattr(Heros(self.pool), usual) if part is None and usual else part
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "heros_")
+
+    def _plain_rows(self, X: Any) -> NDArray[np.float64] | None:
+        """A few rows about which there is nothing to ask, as they are; None if they need a closer look.
+
+        scikit-learn's checks take longer than the core: what they would find has to be ruled out here.
+        """
+        if not hasattr(self, "heros_"):
+            return None
+        names = getattr(self, "feature_names_in_", None)
+        if type(X) is np.ndarray:
+            plain = names is None and X.ndim == 2 and X.dtype == np.float64 and 0 < len(X) <= FEW
+            fits = plain and X.shape[1] == self.n_features_in_ and self._columns is None
+            return X if fits and not np.isinf(X).any() else None
+        if self._columns is None or names is None or names_of(X) != names.tolist():
+            return None
+        return self._columns.known(X)
+
+    def _asked(self, X: Any) -> NDArray[np.float64]:
+        """The rows to predict, the short way if there is one."""
+        matrix = self._plain_rows(X)
+        if matrix is None:
+            check_is_fitted(self)
+            matrix = self._matrix(X)
+        return matrix
+
+    def _rows(self, X: Any, y: ArrayLike, *, first: bool, numbers: bool) -> tuple[NDArray[np.float64], Any]:
+        """The rows and their targets, checked; what columns there are is kept."""
+        columns = None if first else self._columns
+        if is_frame(X):
+            validate_data(self, X, y, reset=first, skip_check_array=True)
+            y = column_or_1d(y, warn=True)
+            assert_all_finite(y, input_name="y")
+            check_consistent_length(X, y)
+            columns = FrameColumns(X) if columns is None else columns
+            matrix = columns.learn(X)
+        else:
+            matrix, y = validate_data(
+                self, X, y, reset=first, dtype=np.float64, ensure_all_finite="allow-nan", y_numeric=numbers
+            )
+            self._expect_numbers(columns)
+        self._new_columns = columns
+        return matrix, y
+
+    def _fresh(self) -> Heros:
+        return Heros(
+            self.pool,
+            self.policy,
+            self.k,
+            score=self.running_score,
+            answer=self.answer,
+            watch=self.watch,
+            warmup=self.warmup,
+            seed=self._seed(),
+        )
+
+    def _matrix(self, X: Any) -> NDArray[np.float64]:
+        """The rows to predict."""
+        if is_frame(X) and self._columns is not None:
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return self._columns.read(X)
+        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        self._expect_numbers(self._columns)
+        return np.asarray(X)
+
+    def _features(self) -> tuple[Feature, ...]:
+        if self._columns is not None:
+            return self._columns.features
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        return tuple(Feature(str(name), missing=True) for name in names)
+
+    def _expect_numbers(self, columns: FrameColumns | None) -> None:
+        if columns is not None and columns.nominal:
+            rule = f"a data frame, as the one it was fitted on: {columns.nominal} are nominal"
+            raise DataError(f"X must be {rule}. Got an array instead.")
+
+    def _seed(self) -> int | None:
+        if self.random_state is None or isinstance(self.random_state, Integral):
+            return self.random_state  # type: ignore[return-value]
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+
+class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # they have no types
     """A heterogeneous online ensemble that trains k of its M models at every step, for scikit-learn.
 
     The rows are a stream, in their order: `fit` goes through them once, `partial_fit` goes on where the
@@ -68,29 +218,6 @@ class HerosClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
     True
     """
 
-    _columns: FrameColumns | None  # None while only arrays were learnt from
-
-    def __init__(
-        self,
-        pool: Pool | None = None,
-        policy: Policy | None = None,
-        k: int | None = None,
-        *,
-        running_score: Score | None = None,
-        answer: Answer | None = None,
-        watch: Watch = "all",
-        warmup: int = 100,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.pool = pool
-        self.policy = policy
-        self.k = k
-        self.running_score = running_score
-        self.answer = answer
-        self.watch = watch
-        self.warmup = warmup
-        self.random_state = random_state
-
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Learn from the rows of X, one after the other, from scratch."""
         return self._learn(X, y, None, first=True)
@@ -112,81 +239,13 @@ class HerosClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The probability of each class, in the order of `classes_`, for each row."""
-        matrix = self._plain_rows(X)
-        if matrix is None:
-            check_is_fitted(self)
-            matrix = self._matrix(X)
-        return np.asarray(self.heros_.predict_proba(matrix))
+        rows = self._asked(X)
+        return np.asarray(self.heros_.predict_proba(rows))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row."""
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
-
-    # -- parameters of the parts: policy__zeta ----------------------------------------------------------
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters; if `deep`, those of policy, running score and answer as well: ``policy__zeta``.
-
-        Examples
-        --------
-        >>> from heros import policies
-        >>> model = HerosClassifier(policy=policies.Explore(policies.Zeta(0.05), 0.2))
-        >>> model.get_params()["policy__epsilon"], model.get_params()["policy__policy__zeta"]
-        (0.2, 0.05)
-        >>> model.set_params(policy__zeta=0.1).policy  # or policy__policy__zeta
-        Explore(policy=Zeta(zeta=0.1), epsilon=0.2)
-        """
-        given: dict[str, Any] = super().get_params(deep=False)
-        return (
-            given | {name: value for part in given for name, value in _inside(part, given[part])}
-            if deep
-            else given
-        )
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters, and those of parts by ``part__parameter``; the part is made anew."""
-        known = super().get_params(deep=False)
-        for key, value in sorted(params.items(), key=lambda pair: pair[0].count("__")):
-            name, _, inside = key.partition("__")
-            if name not in known:
-                rule = f"among {', '.join(map(repr, known))}"
-                raise ParameterError.of("params", "set_params", rule, key)
-            setattr(self, name, _changed(self._part(name), inside, value, key) if inside else value)
-        return self
-
-    def _part(self, name: str) -> Any:
-        """A part; the usual one where none was given."""
-        part = getattr(self, name)
-        usual = {"policy": "policy", "running_score": "score", "answer": "answer"}.get(name)
-        return getattr(Heros(self.pool), usual) if part is None and usual else part
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "heros_")
-
-    # -- from X and y to the core ---------------------------------------------------------------------
-
-    def _plain_rows(self, X: Any) -> NDArray[np.float64] | None:
-        """A few rows about which there is nothing to ask, as they are; None if they need a closer look.
-
-        scikit-learn's checks take longer than the core: what they would find has to be ruled out here.
-        """
-        if not hasattr(self, "heros_"):
-            return None
-        names = getattr(self, "feature_names_in_", None)
-        if type(X) is np.ndarray:
-            plain = names is None and X.ndim == 2 and X.dtype == np.float64 and 0 < len(X) <= FEW
-            fits = plain and X.shape[1] == self.n_features_in_ and self._columns is None
-            return X if fits and not np.isinf(X).any() else None
-        if self._columns is None or names is None or names_of(X) != names.tolist():
-            return None
-        return self._columns.known(X)
 
     def _learn_plain(self, X: Any, y: Any) -> bool:
         """Learn from a few rows and labels about which there is nothing to ask; False if there is."""
@@ -203,54 +262,17 @@ class HerosClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
     def _learn(self, X: Any, y: ArrayLike, classes: ArrayLike | None, *, first: bool) -> Self:
         if not first and classes is None and self._learn_plain(X, y):
             return self
-        columns = None if first else self._columns
-        if is_frame(X):
-            validate_data(self, X, y, reset=first, skip_check_array=True)
-            y = column_or_1d(y, warn=True)
-            assert_all_finite(y, input_name="y")
-            check_consistent_length(X, y)
-            columns = FrameColumns(X) if columns is None else columns
-            matrix = columns.learn(X)
-        else:
-            matrix, y = validate_data(
-                self, X, y, reset=first, dtype=np.float64, ensure_all_finite="allow-nan"
-            )
-            self._expect_numbers(columns)
+        matrix, y = self._rows(X, y, first=first, numbers=False)
         check_classification_targets(y)
         known = self._known_classes(y, classes, first)
         labels = _indices(np.asarray(y), known)
         if first:
-            self.heros_ = Heros(
-                self.pool,
-                self.policy,
-                self.k,
-                score=self.running_score,
-                answer=self.answer,
-                watch=self.watch,
-                warmup=self.warmup,
-                seed=self._seed(),
-            )
+            self.heros_ = self._fresh()
             self.classes_ = known
-        self._columns = columns
-        self.heros_.bind(self._schema()).learn(matrix, labels)
+        self._columns = self._new_columns
+        names = tuple(str(label) for label in self.classes_)
+        self.heros_.bind(Schema(self._features(), names)).learn(matrix, labels)
         return self
-
-    def _matrix(self, X: Any) -> NDArray[np.float64]:
-        """The rows to predict."""
-        if is_frame(X) and self._columns is not None:
-            validate_data(self, X, reset=False, skip_check_array=True)
-            return self._columns.read(X)
-        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
-        self._expect_numbers(self._columns)
-        return np.asarray(X)
-
-    def _schema(self) -> Schema:
-        if self._columns is None:
-            names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
-            features = tuple(Feature(str(name), missing=True) for name in names)
-        else:
-            features = self._columns.features
-        return Schema(features, tuple(str(label) for label in self.classes_))
 
     def _known_classes(self, y: ArrayLike, classes: ArrayLike | None, first: bool) -> NDArray[Any]:
         if first:
@@ -261,15 +283,50 @@ class HerosClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
             raise ParameterError.of("classes", "partial_fit", rule, classes)
         return known
 
-    def _expect_numbers(self, columns: FrameColumns | None) -> None:
-        if columns is not None and columns.nominal:
-            rule = f"a data frame, as the one it was fitted on: {columns.nominal} are nominal"
-            raise DataError(f"X must be {rule}. Got an array instead.")
 
-    def _seed(self) -> int | None:
-        if self.random_state is None or isinstance(self.random_state, Integral):
-            return self.random_state  # type: ignore[return-value]
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
+class HerosRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]  # they have no types
+    """The ensemble as a regressor: see `HerosClassifier` for rows and parameters.
+
+    Attributes
+    ----------
+    heros_ : Heros
+        The ensemble itself; `heros.task.Regression` says how it learns a number.
+
+    Examples
+    --------
+    >>> from heros import streams
+    >>> X, y = streams.Friedman().draw(3000)
+    >>> model = HerosRegressor(random_state=1).fit(X, y)
+    >>> bool(model.score(X, y) > 0.8), model.predict_interval(X[:5]).shape
+    (True, (5, 2))
+    """
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Learn from the rows of X, one after the other, from scratch."""
+        return self._learn(X, y, first=True)
+
+    def partial_fit(self, X: Any, y: ArrayLike) -> Self:
+        """Learn from more rows."""
+        return self._learn(X, y, first=not hasattr(self, "heros_"))
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """What the target of each row is."""
+        rows = self._asked(X)
+        return np.asarray(self.heros_.predict(rows))
+
+    def predict_interval(self, X: Any) -> NDArray[np.float64]:
+        """The lower and the upper end of the interval that holds the target of each row."""
+        rows = self._asked(X)
+        return np.asarray(self.heros_.predict_interval(rows))
+
+    def _learn(self, X: Any, y: ArrayLike, *, first: bool) -> Self:
+        matrix, y = self._rows(X, y, first=first, numbers=True)
+        targets = np.asarray(y, dtype=np.float64)
+        if first:
+            self.heros_ = self._fresh()
+        self._columns = self._new_columns
+        self.heros_.bind(Schema(self._features(), (), numeric=True)).learn(matrix, targets)
+        return self
 
 
 def _inside(name: str, part: Any) -> Iterator[tuple[str, Any]]:
