@@ -165,6 +165,8 @@ def test_what_will_not_do_is_refused():
         Heros(class_weight={"a": -1})
     with pytest.raises(ParameterError, match="must be None, as the target is no class"):
         Heros(POOLS["linear"], task=Regression(), class_weight="balanced")
+    with pytest.raises(ParameterError, match="must be None, as the target is no class"):
+        Heros(POOLS["linear"], class_weight="balanced", schema=streams.Friedman().schema)
     model = fresh(POOLS["linear"])
     for weights, text in (
         ([1.0], r"one weight per instance \(300\). Got shape \(1,\)"),
@@ -190,3 +192,13 @@ def test_what_will_not_do_is_refused():
         fresh(own, class_weight="balanced")
     with pytest.raises(ParameterError, match="Models cannot weigh instances"):
         fresh(own).learn(X, Y, sample_weight=np.ones(300))
+
+
+def test_weights_of_numbers():
+    rows, targets = streams.Friedman().draw(400)
+    plain, weighed, same = (Heros(seed=1, schema=streams.Friedman().schema) for _ in range(3))
+    plain.learn(rows, targets)
+    same.learn(rows, targets, sample_weight=np.ones(400))
+    weighed.learn(rows, targets, sample_weight=np.where(rows[:, 0] > 0.5, 3.0, 0.1))
+    assert (plain.predict(rows) == same.predict(rows)).all()
+    assert not (plain.predict(rows) == weighed.predict(rows)).all()

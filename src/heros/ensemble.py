@@ -202,12 +202,10 @@ class Heros:
         self.score: Score = Adwin() if score is None else score
         expect_score(self.score, "Heros")
         self.watch = checked_watch(watch)
+        self.class_weight = checked_class_weight(class_weight)
         self._settle(self._given.task or Classification())
         self.burst = checked_burst(burst, self.watch)
         self.warmup = min(whole(warmup, "warmup", "Heros", 0), 1 << 62)
-        self.class_weight = checked_class_weight(class_weight)
-        if self.class_weight is not None and not isinstance(self.task, Classification):
-            raise ParameterError.of("class_weight", "Heros", "None, as the target is no class", class_weight)
         self._weights = Weights(self.class_weight)
         self.seed = seed if seed is None else whole(seed, "seed", "Heros", 0)
         self._rng = np.random.default_rng(self.seed)
@@ -220,6 +218,9 @@ class Heros:
         """What it is made of, with what goes with this task where nothing was given."""
         given = self._given
         assert given is not None
+        if self.class_weight is not None and task.numeric:
+            rule = "None, as the target is no class"
+            raise ParameterError.of("class_weight", "Heros", rule, self.class_weight)
         usual = _usual(task, self.watch) if given.pool is None else _Usual(given.pool)
         self.task, self.pool = task, usual.pool
         self._policy: Policy = usual.policy if given.policy is None else given.policy

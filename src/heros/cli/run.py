@@ -13,7 +13,7 @@ from heros import demo
 from heros.cli import options
 from heros.cli.app import app, say
 from heros.cli.checkpoints import checkpointing, recorded_before, told
-from heros.cli.parsing import few_enough, meter_of, reading, source_of, watch_of
+from heros.cli.parsing import class_weight_of, few_enough, meter_of, reading, source_of, watch_of
 from heros.cli.results import Results
 from heros.ensemble import Heros
 from heros.errors import HerosError
@@ -46,6 +46,7 @@ def run_command(
     k: options.K = None,
     watch: options.WatchName = "all",
     answer: options.AnswerName = "best",
+    class_weight: options.ClassWeights = None,
     seed: options.Seed = 1,
     n: options.N = None,
     window: options.Window = 1000,
@@ -90,6 +91,7 @@ def run_command(
     else:
         chosen = policy_of(policy, epsilon)
     settings: dict[str, Any] = {"seed": seed, "watch": watch_of(watch), "answer": answer_of(answer)}
+    settings["class_weight"] = class_weight_of(class_weight)
     model = Heros(pool_of(pool or DEFAULT_POOL), chosen, k, **settings)
     reader = meter_of(meter, watts, carbon_intensity, country)
     results = Results(out, save, predictions, replace=force or bool(kept.get("resume")))
