@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -50,9 +51,13 @@ def test_ctrl_c_stops_all_of_it():
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     said = process.stdout.readline()
     assert said.startswith("the page    http://127.0.0.1:")
-    while not process.stdout.readline().startswith("Ctrl-C"):
-        pass
+    feed = process.stdout.readline()
+    assert process.stdout.readline().startswith("Ctrl-C")
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert (process.returncode, err) == (0, "")
     assert out.startswith("stopped after")
+    if " at redis://" in feed or " at mqtt://" in feed:
+        port = int(feed.strip().rpartition(":")[2])
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port), 5)

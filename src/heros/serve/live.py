@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 
 import orjson
 
@@ -56,15 +56,22 @@ class Live:
 
     def run(self) -> None:
         """Until Ctrl-C, SIGTERM or `stop`."""
-        for thread in self._threads:
-            thread.start()
         try:
+            for thread in self._threads:
+                thread.start()
             self.running.work()
         finally:
-            self._over.set()
-            for thread in self._threads:
+            self.close()
+
+    def close(self) -> None:
+        """End all of it, whatever of it has begun."""
+        self._over.set()
+        for thread in self._threads:
+            if thread.ident is not None:
                 thread.join()
-            self.broker.close()
+        self.running.socket.close()
+        self.service.stop()
+        self.broker.close()
 
     def stop(self) -> None:
         """Have `run` come to its end."""
@@ -100,15 +107,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--broker", choices=["any", "redis", "mosquitto", "none"], default="any")
     chosen = parser.parse_args(arguments)
     try:
-        live = Live(started(chosen.broker), rate=chosen.rate, change=chosen.change, port=chosen.port)
+        broker = started(chosen.broker)
     except HerosError as error:
         parser.exit(2, f"heros: {error}\n")
-    print(
-        f"the page    {live.running.address}\nthe feed    {live.broker.name}\nCtrl-C stops all of it",
-        flush=True,
-    )
-    with suppress(KeyboardInterrupt):  # one that comes before the server listens for it
+    try:
+        live = Live(broker, rate=chosen.rate, change=chosen.change, port=chosen.port)
+        signal.signal(signal.SIGINT, lambda *_: live.stop())  # until the server listens for it itself
+        print(f"the page    {live.running.address}", f"the feed    {broker.name}", sep="\n")
+        print("Ctrl-C stops all of it", flush=True)
         live.run()
+    except HerosError as error:
+        parser.exit(2, f"heros: {error}\n")
+    finally:
+        broker.close()
     print(f"stopped after {live.service.history.learnt:,} labels")
 
 
