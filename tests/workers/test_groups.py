@@ -24,7 +24,7 @@ from heros.workers import KafkaWorker, Snapshots  # noqa: E402
 from heros.workers.partition import Partition  # noqa: E402
 
 PARTITIONS, KEYS = 4, 200
-QUICK = {"heartbeat.interval.ms": 100, "session.timeout.ms": 2000}
+QUICK = {"heartbeat.interval.ms": 100, "session.timeout.ms": 3600}
 
 
 def template():
@@ -123,7 +123,7 @@ class Crew:
 
     def start(self):
         worker = Dying(
-            self.server.servers, self.server.topic, group="g", model=template(), store=self.store, target="y",
+            self.server.servers, self.server.topic, group=self.server.topic, model=template(), store=self.store, target="y",
             key="sensor", every=60, options=QUICK, **self.how,
         )  # fmt: skip
         thread = threading.Thread(target=self._run, args=[worker])
@@ -177,7 +177,7 @@ def rebalanced(directory, changes, rows, store):
 
 def test_no_key_is_learnt_twice_or_dropped_whoever_has_it(tmp_path):
     changes = int(os.environ.get("HEROS_REBALANCES", "5"))
-    rows = made(300 * (changes + 1))
+    rows = made(200 * (changes + 1))
     models, instances = rebalanced(tmp_path, changes, rows, tmp_path / "store")
     assert sum(instances.values()) == len(rows)
     assert models == once(rows, tmp_path)
@@ -185,10 +185,10 @@ def test_no_key_is_learnt_twice_or_dropped_whoever_has_it(tmp_path):
 
 def test_a_partition_goes_on_from_its_snapshot_wherever_it_is(tmp_path):
     fsspec = pytest.importorskip("fsspec")
-    rows = [row for row in made(600) if home(row) == 1]
+    rows = [row for row in made(300) if home(row) == 1]
     expected = once(rows, tmp_path)
     for store in (tmp_path / "shared", "memory://models"):
-        for stop in (0, len(rows) // 3, len(rows) // 2, len(rows)):
+        for stop in (0, len(rows) // 2, len(rows)):
             settings = {"target": "y", "key": "sensor", "skip": False}
             place = tmp_path / f"{stop}{str(store)[0]}"
             one = Partition(1, Snapshots(store, "t"), place, template(), vocabulary=Vocabulary(), **settings)
@@ -236,7 +236,7 @@ def test_the_keys_of_messages(tmp_path):
     worker = KafkaWorker(
         server.servers,
         server.topic,
-        group="g",
+        group=server.topic,
         model=template(),
         store=tmp_path / "store",
         target="y",
