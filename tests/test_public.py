@@ -20,12 +20,12 @@ def test_all_names():
         "MLP", "BoundForest", "BoundHoeffding", "BoundJoin", "BoundLinear", "BoundModels", "BoundNaiveBayes",
         "BoundNeighbours", "BoundPool", "Forest", "ForestGrid", "ForestStats", "Hoeffding", "HoeffdingGrid", "Join", "Linear", "LinearGrid", "MLPGrid", "Models", "NaiveBayes",
         "NaiveBayesGrid", "NeighbourStats", "Neighbours", "NeighboursGrid", "Paper", "PaperTrees", "Pool", "TreeStats",
-        "default",
+        "default", "default_regression",
     ]  # fmt: skip
     assert scores.__all__ == ["Adwin", "Cumulative", "Fading", "Score", "Window"]
     assert measures.__all__ == [
-        "F1", "Accuracy", "Auroc", "BalancedAccuracy", "Confusion", "Kappa", "LogLoss", "Measure", "PrAuc", "RunningAuroc",
-        "RunningPrAuc", "auroc", "auroc_per_class", "average_precision", "average_precision_per_class", "log_loss",
+        "F1", "MAE", "MAPE", "R2", "RMSE", "Accuracy", "Auroc", "BalancedAccuracy", "Confusion", "Coverage", "IntervalWidth",
+        "Kappa", "LogLoss", "Measure", "PrAuc", "RelativeError", "RunningAuroc", "RunningPrAuc", "auroc", "auroc_per_class", "average_precision", "average_precision_per_class", "log_loss",
     ]  # fmt: skip
     assert records.__all__ == [
         "curves_at",
@@ -72,4 +72,6 @@ def test_errors_are_what_they_were_before():
     assert issubclass(errors.ParameterError, ValueError)
     assert issubclass(errors.DataError, ValueError)
     assert issubclass(errors.MissingExtra, ImportError)
-    assert all(issubclass(getattr(errors, name), errors.HerosError) for name in errors.__all__)
+    kinds = {getattr(errors, name) for name in errors.__all__}
+    assert all(issubclass(kind, errors.HerosError) for kind in kinds - {errors.DataNotice})
+    assert issubclass(errors.DataNotice, UserWarning)

@@ -8,6 +8,7 @@
         ├── DataError (ValueError)        an instance, label or file breaks the schema
         └── MissingExtra (ImportError)    an optional dependency is not installed
 
+`DataNotice`, a warning, says how a column was read where that may come as a surprise.
 Every text has one form: the parameter, the rule, the value.
 
 >>> raise ParameterError.of("zeta", "Zeta", "in [0, 1]", 1.5)
@@ -18,9 +19,10 @@ heros.errors.ParameterError: The 'zeta' parameter of Zeta must be in [0, 1]. Got
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Self
 
-__all__ = ["DataError", "HerosError", "MissingExtra", "ParameterError"]
+__all__ = ["DataError", "DataNotice", "HerosError", "MissingExtra", "ParameterError"]
 
 LONGEST = 2000  # characters of a rule or a value in a message
 
@@ -33,11 +35,35 @@ class ParameterError(HerosError, ValueError):
     """A parameter breaks its rule."""
 
     @classmethod
-    def of(cls, name: str, owner: str, rule: str, value: object) -> Self:
-        """The error in its one form; of what is too long to read, its beginning and end."""
-        return cls(
-            f"The {name!r} parameter of {owner} must be {_short(rule)}. Got {_short(repr(value))} instead."
-        )
+    def of(cls, name: str, owner: str, rule: str, value: object, known: Iterable[str] = ()) -> Self:
+        """The error in its one form; of what is too long to read, its beginning and end.
+
+        Of the names that are `known`, the likeliest one is proposed.
+
+        Examples
+        --------
+        >>> print(ParameterError.of("target", "read", "a column", "lable", ["age", "label"]))
+        The 'target' parameter of read must be a column. Got 'lable' instead. Did you mean 'label'?
+        """
+        text = f"The {name!r} parameter of {owner} must be {_short(rule)}. Got {_short(repr(value))} instead."
+        return cls(text + did_you_mean(value, known))
+
+
+def did_you_mean(value: object, known: Iterable[str]) -> str:
+    """The known name that is likeliest meant, as the end of a message; nothing if none is close.
+
+    Examples
+    --------
+    >>> did_you_mean("cheepest", ["zeta", "cheapest"]), did_you_mean("label", ["Label "])
+    (" Did you mean 'cheapest'?", " Did you mean 'Label '?")
+    """
+    if not isinstance(value, str) or len(value) > LONGEST:
+        return ""
+    from difflib import get_close_matches  # noqa: PLC0415  only where something is wrong
+
+    plain = {name.strip().lower(): name for name in reversed(list(known))}
+    close = get_close_matches(value.strip().lower(), plain, 1)
+    return f" Did you mean {plain[close[0]]!r}?" if close else ""
 
 
 def _short(text: str) -> str:
@@ -46,6 +72,10 @@ def _short(text: str) -> str:
 
 class DataError(HerosError, ValueError):
     """An instance, a label or a file breaks the schema."""
+
+
+class DataNotice(UserWarning):
+    """How a column was read, where that need not be what its owner expects."""
 
 
 class MissingExtra(HerosError, ImportError):

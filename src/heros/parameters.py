@@ -74,7 +74,8 @@ def one_of(value: str, name: str, owner: str, choices: Container[str], rule: str
     'skip'
     """
     if not isinstance(value, str) or value not in choices:
-        raise ParameterError.of(name, owner, rule, value)
+        known = choices if isinstance(choices, Iterable) else ()
+        raise ParameterError.of(name, owner, rule, value, known)
     return value
 
 

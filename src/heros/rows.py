@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from heros.errors import DataError
 from heros.schema import Feature, Schema
 from heros.streams.arrow import MemoryReader
-from heros.streams.columns import Column, NominalColumn, NumericColumn
+from heros.streams.columns import NominalColumn, NumericColumn, counts_of, is_text
+from heros.streams.dates import date_columns
 from heros.streams.frames import is_frame, table_of
-from heros.streams.readers import Chunk, TableReader
+from heros.streams.number_forms import form_of as number_form
+from heros.streams.readers import Chunk, Column, TableReader
 from heros.vocabulary import Codes, Refused, Vocabulary, label_of, listed, natural_order
 
 __all__ = ["Learnable", "Rows", "form_of", "row_of"]
@@ -76,7 +78,7 @@ class Rows:
     schema
         What is known; None if nothing is.
     classes
-        Whether the target is a class, whose name may be new; if not, labels are left as they are.
+        Whether the target is a class, whose name may be new; if not, it is a number.
 
     Examples
     --------
@@ -90,11 +92,11 @@ class Rows:
     """
 
     def __init__(self, schema: Schema | None, *, classes: bool = True) -> None:
-        self.schema = schema or Schema((), ())
+        self.schema = schema or Schema((), (), numeric=not classes)
         self._classes = classes
         self._started = schema is not None
         self._vocabulary = Vocabulary(self.schema, grows=True)
-        self._columns: dict[str, Column] | None = None
+        self._dates = date_columns(self.schema.features)
 
     # -- to predict -----------------------------------------------------------------------------------
 
@@ -108,12 +110,26 @@ class Rows:
 
     def _look_up(self, row: Mapping[Any, Any]) -> list[float]:
         try:
+            row = self._dated(row)
             found, known = self._vocabulary.look_up(row)
         except Refused as why:
             raise _data_error(why) from None
         if not known and not any(self._vocabulary.place(name) for name in row):
             raise self._nothing_known(list(row))
         return found
+
+    def _dated(self, row: Mapping[Any, Any]) -> Mapping[Any, Any]:
+        """The row with the features of its dates."""
+        known = {name: self._dates[name] for name in row if name in self._dates} if self._dates else {}
+        if not known:
+            return row
+        dated = {name: value for name, value in row.items() if name not in known}
+        for name, column in known.items():
+            try:
+                dated |= column.row(row[name])
+            except (ValueError, TypeError):
+                raise Refused(name, repr(row[name]), "be a date") from None
+        return dated
 
     def _read_frame(self, frame: Any) -> NDArray[np.float64]:
         reader = _reader(frame)
@@ -124,20 +140,30 @@ class Rows:
 
     def read_chunk(self, reader: TableReader, chunk: Chunk) -> NDArray[np.float64]:
         """The rows of a chunk of a table, by the names of its columns."""
-        places = {feature.name: j for j, feature in enumerate(self.schema.features)}
-        if not any(name in places for name in reader.names):
+        known = self._known_columns(reader.names, closed=True)
+        if not any(name in known for name in reader.names):
             raise self._nothing_known(list(reader.names))
-        known = self._known_columns()
-        X = np.full((chunk.n_rows, self.schema.n_features), math.nan)
-        for name, array in zip(reader.names, chunk.columns, strict=True):
-            if name in places:
-                X[:, places[name]] = _converted(known[name], array, reader.label, chunk)
-        return X
+        arrays = dict(zip(reader.names, chunk.columns, strict=True))
+        parts = [
+            _converted(column, arrays[name], reader, chunk)
+            if name in arrays
+            else np.full((chunk.n_rows, column.width), math.nan)
+            for name, column in known.items()
+        ]
+        return np.column_stack([np.empty((chunk.n_rows, 0)), *parts])
 
-    def _known_columns(self) -> dict[str, Column]:
-        if self._columns is None:
-            self._columns = {feature.name: _column(feature, closed=True) for feature in self.schema.features}
-        return self._columns
+    def _known_columns(self, names: Sequence[str], closed: bool) -> dict[str, Column]:
+        """The columns of the schema: dates as such, where a table with these names has them."""
+        dates = {name: column for name, column in self._dates.items() if name in names}
+        whose = {feature: name for name, column in dates.items() for feature in column.names}
+        columns: dict[str, Column] = {}
+        for feature in self.schema.features:
+            name = whose.get(feature.name, feature.name)
+            if name in dates:
+                columns[name] = dates[name]
+            else:
+                columns[name] = _column(feature, closed)
+        return columns
 
     def _nothing_known(self, names: Sequence[Any]) -> DataError:
         features = listed([feature.name for feature in self.schema.features])
@@ -174,12 +200,9 @@ class Rows:
 
     def _encoded(self, row: Mapping[Any, Any], label: Any, grow: bool) -> tuple[list[float], Any] | None:
         try:  # in the order of the names: the order in a dictionary must not matter
+            row = self._dated(row)
             named = {name: row[name] for name in sorted(row, key=str)} if grow else row
-            if self._classes:
-                return self._vocabulary.encode(named, label, started=self._started, grow=grow)
-            nobody = next(iter(self.schema.classes), "target")
-            found = self._vocabulary.encode(named, nobody, started=self._started, grow=grow)
-            return None if found is None else (found[0], label)
+            return self._vocabulary.encode(named, label, started=self._started, grow=grow)
         except Refused as why:
             raise _data_error(why) from None
 
@@ -190,7 +213,7 @@ class Rows:
 
     def _learn_frame(self, frame: Any, y: Any) -> Learnable:
         reader, labels = _reader(frame), _listed(y)
-        columns: dict[str, Column] = {f.name: _column(f, closed=False) for f in self.schema.features}
+        columns = self._known_columns(reader.names, closed=False)
         parts: dict[str, list[NDArray[np.float64]]] = {name: [] for name in columns}
         n = 0
         while (chunk := reader.read()) is not None:
@@ -198,17 +221,20 @@ class Rows:
                 name = reader.names[index]
                 if name not in columns:
                     columns[name], parts[name] = _new_column(reader, index, array, self._started), []
-                parts[name].append(_converted(columns[name], array, reader.label, chunk))
+                parts[name].append(_converted(columns[name], array, reader, chunk))
             n += chunk.n_rows
         if len(labels) != n:
             raise DataError(f"y must have one label per row ({n}). Got {len(labels)} instead.")
-        X = np.full((n, len(columns)), math.nan)
-        for j, (name, column) in enumerate(columns.items()):
-            if parts[name]:
-                X[:, j] = np.concatenate(parts[name])
-            column.adopt(X[:, j])
+        filled, features = [np.empty((n, 0))], list[Feature]()
+        for name, column in columns.items():
+            filled.append(
+                np.concatenate(parts[name]) if parts[name] else np.full((n, column.width), math.nan)
+            )
+            column.adopt(filled[-1])
+            features += column.features(len(getattr(column, "values", ())), column.missing)
+        X = np.column_stack(filled)
         names, target = self._coded(labels)
-        self._know(Schema(tuple(column.feature() for column in columns.values()), names))
+        self._know(Schema(tuple(features), names, self.schema.numeric))
         return Learnable(X, target, self.schema)
 
     def _coded(self, labels: Sequence[Any]) -> tuple[tuple[str, ...], NDArray[Any]]:
@@ -224,7 +250,7 @@ class Rows:
         return tuple(codes), np.array([codes[name] for name in named if name is not None], dtype=np.int64)
 
     def _know(self, schema: Schema) -> None:
-        self.schema, self._started, self._columns = schema, True, None
+        self.schema, self._started, self._dates = schema, True, date_columns(schema.features)
         if self._vocabulary.schema is not schema:
             self._vocabulary.learn(schema)
 
@@ -252,13 +278,17 @@ def _new_column(reader: TableReader, index: int, array: Any, started: bool) -> C
     return column
 
 
-def _converted(column: Column, array: Any, label: str, chunk: Chunk) -> NDArray[np.float64]:
+def _converted(column: Column, array: Any, reader: TableReader, chunk: Chunk) -> NDArray[np.float64]:
+    if isinstance(column, NumericColumn) and is_text(array.type):
+        column = replace(column, form=number_form(counts_of(array), comma=reader.decimal_comma)[0])
     values, faults = column.convert(array)
     if isinstance(column, NominalColumn):
         return np.where(values < 0, math.nan, values)  # a value that nothing is known of
     if faults:
         row, (value, rule) = next(iter(faults.items()))
-        raise DataError(f"{label}, {chunk.place(row)}: {column.name!r} must {rule}. Got {value} instead.")
+        raise DataError(
+            f"{reader.label}, {chunk.place(row)}: {column.name!r} must {rule}. Got {value} instead."
+        )
     return values
 
 

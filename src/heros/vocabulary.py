@@ -5,37 +5,107 @@ from __future__ import annotations
 import math
 import re
 import sys
+import warnings
+import zlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from heros.errors import DataNotice
+from heros.parameters import one_of
 from heros.schema import Feature, Schema
 
-__all__ = ["NUMBER", "Codes", "Refused", "Vocabulary", "cell_of", "label_of", "listed", "natural_order"]
+__all__ = [
+    "LARGEST_TARGET",
+    "MOST_VALUES",
+    "NUMBER",
+    "Codes",
+    "Refused",
+    "Vocabulary",
+    "cell_of",
+    "checked_task",
+    "label_of",
+    "listed",
+    "many_values",
+    "natural_order",
+    "target_of",
+]
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+SHARED = re.compile(r"#\d+ of ([1-9]\d{0,6})")
 LARGEST = sys.float_info.max
+MOST_VALUES = 256
+"""How many inputs a nominal feature may have unless said otherwise."""
 
 
 class Codes(dict[str, int]):
     """The names of a nominal feature's values, or of the classes, each with its 0-based code.
+
+    Parameters
+    ----------
+    names
+        The names so far. If they end with shared ones (see below), further names have these.
+    most
+        How many there may be; None: any number. Three quarters of them are names as they turn up. Then all
+        that are new share the last quarter, each its place there by a hash; or a single one, if hardly any
+        name ever came twice, as with identifiers. What is shared is called ``#1 of 64`` and so on, so a
+        schema alone says what becomes of a new name.
 
     Examples
     --------
     >>> codes = Codes(["blue", "red"])
     >>> codes.add("green"), codes.add("red"), list(codes)
     (2, 1, ['blue', 'red', 'green'])
+    >>> few = Codes(["a", "b", "c"], most=4)
+    >>> few.add("d"), few.add("e"), list(few)
+    (3, 3, ['a', 'b', 'c', '#1 of 1'])
     """
 
-    def __init__(self, names: Iterable[str] = ()) -> None:
+    def __init__(self, names: Iterable[str] = (), most: int | None = None) -> None:
         super().__init__()
+        self.most = most
         for name in names:
-            self.add(name)
+            self.setdefault(name, len(self))
+        last = SHARED.fullmatch(next(reversed(self), ""))
+        self.shared = 0 if last is None else int(last[1])
+        """How many codes all further names share; 0 as long as each has its own."""
 
-    def add(self, name: str) -> int:
-        """The code of a name, which is appended if it is new."""
+    @property
+    def own(self) -> int | None:
+        """How many names may have a code of their own."""
+        return None if self.most is None else max(1, self.most - max(1, self.most // 4))
+
+    def code(self, name: str) -> int | None:
+        """The code of a name; None if it is new."""
+        code = self.get(name)
+        return self.get(_shared_name(name, self.shared)) if code is None and self.shared else code
+
+    def add(self, name: str, seen: int | None = None) -> int:
+        """The code of a name, which is appended if it is new and there is room.
+
+        `seen`: how many values came before; if there were hardly more than names, they are identifiers.
+        """
+        code = self.code(name)
+        if code is not None:
+            return code
+        if not self.shared and self.own is not None and len(self) >= self.own:
+            self.share(identifiers=seen is not None and seen < 2 * len(self))
+        if self.shared:
+            for place in range(1, self.shared + 1):
+                self.setdefault(f"#{place} of {self.shared}", len(self))
+            return self[_shared_name(name, self.shared)]
         return self.setdefault(name, len(self))
+
+    def share(self, *, identifiers: bool = False) -> None:
+        """From now on new names share their codes."""
+        self.shared = 1 if identifiers or self.most is None else max(1, self.most // 4)
+        for place in range(1, self.shared + 1):
+            self.setdefault(f"#{place} of {self.shared}", len(self))
+
+
+def _shared_name(name: str, shared: int) -> str:
+    return f"#{1 + zlib.crc32(name.encode('utf-8', 'surrogatepass')) % shared} of {shared}"
 
 
 class Refused(Exception):
@@ -62,6 +132,10 @@ class Vocabulary:
         All classes, in the order of their indices.
     grows
         Whether a schema that is given may grow.
+    most_values
+        How many values a nominal feature may have before new ones share theirs; see `Codes`.
+    numeric
+        Whether the target is a number; a schema that is given says so itself.
 
     Examples
     --------
@@ -83,21 +157,25 @@ class Vocabulary:
         classes: Sequence[object] | None = None,
         *,
         grows: bool = False,
+        most_values: int | None = MOST_VALUES,
+        numeric: bool = False,
     ) -> None:
+        self._most = most_values
         self._closed = schema is not None and not grows
         self._classes_closed = self._closed or classes is not None
         self._nominal = frozenset(nominal)
-        self.learn(schema or Schema((), tuple(str(label_of(value)) for value in classes or ())))
+        self.learn(schema or Schema((), tuple(str(label_of(value)) for value in classes or ()), numeric))
 
     def learn(self, schema: Schema) -> None:
         """Know what is in a schema, and nothing else."""
         self._schema: Schema | None = schema  # None: it has grown since it was last asked for
         self._places: dict[Hashable, tuple[int, Codes | None]] = {
-            feature.name: (j, None if feature.values is None else Codes(feature.values))
+            feature.name: (j, None if feature.values is None else Codes(feature.values, self._most))
             for j, feature in enumerate(schema.features)
         }
         self._missing = [feature.missing for feature in schema.features]
         self._classes = Codes(schema.classes)
+        self.numeric = schema.numeric
         self._prepare()
 
     @property
@@ -108,7 +186,7 @@ class Vocabulary:
                 Feature(str(name), None if codes is None else tuple(codes), missing)
                 for (name, (_, codes)), missing in zip(self._places.items(), self._missing, strict=True)
             )
-            self._schema = Schema(tuple(features), tuple(self._classes))
+            self._schema = Schema(tuple(features), tuple(self._classes), self.numeric)
         return self._schema
 
     def place(self, feature: Hashable) -> tuple[int, Codes | None] | None:
@@ -131,6 +209,8 @@ class Vocabulary:
                 continue
             if codes is not None and kind is str:  # nearly always one of these two: the rest is slower
                 cell: float | None = codes.get(value)
+                if cell is None and codes.shared:
+                    cell = codes.code(value)
             else:
                 cell = cell_of(name, value, codes)
             if cell is None:
@@ -140,12 +220,21 @@ class Vocabulary:
         return row, known
 
     def encode(
-        self, features: Mapping[Any, Any], label: object, *, started: bool = False, grow: bool = True
-    ) -> tuple[list[float], int] | None:
+        self,
+        features: Mapping[Any, Any],
+        label: object,
+        *,
+        started: bool = False,
+        grow: bool = True,
+        seen: int | None = None,
+    ) -> tuple[list[float], float] | None:
         """The instance as numbers and codes, and its class index; None if it needs to, but may not, grow.
 
-        `started`: a feature that is new now was missing before.
+        `started`: a feature that is new now was missing before; `seen`: how many instances there were. Of a
+        number it is the number itself.
         """
+        if self.numeric:
+            return self._encode_number(features, target_of(label), started, grow, seen)
         name = label_of(label)
         if name is None:
             raise Refused("label", "a missing value", "have a value: it is the target")
@@ -162,8 +251,29 @@ class Vocabulary:
         cells = self._cells(features)
         if not grow:
             return None
-        self._grow(cells, name, started)
+        self._grow(cells, name, started, seen)
         return self.look_up(features)[0], self._classes[name]
+
+    def _encode_number(
+        self,
+        features: Mapping[Any, Any],
+        target: float,
+        started: bool,
+        grow: bool,
+        seen: int | None,
+    ) -> tuple[list[float], float] | None:
+        try:
+            row, known = self.look_up(features)
+        except Refused:
+            self._cells(features)  # what is wrong first
+            raise
+        if known and not self._lacks(row):
+            return row, target
+        cells = self._cells(features)
+        if not grow:
+            return None
+        self._grow(cells, None, started, seen)
+        return self.look_up(features)[0], target
 
     def _lacks(self, row: list[float]) -> bool:
         """Whether a value is missing that never was."""
@@ -192,29 +302,37 @@ class Vocabulary:
         if codes is None and (place is not None or not self._is_nominal(feature, value)):
             return _number(feature, value)
         name = str(label_of(value))
-        if self._closed and codes is not None and name not in codes:
+        if self._closed and codes is not None and codes.code(name) is None:
             raise Refused(feature, repr(value), f"be one of {listed(list(codes))}")
         return name
 
     def _is_nominal(self, feature: str, value: object) -> bool:
         return feature in self._nominal or isinstance(value, str | bytes | bool | np.bool_)
 
-    def _grow(self, cells: Mapping[str, float | str], label: str, started: bool) -> None:
+    def _grow(
+        self, cells: Mapping[str, float | str], label: str | None, started: bool, seen: int | None
+    ) -> None:
         """Append what is new, and note which features may be missing."""
+        full: list[str] = []
         for name, (j, _) in self._places.items():
             if name not in cells:
                 self._missing[j] = True
         for name, value in cells.items():
             if name not in self._places:
-                codes = Codes() if isinstance(value, str) else None
+                codes = Codes(most=self._most) if isinstance(value, str) else None
                 self._places[name] = len(self._places), codes
                 self._missing.append(started)
             codes = self._places[name][1]
             if codes is not None:
-                codes.add(str(value))
-        self._classes.add(label)
+                before = codes.shared
+                codes.add(str(value), seen)
+                full += [many_values(name, codes)] if codes.shared > before else []
+        if label is not None:
+            self._classes.add(label)
         self._schema = None
         self._prepare()
+        for text in full:
+            warnings.warn(text, DataNotice, stacklevel=2)
 
     def _prepare(self) -> None:
         self._blank = [math.nan] * len(self._places)
@@ -226,8 +344,25 @@ def cell_of(feature: Hashable, value: Any, codes: Codes | None) -> float | None:
     if _is_missing(value):
         return math.nan
     if codes is not None:
-        return codes.get(value if type(value) is str else str(label_of(value)))
+        return codes.code(value if type(value) is str else str(label_of(value)))
     return _number(str(feature), value)
+
+
+def many_values(name: str, codes: Codes) -> str:
+    """What is said of a feature with more values than it may have.
+
+    Examples
+    --------
+    >>> codes = Codes(["a", "b", "c"], most=4)
+    >>> codes.share()
+    >>> print(many_values("note", codes))
+    The column 'note' has very many values: 3 have an input each, all others share 1 (most_values=).
+    """
+    shared = codes.shared
+    return (
+        f"The column {name!r} has very many values: {len(codes) - shared} have an input each, "
+        f"all others share {shared} (most_values=)."
+    )
 
 
 def _is_missing(value: object) -> bool:
@@ -243,6 +378,39 @@ def _number(feature: str, value: Any) -> float:
         raise Refused(feature, repr(value), "be a number")
     if math.isinf(number):
         raise Refused(feature, repr(value), "be a finite number")
+    return number
+
+
+TASKS = ("classification", "regression")
+
+
+def checked_task(task: str | None, owner: str) -> str | None:
+    """What the target is to be read as, if it is said."""
+    if task is not None:
+        one_of(task, "task", owner, TASKS, "'classification', 'regression' or None")
+    return task
+
+
+LARGEST_TARGET = 1e100
+"""Of numbers: their squares are reckoned with."""
+
+
+def target_of(value: Any) -> float:
+    """A target that is a number, perhaps written as text.
+
+    Examples
+    --------
+    >>> target_of("2.5"), target_of(3)
+    (2.5, 3.0)
+    """
+    if _is_missing(value):
+        raise Refused("label", "a missing value", "have a value: it is the target")
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not abs(number) <= LARGEST_TARGET:
+        raise Refused("label", repr(value), f"be a finite number, {LARGEST_TARGET:g} at most")
     return number
 
 

@@ -113,7 +113,7 @@ def test_run_reads_a_file_and_counts_the_rows_it_leaves_out(tmp_path, pool):
     assert "20 rows were left out; the first: " in text
     result = runner.invoke(app, ["run", str(path), "--target", "nope", "--pool", pool])
     assert result.exit_code == 2
-    assert result.stderr.startswith("heros: The 'target' parameter of read must be one of the columns")
+    assert result.stderr.startswith("heros: --target must be one of the columns")
 
 
 def test_compare_ranks_policies_and_shows_the_saving(tmp_path, pool):
@@ -170,12 +170,17 @@ def test_compare_in_processes_gives_what_one_process_gives(pool):
             ["run", "agr_a", "--policy", "zeta:2"],
             "The 'zeta' parameter of Zeta must be in [0, 1]. Got 2.0 instead.",
         ),
-        (["run", "agr_a", "--policy", "luck"], "The 'policy' parameter of heros must be one of budget, cand"),
+        (["run", "agr_a", "--policy", "luck"], "heros: --policy must be one of budget, cand"),
+        (["run", "agr_a", "--policy", "zetta:0.1"], "Did you mean 'zeta'?"),
+        (["run", "agr_q"], "Did you mean 'agr_"),
+        (["run", "agr_a", "--pool", "tree"], "Did you mean 'trees'?"),
+        (["run", "agr_a", "--measure", "accuracie"], "Did you mean 'accuracy'?"),
+        (["run", "agr_a", "--ignore", "age"], "heros: --ignore must be left out, for agr_a has its own"),
         (["run", "agr_a", "--pool", "jungle"], "trees or a .toml file. Got 'jungle' instead."),
         (["run", "agr_a", "--pool", "no.toml"], "The pool file no.toml must be readable TOML"),
         (
             ["run", "agr_a", "--target", "x"],
-            "The 'target' parameter of heros must be left out, for agr_a has its own",
+            "heros: --target must be left out, for agr_a has its own",
         ),
         (
             ["run", "agr_a", "--meter", "sundial"],

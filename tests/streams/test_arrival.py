@@ -92,6 +92,7 @@ def test_a_pipe_gives_the_same_however_its_bytes_come(rows, seed):
     assert found == expected
 
 
+@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
 @given(rows=growing_rows(), seed=st.integers(0, 1 << 20))
 @SETTINGS
 def test_an_iterator_gives_the_same_however_its_pairs_come(rows, seed):
@@ -115,6 +116,7 @@ def test_an_iterator_gives_the_same_however_its_pairs_come(rows, seed):
         assert stream.position == len(found[0])
 
 
+@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
 @given(rows=growing_rows(), size=st.integers(1, 200))
 @SETTINGS
 def test_draw_gives_the_rows_that_poll_gives(rows, size):

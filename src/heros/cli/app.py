@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import errno
-from typing import Any
+import re
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -12,7 +15,13 @@ from typer.core import TyperGroup
 
 from heros.errors import HerosError
 
-__all__ = ["Commands", "app", "say"]
+__all__ = ["Commands", "app", "in_options", "say"]
+
+OWNERS = "heros|read|compare|run"
+"""Whose parameters are options of a command."""
+
+USAGE: Any = typer.BadParameter.__mro__[1]
+"""What is raised where words do not make a command: typer has it, but not by its name."""
 
 
 class Commands(TyperGroup):
@@ -25,8 +34,12 @@ class Commands(TyperGroup):
         """Run the command."""
         try:
             return super().invoke(ctx)
+        except USAGE as error:  # in the words of the library, but as we say what is wrong
+            where = error.ctx.command_path if error.ctx is not None else "heros"
+            say(f"heros: {error.format_message()} ({where} --help says more)", style="red")
+            raise typer.Exit(2) from None
         except HerosError as error:
-            say(f"heros: {error}", style="red")
+            say(f"heros: {in_options(str(error), self._options(ctx))}", style="red")
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
             say("heros: stopped")
@@ -37,12 +50,53 @@ class Commands(TyperGroup):
             say(f"heros: {error}", style="red")
             raise typer.Exit(1) from None
 
+    def _options(self, ctx: Any) -> dict[str, str]:
+        """The options of the command that was asked for, by the parameter each stands for."""
+        command = self.commands.get(ctx.invoked_subcommand or "")
+        return {str(one.name): one.opts[0] for one in (command.params if command else ()) if one.opts}
+
+
+def in_options(text: str, options: Mapping[str, str]) -> str:
+    """A message that speaks of parameters, for somebody who has options.
+
+    Examples
+    --------
+    >>> known = {"target": "--target", "nominal": "--nominal", "stream": "stream"}
+    >>> in_options("The 'target' parameter of read must be one of the columns. Got 'x' instead.", known)
+    "--target must be one of the columns. Got 'x' instead."
+    >>> in_options("The 'zeta' parameter of Zeta must be in [0, 1] (or be named in nominal=).", known)
+    "The 'zeta' parameter of Zeta must be in [0, 1] (or be named in --nominal)."
+    """
+
+    def parameter(found: re.Match[str]) -> str:
+        name = options.get(found["name"], "")
+        return name if name.startswith("-") else found[0]
+
+    def advice(found: re.Match[str]) -> str:
+        name = options.get(found["name"], "")
+        value = re.sub(r"[\[\]'\"]", "", found["value"] or "")
+        return f"{name} {value}".strip() if name.startswith("-") else found[0]
+
+    text = re.sub(rf"The '(?P<name>\w+)' parameter of (?:{OWNERS})\b", parameter, text)
+    return re.sub(r"\b(?P<name>[a-z_]+)=(?P<value>'[^']*'|\[[^\]]*\])?(?![\w=])", advice, text)
+
 
 app = typer.Typer(name="heros", cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
+def _say_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"heros {version('heros-learn')}")
+        raise typer.Exit
+
+
 @app.callback()
-def heros() -> None:
+def heros(
+    _: Annotated[
+        bool,
+        typer.Option("--version", callback=_say_version, is_eager=True, help="Say which version this is."),
+    ] = False,
+) -> None:
     """Green online learning with heterogeneous ensembles."""
 
 

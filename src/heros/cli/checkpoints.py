@@ -12,14 +12,19 @@ from typing import Annotated, Any
 import typer
 
 from heros.cli import options
-from heros.cli.app import app, say
+from heros.cli.app import app, in_options, say
 from heros.ensemble import Heros
-from heros.errors import HerosError, ParameterError
+from heros.errors import DataNotice, HerosError, ParameterError
 from heros.run import Run
 from heros.sources import Source
 from heros.storage import records
 from heros.storage.checkpoints import Checkpoint, CheckpointWarning, found
 from heros.tables import Table
+
+FILE_OPTIONS = {
+    name: f"--{name.replace('_', '-')}" for name in ("nominal", "numeric", "ignore", "most_values")
+}
+"""What notices about columns speak of."""
 
 __all__ = ["checkpointing", "checkpoints_command", "recorded_before", "told"]
 
@@ -80,13 +85,19 @@ def checkpointing(
 
 @contextmanager
 def told() -> Iterator[None]:
-    """What is wrong with checkpoints, said in a line as soon as it happens."""
+    """What is wrong with checkpoints, and how columns are read, each said in a line as soon as it happens."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", CheckpointWarning)
-        usual = warnings.showwarning
+        warnings.simplefilter("always", DataNotice)
+        usual, said = warnings.showwarning, set[str]()
 
         def show(message: Warning | str, category: type[Warning], *rest: Any, **named: Any) -> None:
-            if issubclass(category, CheckpointWarning):
+            if issubclass(category, DataNotice):
+                text = in_options(str(message), FILE_OPTIONS)
+                if text not in said:
+                    say(f"heros: {text}")
+                said.add(text)
+            elif issubclass(category, CheckpointWarning):
                 say(f"heros: {message}", style="yellow")
             else:
                 usual(message, category, *rest, **named)

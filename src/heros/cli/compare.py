@@ -13,7 +13,8 @@ import typer
 
 from heros.cli import options
 from heros.cli.app import app
-from heros.cli.parsing import few_enough, meter_of, stream_of, watch_of
+from heros.cli.checkpoints import told
+from heros.cli.parsing import few_enough, meter_of, reading, stream_of, watch_of
 from heros.errors import HerosError, ParameterError
 from heros.executors import Processes, Serial
 from heros.experiments import Experiment, Job, run_all
@@ -58,6 +59,14 @@ def compare_command(
         bool, typer.Option("--resume", help="Keep the runs that are recorded already.")
     ] = False,
     skip_bad_rows: options.SkipBadRows = False,
+    ignore: options.Ignore = None,
+    nominal: options.Nominal = None,
+    numeric: options.Numeric = None,
+    dates: options.Dates = None,
+    classes: options.Classes = None,
+    delimiter: options.Delimiter = None,
+    missing: options.Missing = None,
+    most_values: options.MostValues = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Run several policies on a stream: a table with ranks and the saving against training everything."""
@@ -70,9 +79,21 @@ def compare_command(
         raise ParameterError.of("jobs", "compare", rule, jobs)
     if resume and out is None:
         raise ParameterError.of("resume", "compare", "used with --out", resume)
-    opened = partial(stream_of, stream, target=target, n=n, skip_bad_rows=skip_bad_rows)
+    how = reading(
+        ignore=ignore,
+        nominal=nominal,
+        numeric=numeric,
+        dates=dates,
+        classes=classes,
+        delimiter=delimiter,
+        missing=missing,
+        most_values=most_values,
+    )
+    opened = partial(stream_of, stream, target=target, n=n, skip_bad_rows=skip_bad_rows, how=how)
     reader = partial(meter_of, meter, watts, carbon_intensity, country)
-    exact = few_enough(opened())
+    with told():
+        exact = few_enough(opened())
+    opened = partial(opened, quiet=True)  # what there was to say has been said
     chosen = [policy_of(text, epsilon) for text in policy or DEFAULT]
     made = partial(Experiment, window=window, exact=exact, meter=reader)
     made = partial(made, watch=watch_of(watch), answer=answer_of(answer))
@@ -187,6 +208,7 @@ def _table(rows: list[dict[str, Any]], runs: list[Run], seeds: int) -> Table:
         align="l",
         title=f"{first.stream}, {first.n_instances:,} instances, {settings['pool']}, k = {settings['k']}",
         caption=f"energy: {energy.source}, {how}{carbon}",
+        spare=("train s", "rank", "CO2e mg", "price", *labels[1:], "joules"),
     )
     for row in rows:
         spread = f" ±{row[f'{labels[0]} spread']:.4f}" if seeds > 1 else ""

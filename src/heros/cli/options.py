@@ -14,15 +14,23 @@ __all__ = [
     "AnswerName",
     "AsJson",
     "CheckpointDirectory",
+    "Classes",
     "Country",
+    "Dates",
+    "Delimiter",
     "Epsilon",
     "Every",
     "Force",
+    "Ignore",
     "Intensity",
     "K",
     "Keep",
     "MeterName",
+    "Missing",
+    "MostValues",
     "N",
+    "Nominal",
+    "Numeric",
     "OnCheckpointError",
     "Out",
     "PoolName",
@@ -37,17 +45,83 @@ __all__ = [
     "WatchName",
     "Watts",
     "Window",
+    "count",
 ]
+
+
+def count(text: str | int) -> int:
+    """A whole number of at least 1, as people write it.
+
+    Examples
+    --------
+    >>> count("1e6"), count("20_000"), count("20,000")
+    (1000000, 20000, 20000)
+    """
+    try:
+        value = float(str(text).replace(",", "").replace("_", ""))
+    except ValueError:
+        value = 0.0
+    if value < 1 or not value.is_integer():
+        raise typer.BadParameter(f"{text!r} is not a whole number of at least 1, such as 20000 or 1e6.")
+    return int(value)
+
+
+FILES = "How a file is read"
+"""The heading in the help of commands below which all about files stands."""
 
 StreamName = Annotated[
     str,
     typer.Argument(
         metavar="STREAM",
-        help="A name (see heros streams), a file, - for CSV on stdin, or the address of a queue, e.g. "
-        "kafka://host:9092/topic?group=g (see docs/live.md).",
+        help="A name (see heros streams), a file, - for CSV or JSON lines on stdin, or the address of a "
+        "queue, e.g. kafka://host:9092/topic?group=g (see docs/live.md).",
     ),
 ]
-Target = Annotated[str | None, typer.Option(help="The column with the class; by default the last.")]
+Target = Annotated[
+    str | None,
+    typer.Option(help="The column with the class; by default the last.", rich_help_panel=FILES),
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option(help="Columns to leave out: a,b,c, or several times.", rich_help_panel=FILES),
+]
+Nominal = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Columns whose values are names, even if they look like numbers.", rich_help_panel=FILES
+    ),
+]
+Numeric = Annotated[
+    list[str] | None,
+    typer.Option(help="Columns whose values are numbers, whatever they look like.", rich_help_panel=FILES),
+]
+Dates = Annotated[
+    list[str] | None,
+    typer.Option(help="Columns of dates or times; by default seen.", rich_help_panel=FILES),
+]
+MostValues = Annotated[
+    int | None,
+    typer.Option(
+        min=2,
+        help="How many inputs a column of names may have (256); further values share a quarter of them.",
+        rich_help_panel=FILES,
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(help="What stands between cells (tab: \\t); by default seen.", rich_help_panel=FILES),
+]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="What stands for a missing value, in place of the usual words: NA, N/A, ?, null, None, -, ...",
+        rich_help_panel=FILES,
+    ),
+]
+Classes = Annotated[
+    list[str] | None,
+    typer.Option(help="All classes in their order: no,yes. Others are bad rows.", rich_help_panel=FILES),
+]
 PoolName = Annotated[
     str,
     typer.Option("--pool", help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools)."),
@@ -69,8 +143,14 @@ AnswerName = Annotated[
     typer.Option("--answer", help="Who answers: best, average, weighted, or top:N:SHARPNESS, e.g. top:5:60."),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Of the initial weights and the policy's draws.")]
-N = Annotated[int | None, typer.Option("--n", min=1, help="Only the first so many instances.")]
-Window = Annotated[int, typer.Option(min=1, help="Over how many instances a point of the curves is taken.")]
+N = Annotated[
+    int | None,
+    typer.Option("--n", parser=count, metavar="N", help="Only the first so many instances, e.g. 1e6."),
+]
+Window = Annotated[
+    int,
+    typer.Option(parser=count, metavar="N", help="Over how many instances a point of the curves is taken."),
+]
 MeterName = Annotated[
     str, typer.Option("--meter", help=f"One of {', '.join(Meter.names())} (see heros doctor).")
 ]
@@ -89,13 +169,19 @@ PredictionsFile = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace a record or a file that is there.")]
 SkipBadRows = Annotated[
-    bool, typer.Option("--skip-bad-rows", help="Leave out rows that break a rule, and count them.")
+    bool,
+    typer.Option(
+        "--skip-bad-rows", help="Leave out rows that break a rule, and count them.", rich_help_panel=FILES
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 CheckpointDirectory = Annotated[
     Path | None, typer.Option("--checkpoint", help="A directory of this run's own, to write checkpoints to.")
 ]
-Every = Annotated[int, typer.Option(min=1, help="After how many instances to write a checkpoint.")]
+Every = Annotated[
+    int,
+    typer.Option(parser=count, metavar="N", help="After how many instances to write a checkpoint."),
+]
 Keep = Annotated[int, typer.Option(min=1, help="How many of the last checkpoints stay.")]
 Resume = Annotated[
     bool, typer.Option("--resume", help="Go on from the newest checkpoint; from the start if there is none.")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import sys
+import warnings
+from collections.abc import Mapping
 from io import BufferedIOBase
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from heros import streams
 from heros.cli.app import say
-from heros.errors import DataError, HerosError, ParameterError
+from heros.errors import DataError, DataNotice, HerosError, ParameterError
 from heros.meters import Carbon, Cpu, Meter
 from heros.sources import Source, connect, is_address
 from heros.sources.first import First
@@ -17,10 +20,34 @@ from heros.streams import Stream
 from heros.streams.pipe import read_pipe
 from heros.watch import Watch, checked_watch
 
-__all__ = ["few_enough", "meter_of", "source_of", "stream_of", "watch_of"]
+__all__ = ["few_enough", "meter_of", "reading", "source_of", "stream_of", "watch_of"]
 
 PROBABILITIES_KEPT = 50_000_000
 """400 MB; a longer stream gets its AUROC from a histogram."""
+
+OF_MESSAGES = {"nominal", "classes", "most_values"}
+"""What can be said of a queue's messages, which have types of their own."""
+
+
+def reading(**said: Any) -> dict[str, Any]:
+    r"""What the options say about a file, as parameters of `heros.streams.read`; no more than that.
+
+    Examples
+    --------
+    >>> reading(ignore=["id,note", "when"], missing=["NA"], delimiter=r"\t", most_values=None)
+    {'ignore': ['id', 'note', 'when'], 'missing': ['', 'NA'], 'delimiter': '\t'}
+    """
+    how = {name: _parts(value) if isinstance(value, list) else value for name, value in said.items() if value}
+    if "missing" in how:
+        how["missing"] = list(dict.fromkeys(["", *how["missing"]]))
+    if how.get("delimiter") in {"\\t", "tab"}:
+        how["delimiter"] = "\t"
+    return how
+
+
+def _parts(texts: list[str]) -> list[str]:
+    """What stands between commas in all of them; a name with a comma is written in quotes."""
+    return [part.strip() for row in csv.reader(texts, skipinitialspace=True) for part in row]
 
 
 def source_of(
@@ -30,36 +57,59 @@ def source_of(
     n: int | None = None,
     skip_bad_rows: bool = False,
     directory: Path | None = None,
+    how: Mapping[str, Any] | None = None,
 ) -> Source:
     """A source: the address of a queue, or a stream; its first n instances."""
     if not is_address(text):
-        return stream_of(text, target=target, n=n, skip_bad_rows=skip_bad_rows)
+        return stream_of(text, target=target, n=n, skip_bad_rows=skip_bad_rows, how=how)
     if target is None:
         raise ParameterError.of("target", "heros", "given: messages have no last column", target)
+    for name in how or {}:
+        if name not in OF_MESSAGES:
+            raise ParameterError.of(name, "heros", "left out: messages say what they hold", (how or {})[name])
     on_bad_row = "skip" if skip_bad_rows else "raise"
-    source = connect(text, target=target, on_bad_row=on_bad_row, directory=directory)
+    source = connect(text, target=target, on_bad_row=on_bad_row, directory=directory, **(how or {}))
     return source if n is None else First(source, n)
 
 
 def stream_of(
-    text: str, *, target: str | None = None, n: int | None = None, skip_bad_rows: bool = False
+    text: str,
+    *,
+    target: str | None = None,
+    n: int | None = None,
+    skip_bad_rows: bool = False,
+    how: Mapping[str, Any] | None = None,
+    quiet: bool = False,
 ) -> Stream:
-    """A stream: a name, a file, or ``-`` for CSV on standard input; its first n instances."""
-    on_bad_row = "skip" if skip_bad_rows else "raise"
+    """A stream: a name, a file, or ``-`` for standard input; its first n instances.
+
+    `how`: what else is said about a file (see `reading`); `quiet`: nothing is said of how it is read.
+    """
+    with warnings.catch_warnings():
+        if quiet:
+            warnings.simplefilter("ignore", DataNotice)
+        stream = _opened(text, target, "skip" if skip_bad_rows else "raise", how or {})
+    return stream if n is None else stream.take(n)
+
+
+def _opened(text: str, target: str | None, on_bad_row: str, how: Mapping[str, Any]) -> Stream:
     if text == "-":
         if sys.stdin is None:
             raise DataError("standard input must be open. Got a closed one.")
-        stream = read_pipe(cast(BufferedIOBase, sys.stdin.buffer), target=target, on_bad_row=on_bad_row)
+        stream = read_pipe(
+            cast(BufferedIOBase, sys.stdin.buffer), target=target, on_bad_row=on_bad_row, **how
+        )
     elif text in streams.NAMES:
-        if target is not None:
-            raise ParameterError.of("target", "heros", f"left out, for {text} has its own", target)
+        for name, given in {"target": target, **how}.items():
+            if given is not None:
+                raise ParameterError.of(name, "heros", f"left out, for {text} has its own", given)
         stream = streams.load(text)
     elif "." in text or "/" in text or _is_there(text):
-        stream = streams.read(text, target=target, on_bad_row=on_bad_row)
+        stream = streams.read(text, target=target, on_bad_row=on_bad_row, **how)
     else:
         rule = f"a file, - or one of {', '.join(streams.NAMES)}"
-        raise ParameterError.of("stream", "heros", rule, text)
-    return stream if n is None else stream.take(n)
+        raise ParameterError.of("stream", "heros", rule, text, streams.NAMES)
+    return stream
 
 
 def watch_of(text: str) -> Watch:

@@ -17,6 +17,7 @@ from heros.lazy import pa
 from heros.rows import Rows
 from heros.run.predictions import predicted_table
 from heros.storage.outputs import as_csv, expect_table_place, write_table
+from heros.streams.dates import date_columns
 from heros.streams.files import reader_of
 from heros.streams.readers import TableReader
 
@@ -49,7 +50,10 @@ def predict_command(
     if learnt.schema is None:
         raise HerosError(f"The model in {model} must have learnt something. Got one that has not.")
     reader = reader_of(file)
-    absent = [feature.name for feature in learnt.schema.features if feature.name not in set(reader.names)]
+    there = {*reader.names}
+    for name, column in date_columns(learnt.schema.features).items():
+        there |= {*column.names} if name in there else set()
+    absent = [feature.name for feature in learnt.schema.features if feature.name not in there]
     if absent and len(absent) < learnt.schema.n_features:
         say(
             f"heros: {file} has no column {', '.join(map(repr, absent))}: missing in every row",

@@ -13,7 +13,7 @@ from heros import demo
 from heros.cli import options
 from heros.cli.app import app, say
 from heros.cli.checkpoints import checkpointing, recorded_before, told
-from heros.cli.parsing import few_enough, meter_of, source_of, watch_of
+from heros.cli.parsing import few_enough, meter_of, reading, source_of, watch_of
 from heros.cli.results import Results
 from heros.ensemble import Heros
 from heros.errors import HerosError
@@ -59,6 +59,14 @@ def run_command(
     predictions: options.PredictionsFile = None,
     force: options.Force = False,
     skip_bad_rows: options.SkipBadRows = False,
+    ignore: options.Ignore = None,
+    nominal: options.Nominal = None,
+    numeric: options.Numeric = None,
+    dates: options.Dates = None,
+    classes: options.Classes = None,
+    delimiter: options.Delimiter = None,
+    missing: options.Missing = None,
+    most_values: options.MostValues = None,
     as_json: options.AsJson = False,
     checkpoint: options.CheckpointDirectory = None,
     every: options.Every = 100_000,
@@ -82,9 +90,25 @@ def run_command(
     reader = meter_of(meter, watts, carbon_intensity, country)
     results = Results(out, save, predictions, replace=force or bool(kept.get("resume")))
     results.expect_places(model)
-    source = source_of(
-        stream, target=target, n=n, skip_bad_rows=skip_bad_rows, directory=kept.get("checkpoint")
+    how = reading(
+        ignore=ignore,
+        nominal=nominal,
+        numeric=numeric,
+        dates=dates,
+        classes=classes,
+        delimiter=delimiter,
+        missing=missing,
+        most_values=most_values,
     )
+    with told():
+        source = source_of(
+            stream,
+            target=target,
+            n=n,
+            skip_bad_rows=skip_bad_rows,
+            directory=kept.get("checkpoint"),
+            how=how,
+        )
     names = dict.fromkeys([*(one.name for one in model.task.measures()), *(measure or ())])
     if out is not None and not force and records.exists(there := out / records.id_of(model, source)):
         if not kept.get("resume"):

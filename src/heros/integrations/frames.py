@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from heros.errors import DataError
 from heros.schema import Feature
 from heros.streams.arrow import MemoryReader
-from heros.streams.columns import Column, NominalColumn
+from heros.streams.columns import NominalColumn
 from heros.streams.frames import is_frame, table_of
+from heros.streams.readers import Column
 
 __all__ = ["FrameColumns", "is_frame"]
 
@@ -50,7 +51,11 @@ class FrameColumns:
     @property
     def features(self) -> tuple[Feature, ...]:
         """The columns as features; any value may be missing."""
-        return tuple(replace(column.feature(), missing=True) for column in self._columns)
+        return tuple(
+            feature
+            for column in self._columns
+            for feature in column.features(len(getattr(column, "values", ())), True)
+        )
 
     @property
     def nominal(self) -> list[str]:
@@ -73,20 +78,20 @@ class FrameColumns:
 
 
 def _matrix(frame: Any, columns: list[Column]) -> NDArray[np.float64]:
-    source, parts = _source(frame), [np.empty((0, len(columns)))]
+    source, parts = _source(frame), [np.empty((0, sum(column.width for column in columns)))]
     if len(source.names) != len(columns):
         raise DataError(f"X must have {len(columns)} features. Got {len(source.names)} instead.")
     while (chunk := source.read()) is not None:
-        part = np.empty((chunk.n_rows, len(columns)))
-        for j, (column, array) in enumerate(zip(columns, chunk.columns, strict=True)):
+        part = []
+        for column, array in zip(columns, chunk.columns, strict=True):
             values, faults = column.convert(array)
             if isinstance(column, NominalColumn):
                 values = np.where(values < 0, math.nan, values)
             elif faults:
                 row, (value, rule) = next(iter(faults.items()))
                 raise DataError(f"X, {chunk.place(row)}: {column.name!r} must {rule}. Got {value} instead.")
-            part[:, j] = values
-        parts.append(part)
+            part.append(values)
+        parts.append(np.column_stack(part))
     return np.concatenate(parts)
 
 

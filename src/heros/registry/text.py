@@ -7,7 +7,7 @@ from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import Any
 
-from heros.errors import DataError, ParameterError
+from heros.errors import DataError, ParameterError, did_you_mean
 from heros.lazy import tomllib
 from heros.registry.descriptions import DEEPEST
 from heros.registry.part import name_of, plain_parts
@@ -69,7 +69,8 @@ def policy_of(text: str, epsilon: float | None = None) -> Any:
     known = written_parts("policy")
     kind = known.get(name.replace("_", "-"))
     if kind is None:
-        raise ParameterError.of("policy", "heros", f"one of {', '.join(known)}", text)
+        error = ParameterError.of("policy", "heros", f"one of {', '.join(known)}", text)
+        raise ParameterError(f"{error}{did_you_mean(name, known)}")
     try:
         policy = kind(*_numbers(kind, numbers, text))
         if suffix:
@@ -125,7 +126,7 @@ def pool_of(text: str) -> Any:
         return known[text]()
     path = Path(text)
     if path.suffix != ".toml":
-        raise ParameterError.of("pool", "heros", f"one of {', '.join(known)} or a .toml file", text)
+        raise ParameterError.of("pool", "heros", f"one of {', '.join(known)} or a .toml file", text, known)
     try:
         settings = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:

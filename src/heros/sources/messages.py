@@ -9,6 +9,7 @@ from typing import Any
 from heros.errors import ParameterError
 from heros.schema import Schema
 from heros.sources.rows import RowSource
+from heros.vocabulary import MOST_VALUES
 
 __all__ = ["Decode", "MessageSource", "csv_decoder", "decode_json", "without_password"]
 
@@ -81,7 +82,7 @@ class MessageSource(RowSource):
         From the bytes of a message to a row; JSON objects by default.
     follow
         Whether to wait for messages that are still to come; else the source ends with those there are.
-    target, schema, nominal, classes, on_bad_row
+    target, schema, nominal, classes, on_bad_row, most_values
         As for `heros.sources.RowSource`.
     """
 
@@ -96,9 +97,16 @@ class MessageSource(RowSource):
         nominal: Sequence[str] = (),
         classes: Sequence[object] | None = None,
         on_bad_row: str = "raise",
+        most_values: int | None = MOST_VALUES,
     ) -> None:
         super().__init__(
-            name, target=target, schema=schema, nominal=nominal, classes=classes, on_bad_row=on_bad_row
+            name,
+            target=target,
+            schema=schema,
+            nominal=nominal,
+            classes=classes,
+            on_bad_row=on_bad_row,
+            most_values=most_values,
         )
         if not callable(decode):
             raise ParameterError.of("decode", type(self).__name__, "a function of bytes", decode)

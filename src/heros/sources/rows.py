@@ -17,7 +17,7 @@ from heros.parameters import expect_list, number, one_of, whole
 from heros.schema import Schema, schema_of, schema_plain
 from heros.sources.bad_rows import BadRow, BadRows
 from heros.sources.base import END, IDLE, Block, Polled, Signal, Source
-from heros.vocabulary import Refused, Vocabulary
+from heros.vocabulary import MOST_VALUES, Refused, Vocabulary, checked_task
 
 __all__ = ["RowBlocks", "RowSource", "vocabulary_of"]
 
@@ -75,7 +75,7 @@ class RowBlocks:
         deadline = None if timeout is None else time.monotonic() + timeout
         given: list[int] = []
         rows: list[list[float]] = []
-        labels: list[int] = []
+        labels: list[float] = []
         done, bad_rows, state = 0, self.bad_rows, IDLE
         while len(rows) < most:
             if done == len(self._ahead):
@@ -86,7 +86,9 @@ class RowBlocks:
                 self._ahead += got
             started = self.read + done > bad_rows.count
             try:  # rows before the first feature cannot do without it
-                coded = self._coded(self._ahead[done], started, grow=span or not rows or not rows[-1])
+                coded = self._coded(
+                    self._ahead[done], started, span or not rows or not rows[-1], self.read + done
+                )
             except Refused as why:
                 bad = BadRow(self.name, f"row {self.read + done + 1}", why.column, why.value, why.rule)
                 if not self._skip:
@@ -105,7 +107,7 @@ class RowBlocks:
         del self._ahead[:done]
         self.read, self.bad_rows, self.given = self.read + done, bad_rows, given
         if rows:
-            return _block(rows, labels)
+            return _block(rows, labels, self.vocabulary.numeric)
         self._raise_what_is_due()
         return state
 
@@ -131,9 +133,9 @@ class RowBlocks:
         self._ended = got is END
         return got if isinstance(got, Signal) or len(got) else IDLE
 
-    def _coded(self, row: Any, started: bool, grow: bool) -> tuple[list[float], int] | None:
+    def _coded(self, row: Any, started: bool, grow: bool, seen: int) -> tuple[list[float], float] | None:
         features, label = self._pair(row)
-        return self.vocabulary.encode(features, label, started=started, grow=grow)
+        return self.vocabulary.encode(features, label, started=started, grow=grow, seen=seen)
 
     def _pair(self, row: Any) -> tuple[Mapping[Any, Any], Any]:
         if isinstance(row, tuple) and len(row) == 2 and isinstance(row[0], Mapping):
@@ -149,12 +151,13 @@ class RowBlocks:
         return {**self.__dict__, "_ahead": [], "_error": None, "_ended": False}
 
 
-def _block(rows: list[list[float]], labels: list[int]) -> Block:
+def _block(rows: list[list[float]], labels: list[float], numeric: bool) -> Block:
     width = len(rows[-1])
     if len(rows[0]) < width:  # it spans a growth: what is known only now was missing before
         for row in rows:
             row.extend([math.nan] * (width - len(row)))
-    return np.array(rows, dtype=np.float64).reshape(len(rows), width), np.array(labels, dtype=np.int64)
+    targets = np.array(labels, dtype=np.float64 if numeric else np.int64)
+    return np.array(rows, dtype=np.float64).reshape(len(rows), width), targets
 
 
 class RowSource(Source):
@@ -178,6 +181,9 @@ class RowSource(Source):
     on_bad_row
         What to do with an instance that breaks a rule: "raise" a DataError once those before it have
         been given, or "skip" it.
+    most_values
+        How many values a nominal feature may have; then new ones share a quarter of them, and the schema
+        grows no further. None: any number.
 
     Examples
     --------
@@ -202,6 +208,7 @@ class RowSource(Source):
         nominal: Sequence[str] = (),
         classes: Sequence[object] | None = None,
         on_bad_row: str = "raise",
+        most_values: int | None = MOST_VALUES,
     ) -> None:
         owner = type(self).__name__
         if target is not None and not isinstance(target, str):
@@ -209,7 +216,7 @@ class RowSource(Source):
         self.name = name
         self._rows = RowBlocks(
             name,
-            vocabulary_of(schema, nominal, classes, owner),
+            vocabulary_of(schema, nominal, classes, owner, most_values),
             target=target,
             skip=one_of(on_bad_row, "on_bad_row", owner, ("raise", "skip"), "'raise' or 'skip'") == "skip",
         )
@@ -291,10 +298,22 @@ class RowSource(Source):
 
 
 def vocabulary_of(
-    schema: Schema | None, nominal: Iterable[str], classes: Sequence[object] | None, owner: str
+    schema: Schema | None,
+    nominal: Iterable[str],
+    classes: Sequence[object] | None,
+    owner: str,
+    most_values: int | None = MOST_VALUES,
+    task: str | None = None,
 ) -> Vocabulary:
     """The vocabulary to begin with, from what a user said about it."""
     if schema is not None and not isinstance(schema, Schema):
         raise ParameterError.of("schema", owner, "a heros.Schema", schema)
     nominal = expect_list(nominal, "nominal", owner)
-    return Vocabulary(schema, nominal, None if classes is None else expect_list(classes, "classes", owner))
+    if most_values is not None:
+        whole(most_values, "most_values", owner, 2)
+    known = None if classes is None else expect_list(classes, "classes", owner)
+    numeric = checked_task(task, owner) == "regression"
+    if numeric and (known is not None or (schema is not None and not schema.numeric)):
+        rule = "left out, or 'classification', where there are classes"
+        raise ParameterError.of("task", owner, rule, task)
+    return Vocabulary(schema, nominal, known, most_values=most_values, numeric=numeric)

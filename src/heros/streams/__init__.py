@@ -8,6 +8,7 @@ from heros.streams.drift import Drift
 from heros.streams.files import read
 from heros.streams.frames import from_frame
 from heros.streams.iterators import from_iter
+from heros.streams.numbers import Friedman, Hyperplane, Wave
 from heros.streams.synthetic import LED, Agrawal, RandomRBF
 
 __all__ = [
@@ -18,8 +19,11 @@ __all__ = [
     "BadRows",
     "Drift",
     "DriftPoint",
+    "Friedman",
+    "Hyperplane",
     "RandomRBF",
     "Stream",
+    "Wave",
     "from_arrays",
     "from_frame",
     "from_iter",

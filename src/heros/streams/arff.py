@@ -9,7 +9,8 @@ from pathlib import Path
 
 from heros.errors import DataError
 from heros.sources.bad_rows import BadRow
-from heros.streams.columns import Column, NominalColumn, NumericColumn
+from heros.streams.columns import NominalColumn, NumericColumn
+from heros.streams.readers import Column
 from heros.streams.text import RawRecords, Record, TextReader
 from heros.vocabulary import Codes
 
@@ -128,7 +129,7 @@ class ArffReader(TextReader):
 
     @staticmethod
     def _zero(column: Column) -> str:
-        return "0" if isinstance(column, NumericColumn) else next(iter(column.values), "0")
+        return next(iter(column.values), "0") if isinstance(column, NominalColumn) else "0"
 
 
 def _split(text: str) -> list[str] | None:

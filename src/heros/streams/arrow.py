@@ -6,13 +6,15 @@ import os
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from heros.errors import DataError, HerosError
 from heros.lazy import pa, pq
-from heros.streams.columns import Column, NominalColumn, NumericColumn
-from heros.streams.readers import CELLS, Chunk, TableReader
+from heros.streams.columns import NominalColumn, NumericColumn
+from heros.streams.dates import date_column, is_date
+from heros.streams.readers import CELLS, Chunk, Column, TableReader
 from heros.vocabulary import Codes, label_of
 
 __all__ = ["ArrowReader", "IPCReader", "MemoryReader", "ParquetReader", "readable"]
@@ -62,10 +64,10 @@ class ArrowReader(TableReader):
         self._batches: Iterator[pa.RecordBatch] | None = None
         self._dictionaries: dict[int, list[str]] = {}
         for name, kind in zip(self.names, self._kinds, strict=True):
-            if name not in ignore and not (_is_number(kind) or _is_name(kind)):
+            if name not in ignore and not (_is_number(kind) or _is_name(kind) or is_date(kind)):
                 raise DataError(
-                    f"{label}: the {name!r} column must hold numbers or names. "
-                    f"Got the type {kind} instead (convert it, or name it in 'ignore')."
+                    f"{label}: the {name!r} column must hold numbers, names or dates. "
+                    f"Got the type {kind} instead (convert it, or name it in ignore=)."
                 )
 
     @abstractmethod
@@ -98,10 +100,12 @@ class ArrowReader(TableReader):
         self._batches = None
 
     def declared(self, index: int) -> Column | None:
-        """The column by its type: numbers are numeric, dictionaries, strings and booleans nominal."""
+        """The column by its type: dictionaries, strings and booleans are nominal."""
         name, kind = self.names[index], self._kinds[index]
         if _is_number(kind):
             return NumericColumn(name, missing=self._has_nulls(index))
+        if is_date(kind):
+            return replace(date_column(name, kind), missing=self._has_nulls(index))
         return NominalColumn(name, Codes(self._dictionary(index)), missing=self._has_nulls(index))
 
     def _has_nulls(self, index: int) -> bool:

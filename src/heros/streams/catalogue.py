@@ -53,7 +53,7 @@ def load(name: str, *, length: int | None = None) -> Stream:
     if name in REAL:
         stream = open_real(REAL[name])
         return stream if length is None else stream.take(length)
-    raise ParameterError.of("name", "load", f"one of {', '.join(NAMES)}", name)
+    raise ParameterError.of("name", "load", f"one of {', '.join(NAMES)}", name, NAMES)
 
 
 def _drifting(concept: Callable[[int], Stream], settings: Sequence[int], gradual: bool, n: int) -> Stream:

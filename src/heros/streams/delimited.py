@@ -11,18 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros.errors import DataError, ParameterError
-from heros.streams.columns import Column
-from heros.streams.text import BLANKS, RawRecords, Record, TextReader
+from heros.streams.readers import Column
+from heros.streams.text import BLANKS, LONGEST, RawRecords, Record, TextReader
 
 if TYPE_CHECKING:
     import _csv
 
 __all__ = ["MISSING", "DelimitedReader"]
 
-MISSING = ("", "?", "NA", "NaN", "nan", "null")
-"""What stands for a missing value in a CSV file unless said otherwise."""
+MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "-")
+"""What stands for a missing value in a text file unless said otherwise."""
 
 DELIMITERS = ",;\t| "
+LINES_LOOKED_AT = 20
+"""So many lines, if there are so many, tell the delimiter."""
+
 BOM = b"\xef\xbb\xbf"
 
 
@@ -45,9 +48,10 @@ class DelimitedReader(TextReader):
             raise ParameterError.of("quote", "read", "one ASCII character or ''", quote)
         super().__init__(path, encoding, delimiter or ",", quote)
         self._missing = tuple(missing)
-        line, data = self._first_line()
-        self._delimiter = delimiter or _likeliest_delimiter(data)
-        cells = next(self._reader([data]))
+        line, lines = self._first_lines()
+        self._delimiter = delimiter or _likeliest_delimiter(lines, quote)
+        self.decimal_comma = self._delimiter != ","
+        cells = next(self._reader(lines[:1]))
         if header:
             self.names = self._distinct([cell.strip(BLANKS) for cell in cells])
             self._start = self._at = (self._at[0] + self._length, line + 1)
@@ -58,13 +62,13 @@ class DelimitedReader(TextReader):
         """Nothing: a CSV file does not declare types."""
         return None
 
-    def _first_line(self) -> tuple[int, str]:
-        """The first line that is not blank; `_at` stands before it (and behind a byte order mark)."""
+    def _first_lines(self) -> tuple[int, list[str]]:
+        """The first lines from one that is not blank; `_at` stands before it, behind a byte order mark."""
         file = self._open()
         head = b""
-        while b"\n" not in (start := head.removeprefix(BOM).lstrip(b"\r\n")):
+        while (start := head.removeprefix(BOM).lstrip(b"\r\n")).count(b"\n") < LINES_LOOKED_AT:
             more = self._read(file, 1 << 16)
-            if not more:
+            if not more or len(head) > LONGEST:
                 break
             head += more
         self._close()
@@ -79,7 +83,8 @@ class DelimitedReader(TextReader):
         if b"\r" in first.rstrip(b"\r\n"):
             raise DataError(f"{self.label} must end its lines with a newline. Got carriage returns alone.")
         self._length = len(first)
-        return line, first.decode(self._encoding, "replace")
+        lines = [first, *start[len(first) :].split(b"\n")[: LINES_LOOKED_AT - 1]]
+        return line, [one.decode(self._encoding, "replace") for one in lines]
 
     def _is_plain(self, data: bytes) -> bool:
         return True
@@ -118,7 +123,29 @@ class DelimitedReader(TextReader):
         return csv.reader(lines, delimiter=self._delimiter, quotechar=self._quote)
 
 
-def _likeliest_delimiter(line: str) -> str:
-    """The delimiter that splits the line into the most cells; a comma if none does."""
-    unquoted = "".join(line.split('"')[::2]).strip()
-    return max(DELIMITERS, key=unquoted.count)
+def _likeliest_delimiter(lines: Sequence[str], quote: str) -> str:
+    """The delimiter that splits the most lines into as many cells as the first one, and into the most cells.
+
+    Blanks only count where nothing else splits the lines: names and values may have them inside.
+
+    Examples
+    --------
+    >>> _likeliest_delimiter(["First Name,Age Group,Is Late", "Ann Lee,20 to 30,no", ""], '"')
+    ','
+    >>> _likeliest_delimiter(["a;b;c", "1,5;2,5;x"], '"'), _likeliest_delimiter(["a b", "1 2"], '"')
+    (';', ' ')
+    """
+    filled = [line.rstrip("\r\n") for line in lines if line.strip()]
+
+    def agreement(delimiter: str) -> tuple[float, bool, int]:
+        counts = [_cells_in(line, delimiter, quote) for line in filled]
+        same = sum(count == counts[0] for count in counts) / len(counts)
+        return (same if counts[0] > 1 else 0.0), delimiter != " ", counts[0]
+
+    return max(DELIMITERS, key=agreement)
+
+
+def _cells_in(line: str, delimiter: str, quote: str) -> int:
+    """How many cells a line has; delimiters between quotes do not count."""
+    unquoted = "".join(line.split(quote)[::2]) if quote else line
+    return 1 + (unquoted.strip() if delimiter == " " else unquoted).count(delimiter)

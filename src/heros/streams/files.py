@@ -16,6 +16,7 @@ from heros.streams.options import Options
 from heros.streams.readers import TableReader
 from heros.streams.tables import TableStream
 from heros.streams.text import COMPRESSIONS
+from heros.vocabulary import MOST_VALUES
 
 __all__ = ["read", "reader_of"]
 
@@ -49,6 +50,8 @@ def read(
     header: bool = True,
     missing: Sequence[str] = MISSING,
     encoding: str = "utf-8",
+    dates: Sequence[str] | Mapping[str, str | None] = (),
+    most_values: int | None = MOST_VALUES,
 ) -> Stream:
     r"""A stream from a CSV, ARFF, Parquet, Arrow or Feather file.
 
@@ -56,6 +59,8 @@ def read(
     file they are taken from its first block, where a column is numeric if at least half of its values
     are numbers. Nominal values and classes are those declared; else those of the first block, sorted.
     What turns up only later is appended to the schema, unless all values were given or declared.
+    Numbers may have decimal commas, thousands separators, currency and percent signs. How a column was read
+    where that may surprise is said by a `heros.errors.DataNotice`, a warning, and by `heros.streams.look`.
 
     Parameters
     ----------
@@ -79,9 +84,16 @@ def read(
     format
         "csv", "arff", "parquet" or "arrow"; by default what the file's name says.
     delimiter, quote, header, missing, encoding
-        For text: the character between cells (default: the likeliest one in the first line), the
+        For text: the character between cells (default: the likeliest one in the first lines), the
         character around cells ("" for none), whether the first line has the names, what stands for a missing
         value (CSV), and the encoding. Blanks around a cell do not count.
+    dates
+        Columns of dates or times; as a mapping, with how they are written (``"%d.%m.%y"``, as `strptime` has
+        it). Each becomes up to four numbers: day, weekday, day of the year, hour.
+    most_values
+        How many inputs a nominal column may have. The most frequent values have one each, all others share
+        a quarter of them. A column in which hardly any value comes twice, such as an identifier, is left out;
+        `nominal` keeps it. None: a column has as many as it has values.
 
     Examples
     --------
@@ -98,7 +110,7 @@ def read(
             [21.,  0.],
             [nan,  1.]]), array([0, 1, 0]))
     """
-    options = Options("read", target, nominal, numeric, ignore, classes, on_bad_row)
+    options = Options("read", target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values)
     text: dict[str, Any] = {
         "delimiter": delimiter,
         "quote": quote,

@@ -11,6 +11,7 @@ from heros.streams.arrow import MemoryReader
 from heros.streams.base import Stream
 from heros.streams.options import Options
 from heros.streams.tables import TableStream
+from heros.vocabulary import MOST_VALUES
 
 __all__ = ["from_frame", "is_frame", "table_of"]
 
@@ -25,6 +26,8 @@ def from_frame(
     classes: Sequence[object] | None = None,
     on_bad_row: str = "raise",
     name: str = "frame",
+    dates: Sequence[str] | Mapping[str, str | None] = (),
+    most_values: int | None = MOST_VALUES,
 ) -> Stream:
     """A stream of the rows of a data frame.
 
@@ -34,7 +37,7 @@ def from_frame(
         A pandas or polars data frame, an Arrow table or record batch, a mapping of columns, or
         anything else that speaks the Arrow or the data frame interchange protocol. None of these
         libraries but Arrow need be installed. Categorical, string and boolean columns are nominal.
-    target, nominal, numeric, ignore, classes, on_bad_row
+    target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values
         As for `heros.streams.read`.
     name
         The stream's name.
@@ -48,7 +51,7 @@ def from_frame(
            [21.,  0.],
            [nan,  1.]]), array([0, 1, 0]))
     """
-    options = Options("from_frame", target, nominal, numeric, ignore, classes, on_bad_row)
+    options = Options("from_frame", target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values)
     table = table_of(frame, "from_frame")
     return TableStream(MemoryReader(table, name, tuple(ignore)), options, name)
 

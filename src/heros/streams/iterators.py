@@ -14,6 +14,7 @@ from heros.sources.base import IDLE, Block, Polled, Signal
 from heros.sources.readers import AsyncReader, BackgroundReader, DirectReader, Reader
 from heros.sources.rows import RowBlocks, vocabulary_of
 from heros.streams.base import Stream, empty_block
+from heros.vocabulary import MOST_VALUES
 
 __all__ = ["from_iter"]
 
@@ -29,9 +30,11 @@ def from_iter(
     schema: Schema | None = None,
     nominal: Sequence[str] = (),
     classes: Sequence[object] | None = None,
+    task: str | None = None,
     on_bad_row: str = "raise",
     waits: bool | None = None,
     name: str = "iterator",
+    most_values: int | None = MOST_VALUES,
 ) -> Stream:
     """A stream of (features, label) pairs: River's data sets, a queue, a generator; endless ones too.
 
@@ -52,6 +55,8 @@ def from_iter(
         Features whose numbers are names.
     classes
         All classes, in the order of their indices.
+    task
+        "regression" if the label is a number; else it is the name of a class.
     on_bad_row
         What to do with an instance that breaks a rule: "raise" a DataError once those before it have
         been given, or "skip" it.
@@ -62,6 +67,9 @@ def from_iter(
         in its thread, such as the rows of an SQLite connection.
     name
         The stream's name.
+    most_values
+        How many values a nominal feature may have; then new ones share a quarter of them, and the schema
+        grows no further. None: any number.
 
     Examples
     --------
@@ -76,7 +84,7 @@ def from_iter(
     skip = one_of(on_bad_row, "on_bad_row", "from_iter", ("raise", "skip"), "'raise' or 'skip'") == "skip"
     if waits not in (None, True, False):
         raise ParameterError.of("waits", "from_iter", "True, False or None", waits)
-    vocabulary = vocabulary_of(schema, nominal, classes, "from_iter")
+    vocabulary = vocabulary_of(schema, nominal, classes, "from_iter", most_values, task)
     if not callable(pairs) and not isinstance(pairs, Iterable | AsyncIterable):
         raise ParameterError.of("pairs", "from_iter", RULE, pairs)
     return PairStream(pairs, RowBlocks(name, vocabulary, skip=skip), waits)
@@ -108,7 +116,7 @@ class PairStream(Stream):
 
     def _draw(self, n: int) -> Block:
         got = self._rows.take(self._fetch, n, None, span=True) if n else IDLE
-        return empty_block(self.schema.n_features) if isinstance(got, Signal) else got
+        return empty_block(self.schema.n_features, self.schema.numeric) if isinstance(got, Signal) else got
 
     def _poll(self, n: int, timeout: float | None) -> Polled:
         return self._rows.take(self._fetch, n, timeout)

@@ -10,16 +10,23 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.schema import Feature, Schema
-from heros.streams.columns import Column, NominalColumn, NumericColumn, Values, looks_numeric
+from heros.errors import ParameterError
+from heros.schema import Schema
+from heros.streams.columns import NominalColumn, NumericColumn, Values, counts_of, is_text
+from heros.streams.dates import DateColumn, Reading, has_clock, reading_of
+from heros.streams.number_forms import form_of
 from heros.streams.options import Options
-from heros.streams.readers import Chunk, TableReader
+from heros.streams.readers import Chunk, Column, TableReader
 from heros.vocabulary import Codes, label_of
 
 __all__ = ["Extent", "Growth", "Layout", "layout_of"]
 
 Extent = dict[int, tuple[int, bool]]
 """Of each column, how many values are known and whether they may be missing."""
+
+
+FEWEST = 50
+"""In fewer rows it says nothing that no value comes twice."""
 
 
 @dataclass
@@ -29,6 +36,12 @@ class Layout:
     target: int
     classes: NominalColumn
     features: dict[int, Column] = field(default_factory=dict)
+    ignored: dict[int, str] = field(default_factory=dict)  # columns nobody named, and why they are left out
+
+    @property
+    def width(self) -> int:
+        """How many features there are."""
+        return sum(column.width for column in self.features.values())
 
     def columns(self) -> list[tuple[int, Column]]:
         """All columns, in the order of the table."""
@@ -40,46 +53,108 @@ class Layout:
 
     def schema(self, extent: Extent) -> Schema:
         """What was known when this was the extent."""
-        features = []
-        for index, column in self.features.items():
-            size, missing = extent[index]
-            values = tuple(islice(column.values, size)) if isinstance(column, NominalColumn) else None
-            features.append(Feature(column.name, values, missing))
+        features = [
+            feature for index, column in self.features.items() for feature in column.features(*extent[index])
+        ]
         return Schema(tuple(features), tuple(islice(self.classes.values, extent[self.target][0])))
 
 
 def layout_of(reader: TableReader, options: Options, first: Chunk) -> Layout:
     """Which columns there are and of which type, from the table, the options and the first chunk."""
     target = reader.names.index(options.target_among(reader.names))
-    layout = Layout(target, _nominal(reader, target, options.classes))
-    given = options.nominal if isinstance(options.nominal, Mapping) else dict.fromkeys(options.nominal)
+    layout = Layout(target, _nominal(reader, target, options.classes, None))
     for index, name in enumerate(reader.names):
         if index == target or name in options.ignore:
             continue
-        if name in given:
-            layout.features[index] = _nominal(reader, index, given[name])
-        elif name in options.numeric:
-            layout.features[index] = NumericColumn(name)
+        column = _as_told(reader, index, options, first) or _as_seen(reader, index, options, first)
+        if isinstance(column, str):
+            layout.ignored[index] = column
         else:
-            declared = reader.declared(index)
-            if declared is None and looks_numeric(first.columns[index]):
-                declared = NumericColumn(name)
-            if isinstance(declared, NumericColumn):
-                layout.features[index] = declared
-            else:
-                layout.features[index] = _nominal(reader, index, None)
+            layout.features[index] = column
+    if not layout.features:  # better some than none
+        for index in layout.ignored:
+            layout.features[index] = _nominal(reader, index, None, options.most_values)
+        layout.ignored = {}
     return layout
 
 
-def _nominal(reader: TableReader, index: int, values: Sequence[object] | None) -> NominalColumn:
+def _as_told(reader: TableReader, index: int, options: Options, first: Chunk) -> Column | None:
+    """A column as the user said it is; None if nothing was said."""
+    name, array = reader.names[index], first.columns[index]
+    nominal = options.nominal if isinstance(options.nominal, Mapping) else dict.fromkeys(options.nominal)
+    dates = options.dates if isinstance(options.dates, Mapping) else dict.fromkeys(options.dates)
+    if name in nominal:
+        return _nominal(reader, index, nominal[name], options.most_values)
+    if name in options.numeric:
+        declared = reader.declared(index)
+        if isinstance(declared, NumericColumn) or not is_text(array.type):
+            return NumericColumn(name)
+        return NumericColumn(name, form=form_of(counts_of(array), comma=reader.decimal_comma)[0])
+    if name in dates:
+        declared = reader.declared(index)
+        if isinstance(declared, DateColumn):
+            return declared
+        labels, written = counts_of(array), dates[name]
+        found = (Reading(f"written {written}", format=written), False) if written else reading_of(labels)
+        if found is None:
+            raise ParameterError.of(
+                "dates",
+                options.owner,
+                "made of columns of dates (or say how they are written, as strptime)",
+                name,
+            )
+        return _dates(name, found[0], labels)
+    return None
+
+
+def _as_seen(reader: TableReader, index: int, options: Options, first: Chunk) -> Column | str:
+    """A column as its table declares it or its first values tell; or why it is left out."""
+    name, array, declared = reader.names[index], first.columns[index], reader.declared(index)
+    if isinstance(declared, NumericColumn | DateColumn):
+        return declared
+    if declared is not None and (declared.closed or declared.values or options.most_values is None):
+        return _nominal(reader, index, None, options.most_values)
+    counts = counts_of(array)
+    total = sum(counts.values())
+    if declared is None:
+        form, matched = form_of(counts, comma=reader.decimal_comma)
+        if 2 * matched >= total:
+            return NumericColumn(name, form=form)
+    dates = reading_of(counts)
+    if dates is not None:
+        return _dates(name, dates[0], counts)
+    if options.most_values is not None and _are_identifiers(len(counts), total, options.most_values):
+        return f"{len(counts):,} values in {total:,} rows: nothing to learn from"
+    return _nominal(reader, index, None, options.most_values)
+
+
+def _are_identifiers(distinct: int, total: int, most: int) -> bool:
+    """Whether every value is new, or nearly every one of very many."""
+    return (distinct == total and total >= FEWEST) or (distinct > most and 2 * distinct > total)
+
+
+def _dates(name: str, reading: Reading, labels: Iterable[str]) -> DateColumn:
+    if reading.name == "times of day":
+        return DateColumn(name, reading, dates=False, clock=True)
+    return DateColumn(name, reading, clock=has_clock(reading, labels))
+
+
+def _nominal(
+    reader: TableReader, index: int, values: Sequence[object] | None, most: int | None
+) -> NominalColumn:
     """A nominal column: its values as given, as declared, or those of the first chunk, sorted."""
     name = reader.names[index]
     if values is not None:
         return NominalColumn(name, Codes(str(label_of(value)) for value in values), closed=True)
     declared = reader.declared(index)
-    if isinstance(declared, NominalColumn) and declared.values:
+    if (
+        isinstance(declared, NominalColumn)
+        and declared.values
+        and (declared.closed or most is None or len(declared.values) <= most)
+    ):
+        declared.values.most = None if declared.closed else most
         return declared
-    return NominalColumn(name, fresh=True)
+    return NominalColumn(name, Codes(most=most), fresh=True)
 
 
 class Growth:
@@ -114,7 +189,7 @@ class Growth:
                 rows.update(np.flatnonzero(np.diff(sizes, prepend=size)).tolist())
                 growth._sizes[index] = sizes
             if after[index][1] and not missing:
-                first = int(np.isnan(values[index]).argmax())
+                first = int(np.isnan(values[index].reshape(len(values[index]), -1)).any(axis=1).argmax())
                 rows.add(first)
                 growth._first_missing[index] = first
         growth.rows.extend(sorted(rows))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from heros.errors import DataError, ParameterError
-from heros.parameters import expect_list, one_of
+from heros.parameters import expect_list, one_of, whole
 from heros.vocabulary import label_of
 
 __all__ = ["Options"]
@@ -23,10 +23,14 @@ class Options:
     ignore: Sequence[str] = ()
     classes: Sequence[object] | None = None
     on_bad_row: str = "raise"
+    dates: Sequence[str] | Mapping[str, str | None] = ()
+    most_values: int | None = None
 
     def __post_init__(self) -> None:
         one_of(self.on_bad_row, "on_bad_row", self.owner, ("raise", "skip"), "'raise' or 'skip'")
-        for name in ("nominal", "numeric", "ignore"):
+        if self.most_values is not None:
+            whole(self.most_values, "most_values", self.owner, 2)
+        for name in ("nominal", "numeric", "ignore", "dates"):
             given = getattr(self, name)
             listed = isinstance(given, Sequence | Mapping | Set) and not isinstance(given, str)
             if not listed or not all(isinstance(column, str) for column in given):
@@ -50,18 +54,20 @@ class Options:
                 return self.target
         elif isinstance(self.target, int) and -len(names) <= self.target < len(names):
             return names[self.target]
-        raise ParameterError.of("target", self.owner, f"one of the columns {list(names)}", self.target)
+        raise ParameterError.of("target", self.owner, f"one of the columns {list(names)}", self.target, names)
 
     def check(self, names: Sequence[str]) -> None:
         """Refuse names that are no columns, twice-named columns, and a table without features."""
-        for parameter in ("nominal", "numeric", "ignore"):
+        for parameter in ("nominal", "numeric", "ignore", "dates"):
             for name in getattr(self, parameter):
                 if name not in names:
                     rule = f"made of the columns {list(names)}"
-                    raise ParameterError.of(parameter, self.owner, rule, name)
-        both = set(self.nominal) & set(self.numeric)
-        if both:
-            raise ParameterError.of("numeric", self.owner, "without columns named in 'nominal'", sorted(both))
+                    raise ParameterError.of(parameter, self.owner, rule, name, names)
+        for one, other in (("numeric", "nominal"), ("dates", "nominal"), ("dates", "numeric")):
+            both = set(getattr(self, one)) & set(getattr(self, other))
+            if both:
+                rule = f"without columns named in {other!r}"
+                raise ParameterError.of(one, self.owner, rule, sorted(both))
         if self.target_among(names) in self.ignore:
             raise ParameterError.of("ignore", self.owner, "without the target", list(self.ignore))
         if len(names) - len(self.ignore) < 2:

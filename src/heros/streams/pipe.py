@@ -15,12 +15,13 @@ from heros.sources.base import END, IDLE, Signal
 from heros.sources.readers import BackgroundReader
 from heros.streams.base import Stream
 from heros.streams.columns import Values
-from heros.streams.delimited import DelimitedReader
+from heros.streams.delimited import MISSING, DelimitedReader
 from heros.streams.layout import Extent, Growth
 from heros.streams.options import Options
 from heros.streams.readers import Chunk
 from heros.streams.tables import TableStream
 from heros.streams.text import READ_BYTES
+from heros.vocabulary import MOST_VALUES
 
 __all__ = ["read_pipe"]
 
@@ -35,10 +36,16 @@ def read_pipe(
     file: BufferedIOBase,
     *,
     target: str | int | None = None,
-    nominal: Sequence[str] = (),
+    nominal: Sequence[str] | Mapping[str, Sequence[object] | None] = (),
+    numeric: Sequence[str] = (),
+    ignore: Sequence[str] = (),
     classes: Sequence[object] | None = None,
     on_bad_row: str = "raise",
     name: str = "stdin",
+    delimiter: str | None = None,
+    missing: Sequence[str] = MISSING,
+    dates: Sequence[str] | Mapping[str, str | None] = (),
+    most_values: int | None = MOST_VALUES,
 ) -> Stream:
     r"""A stream of the CSV that a pipe brings. See `heros.streams.read` for the parameters.
 
@@ -53,8 +60,8 @@ def read_pipe(
     >>> stream.draw(10)[1]
     array([0, 1])
     """
-    options = Options("read", target, nominal, (), (), classes, on_bad_row)
-    return PipeStream(PipeReader(Pipe(file)), options, name)
+    options = Options("read", target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values)
+    return PipeStream(PipeReader(Pipe(file), delimiter=delimiter, missing=missing), options, name)
 
 
 class PipeStream(TableStream):
@@ -81,11 +88,11 @@ class PipeStream(TableStream):
 class PipeReader(DelimitedReader):
     """The records of a CSV text from a pipe."""
 
-    def __init__(self, pipe: Pipe) -> None:
+    def __init__(self, pipe: Pipe, **how: Any) -> None:
         self._pipe = pipe
         self._head = b""  # what was read to find the names
         self._first = True
-        super().__init__(Path("standard input"))
+        super().__init__(Path("standard input"), **how)
         self._tail, self._head = self._head[self._at[0] :], b""
 
     def read(self) -> Chunk | None:

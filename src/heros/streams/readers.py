@@ -8,9 +8,12 @@ from dataclasses import dataclass
 
 from heros.lazy import pa
 from heros.sources.bad_rows import BadRow
-from heros.streams.columns import Column
+from heros.streams.columns import NominalColumn, NumericColumn
+from heros.streams.dates import DateColumn
 
-__all__ = ["CELLS", "Chunk", "TableReader"]
+__all__ = ["CELLS", "Chunk", "Column", "TableReader"]
+
+Column = NumericColumn | NominalColumn | DateColumn
 
 CELLS = 1 << 20
 """About how many values a chunk has: large enough to be fast, small enough to keep memory flat."""
@@ -45,6 +48,8 @@ class TableReader(ABC):
 
     label: str
     names: Sequence[str]
+    decimal_comma: bool = False
+    """Whether a comma is likelier to stand before decimals than between thousands."""
 
     @property
     def n_rows(self) -> int | None:

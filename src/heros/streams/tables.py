@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.errors import DataError
+from heros.errors import DataError, DataNotice
 from heros.lazy import pa
 from heros.schema import Schema
 from heros.sources.bad_rows import BadRow, BadRows
 from heros.sources.base import END, Block, Polled, Signal
 from heros.streams.base import Stream, empty_block
-from heros.streams.columns import Faults, NominalColumn, NumericColumn, Values
+from heros.streams.columns import Faults, NominalColumn, Values
 from heros.streams.layout import Extent, Growth, layout_of
+from heros.streams.notices import expect_classes, notices_of
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
 
@@ -40,6 +42,10 @@ class TableStream(Stream):
         if first is None:
             raise DataError(f"{reader.label} must have at least one row. Got a header without rows instead.")
         self._layout = layout_of(reader, options, first)
+        expect_classes(reader, options, first)
+        self._notices = tuple(notices_of(reader, options, self._layout, first))
+        for text in self._notices:
+            warnings.warn(text, DataNotice, stacklevel=3)
         self._load(first)
         self._extent = self._layout.extent()
         self._schema: Schema | None = None  # made when asked for
@@ -67,14 +73,14 @@ class TableStream(Stream):
         self._reader.restart()
         self._bad_rows = BadRows()
         self._faults: list[tuple[int, BadRow]] = []
-        self._X, self._y = empty_block(len(self._layout.features))
+        self._X, self._y = empty_block(self._layout.width)
         self._at = 0
         self._extent, self._schema = self._layout.extent(), None  # what is known is not forgotten
         self._growth = Growth(self._extent)
 
     def _draw(self, n: int) -> Block:
         got = self._gather(n, None, span=True)
-        return empty_block(len(self._layout.features)) if isinstance(got, Signal) else got
+        return empty_block(self._layout.width) if isinstance(got, Signal) else got
 
     def _poll(self, n: int, timeout: float | None) -> Polled:
         return self._gather(n, timeout, span=False)
@@ -170,7 +176,7 @@ class TableStream(Stream):
         found: dict[int, tuple[str, str, str]] = {}
         for index, column in self._layout.columns():
             faults = _absent(chunk.columns[index]) if index == self._layout.target else {}
-            if isinstance(column, NumericColumn) or column.closed:
+            if column.settled:
                 values[index], more = column.convert(chunk.columns[index])
                 faults |= more
             for row, (value, rule) in faults.items():
@@ -179,10 +185,12 @@ class TableStream(Stream):
 
     def _arrange(self, values: Mapping[int, Values]) -> None:
         y = values[self._layout.target]
-        X = np.empty((len(y), len(self._layout.features)))
-        for j, (index, column) in enumerate(self._layout.features.items()):
+        X = np.empty((len(y), self._layout.width))
+        at = 0
+        for index, column in self._layout.features.items():
             column.adopt(values[index])
-            X[:, j] = values[index]
+            X[:, at : at + column.width] = values[index].reshape(len(y), column.width)
+            at += column.width
         self._X, self._y, self._at = X, y.astype(np.int64), 0
 
 

@@ -16,7 +16,7 @@ from heros.lazy import pa, pc
 from heros.sources.bad_rows import BadRow
 from heros.streams.readers import Chunk, TableReader
 
-__all__ = ["BLANKS", "COMPRESSIONS", "READ_BYTES", "RawRecords", "Record", "TextReader"]
+__all__ = ["BLANKS", "COMPRESSIONS", "LONGEST", "READ_BYTES", "RawRecords", "Record", "TextReader"]
 
 READ_BYTES = 1 << 21
 """About how much is read and parsed at once."""

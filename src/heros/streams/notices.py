@@ -1,0 +1,114 @@
+"""What is said about how the columns of a table are read, and what they cannot be read as."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from heros.errors import DataError
+from heros.streams.columns import NominalColumn, NumericColumn, counts_of, is_text
+from heros.streams.dates import DateColumn, reading_of
+from heros.streams.layout import Layout
+from heros.streams.number_forms import form_of
+from heros.streams.options import Options
+from heros.streams.readers import Chunk, TableReader
+from heros.vocabulary import NUMBER
+
+__all__ = ["expect_classes", "not_classes", "notices_of", "suspicion"]
+
+FEW_NUMBERS = 20
+"""So many different numbers may be classes even if some have decimals."""
+
+MOST_NUMBERS = 100
+"""More different whole numbers are no classes, unless the user says so."""
+
+MEASURE = re.compile(r"[^\w]{0,2}\d[\d.,' ]*\s*[^\W\d]{1,6}")
+"""A number with a unit behind it."""
+
+
+def expect_classes(reader: TableReader, options: Options, first: Chunk) -> None:
+    """Refuse a target that has numbers, or a text of its own, rather than classes."""
+    target = options.target_among(reader.names)
+    index = reader.names.index(target)
+    declared = reader.declared(index)
+    given = isinstance(declared, NominalColumn) and bool(declared.values)
+    if options.classes is not None or target in options.nominal or given or options.most_values is None:
+        return
+    what = not_classes(counts_of(first.columns[index]))
+    if what:
+        raise DataError(
+            f"{reader.label}: the target {target!r} must hold classes. Got {what} (name the column with the "
+            "classes in target=; or name this one in nominal= if each value of it is a class)."
+        )
+
+
+def not_classes(counts: Mapping[str, int]) -> str:
+    """What a target has instead of classes; nothing if it may have classes.
+
+    Examples
+    --------
+    >>> not_classes({f"{i / 8}": 1 for i in range(90)}), not_classes({"0": 50, "1": 30})
+    ('90 different numbers in 90 rows', '')
+    >>> not_classes({f"note {i}": 1 for i in range(90)})
+    '90 different values in 90 rows'
+    """
+    distinct, total = len(counts), sum(counts.values())
+    numbers = all(NUMBER.fullmatch(value) for value in counts)
+    decimals = numbers and not all(float(value).is_integer() for value in counts)
+    many = distinct > FEW_NUMBERS and 2 * distinct > total
+    if numbers and (many or distinct > (FEW_NUMBERS if decimals else MOST_NUMBERS)):
+        return f"{distinct:,} different numbers in {total:,} rows"
+    return f"{distinct:,} different values in {total:,} rows" if many else ""
+
+
+def notices_of(reader: TableReader, options: Options, layout: Layout, first: Chunk) -> Iterator[str]:
+    """What a user may not expect of the columns that nobody described."""
+    for index, why in layout.ignored.items():
+        yield f"The column {reader.names[index]!r} is left out: {why} (nominal= keeps it, ignore= says so)."
+    named = {*options.nominal, *options.numeric, *options.dates}
+    for index, column in layout.features.items():
+        if column.name in named:
+            continue
+        if isinstance(column, NumericColumn) and column.form is not None:
+            how = f"numbers with {column.form} (nominal= says otherwise)"
+            yield f"The column {column.name!r} is read as {how}."
+        elif isinstance(column, DateColumn):
+            yield _dates(column, first, index)
+        elif options.most_values is not None:
+            doubt = suspicion(column, first, index)
+            if doubt:
+                yield f"The column {column.name!r} is read as names: {doubt}."
+
+
+def _dates(column: DateColumn, first: Chunk, index: int) -> str:
+    doubt = ""
+    if column.reading is not None:
+        found = reading_of(counts_of(first.columns[index]))
+        doubt = f", {column.reading.name}" + (" (it could be month first)" if found and found[1] else "")
+    what = "dates" if column.dates else "times"
+    names = ", ".join(f"'{name}'" for name in column.names)
+    return f"The column {column.name!r} is read as {what}{doubt}: {names} (nominal= says otherwise)."
+
+
+def suspicion(column: object, first: Chunk, index: int) -> str:
+    """Why a column may be something else than it is taken for; nothing if nothing is odd.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> chunk = Chunk([pa.array([f"{i} kg" for i in range(30)])], str)
+    >>> suspicion(NominalColumn("weight"), chunk, 0)
+    "numbers with units, such as '0 kg'"
+    """
+    if not isinstance(column, NominalColumn) or column.closed or not is_text(first.columns[index].type):
+        return ""
+    counts = counts_of(first.columns[index])
+    if len(counts) <= FEW_NUMBERS:
+        return ""
+    units = [value for value in counts if MEASURE.fullmatch(value)]
+    if 2 * len(units) > len(counts):
+        return f"numbers with units, such as {units[0]!r}"
+    _, numbers = form_of(counts)
+    if 2 * numbers >= sum(counts.values()):
+        return "most are numbers (numeric= reads them as such)"
+    return ""

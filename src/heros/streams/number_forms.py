@@ -1,0 +1,100 @@
+"""Numbers as people write them: decimal commas, thousands, currencies, percent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from heros.vocabulary import NUMBER
+
+__all__ = ["FORMS", "Form", "form_of"]
+
+CURRENCY = "[$€£¥₹₽₩]|USD|EUR|GBP|CHF|JPY|INR|CAD|AUD"
+BLANK = " \u00a0\u2009\u202f"
+
+
+@dataclass(frozen=True)
+class Form:
+    """How the numbers of a column are written, beside the plain way.
+
+    Parameters
+    ----------
+    decimal
+        What stands before the decimals.
+    groups
+        What may stand between thousands.
+
+    Examples
+    --------
+    >>> english, german = Form(".", ","), Form(",", ".")
+    >>> english.number("$1,234.50"), german.number("1.234,50 €"), english.number("(12%)")
+    (1234.5, 1234.5, -12.0)
+    >>> english.number("0,567"), german.number("0,567"), german.number("a")
+    (None, 0.567, None)
+    """
+
+    decimal: str
+    groups: str
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        point, group = re.escape(self.decimal), f"[{re.escape(self.groups)}]"
+        decimals = rf"(?:{point}\d*)?"
+        body = rf"(?:[1-9]\d{{0,2}}(?:{group}\d{{3}})+{decimals}|\d+{decimals}|{point}\d+)(?:[eE][+-]?\d+)?"
+        unit, blanks = rf"(?:{CURRENCY})", f"[{BLANK}]*"
+        return re.compile(
+            rf"(?P<open>\()?{blanks}(?P<minus>[-+−])?{blanks}{unit}?{blanks}(?P<sign>[-+−])?"
+            rf"(?P<body>{body}){blanks}(?:%|{unit})?{blanks}(?P<close>\))?"
+        )
+
+    def number(self, text: str) -> float | None:
+        """The number, None if it is none."""
+        found = self._pattern.fullmatch(text)
+        if found is None or bool(found["open"]) != bool(found["close"]) or (found["minus"] and found["sign"]):
+            return None
+        digits = found["body"].translate({ord(character): None for character in self.groups})
+        value = float(digits.replace(self.decimal, "."))
+        down = found["open"] or (found["minus"] or found["sign"] or "+") != "+"
+        return -value if down else value
+
+    def __str__(self) -> str:
+        return "decimal commas" if self.decimal == "," else "thousands, currency or percent signs"
+
+
+APART = BLANK + "'’_"
+FORMS = (Form(".", ","), Form(".", APART), Form(",", "."), Form(",", APART))
+
+
+def form_of(counts: Mapping[str, int], *, comma: bool = False) -> tuple[Form | None, int]:
+    """The form that most of the values have, and how many have it; None: the plain one.
+
+    Parameters
+    ----------
+    counts
+        How often each value occurs.
+    comma
+        Whether a comma is likelier to stand before decimals than between thousands.
+
+    Examples
+    --------
+    >>> form_of({"1.5": 3, "2": 1})
+    (None, 4)
+    >>> form_of({"1,234": 2, "17": 1})[0] == FORMS[0], form_of({"1,234": 2}, comma=True)[0] == FORMS[2]
+    (True, True)
+    >>> form_of({"red": 3})
+    (None, 0)
+    """
+    best: tuple[Form | None, int] = (None, _sum(counts, (bool(NUMBER.fullmatch(value)) for value in counts)))
+    if best[1] == sum(counts.values()):
+        return best
+    for form in sorted(FORMS, key=lambda form: (form.decimal == ",") != comma):
+        matched = _sum(counts, (form.number(value) is not None for value in counts))
+        if matched > best[1]:
+            best = form, matched
+    return best
+
+
+def _sum(counts: Mapping[str, int], chosen: Iterable[bool]) -> int:
+    return sum(count for count, wanted in zip(counts.values(), chosen, strict=True) if wanted)

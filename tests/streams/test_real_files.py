@@ -1,0 +1,210 @@
+"""Files as people have them: names with blanks, words for missing, numbers and dates as they are written."""
+
+import io
+import warnings
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from heros import streams
+from heros.errors import DataError, DataNotice, ParameterError
+from heros.streams.pipe import read_pipe
+from heros.vocabulary import Codes
+
+
+def written(tmp_path, text, name="s.csv"):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def quietly(*arguments, **named):
+    """A stream, and what was said about how it is read."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        stream = streams.read(*arguments, **named)
+    assert all(one.category is DataNotice for one in said)
+    return stream, [str(one.message) for one in said]
+
+
+def test_a_header_with_blanks_is_split_where_the_rows_are(tmp_path):
+    text = "First Name,Age Group,Is Late\n" + "Ann Lee,20 to 30,no\nBob,30 to 40,yes\n" * 3
+    for name in ("s.csv", "s.txt"):
+        schema = streams.read(written(tmp_path, text, name)).schema
+        assert [feature.name for feature in schema.features] == ["First Name", "Age Group"]
+        assert schema.classes == ("no", "yes")
+    pipe = read_pipe(io.BytesIO(text.encode()))
+    assert pipe.schema.classes == ("no", "yes")
+
+
+def test_a_comma_before_decimals_is_no_delimiter(tmp_path):
+    text = "size;price;label\n1,5;10,25 €;a\n2,5;1.000,75 €;b\n"
+    stream, said = quietly(written(tmp_path, text))
+    assert stream.draw(2)[0].tolist() == [[1.5, 10.25], [2.5, 1000.75]]
+    assert len(said) == 2
+    assert said[0].startswith("The column 'size' is read as numbers with decimal commas")
+
+
+@pytest.mark.parametrize("word", ["", "?", "NA", "N/A", "NaN", "null", "None", "-"])
+def test_words_for_missing_are_known(tmp_path, word):
+    X, _ = streams.read(written(tmp_path, f"a,b,label\n1,red,x\n{word},{word},y\n3,blue,x\n")).draw(3)
+    np.testing.assert_array_equal(X, [[1, 1], [np.nan, np.nan], [3, 0]])
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["$1,234.50", "$17", "-$3"], [1234.5, 17, -3]),
+        (["12%", "7.5 %", "0%"], [12, 7.5, 0]),
+        (["1,234", "12,500", "7"], [1234, 12500, 7]),
+        (["1 234,5", "12 500", "0,25"], [1234.5, 12500, 0.25]),
+        (["1'234.5", "(12)", "+3"], [1234.5, -12, 3]),
+        (["EUR 5", "6 EUR", "£7"], [5, 6, 7]),
+    ],
+)
+def test_numbers_are_read_as_they_are_written(tmp_path, cells, expected):
+    text = "a,label\n" + "".join(f'"{cell}",x\n' for cell in cells)
+    stream, said = quietly(written(tmp_path, text))
+    assert stream.draw(3)[0].ravel().tolist() == expected
+    assert len(said) == 1
+    stream, said = quietly(written(tmp_path, text), nominal=["a"])
+    assert stream.schema.features[0].nominal
+    assert not said
+
+
+def test_plain_numbers_say_nothing(tmp_path):
+    assert quietly(written(tmp_path, "a,b,label\n1.5,red,x\n2e3,blue,y\n"))[1] == []
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["2024-02-29", "1970-01-01", ""], [[19782, 3, 60], [0, 3, 1], [np.nan] * 3]),
+        (["29.02.2024", "13.01.1970"], [[19782, 3, 60], [12, 1, 13]]),
+        (["02/29/2024", "01/13/70"], [[19782, 3, 60], [12, 1, 13]]),
+        (["29 Feb 2024", "13 January 1970"], [[19782, 3, 60], [12, 1, 13]]),
+        (["Feb 29, 2024", "Jan 13, 1970"], [[19782, 3, 60], [12, 1, 13]]),
+        (["2024-02-29T12:00:00Z", "1970-01-13 06:00"], [[19782.5, 3, 60, 12], [12.25, 1, 13, 6]]),
+        (["2024-02-29T12:00:00+02:00"], [[19782 + 10 / 24, 3, 60, 10]]),
+        (["02/29/2024 1:30 PM", "01/13/1970 12:00 AM"], [[19782.5625, 3, 60, 13.5], [12, 1, 13, 0]]),
+        (["6:30", "18:45:36"], [[6.5], [18.76]]),
+    ],
+)
+def test_dates_and_times_are_a_few_numbers(tmp_path, cells, expected):
+    path = written(tmp_path, "when,label\n" + "".join(f'"{cell}",x\n' for cell in cells))
+    stream, said = quietly(path)
+    np.testing.assert_allclose(stream.draw(9)[0], expected)
+    assert len(said) == 1
+    assert said[0].startswith("The column 'when' is read as ")
+
+
+def test_the_days_of_a_table_are_those_of_its_text(tmp_path):
+    moments = np.array(["2024-02-29T12:30", "1969-12-31T23:00", "NaT"], dtype="datetime64[us]")
+    table = pa.table({"when": moments, "label": ["x", "y", "x"]})
+    pq.write_table(table, tmp_path / "s.parquet")
+    text = "when,label\n2024-02-29 12:30,x\n1969-12-31 23:00,y\n,x\n"
+    found, _ = quietly(tmp_path / "s.parquet")
+    expected, _ = quietly(written(tmp_path, text))
+    assert found.schema == expected.schema
+    np.testing.assert_array_equal(found.draw(3)[0], expected.draw(3)[0])
+
+
+def test_how_dates_are_written_can_be_said_and_doubt_is_named(tmp_path):
+    path = written(tmp_path, "when,label\n03/04/2024,x\n05/06/2024,y\n")
+    stream, said = quietly(path)
+    assert "it could be month first" in said[0]
+    assert stream.draw(1)[0][0, 2] == 94
+    stream, said = quietly(path, dates={"when": "%m/%d/%Y"})
+    assert stream.draw(1)[0][0, 2] == 64
+    assert not said
+    with pytest.raises(
+        ParameterError, match=r"The 'dates' parameter of read must be made of columns of dates"
+    ):
+        streams.read(written(tmp_path, "when,label\nred,x\nblue,y\n"), dates=["when"])
+
+
+def test_what_is_no_date_is_a_bad_row(tmp_path):
+    path = written(tmp_path, "when,label\n" + "2024-01-02,x\n" * 20 + "soon,x\n" + "2024-01-03,y\n")
+    stream, _ = quietly(path, on_bad_row="skip")
+    assert len(stream.draw(99)[1]) == 21
+    assert "line 22: the 'when' column must be a date, year first" in str(stream.bad_rows.first[0])
+
+
+def test_units_are_named(tmp_path):
+    text = "weight,label\n" + "".join(f"{i % 40} kg,{'xy'[i % 2]}\n" for i in range(200))
+    stream, said = quietly(written(tmp_path, text))
+    assert stream.schema.features[0].nominal
+    assert said == ["The column 'weight' is read as names: numbers with units, such as '0 kg'."]
+
+
+def test_identifiers_are_left_out_and_many_values_share_inputs(tmp_path):
+    rows = [f"user-{i},word {i * i % 97 * 7 % 1009},{i % 7},{'xy'[i % 2]}" for i in range(3000)]
+    path = written(tmp_path, "id,word,a,label\n" + "\n".join([*rows, ""]))
+    stream, said = quietly(path, most_values=32)
+    assert [feature.name for feature in stream.schema.features] == ["word", "a"]
+    assert said[0].startswith("The column 'id' is left out: 3,000 values in 3,000 rows")
+    assert said[1] == (
+        "The column 'word' has very many values: 24 have an input each, all others share 8 (most_values=)."
+    )
+    assert len(stream.schema.features[0].values) == 32
+    X, _ = stream.draw(3000)
+    assert X[:, 0].max() == 31
+    kept, said = quietly(path, nominal=["id"], most_values=None)
+    assert len(kept.schema.features[0].values) == 3000
+    assert not said
+
+
+def test_the_most_frequent_values_have_inputs_of_their_own(tmp_path):
+    rows = [f"{'common' if i % 2 else f'rare{i % 300}'},{i},x" for i in range(900)]
+    stream, _ = quietly(written(tmp_path, "a,b,label\n" + "\n".join(rows)), most_values=4)
+    assert stream.schema.features[0].values[0] == "common"
+    assert stream.schema.features[0].values[-1] == "#1 of 1"
+
+
+def test_a_pipe_of_identifiers_stays_as_wide_as_it_may_be():
+    rows = [f"{i % 90 if i < 100 else i},{i % 7},{'xy'[i % 2]}" for i in range(5000)]
+    data = ("id,a,label\n" + "\n".join(f"u{row}" for row in rows)).encode()
+    stream = read_pipe(io.BytesIO(data))
+    with pytest.warns(DataNotice, match="'id' has very many values: 192 have an input each"):
+        sizes = [len(stream.schema.features[0].values) for _ in stream.blocks(100)]
+    assert sizes[0] < 192
+    assert sizes[-1] == 193  # hardly any came twice: all others share one
+
+
+def test_an_iterator_of_many_values_stays_as_wide_as_it_may_be():
+    pairs = [({"a": f"v{i * 7919 % 5000}", "b": i % 3}, "xy"[i % 2]) for i in range(20_000)]
+    stream = streams.from_iter(pairs, most_values=64)
+    with pytest.warns(DataNotice, match="'a' has very many values"):
+        stream.draw(20_000)
+    assert len(stream.schema.features[0].values) <= 64
+
+
+def test_a_schema_alone_says_what_becomes_of_a_new_name():
+    codes = Codes(["a", "b", "c"], most=4)
+    code = codes.add("new")
+    assert Codes(codes).code("new") == code
+    assert Codes(["a", "b"]).code("new") is None
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_target_of_numbers_is_no_class(tmp_path, kind):
+    values = [i / 8 for i in range(400)]
+    path = tmp_path / f"s.{kind}"
+    if kind == "csv":
+        written(tmp_path, "a,price\n" + "\n".join(f"{i},{v}" for i, v in enumerate(values)) + "\n", path.name)
+    else:
+        pq.write_table(pa.table({"a": list(range(400)), "price": values}), path)
+    with pytest.raises(
+        DataError, match=r"the target 'price' must hold classes\. Got 400 different numbers in 400 rows"
+    ):
+        streams.read(path)
+    assert streams.read(path, nominal=["price"]).schema.n_classes == 400
+
+
+def test_a_name_that_is_nearly_right_is_proposed(tmp_path):
+    path = written(tmp_path, "Age,Colour,label\n1,red,x\n2,blue,y\n")
+    for parameter in ({"target": "Lable"}, {"ignore": ["age"]}, {"numeric": ["colour"]}):
+        with pytest.raises(ParameterError, match=r"Did you mean '(label|Age|Colour)'\?$"):
+            streams.read(path, **parameter)
