@@ -88,7 +88,7 @@ class Partition:
 
     def _know(self, schema: Schema) -> None:
         self._vocabulary.learn(schema)
-        if schema.n_features and schema.n_classes:
+        if schema.n_features and schema.n_outputs:
             self.keyed.bind(schema)
 
     @property
@@ -105,7 +105,7 @@ class Partition:
     def learn(self) -> int:
         """Learn what was taken, each key's rows in their order; how many there were."""
         messages, self._messages = self._messages, []
-        rows: dict[Key, tuple[list[list[float]], list[int]]] = {}
+        rows: dict[Key, tuple[list[list[float]], list[float]]] = {}
         for message in messages:
             try:
                 self._code(message, rows)
@@ -115,7 +115,7 @@ class Partition:
         self._train(rows)
         return len(messages)
 
-    def _code(self, message: Message, rows: dict[Key, tuple[list[list[float]], list[int]]]) -> None:
+    def _code(self, message: Message, rows: dict[Key, tuple[list[list[float]], list[float]]]) -> None:
         key, features, label = self._parts(message)
         coded = self._vocabulary.encode(features, label, started=self.learnt > 0, grow=False)
         if coded is None:  # those before it are learnt as things were
@@ -151,9 +151,10 @@ class Partition:
             raise DataError(str(bad)) from None
         self.bad_rows = self.bad_rows.plus(bad)
 
-    def _train(self, rows: dict[Key, tuple[list[list[float]], list[int]]]) -> None:
+    def _train(self, rows: dict[Key, tuple[list[list[float]], list[float]]]) -> None:
+        kind = np.float64 if self._vocabulary.numeric else np.int64
         for key, (X, y) in rows.items():
-            self.keyed.test_then_train(key, np.array(X, dtype=np.float64), np.array(y, dtype=np.int64))
+            self.keyed.test_then_train(key, np.array(X, dtype=np.float64), np.array(y, dtype=kind))
         rows.clear()
 
     def save(self) -> None:
