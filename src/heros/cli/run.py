@@ -33,11 +33,12 @@ BLOCK = 1000
 def run_command(
     stream: options.StreamName,
     target: options.Target = None,
+    task: options.TaskName = None,
     pool: Annotated[
         str | None,
         typer.Option(
             help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools); by default eleven "
-            "models of six kinds, with the policy, k and answer that go with them."
+            "models of six kinds, with the policy, k and answer that go with them (of numbers: other ones)."
         ),
     ] = None,
     policy: Annotated[
@@ -114,6 +115,7 @@ def run_command(
         delimiter=delimiter,
         missing=missing,
         most_values=most_values,
+        task=task,
     )
     with told():
         source = source_of(
@@ -124,6 +126,7 @@ def run_command(
             directory=kept.get("checkpoint"),
             how=how,
         )
+    model.suit(source.schema)
     names = dict.fromkeys([*(one.name for one in model.task.measures()), *(measure or ())])
     if out is not None and not force and records.exists(there := out / records.id_of(model, source)):
         if not kept.get("resume"):
