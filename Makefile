@@ -12,12 +12,13 @@ PIP     := $(BIN)/pip install -qq --disable-pip-version-check --no-warn-script-l
 INSTALL := $(PIP) --no-build-isolation --no-deps
 
 .PHONY: demo test check docs native cross wheel bench bench-trees fuzz kill league league-report paper paper-runs sanitize sanitize-quick clean
-.PHONY: arrival faults interrupts leaks live-kills rebalances
+.PHONY: arrival faults interrupts leaks live live-kills rebalances
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    HEROS on a drifting stream: the bill of three policies (under a minute)"
 	@echo "make test    all tests and doctests"
+	@echo "make live    a broker, a simulated feed, the service and its page, in one; Ctrl-C stops all of it"
 	@echo "make check   ruff, mypy --strict, import-linter, a build in which compiler warnings are errors"
 	@echo "make docs    the documentation as a site, in build/site"
 	@echo "make native  the kernels against slow versions, without Python; make cross: those of the other processor, emulated"
@@ -62,6 +63,9 @@ $(VENV)/strict: $(VENV)/tools
 
 demo: $(VENV)/installed
 	@$(BIN)/python -m heros.demo
+
+live: $(VENV)/installed
+	@$(BIN)/python -m heros.serve.live $(if $(PORT),--port $(PORT)) $(if $(RATE),--rate $(RATE))
 
 test: $(VENV)/installed
 	$(BIN)/python -m pytest
