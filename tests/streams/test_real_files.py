@@ -208,3 +208,39 @@ def test_a_name_that_is_nearly_right_is_proposed(tmp_path):
     for parameter in ({"target": "Lable"}, {"ignore": ["age"]}, {"numeric": ["colour"]}):
         with pytest.raises(ParameterError, match=r"Did you mean '(label|Age|Colour)'\?$"):
             streams.read(path, **parameter)
+
+
+JSON = [
+    '{"age": 18, "name": {"first": "Ann", "last": "Lee"}, "late": true}',
+    '{"age": null, "name": {"first": "Bob", "last": "N/A"}, "late": false, "more": [1, 2]}',
+    "",
+    '{"late": true, "age": 2.5e1, "name": {"first": "Ann", "last": "Ray"}}',
+]
+
+
+@pytest.mark.parametrize("name", ["s.jsonl", "s.ndjson", "s.json", "s.txt", "s.csv", "-"])
+def test_json_lines_are_read_as_such(tmp_path, name):
+    text = "\n".join(JSON) + "\n"
+    how = {"target": "late", "ignore": ["more"]}
+    if name == "-":
+        stream = read_pipe(io.BytesIO(text.encode()), **how)
+    else:
+        stream = streams.read(written(tmp_path, text, name), **how)
+    assert [feature.name for feature in stream.schema.features] == ["age", "name.first", "name.last"]
+    assert stream.schema.classes == ("False", "True")
+    X, y = stream.draw(9)
+    np.testing.assert_array_equal(X, [[18, 0, 0], [np.nan, 1, np.nan], [25, 0, 1]])
+    assert y.tolist() == [1, 0, 1]
+
+
+def test_a_line_that_is_no_object_is_a_bad_row(tmp_path):
+    path = written(tmp_path, "\n".join([*JSON, "[1, 2]", '{"age": 7', JSON[0]]) + "\n", "s.jsonl")
+    with pytest.raises(DataError, match=r"line 5: the row must be a JSON object\. Got '\[1, 2\]' instead"):
+        list(streams.read(path, target="late").blocks())
+    stream = streams.read(path, target="late", on_bad_row="skip")
+    assert len(stream.draw(99)[1]) == 4
+    assert stream.bad_rows.count == 2
+    stream.restart()
+    assert len(stream.draw(99)[1]) == 4
+    with pytest.raises(DataError, match="must have a JSON object in each line"):
+        streams.read(written(tmp_path, '[{"a": 1}]\n', "s.json"))

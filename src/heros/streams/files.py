@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from heros.errors import DataError, ParameterError
+from heros.lazy import pa
 from heros.streams.arff import ArffReader
 from heros.streams.arrow import IPCReader, ParquetReader
 from heros.streams.base import Stream
 from heros.streams.delimited import MISSING, DelimitedReader
+from heros.streams.json_lines import JsonReader, is_json
 from heros.streams.options import Options
 from heros.streams.readers import TableReader
 from heros.streams.tables import TableStream
@@ -25,6 +27,9 @@ FORMATS = {
     ".tsv": "csv",
     ".txt": "csv",
     ".data": "csv",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
     ".arff": "arff",
     ".parquet": "parquet",
     ".pq": "parquet",
@@ -53,7 +58,7 @@ def read(
     dates: Sequence[str] | Mapping[str, str | None] = (),
     most_values: int | None = MOST_VALUES,
 ) -> Stream:
-    r"""A stream from a CSV, ARFF, Parquet, Arrow or Feather file.
+    r"""A stream from a CSV, JSON lines, ARFF, Parquet, Arrow or Feather file.
 
     The file is read as the stream is: a block at a time. Types are those the file declares; for a CSV
     file they are taken from its first block, where a column is numeric if at least half of its values
@@ -82,11 +87,11 @@ def read(
     name
         The stream's name; by default the file's.
     format
-        "csv", "arff", "parquet" or "arrow"; by default what the file's name says.
+        "csv", "json" (an object a line), "arff", "parquet" or "arrow"; by default what the file's name says.
     delimiter, quote, header, missing, encoding
         For text: the character between cells (default: the likeliest one in the first lines), the
         character around cells ("" for none), whether the first line has the names, what stands for a missing
-        value (CSV), and the encoding. Blanks around a cell do not count.
+        value (CSV, JSON), and the encoding. Blanks around a cell do not count.
     dates
         Columns of dates or times; as a mapping, with how they are written (``"%d.%m.%y"``, as `strptime` has
         it). Each becomes up to four numbers: day, weekday, day of the year, hour.
@@ -140,6 +145,8 @@ def reader_of(
     if what is not None:
         raise DataError(f"The file {file} must exist. Got {what} instead.")
     kind = _format(file, format)
+    if kind == "json" or (kind == "csv" and format is None and is_json(_head(file))):
+        return JsonReader(file, encoding=encoding, missing=csv.get("missing", MISSING))
     if kind == "csv":
         return DelimitedReader(file, encoding=encoding, **csv)
     if kind == "arff":
@@ -147,16 +154,26 @@ def reader_of(
     return ParquetReader(file, ignore) if kind == "parquet" else IPCReader(file, ignore)
 
 
+def _head(file: Path) -> bytes:
+    """The first bytes of a text; none if it cannot be read, which is said elsewhere."""
+    compression = COMPRESSIONS.get(file.suffix.lower())
+    try:
+        with pa.input_stream(pa.OSFile(os.fsencode(file)), compression) as opened:
+            return bytes(opened.read(4096))
+    except (OSError, pa.ArrowException):
+        return b""
+
+
 def _format(file: Path, format: str | None) -> str:
     if format is not None:
         if format not in FORMATS.values():
-            raise ParameterError.of("format", "read", "'csv', 'arff', 'parquet' or 'arrow'", format)
+            raise ParameterError.of("format", "read", "'csv', 'json', 'arff', 'parquet' or 'arrow'", format)
         return format
     suffixes = [suffix.lower() for suffix in file.suffixes]
     compressed = bool(suffixes) and suffixes[-1] in COMPRESSIONS
     suffix = suffixes[-2 if compressed else -1] if len(suffixes) > compressed else ""
     kind = FORMATS.get(suffix)
-    if kind is None or (compressed and kind not in {"csv", "arff"}):
-        rule = f"a file whose name ends in one of {', '.join(FORMATS)} (or say which 'format' it has)"
+    if kind is None or (compressed and kind not in {"csv", "json", "arff"}):
+        rule = f"a file whose name ends in one of {', '.join(FORMATS)} (or say format=)"
         raise ParameterError.of("path", "read", rule, str(file))
     return kind
