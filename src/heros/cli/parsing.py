@@ -96,6 +96,7 @@ def _opened(text: str, target: str | None, on_bad_row: str, how: Mapping[str, An
     if text == "-":
         if sys.stdin is None:
             raise DataError("standard input must be open. Got a closed one.")
+        how = {name: value for name, value in how.items() if name != "format"}
         stream = read_pipe(
             cast(BufferedIOBase, sys.stdin.buffer), target=target, on_bad_row=on_bad_row, **how
         )

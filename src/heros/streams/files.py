@@ -13,6 +13,7 @@ from heros.streams.arff import ArffReader
 from heros.streams.arrow import IPCReader, ParquetReader
 from heros.streams.base import Stream
 from heros.streams.delimited import MISSING, DelimitedReader
+from heros.streams.described import Columns, with_columns
 from heros.streams.json_lines import JsonReader, is_json
 from heros.streams.options import Options
 from heros.streams.readers import TableReader
@@ -20,7 +21,7 @@ from heros.streams.tables import TableStream
 from heros.streams.text import COMPRESSIONS
 from heros.vocabulary import MOST_VALUES
 
-__all__ = ["read", "reader_of"]
+__all__ = ["opened", "read", "reader_of"]
 
 FORMATS = {
     ".csv": "csv",
@@ -57,6 +58,7 @@ def read(
     encoding: str = "utf-8",
     dates: Sequence[str] | Mapping[str, str | None] = (),
     most_values: int | None = MOST_VALUES,
+    columns: Columns | None = None,
 ) -> Stream:
     r"""A stream from a CSV, JSON lines, ARFF, Parquet, Arrow or Feather file.
 
@@ -99,6 +101,9 @@ def read(
         How many inputs a nominal column may have. The most frequent values have one each, all others share
         a quarter of them. A column in which hardly any value comes twice, such as an identifier, is left out;
         `nominal` keeps it. None: a column has as many as it has values.
+    columns
+        What columns are, in one place: a mapping from names to "numeric", "nominal", "date" (perhaps with a
+        format behind it), "ignore", "target" or a list of values; or a TOML, JSON or CSV file with that.
 
     Examples
     --------
@@ -115,7 +120,42 @@ def read(
             [21.,  0.],
             [nan,  1.]]), array([0, 1, 0]))
     """
-    options = Options("read", target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values)
+    reader, options = opened(
+        path,
+        target=target,
+        nominal=nominal,
+        numeric=numeric,
+        ignore=ignore,
+        classes=classes,
+        on_bad_row=on_bad_row,
+        format=format,
+        delimiter=delimiter,
+        quote=quote,
+        header=header,
+        missing=missing,
+        encoding=encoding,
+        dates=dates,
+        most_values=most_values,
+        columns=columns,
+    )
+    return TableStream(reader, options, name or Path(path).name.split(".")[0])
+
+
+def opened(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    delimiter: str | None = None,
+    quote: str = '"',
+    header: bool = True,
+    missing: Sequence[str] = MISSING,
+    encoding: str = "utf-8",
+    most_values: int | None = MOST_VALUES,
+    columns: Columns | None = None,
+    **how: Any,
+) -> tuple[TableReader, Options]:
+    """What reads a file, and how; the parameters are those of `read`."""
+    options = with_columns(Options("read", most_values=most_values, **how), columns)
     text: dict[str, Any] = {
         "delimiter": delimiter,
         "quote": quote,
@@ -123,10 +163,7 @@ def read(
         "missing": missing,
         "encoding": encoding,
     }
-    file = Path(path)
-    return TableStream(
-        reader_of(file, format, tuple(ignore), **text), options, name or file.name.split(".")[0]
-    )
+    return reader_of(Path(path), format, tuple(options.ignore), **text), options
 
 
 def reader_of(

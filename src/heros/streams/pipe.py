@@ -16,6 +16,7 @@ from heros.sources.readers import BackgroundReader
 from heros.streams.base import Stream
 from heros.streams.columns import Values
 from heros.streams.delimited import MISSING, DelimitedReader
+from heros.streams.described import Columns, with_columns
 from heros.streams.json_lines import JsonReader, is_json
 from heros.streams.layout import Extent, Growth
 from heros.streams.options import Options
@@ -47,6 +48,7 @@ def read_pipe(
     missing: Sequence[str] = MISSING,
     dates: Sequence[str] | Mapping[str, str | None] = (),
     most_values: int | None = MOST_VALUES,
+    columns: Columns | None = None,
 ) -> Stream:
     r"""A stream of the CSV or the JSON lines that a pipe brings. See `heros.streams.read` for the parameters.
 
@@ -62,6 +64,7 @@ def read_pipe(
     array([0, 1])
     """
     options = Options("read", target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values)
+    options = with_columns(options, columns)
     pipe = Pipe(file)
     if delimiter is None and is_json(pipe.peek()):
         return PipeStream(JsonPipe(pipe, missing=missing), options, name)
