@@ -20,12 +20,12 @@ def test_all_names():
         "MLP", "BoundForest", "BoundHoeffding", "BoundJoin", "BoundLinear", "BoundModels", "BoundNaiveBayes",
         "BoundNeighbours", "BoundPool", "Forest", "ForestGrid", "ForestStats", "Hoeffding", "HoeffdingGrid", "Join", "Linear", "LinearGrid", "MLPGrid", "Models", "NaiveBayes",
         "NaiveBayesGrid", "NeighbourStats", "Neighbours", "NeighboursGrid", "Paper", "PaperTrees", "Pool", "TreeStats",
-        "default",
+        "default", "default_regression",
     ]  # fmt: skip
     assert scores.__all__ == ["Adwin", "Cumulative", "Fading", "Score", "Window"]
     assert measures.__all__ == [
-        "F1", "Accuracy", "Auroc", "BalancedAccuracy", "Confusion", "Kappa", "LogLoss", "Measure", "PrAuc", "RunningAuroc",
-        "RunningPrAuc", "auroc", "auroc_per_class", "average_precision", "average_precision_per_class", "log_loss",
+        "F1", "MAE", "MAPE", "R2", "RMSE", "Accuracy", "Auroc", "BalancedAccuracy", "Confusion", "Coverage", "IntervalWidth",
+        "Kappa", "LogLoss", "Measure", "PrAuc", "RelativeError", "RunningAuroc", "RunningPrAuc", "auroc", "auroc_per_class", "average_precision", "average_precision_per_class", "log_loss",
     ]  # fmt: skip
     assert records.__all__ == [
         "curves_at",

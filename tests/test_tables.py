@@ -55,3 +55,19 @@ def test_a_cell_cannot_move_the_cursor_or_end_its_line():
 def test_a_table_of_nothing_is_empty(monkeypatch):
     assert str(Table()) == ""
     assert shown(Table(("a", "b")), monkeypatch) == ["a  b", "────"]
+
+
+def test_columns_that_can_be_spared_go_where_the_terminal_is_narrow(monkeypatch, capsys):
+    table = Table(["policy", "AUROC", "rank", "train s"], [["zeta", 0.9, 1, 2.5]], spare=["train s", "rank"])
+    for columns, shown, said in (
+        ("40", ["policy", "AUROC", "rank", "train", "s"], ""),
+        ("24", ["policy", "AUROC", "rank"], "Too narrow for: train s."),
+        ("14", ["policy", "AUROC"], "Too narrow for: train s, rank."),
+        ("3", ["policy", "AUROC"], ""),
+    ):
+        monkeypatch.setenv("COLUMNS", columns)
+        table.show()
+        text = capsys.readouterr().out
+        assert text.splitlines()[0].split() == shown
+        assert said in " ".join(text.split())
+    assert "train s" in str(table)  # all of it, where there is no terminal

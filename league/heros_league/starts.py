@@ -77,7 +77,7 @@ class Start:
         """Where its record is, below the directory of records."""
         return f"{self.stream}/{self.entrant}/seed{self.seed}"
 
-    def run(self, progress: bool | None = False) -> Run:
+    def run(self, progress: bool | str | None = False) -> Run:
         """Test, then train; with what the machine did meanwhile among the settings."""
         os.environ.setdefault("CAPYMOA_JVM_ARGS", JAVA)
         entrant = ENTRANTS[self.entrant]

@@ -10,6 +10,7 @@ Optimizer optimizer_named(const std::string& name) {
   if (name == "sgd") return Optimizer::sgd;
   if (name == "adam") return Optimizer::adam;
   if (name == "ftrl") return Optimizer::ftrl;
+  if (name == "pa") return Optimizer::pa;
   throw nb::value_error("no such optimizer");
 }
 
@@ -18,22 +19,27 @@ Optimizer optimizer_named(const std::string& name) {
 void bind_linear(nb::module_& m) {
   nb::class_<LinearSettings>(m, "LinearSettings")
       .def("__init__",
-           [](LinearSettings* self, const std::string& optimizer, double learning_rate, double l1, double l2) {
-             new (self) LinearSettings{optimizer_named(optimizer), learning_rate, l1, l2};
+           [](LinearSettings* self, const std::string& optimizer, double learning_rate, double l1, double l2,
+              const std::string& loss, double epsilon) {
+             new (self) LinearSettings{optimizer_named(optimizer), learning_rate, l1, l2,
+                                       named(kLossNames, loss, "no such loss"), epsilon};
            },
-           nb::arg("optimizer"), nb::arg("learning_rate"), nb::arg("l1"), nb::arg("l2"));
+           nb::arg("optimizer"), nb::arg("learning_rate"), nb::arg("l1"), nb::arg("l2"), nb::arg("loss") = "squared",
+           nb::arg("epsilon") = 0.0);
 
   nb::class_<LinearPool, Pool>(m, "LinearPool")
       .def("__init__",
            [](LinearPool* self, const std::vector<LinearSettings>& settings, double divisor, std::int32_t own_values,
-              std::int32_t hashed_to) {
+              std::int32_t hashed_to, bool numeric) {
              expect(own_values >= 3 && hashed_to >= 1, "inputs for values");
-             new (self) LinearPool(settings, divisor, own_values, hashed_to);
+             new (self) LinearPool(settings, divisor, own_values, hashed_to, numeric);
            },
-           nb::arg("settings"), nb::arg("divisor"), nb::arg("own_values"), nb::arg("hashed_to"))
+           nb::arg("settings"), nb::arg("divisor"), nb::arg("own_values"), nb::arg("hashed_to"),
+           nb::arg("numeric") = false)
       .def("grow",
            [](LinearPool& self, const In1<std::int32_t>& values, int classes) {
              expect_growth(self, values, classes);
+             expect(!self.numeric() || classes == 1, "one number");
              writable(self).grow(to_vector(values), classes);
            },
            nb::arg("values"), nb::arg("classes"))

@@ -58,14 +58,19 @@ void bind_mlp(nb::module_& m) {
   nb::class_<MlpPool, Pool>(m, "MlpPool")
       .def("__init__",
            [](MlpPool* self, const In1<std::int32_t>& hidden, const In1<std::uint8_t>& adam, const In1<double>& rate,
-              double divisor, const std::string& isa) {
+              double divisor, const std::string& isa, bool numeric, const std::vector<std::string>& losses) {
              expect(hidden.size() == adam.size() && hidden.size() == rate.size(), "one entry per model");
-             new (self) MlpPool(to_vector(hidden), to_vector(adam), to_vector(rate), divisor, isa);
+             expect(!numeric || losses.size() == hidden.size(), "a loss per model");
+             std::vector<Loss> loss;
+             for (const std::string& name : losses) loss.push_back(named(kLossNames, name, "no such loss"));
+             new (self) MlpPool(to_vector(hidden), to_vector(adam), to_vector(rate), divisor, isa, numeric, loss);
            },
-           nb::arg("hidden"), nb::arg("adam"), nb::arg("rate"), nb::arg("divisor"), nb::arg("isa"))
+           nb::arg("hidden"), nb::arg("adam"), nb::arg("rate"), nb::arg("divisor"), nb::arg("isa"),
+           nb::arg("numeric") = false, nb::arg("losses") = std::vector<std::string>{})
       .def("grow",
            [](MlpPool& self, const In1<std::int32_t>& values, int classes, const nb::capsule& bits) {
              expect_growth(self, values, classes);
+             expect(!self.numeric() || classes == 1, "one number");
              writable(self).grow(to_vector(values), classes, random_from(bits));
            },
            nb::arg("values"), nb::arg("classes"), nb::arg("bits"))

@@ -7,14 +7,14 @@ namespace heros {
 namespace {
 
 NeighboursPool make_pool(const In1<std::int64_t>& window, const In1<std::int32_t>& k,
-                         const In1<std::uint8_t>& by_distance, std::int64_t max_bytes, double delta) {
+                         const In1<std::uint8_t>& by_distance, std::int64_t max_bytes, double delta, bool numeric) {
   expect(window.size() == k.size() && window.size() == by_distance.size(), "one entry per model");
   std::vector<NeighbourSettings> settings;
   for (std::size_t i = 0; i < window.size(); ++i) {
     expect(window.data()[i] >= 1 && k.data()[i] >= 1, "windows and neighbours of one or more");
     settings.push_back({window.data()[i], k.data()[i], by_distance.data()[i] != 0});
   }
-  return {std::move(settings), max_bytes, delta};
+  return {std::move(settings), max_bytes, delta, numeric};
 }
 
 }  // namespace
@@ -23,13 +23,15 @@ void bind_neighbours(nb::module_& m) {
   nb::class_<NeighboursPool, Pool>(m, "NeighboursPool")
       .def("__init__",
            [](NeighboursPool* self, const In1<std::int64_t>& window, const In1<std::int32_t>& k,
-              const In1<std::uint8_t>& by_distance, std::int64_t max_bytes, double delta) {
-             new (self) NeighboursPool(make_pool(window, k, by_distance, max_bytes, delta));
+              const In1<std::uint8_t>& by_distance, std::int64_t max_bytes, double delta, bool numeric) {
+             new (self) NeighboursPool(make_pool(window, k, by_distance, max_bytes, delta, numeric));
            },
-           nb::arg("window"), nb::arg("k"), nb::arg("by_distance"), nb::arg("max_bytes"), nb::arg("delta"))
+           nb::arg("window"), nb::arg("k"), nb::arg("by_distance"), nb::arg("max_bytes"), nb::arg("delta"),
+           nb::arg("numeric") = false)
       .def("grow",
            [](NeighboursPool& self, const In1<std::int32_t>& values, int classes) {
              expect_growth(self, values, classes);
+             expect(!self.numeric() || classes == 1, "one number");
              writable(self).grow(to_vector(values), classes);
            },
            nb::arg("values"), nb::arg("classes"))

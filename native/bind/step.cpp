@@ -1,6 +1,7 @@
 #include <nanobind/stl/optional.h>
 
 #include <memory>
+#include <optional>
 
 #include "bind/bind.hpp"
 #include "bind/arrays.hpp"
@@ -64,6 +65,8 @@ class BoundStep {
     Burst burst = step_->burst();
     Prefixed<StateWriter> own{writer, "burst_"};
     if (burst.on()) burst.fields(own);
+    Prefixed<StateWriter> target{writer, "target_"};
+    if (Regression* task = regression()) task->fields(target);
     return writer.take();
   }
   // If the state does not fit, everything stays as it is. A score written in Python has taken back its own.
@@ -84,6 +87,9 @@ class BoundStep {
     Burst burst = step.burst();
     Prefixed<StateReader> own{reader, "burst_"};
     if (burst.on()) burst.fields(own), burst.check();
+    std::optional<Regression> task;
+    Prefixed<StateReader> target{reader, "target_"};
+    if (regression() != nullptr) task = *regression(), task->fields(target), task->check();
     if (means_ != nullptr) {
       MeanScores means = *means_;
       means.fields(reader);
@@ -92,6 +98,7 @@ class BoundStep {
     } else {
       calls_->read();
     }
+    if (task) *regression() = std::move(*task);
     step.burst() = std::move(burst);
     if (step.account() != nullptr) *step.account() = std::move(account);
     step.set_ledger(std::move(ledger));
@@ -106,6 +113,7 @@ class BoundStep {
   }
 
  private:
+  Regression* regression() { return dynamic_cast<Regression*>(&step_->task()); }
   bool stacked() const { return step_->answer().kind == Answer::Kind::stacked; }
 
   std::unique_ptr<Chooser> chooser(nb::object policy, int k, int models) {
@@ -151,13 +159,13 @@ void expect_instances(const Step& step, const In2<double>& X) {
 // What a block gave, as BlockRecord has it: outputs, answered, chosen, spent, reward.
 nb::tuple run(BoundStep& self, const In2<double>& X, const In1<double>& targets) {
   Step& step = self.at_rest();
-  const std::size_t n = X.shape(0), outputs = step.outputs(), models = step.models();
+  const std::size_t n = X.shape(0), width = step.width(), models = step.models();
   expect_instances(step, X);
   expect(targets.size() == n, "a target per instance");
   for (std::size_t t = 0; t < n; ++t)
     expect(step.task().fits(targets.data()[t], step.outputs()), "a target that is none");
   static_assert(sizeof(bool) == sizeof(std::uint8_t));
-  NewArray<double, 2> said({n, outputs});
+  NewArray<double, 2> said({n, width});
   NewArray<std::int32_t, 1> answered({n});
   NewArray<bool, 2> chosen({n, models});
   NewArray<double, 1> spent({n}), reward({n});
@@ -175,12 +183,12 @@ nb::tuple run(BoundStep& self, const In2<double>& X, const In1<double>& targets)
 nb::object predict(BoundStep& self, const In2<double>& X) {
   Step& step = self.at_rest();
   expect_instances(step, X);
-  const std::size_t n = X.shape(0), outputs = step.outputs();
-  NewArray<double, 2> out({n, outputs});
+  const std::size_t n = X.shape(0), width = step.width();
+  NewArray<double, 2> out({n, width});
   const Work work(step.pool(), false);
   {
     const nb::gil_scoped_release release;
-    for (std::size_t t = 0; t < n; ++t) step.predict(X.data() + t * X.shape(1), out.data() + t * outputs);
+    for (std::size_t t = 0; t < n; ++t) step.predict(X.data() + t * X.shape(1), out.data() + t * width);
   }
   return out.array();
 }
@@ -190,6 +198,13 @@ nb::object predict(BoundStep& self, const In2<double>& X) {
 void bind_step(nb::module_& m) {
   nb::class_<Task>(m, "Task");
   nb::class_<Classification, Task>(m, "Classification").def(nb::init<>());
+  nb::class_<Regression, Task>(m, "Regression")
+      .def("__init__",
+           [](Regression* self, double level) {
+             expect(level > 0 && level < 1, "a level in (0, 1)");
+             new (self) Regression(level);
+           },
+           nb::arg("level"));
 
   nb::class_<Answer>(m, "Answer")
       .def("__init__",

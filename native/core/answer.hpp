@@ -55,21 +55,28 @@ struct Answer {
     for (int i = 0; i < models; ++i) {
       double* words = words_.data() + std::size_t(i) * outputs;
       heard_[i] = ask(i, words);
-      if (heard_[i]) Stack::set(odds, i + 1, words, outputs);
+      if (heard_[i] && task.numeric()) odds.odds[i + 1] = *words;
+      else if (heard_[i]) Stack::set(odds, i + 1, words, outputs);
     }
     const auto recall = [&](int i, double* said) {
       std::copy_n(words_.data() + std::size_t(i) * outputs, outputs, said);
       return heard_[i] != 0;
     };
     say_without_stack(task, scores, outputs, recall, out);
+    if (task.numeric()) {
+      stack.say_number(odds, heard_, task.unit(), out);
+      return -1;
+    }
     Stack::set(odds, 0, out, outputs);
     stack.say(odds, outputs, out);
     return -1;
   }
 
   // Learns from the target of what was said.
-  void learn(const StackedOdds& odds, double target, int outputs) {
-    if (kind == Kind::stacked) stack.learn(odds, static_cast<int>(target), outputs);
+  void learn(const Task& task, const StackedOdds& odds, double target, int outputs) {
+    if (kind != Kind::stacked) return;
+    if (task.numeric()) stack.learn_number(odds, target);
+    else stack.learn(odds, static_cast<int>(target), outputs);
   }
 
  private:

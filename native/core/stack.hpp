@@ -4,11 +4,15 @@
 // seen each weight takes a step down the gradient of the log loss. Half of the weight lies on the mixture at first, so
 // that the answer begins as good as that and becomes better where models know different things. A model that did not
 // look says nothing, and its weight stays.
+//
+// Of a number: the mixture and Σ w_i·(what model i says − the mixture) are added up, in standard deviations of the
+// target; weights begin at 0, and each takes a step down the gradient of the squared error, normalised (NLMS).
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "core/state.hpp"
@@ -18,6 +22,7 @@ namespace heros {
 // What was said of an instance: a row of centred log-odds for the mixture and for each model, and the answer.
 struct StackedOdds {
   std::vector<double> odds, answer;
+  double unit = 0;  // of a number: the standard deviation that the answers' differences are in
 };
 
 class Stack {
@@ -25,7 +30,10 @@ class Stack {
   explicit Stack(double rate) : rate_(rate) {}
 
   // Before the first instance.
-  void begin(int models) { weights_.assign(models + 1, 0.5 / models), weights_[0] = 0.5; }
+  void begin(int models, bool numeric) {
+    weights_.assign(models + 1, numeric ? 0.0 : 0.5 / models);
+    weights_[0] = numeric ? 0.0 : 0.5;
+  }
 
   const std::vector<double>& weights() const { return weights_; }
 
@@ -63,6 +71,26 @@ class Stack {
     }
   }
 
+  // Of a number: `said` has what each model says, and `heard` whether it does; `out` has the mixture and gets the answer.
+  void say_number(StackedOdds& said, const std::vector<std::uint8_t>& heard, double unit, double* out) const {
+    said.unit = unit;
+    double sum = 0;
+    for (std::size_t j = 1; j < weights_.size(); ++j) {
+      double& apart = said.odds[j];
+      apart = heard[j - 1] && unit > 0 ? std::clamp((apart - *out) / unit, -kFarthest, kFarthest) : 0.0;
+      sum += weights_[j] * apart;
+    }
+    *out += unit * sum;
+    said.answer.assign(1, *out);
+  }
+  void learn_number(const StackedOdds& said, double target) {
+    if (!(said.unit > 0)) return;
+    const double error = std::clamp((target - said.answer[0]) / said.unit, -kFarthest, kFarthest);
+    double squares = kRidge;
+    for (std::size_t j = 1; j < weights_.size(); ++j) squares += said.odds[j] * said.odds[j];
+    for (std::size_t j = 1; j < weights_.size(); ++j) weights_[j] += rate_ * error * said.odds[j] / squares;
+  }
+
   template <class Archive>
   void fields(Archive& a) {
     a("stack", weights_);
@@ -75,6 +103,8 @@ class Stack {
  private:
   static constexpr double kLeast = 1e-3;  // nobody is surer than that a class is not the one
   static constexpr double kMost = 1e9;
+  static constexpr double kFarthest = 10;  // standard deviations of the target
+  static constexpr double kRidge = 1e-3;   // where all say the same, there is nothing to learn
 
   double rate_;
   std::vector<double> weights_;

@@ -20,7 +20,7 @@ namespace heros {
 
 // What a block of n instances gave. Arrays of the caller's, in C order.
 struct BlockRecord {
-  double* outputs;         // (n, outputs), of the ensemble, before the target was seen
+  double* outputs;         // (n, width), of the ensemble, before the target was seen
   std::int32_t* answered;  // (n,) the model that answered; -1 where several did
   std::uint8_t* chosen;    // (n, M) which models were trained
   double* spent;           // (n,) Σγ of the chosen models
@@ -34,13 +34,14 @@ class Step {
        std::int64_t warmup)
       : pool_(std::move(pool)), task_(std::move(task)), scores_(std::move(scores)), answer_(answer), watch_(watch),
         burst_(watch.all() ? 0 : burst), warmup_(warmup), ledger_(std::move(costs)), outcomes_(models()), watched_(models()) {
-    answer_.stack.begin(models());
+    answer_.stack.begin(models(), task_->numeric());
     set_chooser(std::move(chooser));
   }
 
   int models() const { return pool_->models(); }
   int features() const { return pool_->features(); }
   int outputs() const { return pool_->outputs(); }
+  int width() const { return task_->width(outputs()); }  // of what the ensemble says
   Pool& pool() { return *pool_; }
   Task& task() { return *task_; }
   const Scores& scores() const { return *scores_; }
@@ -89,8 +90,9 @@ class Step {
       for (std::int64_t t = 0; t < n; ++t) {
         const double* x = X + t * features();
         std::uint8_t* chosen = out.chosen + t * models();
-        out.answered[t] = answer(out.outputs + t * outputs());
-        score(targets[t]);
+        double* said = out.outputs + t * width();
+        out.answered[t] = answer(said);
+        score(said, targets[t]);
         clock.lap(Phase::evaluate);
         if (watch_.all()) or_train_nothing(x, targets[t], chosen, clock, [&] { choose(chosen); });
         for (int i = 0; i < models(); ++i)
@@ -114,6 +116,7 @@ class Step {
       return pool_->sound(i);
     };
     answer_.say(*task_, scores_->values(), outputs(), ask, odds_asked_, out);
+    task_->complete(out);
   }
 
  private:
@@ -146,13 +149,16 @@ class Step {
       pool_->output(i, said);
       return true;
     };
-    return answer_.say(*task_, scores_->values(), outputs(), ask, odds_, out);
+    const int answered = answer_.say(*task_, scores_->values(), outputs(), ask, odds_, out);
+    task_->complete(out);
+    return answered;
   }
 
-  void score(double target) {
+  void score(const double* said, double target) {
     const std::uint8_t* looked = watched();
-    answer_.learn(odds_, target, outputs());
+    answer_.learn(*task_, odds_, target, outputs());
     task_->outcomes(*pool_, target, looked, outcomes_.data());
+    task_->learn(said, target);
     for (int i = 0; i < models(); ++i)
       if (looks(looked, i) && outcomes_[i] == 0 && !pool_->sound(i)) ledger_.diverged[i] = 1;
     if (burst_.on()) burst_.note(outcomes_[Answer::next(scores_->values(), -1)]);

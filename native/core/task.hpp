@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/interval.hpp"
 #include "core/pool.hpp"
+#include "core/target.hpp"
 
 namespace heros {
 
@@ -19,8 +21,19 @@ class Task {
   // How right each of the models that looked was about the target, in [0, 1]. One that is not sound was wrong.
   virtual void outcomes(const Pool& pool, double target, const std::uint8_t* watched, double* out) = 0;
 
+  // Whether the target is a number, and if so the standard deviation of recent ones.
+  virtual bool numeric() const { return false; }
+  virtual double unit() const { return 0; }
+
   // What is said if there is nobody who could answer.
   virtual void no_answer(double* out, int outputs) const = 0;
+
+  // How many numbers the ensemble says of an instance: the outputs of a model, and what `complete` puts behind them.
+  virtual int width(int outputs) const { return outputs; }
+  virtual void complete(double* /*said*/) const {}
+
+  // Learns from the target of what the ensemble said; after `outcomes`.
+  virtual void learn(const double* /*said*/, double /*target*/) {}
 };
 
 // A class of several, by its index. A hit is 1, a miss 0: pools know which class their models favour without working
@@ -35,6 +48,51 @@ class Classification final : public Task {
       if (looks(watched, i)) out[i] = pool.outcome(i, target);
   }
   void no_answer(double* out, int outputs) const override { std::fill_n(out, outputs, 1.0 / outputs); }
+};
+
+// A number. Models say what it is, in its own unit; the ensemble puts an interval behind that, its lower and its upper
+// end, and what the running mean of the targets would say. An outcome is s/(|error| + s), where s is the standard deviation of recent targets, the one at hand included.
+class Regression final : public Task {
+ public:
+  explicit Regression(double level) : errors_(level) {}
+
+  bool fits(double target, int) const override { return std::fabs(target) <= TargetScale::kLargest; }
+  void outcomes(const Pool& pool, double target, const std::uint8_t* watched, double* out) override {
+    scale_.learn(target);
+    for (int i = 0; i < pool.models(); ++i) {
+      if (!looks(watched, i)) continue;
+      double said = 0;
+      pool.output(i, &said);
+      out[i] = pool.sound(i) ? closeness(said - target, scale_.unit().sd) : 0.0;
+    }
+  }
+  bool numeric() const override { return true; }
+  double unit() const override { return scale_.unit().sd; }
+  void no_answer(double* out, int) const override { *out = scale_.mean(); }
+
+  int width(int) const override { return 4; }
+  void complete(double* said) const override {
+    const double half = errors_.half_width();
+    said[1] = said[0] - half, said[2] = said[0] + half, said[3] = scale_.mean();
+  }
+  void learn(const double* said, double target) override {
+    if (scale_.count() <= 1) return;  // of the first target nothing was known: that error says nothing of others
+    errors_.learn(std::fabs(target - said[0]), errors_.half_width());
+  }
+
+  template <class Archive>
+  void fields(Archive& a) {
+    scale_.fields(a);
+    errors_.fields(a);
+  }
+  void check() {
+    scale_.check();
+    errors_.check();
+  }
+
+ private:
+  TargetScale scale_;
+  RecentErrors errors_;
 };
 
 }  // namespace heros

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 namespace heros {
@@ -34,9 +35,9 @@ class Looks {
 
   // Where model i writes its output before it says so with `take`.
   double* of(int i) { return said_.data() + std::size_t(i) * outputs_; }
-  void take(int i) {
+  void take(int i, double most = std::numeric_limits<double>::max()) {  // beyond which an output is not sound
     double* p = of(i);
-    sound_[i] = std::all_of(p, p + outputs_, [](double x) { return std::isfinite(x); });
+    sound_[i] = std::all_of(p, p + outputs_, [most](double x) { return std::fabs(x) <= most; });
     if (!sound_[i]) std::fill_n(p, outputs_, 1.0 / outputs_);
     favoured_[i] = static_cast<std::int32_t>(std::max_element(p, p + outputs_) - p);
     fresh_[i] = 1;

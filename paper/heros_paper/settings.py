@@ -146,7 +146,7 @@ class Cell:
         per_model = STREAMS[self.stream].numbers if pool_id(self.pool).startswith("mlp") else 10
         return float(self.instances * self.pool.n_models * per_model)
 
-    def run(self, progress: bool | None = False) -> Run:
+    def run(self, progress: bool | str | None = False) -> Run:
         """Test, then train the model on the stream."""
         model = (self.pool, self.policy, self.k, self.seed)
         return Experiment(self.stream, *model, n=self.instances, window=self.window).run(progress)

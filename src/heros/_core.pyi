@@ -55,6 +55,8 @@ class MlpPool(Pool):
         rate: NDArray[np.float64],
         divisor: float,
         isa: str,
+        numeric: bool = False,
+        losses: list[str] = ...,
     ) -> None: ...
     def grow(self, values: NDArray[np.int32], classes: int, bits: object) -> None: ...
     @property
@@ -122,6 +124,7 @@ class NeighboursPool(Pool):
         by_distance: NDArray[np.uint8],
         max_bytes: int,
         delta: float,
+        numeric: bool = False,
     ) -> None: ...
     def grow(self, values: NDArray[np.int32], classes: int) -> None: ...
     @property
@@ -131,11 +134,24 @@ class NeighboursPool(Pool):
     def restore(self, state: State) -> None: ...
 
 class LinearSettings:
-    def __init__(self, optimizer: str, learning_rate: float, l1: float, l2: float) -> None: ...
+    def __init__(
+        self,
+        optimizer: str,
+        learning_rate: float,
+        l1: float,
+        l2: float,
+        loss: str = "squared",
+        epsilon: float = 0.0,
+    ) -> None: ...
 
 class LinearPool(Pool):
     def __init__(
-        self, settings: list[LinearSettings], divisor: float, own_values: int, hashed_to: int
+        self,
+        settings: list[LinearSettings],
+        divisor: float,
+        own_values: int,
+        hashed_to: int,
+        numeric: bool = False,
     ) -> None: ...
     def grow(self, values: NDArray[np.int32], classes: int) -> None: ...
     @property
@@ -185,6 +201,9 @@ class Task: ...
 
 class Classification(Task):
     def __init__(self) -> None: ...
+
+class Regression(Task):
+    def __init__(self, level: float) -> None: ...
 
 class Answer:
     def __init__(self, kind: str, n: int = 1, sharpness: float = 0.0, rate: float = 0.0) -> None: ...

@@ -6,7 +6,7 @@ import copy
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -24,7 +24,7 @@ from heros.policies.base import expect_policy
 from heros.policies.calls import PolicyCalls, bound_policy
 from heros.policies.pace import STRETCH, Pace
 from heros.policies.within import paced
-from heros.pools import BoundPool, Pool, default
+from heros.pools import BoundPool, Pool, default, default_regression
 from heros.pools.base import shares
 from heros.rows import Rows, form_of
 from heros.schema import Schema
@@ -32,7 +32,7 @@ from heros.scores import Adwin, Score
 from heros.scores.base import ScoreCalls, bound_score, expect_score
 from heros.storage import archive, models
 from heros.storage.outputs import like
-from heros.task import Classification, Task
+from heros.task import Classification, Regression, Task, task_of
 from heros.validation import Validator, one_row
 from heros.watch import (
     Answer,
@@ -65,14 +65,30 @@ class _Usual:
 
 
 @dataclass(frozen=True, slots=True)
+class _Given:
+    """What a model was told to be made of; None where that was left open."""
+
+    task: Task | None
+    pool: Pool | None
+    policy: Policy | None
+    k: int | None
+    answer: Answer | None
+
+
+@dataclass(frozen=True, slots=True)
 class Block:
     """What testing, then training on n instances gave."""
 
-    probabilities: NDArray[np.float64]  # (n, classes), given before each label was seen
+    probabilities: NDArray[np.float64]  # (n, classes), given before each label was seen; see `outputs`
     answered: NDArray[np.int32]  # (n,) the model that answered; -1 where several did
     chosen: NDArray[np.bool_]  # (n, M) which models were trained
     spent: NDArray[np.float64]  # (n,) Σγ of the trained models
     reward: NDArray[np.float64]  # (n,) R = Σ (L + (1 − γ)) of the trained models
+
+    @property
+    def outputs(self) -> NDArray[np.float64]:
+        """What was answered before each target was seen, (n, width) (see the task)."""
+        return self.probabilities
 
 
 class Heros:
@@ -87,8 +103,8 @@ class Heros:
     ----------
     pool
         The models. Without one it is `heros.pools.default`, eleven models of six kinds, with the policy, k
-        and answer that go with it; what else is given takes the place of these. `heros.pools.Paper` is
-        the paper's 50 perceptrons.
+        and answer that go with it (of numbers `heros.pools.default_regression`); what else is given takes the
+        place of these. `heros.pools.Paper` is the paper's 50 perceptrons.
     policy
         Which models to train: ``Explore(Zeta(0.05), 0.2)`` if the pool is given, else ``Cand()``. A policy of
         your own is any object with a method ``choose(scores, costs, k, rng)`` that returns a mask. Another
@@ -98,7 +114,8 @@ class Heros:
         changed likewise. With `policies.Within` around the policy it is the most that a budget of time or
         energy may be spent on.
     task
-        What is learnt: `heros.task.Classification()` by default.
+        What is learnt: "classification", "regression", or a task of `heros.task`. By default what the
+        schema's target asks for.
     score
         How the running performance L is kept; ADWIN with δ = 1e-5 by default. A score of your own is any
         object with a method ``bind(models)``: see `heros.scores.Score`.
@@ -156,6 +173,7 @@ class Heros:
     _last: LastStep | None = None  # what the last step chose
     _pace: Pace | None = None
     burst: int = 0
+    _given: _Given | None = None  # None: all of it
     _known: tuple[Schema | None, Rows] | None = None  # how rows are read by which schema
     _growing: Schema | None = None  # what it is being fitted to, or was when Ctrl-C came
 
@@ -165,7 +183,7 @@ class Heros:
         policy: Policy | None = None,
         k: int | None = None,
         *,
-        task: Task | None = None,
+        task: Task | str | None = None,
         score: Score | None = None,
         answer: Answer | None = None,
         watch: Watch = "all",
@@ -174,22 +192,11 @@ class Heros:
         seed: int | None = None,
         schema: Schema | None = None,
     ) -> None:
-        self.task = Classification() if task is None else task
-        together = Stack() if watch == "all" else Top()
-        usual = _Usual(default(), Cand(), DEFAULT_K, together) if pool is None else _Usual(pool)
-        self.pool = usual.pool
-        self._policy: Policy = usual.policy if policy is None else policy
+        self._given = _Given(None if task is None else task_of(task), pool, policy, k, answer)
         self.score: Score = Adwin() if score is None else score
-        _expect(self.task, Task, "task", "a task, e.g. heros.task.Classification()")
-        _expect(self.pool, Pool, "pool", "a pool, e.g. heros.pools.MLPGrid()")
-        expect_policy(self._policy, "Heros")
         expect_score(self.score, "Heros")
-        self._pace = self._fresh_pace(self._policy)
-        self._k = self._checked_k(
-            (usual.k or max(1, round(DEFAULT_SHARE * self.pool.n_models))) if k is None else k
-        )
-        self.answer = checked_answer(usual.answer if answer is None else answer)
         self.watch = checked_watch(watch)
+        self._settle(self._given.task or Classification())
         self.burst = checked_burst(burst, self.watch)
         self.warmup = min(whole(warmup, "warmup", "Heros", 0), 1 << 62)
         self.seed = seed if seed is None else whole(seed, "seed", "Heros", 0)
@@ -198,6 +205,38 @@ class Heros:
         self._alone = Alone(AT_WORK)
         if schema is not None:
             self.bind(schema)
+
+    def _settle(self, task: Task) -> None:
+        """What it is made of, with what goes with this task where nothing was given."""
+        given = self._given
+        assert given is not None
+        usual = _usual(task, self.watch) if given.pool is None else _Usual(given.pool)
+        self.task, self.pool = task, usual.pool
+        self._policy: Policy = usual.policy if given.policy is None else given.policy
+        _expect(self.pool, Pool, "pool", "a pool, e.g. heros.pools.MLPGrid()")
+        expect_policy(self._policy, "Heros")
+        self._pace = self._fresh_pace(self._policy)
+        share = max(1, round(DEFAULT_SHARE * self.pool.n_models))
+        self._k = self._checked_k((usual.k or share) if given.k is None else given.k)
+        self.answer = checked_answer(usual.answer if given.answer is None else given.answer)
+
+    def suit(self, schema: Schema) -> None:
+        """Take on the task that a schema asks for, if none was given; else it has to be that one.
+
+        Examples
+        --------
+        >>> model = Heros()
+        >>> model.suit(Schema.of(["age"]))
+        >>> model.task
+        Regression(level=0.9)
+        """
+        if schema.numeric == self.task.numeric:
+            return
+        target, task = "a number" if schema.numeric else "a class", type(self.task).__name__
+        if self.schema is not None or self._given is None or self._given.task is not None:
+            rule = f"one with {'a number' if self.task.numeric else 'classes'} as its target, for {task}"
+            raise ParameterError(f"The 'schema' parameter of Heros must be {rule}. Got {target} instead.")
+        self._settle(Regression() if schema.numeric else Classification())
 
     @property
     def policy(self) -> Policy:
@@ -210,6 +249,7 @@ class Heros:
         with self._alone:
             self._pace = self._fresh_pace(policy)
             self._policy = policy
+            self._note_given(policy=policy)
             self._bind_policy()
 
     @property
@@ -221,7 +261,12 @@ class Heros:
     def k(self, k: int) -> None:
         with self._alone:
             self._k = self._checked_k(k)
+            self._note_given(k=self._k)
             self._bind_policy()
+
+    def _note_given(self, **what: Any) -> None:
+        if self._given is not None:
+            self._given = replace(self._given, **what)
 
     @property
     def rng(self) -> np.random.Generator:
@@ -276,8 +321,9 @@ class Heros:
         self._finish_growing()
         if schema == self.schema:
             return self
-        if schema.n_features < 1 or schema.n_classes < 1:
+        if schema.n_features < 1 or schema.n_outputs < 1:
             raise ParameterError.of("schema", "Heros", "one with at least one feature and one class", schema)
+        self.suit(schema)
         with self._alone, _enough_memory(schema):
             if self.schema is None:
                 self._bind_step(self.pool.bind(schema, self.rng))
@@ -358,6 +404,8 @@ class Heros:
         >>> model.predict_proba([18, 0]).shape, sorted(model.predict_proba({"age": 18, "colour": "red"}))
         ((2,), ['no', 'yes'])
         """
+        if self.task.numeric:
+            raise HerosError("A number has no probabilities: ask predict, or predict_interval.")
         form = form_of(x)
         if form == "array":
             return self._asked(x)
@@ -369,7 +417,7 @@ class Heros:
         return named[0] if form == "row" else named
 
     def predict(self, x: Any) -> Any:
-        """The name of the class with the highest probability: of one instance, or an array of several.
+        """The name of the class with the highest probability, or a number: of one instance, or of several.
 
         Examples
         --------
@@ -386,6 +434,27 @@ class Heros:
         if form == "row":
             return best[0].item()
         return best.item() if best.ndim == 0 else best
+
+    def predict_interval(self, x: Any) -> NDArray[np.float64]:
+        """The lower and the upper end of the interval that holds the target: (2,), or (n, 2) of several.
+
+        How often it is to hold it says the task: `heros.task.Regression`.
+
+        Examples
+        --------
+        >>> from heros import Heros, streams
+        >>> stream = streams.Friedman()
+        >>> model = Heros(schema=stream.schema, seed=1).learn(*stream.draw(500))
+        >>> x, y = stream.draw(1)
+        >>> low, high = model.predict_interval(x[0])
+        >>> bool(low < model.predict(x[0]) < high)
+        True
+        """
+        if not self.task.numeric:
+            raise HerosError("A class has no interval: ask predict_proba.")
+        form = form_of(x)
+        out = self._asked(x) if form == "array" else self._told(x)
+        return (out[0] if form == "row" else out)[..., 1:3]
 
     def outputs(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """What it says of rows (n, n_features) that are known to be good; NaN is missing wherever it is.
@@ -754,6 +823,14 @@ class Heros:
 def seconds_of(step: _core.Step) -> float:
     """CPU seconds of all steps so far."""
     return float(step.cpu_seconds.sum())
+
+
+def _usual(task: Task, watch: Watch) -> _Usual:
+    """What goes with a task where no pool was given."""
+    together = Stack() if watch == "all" else Top()
+    if task.numeric:
+        return _Usual(default_regression(), Cand(), None, together)
+    return _Usual(default(), Cand(), DEFAULT_K, together)
 
 
 NATIVE = ("_bound", "_step", "_scores", "_chooser", "_validator", "_alone", "_known")

@@ -7,7 +7,7 @@ unasked: a set of runs that was stopped goes on when it is started again.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -53,7 +53,7 @@ class Job(Protocol):
     def compact(self) -> bool:
         """Whether the curves of the single models are left out of the record."""
 
-    def run(self, progress: bool | None = False) -> Run:
+    def run(self, progress: bool | str | None = False) -> Run:
         """Make the run."""
 
 
@@ -129,7 +129,7 @@ class Experiment:
         stream = streams.load(self.stream) if isinstance(self.stream, str) else self.stream()
         return stream if self.n is None else stream.take(self.n)
 
-    def run(self, progress: bool | None = False) -> Run:
+    def run(self, progress: bool | str | None = False) -> Run:
         """Test, then train the model on the stream."""
         meter = None if self.meter is None else self.meter()
         return evaluate(
@@ -220,7 +220,8 @@ def run_all(
     failed: dict[str, Failure] = {}
     runs: dict[str, Run] = {}
     unrecorded: dict[str, str] = {}
-    work = partial(_made if strict else _attempted, progress if each else False)
+    names = {id: f"{i} of {len(ids)}: {id}" for i, id in enumerate(ids, 1)} if each else {}
+    work = partial(_made if strict else _attempted, progress if each else False, names)
     with progress_bar("{task.fields[standing]}", wanted=False if each else progress) as bar:
         task = bar.add_task(
             "runs", total=sum(job.work for job in todo), standing=_standing(todo, done, failed)
@@ -270,14 +271,15 @@ def _recorded(id: str, job: Job, out: Path) -> bool:
     return True
 
 
-def _made(progress: bool | None, job: Job) -> Run:
-    return job.run(progress)
+def _made(progress: bool | None, names: Mapping[str, str], job: Job) -> Run:
+    """The run; a bar that is not refused or forced says how many of how many it is."""
+    return job.run(names.get(job.id) if progress is None else progress)
 
 
-def _attempted(progress: bool | None, job: Job) -> Run | Failure:
+def _attempted(progress: bool | None, names: Mapping[str, str], job: Job) -> Run | Failure:
     """The run, or why there is none: one job that fails does not stop the others."""
     try:
-        return job.run(progress)
+        return _made(progress, names, job)
     except Exception as error:
         return Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
 

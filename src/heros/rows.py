@@ -78,7 +78,7 @@ class Rows:
     schema
         What is known; None if nothing is.
     classes
-        Whether the target is a class, whose name may be new; if not, labels are left as they are.
+        Whether the target is a class, whose name may be new; if not, it is a number.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class Rows:
     """
 
     def __init__(self, schema: Schema | None, *, classes: bool = True) -> None:
-        self.schema = schema or Schema((), ())
+        self.schema = schema or Schema((), (), numeric=not classes)
         self._classes = classes
         self._started = schema is not None
         self._vocabulary = Vocabulary(self.schema, grows=True)
@@ -202,11 +202,7 @@ class Rows:
         try:  # in the order of the names: the order in a dictionary must not matter
             row = self._dated(row)
             named = {name: row[name] for name in sorted(row, key=str)} if grow else row
-            if self._classes:
-                return self._vocabulary.encode(named, label, started=self._started, grow=grow)
-            nobody = next(iter(self.schema.classes), "target")
-            found = self._vocabulary.encode(named, nobody, started=self._started, grow=grow)
-            return None if found is None else (found[0], label)
+            return self._vocabulary.encode(named, label, started=self._started, grow=grow)
         except Refused as why:
             raise _data_error(why) from None
 
@@ -238,7 +234,7 @@ class Rows:
             features += column.features(len(getattr(column, "values", ())), column.missing)
         X = np.column_stack(filled)
         names, target = self._coded(labels)
-        self._know(Schema(tuple(features), names))
+        self._know(Schema(tuple(features), names, self.schema.numeric))
         return Learnable(X, target, self.schema)
 
     def _coded(self, labels: Sequence[Any]) -> tuple[tuple[str, ...], NDArray[Any]]:

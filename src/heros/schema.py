@@ -1,4 +1,4 @@
-"""What an instance looks like: its features and its classes."""
+"""What an instance looks like: its features and its classes, or a number."""
 
 from __future__ import annotations
 
@@ -52,13 +52,24 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The features and classes of a stream.
+    """The features of a stream, and its classes or that its target is a number.
+
+    Parameters
+    ----------
+    features
+        One per column.
+    classes
+        The names of the classes; none if the target is a number.
+    numeric
+        Whether the target is a number.
 
     Examples
     --------
     >>> schema = Schema.of(["age", ("colour", "red", "green", "blue")], classes=["no", "yes"])
     >>> schema.n_features, schema.n_classes, schema.features[1].values
     (2, 2, ('red', 'green', 'blue'))
+    >>> Schema.of(["age"]).numeric
+    True
 
     A schema may grow while a stream runs: features, values and classes are only ever appended.
 
@@ -68,19 +79,30 @@ class Schema:
 
     features: tuple[Feature, ...]
     classes: tuple[str, ...]
+    numeric: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.features, tuple) or not all(isinstance(f, Feature) for f in self.features):
             raise ParameterError.of("features", "Schema", "a tuple of features", self.features)
         _expect_names(self.classes, "classes", "Schema")
+        if not isinstance(self.numeric, bool):
+            raise ParameterError.of("numeric", "Schema", "True or False", self.numeric)
+        if self.numeric and self.classes:
+            raise ParameterError.of("classes", "Schema", "empty where the target is a number", self.classes)
         names = [feature.name for feature in self.features]
         if len(set(names)) != len(names):
             raise ParameterError.of("features", "Schema", "features with distinct names", names)
 
     @classmethod
-    def of(cls, features: Iterable[str | tuple[str, ...] | Feature], classes: Iterable[str]) -> Self:
-        """A schema from short forms: a name for a numeric feature, (name, value, ...) for a nominal one."""
-        return cls(tuple(_feature(feature) for feature in features), tuple(classes))
+    def of(
+        cls, features: Iterable[str | tuple[str, ...] | Feature], classes: Iterable[str] | None = None
+    ) -> Self:
+        """A schema from short forms: a name for a numeric feature, (name, value, ...) for a nominal one.
+
+        Without classes the target is a number.
+        """
+        found = tuple(_feature(feature) for feature in features)
+        return cls(found, (), numeric=True) if classes is None else cls(found, tuple(classes))
 
     @property
     def n_features(self) -> int:
@@ -89,13 +111,19 @@ class Schema:
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are."""
+        """How many classes there are; 0 if the target is a number."""
         return len(self.classes)
+
+    @property
+    def n_outputs(self) -> int:
+        """How many numbers a model says of an instance: a probability per class, or what the target is."""
+        return 1 if self.numeric else len(self.classes)
 
     def extends(self, older: Schema) -> bool:
         """Whether this schema is `older` with features, values or classes appended (or nothing)."""
         return (
-            self.classes[: older.n_classes] == older.classes
+            self.numeric == older.numeric
+            and self.classes[: older.n_classes] == older.classes
             and self.n_features >= older.n_features
             and all(_extends(new, old) for new, old in zip(self.features, older.features, strict=False))
         )
@@ -127,10 +155,11 @@ def _extends(new: Feature, old: Feature) -> bool:
 
 def schema_plain(schema: Schema) -> dict[str, Any]:
     """A schema as plain data."""
-    return {
+    plain: dict[str, Any] = {
         "features": [[feature.name, feature.values, feature.missing] for feature in schema.features],
         "classes": list(schema.classes),
     }
+    return plain | {"numeric": True} if schema.numeric else plain
 
 
 def schema_of(plain: object) -> Schema:
@@ -143,8 +172,12 @@ def schema_of(plain: object) -> Schema:
     True
     """
     match plain:
-        case {"features": list(features), "classes": list(classes)} if _strings(classes):
-            return Schema(tuple(_feature_of(feature) for feature in features), tuple(map(str, classes)))
+        case {"features": list(features), "classes": list(classes), **rest} if _strings(classes):
+            numeric = rest.get("numeric", False)
+            if not isinstance(numeric, bool) or (numeric and classes):
+                raise DataError("A schema must have classes, or a number as its target. Got something else.")
+            found = tuple(_feature_of(feature) for feature in features)
+            return Schema(found, tuple(map(str, classes)), numeric=numeric)
     raise DataError("A schema must have features and classes. Got something else.")
 
 

@@ -45,6 +45,8 @@ class Table:
         All to the right by default.
     title, caption
         What `show` prints above and below.
+    spare
+        Columns that `show` leaves out, the first ones first, where the terminal is too narrow for all.
 
     Examples
     --------
@@ -72,11 +74,13 @@ class Table:
         align: str = "",
         title: str = "",
         caption: str = "",
+        spare: Sequence[str] = (),
     ) -> None:
         self.headings = [_cell(heading) for heading in headings]
         self.align = align
         self.title = title
         self.caption = caption
+        self.spare = spare
         self._rows: list[tuple[list[str], str]] = []
         for row in rows:
             self.add(*row)
@@ -93,15 +97,33 @@ class Table:
         file = sys.stdout if file is None else file
         width = shutil.get_terminal_size().columns
         styled = file.isatty() and "NO_COLOR" not in os.environ
-        lines = self._lines(width)
+        lines, left_out = self._fitting(width)
         if self.headings:
             lines.insert(1, ("─" * max(len(line) for line, _ in lines), ""))
         if self.title:
             lines[:0] = [(self.title, "bold"), ("", "")]
-        if self.caption:
-            lines += [("", ""), *((line, "dim") for line in textwrap.wrap(self.caption, width))]
+        for text in (self.caption, f"Too narrow for: {', '.join(left_out)}." if left_out else ""):
+            if text:
+                lines += [("", ""), *((line, "dim") for line in textwrap.wrap(text, width))]
         for line, style in lines:
             print(f"\x1b[{STYLES[style]}m{line}\x1b[0m" if styled and style else line, file=file)
+
+    def _fitting(self, width: int) -> tuple[list[tuple[str, str]], list[str]]:
+        """The lines, and which columns had to be left out."""
+        table, left_out = self, list[str]()
+        for name in (*(name for name in self.spare if name in self.headings), None):
+            lines = table._lines(width)
+            if name is None or max((len(line) for line, _ in lines), default=0) <= width:
+                return lines, left_out
+            table, left_out = table._without(name), [*left_out, name]
+        raise AssertionError("the last of them is returned")
+
+    def _without(self, heading: str) -> Table:
+        c = self.headings.index(heading)
+        align = self.align.ljust(len(self.headings), "r")
+        table = Table([*self.headings[:c], *self.headings[c + 1 :]], align=align[:c] + align[c + 1 :])
+        table._rows = [([*cells[:c], *cells[c + 1 :]], style) for cells, style in self._rows]
+        return table
 
     def _lines(self, width: int | None) -> list[tuple[str, str]]:
         """The lines with their styles: the headings, if there are any, then the rows."""

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from heros import core as _core
 from heros.errors import DataError
 from heros.schema import Schema
-from heros.vocabulary import listed
+from heros.vocabulary import LARGEST_TARGET, listed
 
-__all__ = ["Validator", "class_indices", "one_row"]
+__all__ = ["Validator", "class_indices", "one_row", "target_numbers"]
 
 # What first_fault reports, as people read it.
 INFINITE, MISSING, NOT_A_CODE = 1, 2, 3
@@ -117,6 +117,40 @@ def class_indices(y: ArrayLike, n: int, classes: int | Sequence[str]) -> NDArray
         rule = f"a class index in [0, {classes - 1}]"
         raise DataError(f"The label of row {row} must be {rule}. Got {labels[row]} instead.")
     return np.require(labels, np.int64, ["C", "A"])
+
+
+def target_numbers(y: ArrayLike, n: int) -> NDArray[np.float64]:
+    """Y (n,) as finite numbers; a DataError names the first that is none.
+
+    Examples
+    --------
+    >>> target_numbers([1, np.nan], 2)
+    Traceback (most recent call last):
+        ...
+    heros.errors.DataError: The target of row 1 must be a finite number, 1e+100 at most. Got nan instead.
+    """
+    try:
+        targets = np.asarray(y)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"y must be an array of numbers: {error}.") from None
+    if np.ma.isMaskedArray(y) and np.ma.getmaskarray(y).any():
+        raise DataError("y must have a target for every instance. Got masked ones instead.")
+    if targets.shape != (n,):
+        raise DataError(f"y must have one target per instance ({n}). Got shape {targets.shape} instead.")
+    if targets.dtype.kind == "O":
+        _expect_numbers(targets, "y must be an array of numbers")
+    elif targets.dtype.kind not in "buif":
+        raise DataError(f"y must be an array of numbers. Got {targets.dtype} instead.")
+    try:
+        numbers = np.require(targets, np.float64, ["C", "A"])
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(f"y must be an array of numbers: {error}.") from None
+    bad = ~(np.abs(numbers) <= LARGEST_TARGET)
+    if bad.any():
+        row = int(bad.argmax())
+        rule = f"a finite number, {LARGEST_TARGET:g} at most"
+        raise DataError(f"The target of row {row} must be {rule}. Got {numbers[row]:g} instead.")
+    return numbers
 
 
 def _by_name(labels: Sequence[str], classes: Sequence[str]) -> NDArray[np.int64]:

@@ -13,19 +13,23 @@ from typing import Any
 import numpy as np
 
 from heros.errors import DataNotice
+from heros.parameters import one_of
 from heros.schema import Feature, Schema
 
 __all__ = [
+    "LARGEST_TARGET",
     "MOST_VALUES",
     "NUMBER",
     "Codes",
     "Refused",
     "Vocabulary",
     "cell_of",
+    "checked_task",
     "label_of",
     "listed",
     "many_values",
     "natural_order",
+    "target_of",
 ]
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -130,6 +134,8 @@ class Vocabulary:
         Whether a schema that is given may grow.
     most_values
         How many values a nominal feature may have before new ones share theirs; see `Codes`.
+    numeric
+        Whether the target is a number; a schema that is given says so itself.
 
     Examples
     --------
@@ -152,12 +158,13 @@ class Vocabulary:
         *,
         grows: bool = False,
         most_values: int | None = MOST_VALUES,
+        numeric: bool = False,
     ) -> None:
         self._most = most_values
         self._closed = schema is not None and not grows
         self._classes_closed = self._closed or classes is not None
         self._nominal = frozenset(nominal)
-        self.learn(schema or Schema((), tuple(str(label_of(value)) for value in classes or ())))
+        self.learn(schema or Schema((), tuple(str(label_of(value)) for value in classes or ()), numeric))
 
     def learn(self, schema: Schema) -> None:
         """Know what is in a schema, and nothing else."""
@@ -168,6 +175,7 @@ class Vocabulary:
         }
         self._missing = [feature.missing for feature in schema.features]
         self._classes = Codes(schema.classes)
+        self.numeric = schema.numeric
         self._prepare()
 
     @property
@@ -178,7 +186,7 @@ class Vocabulary:
                 Feature(str(name), None if codes is None else tuple(codes), missing)
                 for (name, (_, codes)), missing in zip(self._places.items(), self._missing, strict=True)
             )
-            self._schema = Schema(tuple(features), tuple(self._classes))
+            self._schema = Schema(tuple(features), tuple(self._classes), self.numeric)
         return self._schema
 
     def place(self, feature: Hashable) -> tuple[int, Codes | None] | None:
@@ -219,11 +227,14 @@ class Vocabulary:
         started: bool = False,
         grow: bool = True,
         seen: int | None = None,
-    ) -> tuple[list[float], int] | None:
+    ) -> tuple[list[float], float] | None:
         """The instance as numbers and codes, and its class index; None if it needs to, but may not, grow.
 
-        `started`: a feature that is new now was missing before; `seen`: how many instances there were.
+        `started`: a feature that is new now was missing before; `seen`: how many instances there were. Of a
+        number it is the number itself.
         """
+        if self.numeric:
+            return self._encode_number(features, target_of(label), started, grow, seen)
         name = label_of(label)
         if name is None:
             raise Refused("label", "a missing value", "have a value: it is the target")
@@ -242,6 +253,27 @@ class Vocabulary:
             return None
         self._grow(cells, name, started, seen)
         return self.look_up(features)[0], self._classes[name]
+
+    def _encode_number(
+        self,
+        features: Mapping[Any, Any],
+        target: float,
+        started: bool,
+        grow: bool,
+        seen: int | None,
+    ) -> tuple[list[float], float] | None:
+        try:
+            row, known = self.look_up(features)
+        except Refused:
+            self._cells(features)  # what is wrong first
+            raise
+        if known and not self._lacks(row):
+            return row, target
+        cells = self._cells(features)
+        if not grow:
+            return None
+        self._grow(cells, None, started, seen)
+        return self.look_up(features)[0], target
 
     def _lacks(self, row: list[float]) -> bool:
         """Whether a value is missing that never was."""
@@ -277,7 +309,9 @@ class Vocabulary:
     def _is_nominal(self, feature: str, value: object) -> bool:
         return feature in self._nominal or isinstance(value, str | bytes | bool | np.bool_)
 
-    def _grow(self, cells: Mapping[str, float | str], label: str, started: bool, seen: int | None) -> None:
+    def _grow(
+        self, cells: Mapping[str, float | str], label: str | None, started: bool, seen: int | None
+    ) -> None:
         """Append what is new, and note which features may be missing."""
         full: list[str] = []
         for name, (j, _) in self._places.items():
@@ -293,7 +327,8 @@ class Vocabulary:
                 before = codes.shared
                 codes.add(str(value), seen)
                 full += [many_values(name, codes)] if codes.shared > before else []
-        self._classes.add(label)
+        if label is not None:
+            self._classes.add(label)
         self._schema = None
         self._prepare()
         for text in full:
@@ -343,6 +378,39 @@ def _number(feature: str, value: Any) -> float:
         raise Refused(feature, repr(value), "be a number")
     if math.isinf(number):
         raise Refused(feature, repr(value), "be a finite number")
+    return number
+
+
+TASKS = ("classification", "regression")
+
+
+def checked_task(task: str | None, owner: str) -> str | None:
+    """What the target is to be read as, if it is said."""
+    if task is not None:
+        one_of(task, "task", owner, TASKS, "'classification', 'regression' or None")
+    return task
+
+
+LARGEST_TARGET = 1e100
+"""Of numbers: their squares are reckoned with."""
+
+
+def target_of(value: Any) -> float:
+    """A target that is a number, perhaps written as text.
+
+    Examples
+    --------
+    >>> target_of("2.5"), target_of(3)
+    (2.5, 3.0)
+    """
+    if _is_missing(value):
+        raise Refused("label", "a missing value", "have a value: it is the target")
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not abs(number) <= LARGEST_TARGET:
+        raise Refused("label", repr(value), f"be a finite number, {LARGEST_TARGET:g} at most")
     return number
 
 

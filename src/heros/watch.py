@@ -77,8 +77,9 @@ class Stack(AnswerPart):
     To them comes a mixture of the n best, as `Top` answers. At first half of the weight is the mixture's, and
     the other half the models' in equal parts; after every label each weight takes a step down the gradient
     of the log loss of what was answered. Where models know different things, that is more than any mixture
-    of them: docs/choosing.md has figures. All models look, since all answer; who is trained is the policy's
-    to say.
+    of them: docs/choosing.md has figures. Of a number, what each model says beyond the mixture is added up,
+    with weights that begin at 0 and follow the squared error (NLMS). All models look, since all answer; who
+    is trained is the policy's to say.
 
     Parameters
     ----------

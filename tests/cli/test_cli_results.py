@@ -140,3 +140,52 @@ def test_results_are_printed_even_if_they_cannot_be_written(tmp_path, pool, monk
     assert result.exit_code == 2
     assert json.loads(result.stdout)["n_instances"] == 500
     assert "No space left on device" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["streams"],
+        ["policies"],
+        ["pools"],
+        [
+            "compare",
+            "agr_a",
+            "--n",
+            "600",
+            "--seeds",
+            "2",
+            "--country",
+            "fra",
+            "--policy",
+            "cand-as-published@0.2",
+        ],
+        ["run", "agr_a", "--n", "600"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_what_is_printed_fits_80_columns(words, pool, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    more = ["--pool", pool] if words[0] in ("compare", "run") else []
+    lines = ok(*words, *more).splitlines()
+    assert [line for line in lines if len(line) > 80 and "/" not in line] == []  # a path is as long as it is
+
+
+def test_all_mistakes_are_said_in_one_way(tmp_path, pool):
+    for words in (["run"], ["run", "agr_a", "--no"], ["rum"], ["run", "agr_a", "--pool", pool, "--k", "9"]):
+        error = refused(*words)
+        assert error.startswith("heros: ")
+        assert len(error.splitlines()) == 1
+    assert "(heros run --help says more)" in refused("run", "agr_a", "--no")
+
+
+def test_compare_says_which_policy_and_how_many_of_how_many(pool, monkeypatch):
+    shown = []
+
+    def evaluated(model, stream, **settings):
+        shown.append(settings["progress"])
+        return evaluate(model, stream, **settings | {"progress": False})
+
+    monkeypatch.setattr("heros.experiments.evaluate", evaluated)
+    ok("compare", "agr_a", "--n", "300", "--pool", pool, "--policy", "cheapest", "--policy", "random")
+    assert shown == ["1 of 2: agr_a/mlp4/cheapest/k2/seed1", "2 of 2: agr_a/mlp4/random/k2/seed1"]

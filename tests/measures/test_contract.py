@@ -28,6 +28,16 @@ def drawn(classes, n, seed=0):
     return y, p / p.sum(axis=1, keepdims=True)
 
 
+def drawn_for(measure, classes, n, seed=0):
+    """Classes and their probabilities, or numbers, what was said of them, intervals and running means."""
+    if not measure.numeric:
+        return drawn(classes, n, seed)
+    rng = np.random.default_rng(seed)
+    y = rng.normal(-3, 2, n)
+    said = y + rng.normal(size=n)
+    return y, np.column_stack([said, said - 1, said + 1, rng.normal(-3, 0.1, n)])
+
+
 def updated(measure, *parts):
     measure = measure.fresh()
     for part in parts:
@@ -48,7 +58,7 @@ class TestEvery:
 
     def test_two_over_parts_give_what_one_over_both_gives(self, measure):
         for classes in ((3, 3), (2, 4), (4, 2)):  # classes are known later in the one part or in the other
-            one, two = drawn(classes[0], 400), drawn(classes[1], 300, seed=1)
+            one, two = drawn_for(measure, classes[0], 400), drawn_for(measure, classes[1], 300, seed=1)
             first, second = updated(measure, one), updated(measure, two)
             first.merge(second)
             whole = updated(measure, one, two)
@@ -58,14 +68,14 @@ class TestEvery:
                 np.testing.assert_allclose(first.state()[key], array, rtol=1e-12)
 
     def test_goes_on_from_its_state(self, measure):
-        one, two = drawn(3, 500), drawn(5, 100, seed=1)
+        one, two = drawn_for(measure, 3, 500), drawn_for(measure, 5, 100, seed=1)
         again = measure.fresh()
         again.restore(pickle.loads(pickle.dumps(updated(measure, one).state())))
         again.update(*two)
         assert again.value == updated(measure, one, two).value
 
     def test_a_stretch_added_is_counted_and_its_own_figure_given(self, measure):
-        one, two = drawn(3, 500), drawn(3, 100, seed=1)
+        one, two = drawn_for(measure, 3, 500), drawn_for(measure, 3, 100, seed=1)
         total = measure.fresh()
         figures = [total.add(*one), total.add(*two)]
         exact = Measure.of(measure.name)
@@ -73,26 +83,26 @@ class TestEvery:
         assert same(total.value, updated(measure, one, two).value)
 
     def test_does_not_keep_what_it_was_given_to_update(self, measure):
-        y, p = drawn(2, 50)
+        y, p = drawn_for(measure, 2, 50)
         one = updated(measure, (y, p))
         before = one.value
         y[:], p[:] = 0, 0.5
         assert one.value == before
 
     def test_is_empty_when_fresh(self, measure):
-        assert math.isnan(updated(measure, drawn(2, 10)).fresh().value)
+        assert math.isnan(updated(measure, drawn_for(measure, 2, 10)).fresh().value)
 
     def test_in_bounded_memory_its_state_does_not_grow(self, measure):
         sizes = []
         for n in (200, 2000):
             bounded = measure.bounded()
-            bounded.update(*drawn(3, n))
+            bounded.update(*drawn_for(measure, 3, n))
             assert bounded.predictions is None
             sizes.append(sum(array.nbytes for array in bounded.state().values()))
         assert sizes[0] == sizes[1]
 
     def test_takes_back_no_state_but_its_own(self, measure):
-        state = updated(measure, drawn(3, 50)).state()
+        state = updated(measure, drawn_for(measure, 3, 50)).state()
         for key, array in state.items():
             for wrong in (None, array[:-1], array.astype(np.float32), array[None], -1 - array):
                 broken = {name: value for name, value in state.items() if name != key}
@@ -110,7 +120,9 @@ class TestEvery:
             measure.fresh().merge(other)
 
     def test_refuses_what_is_no_prediction(self, measure):
-        for y, p in (([2], [[0.5, 0.5]]), ([0], [[np.nan, 1.0]]), ([0, 1], [[0.5, 0.5]])):
+        classes = (([2], [[0.5, 0.5]]), ([0], [[np.nan, 1.0]]), ([0, 1], [[0.5, 0.5]]))
+        numbers = (([np.nan], np.ones((1, 4))), ([0], np.full((1, 4), np.inf)), ([0, 1], np.ones((1, 4))))
+        for y, p in numbers if measure.numeric else classes:
             with pytest.raises(DataError):
                 measure.fresh().update(np.array(y), np.array(p))
 
@@ -128,6 +140,17 @@ def test_every_measure_equals_scikit_learns():
     sk = pytest.importorskip("sklearn.metrics")
     y, p = drawn(4, 700)
     predicted = p.argmax(axis=1)
+    numbers, said = drawn_for(Measure.of("mae"), 0, 700)
+    naive = sk.mean_absolute_error(numbers, said[:, 3])
+    of_numbers = {
+        "coverage": np.mean(np.abs(numbers - said[:, 0]) <= 1),
+        "interval_width": 2.0,
+        "mae": sk.mean_absolute_error(numbers, said[:, 0]),
+        "mape": sk.mean_absolute_percentage_error(numbers, said[:, 0]),
+        "r2": sk.r2_score(numbers, said[:, 0]),
+        "relative_error": sk.mean_absolute_error(numbers, said[:, 0]) / naive,
+        "rmse": sk.root_mean_squared_error(numbers, said[:, 0]),
+    }
     expected = {
         "accuracy": sk.accuracy_score(y, predicted),
         "auroc": sk.roc_auc_score(y, p, multi_class="ovr", average="macro"),
@@ -137,7 +160,9 @@ def test_every_measure_equals_scikit_learns():
         "log_loss": sk.log_loss(y, p),
         "pr_auc": np.mean([sk.average_precision_score(y == c, p[:, c]) for c in range(4)]),
     }
-    assert sorted(expected) == list(NAMES)
+    assert sorted(expected | of_numbers) == list(NAMES)
+    for name, value in of_numbers.items():
+        assert updated(Measure.of(name), (numbers, said)).value == pytest.approx(value, abs=1e-12), name
     for name, value in expected.items():
         assert updated(Measure.of(name), (y, p)).value == pytest.approx(value, abs=1e-12), name
     f1 = updated(F1(), (y, p))

@@ -371,7 +371,7 @@ def test_costs_given_by_a_function_and_measured():
     ("make", "message"),
     [
         (lambda: pools.Models([]), "The 'models' parameter of Models must be at least one model. Got [] instead."),
-        (lambda: pools.Models([3]), "The 'models' parameter of Models must be River classifiers (learn_one), scikit-learn classifiers (partial_fit), CapyMOA classifiers (train) or objects with predict_proba and learn. Got 3 instead."),
+        (lambda: pools.Models([3]), "The 'models' parameter of Models must be River models (learn_one), scikit-learn models (partial_fit), CapyMOA models (train) or objects with predict_proba, or predict, and learn. Got 3 instead."),
         (lambda: pools.Models([Majority()], costs="free"), "The 'costs' parameter of Models must be 'measured', a function or numbers. Got 'free' instead."),
         (lambda: pools.Models([Majority()], costs=[1, 2]), "The 'costs' parameter of Models must be one number per model (1). Got [1, 2] instead."),
         (lambda: pools.Models([Majority()], costs=[1], on_error="ignore"), "The 'on_error' parameter of Models must be 'set_aside' or 'raise'. Got 'ignore' instead."),

@@ -1,4 +1,5 @@
-// A pool of multinomial logistic regressions with different optimisers and learning rates, one instance at a time.
+// A pool of linear models with different optimisers and learning rates, one instance at a time: multinomial logistic
+// regressions, or regressions of a number.
 #pragma once
 
 #include <algorithm>
@@ -17,13 +18,17 @@ namespace heros {
 
 class LinearPool final : public Pool {
  public:
-  LinearPool(std::vector<LinearSettings> settings, double divisor, std::int32_t own, std::int32_t shared)
-      : settings_(std::move(settings)), inputs_(divisor, own, shared), steps_(settings_.size()) {}
+  // numeric: whether the target is a number, which is learnt in the unit of its running scale.
+  LinearPool(std::vector<LinearSettings> settings, double divisor, std::int32_t own, std::int32_t shared,
+             bool numeric = false)
+      : settings_(std::move(settings)), inputs_(divisor, own, shared), numeric_(numeric), steps_(settings_.size()) {}
 
   int models() const override { return static_cast<int>(settings_.size()); }
   int features() const override { return inputs_.features(); }
   int outputs() const override { return classes_; }
   int inputs() const { return inputs_.inputs(); }
+  bool numeric() const { return numeric_; }
+  const TargetScale& scale() const { return scale_; }
   const std::vector<std::int32_t>& values() const { return inputs_.values(); }
   const std::vector<std::int64_t>& steps() const { return steps_; }
 
@@ -47,12 +52,16 @@ class LinearPool final : public Pool {
 
   double outcome(int i, double target) const override { return looks_.outcome(i, target); }
   bool sound(int i) const override { return looks_.sound(i); }
-  void output(int i, double* out) const override { looks_.output(i, out); }
+  void output(int i, double* out) const override {
+    looks_.output(i, out);
+    if (numeric_) *out = scale_.unscaled(*out);
+  }
 
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
+    if (numeric_) note_target(target);
     look(x, chosen, clock);  // for nothing if they have looked at x
     for (int i = 0; i < models(); ++i)
-      if (chosen[i]) step(i, static_cast<int>(target));
+      if (chosen[i]) step(i, target);
     inputs_.learn(x);
     looks_.forget();
     clock.lap(Phase::train);
@@ -61,7 +70,7 @@ class LinearPool final : public Pool {
   void answer(int i, const double* x, double* out) override {
     look_at(x);
     if (!looks_.fresh(i)) ask(i);
-    looks_.output(i, out);
+    output(i, out);
   }
 
   // The weights of model i (rows, classes) as they are now, the bias in the first row.
@@ -77,9 +86,13 @@ class LinearPool final : public Pool {
   void fields(Archive& a) {
     a("classes", classes_), a("steps", steps_), a("weights", weights_), a("touched", touched_);
     inputs_.fields(a);
+    Prefixed<Archive> target{a, "target_"};
+    if (numeric_) scale_.fields(target);
   }
   void check() {
     inputs_.check();
+    scale_.check();
+    require(!numeric_ || classes_ <= 1, "one number");
     require(classes_ >= 0 && steps_.size() == settings_.size() && all_of(steps_, countable), "steps of every model");
     expect_countable(inputs_.values(), classes_);
     require(find_places() && weights_.size() == row_places_.back() && touched_.size() == touched_places_.back(),
@@ -138,6 +151,7 @@ class LinearPool final : public Pool {
     std::fill_n(p, classes_, 0.0);
     for (const ActiveRow& active : active_)
       step.add(row(i, active.row), active.value, touched(i, active.row), steps_[i], p);
+    if (numeric_) return looks_.take(i, kSoundest);
     const double top = *std::max_element(p, p + classes_);
     double total = 0;
     for (int c = 0; c < classes_; ++c) total += p[c] = std::exp(p[c] - top);
@@ -146,12 +160,13 @@ class LinearPool final : public Pool {
   }
 
   // A model that has diverged stays as it is.
-  void step(int i, int y) {
+  void step(int i, double target) {
     if (!looks_.sound(i)) return;
     const LinearStep step(settings_[i], classes_);
     errors_.resize(classes_);
     looks_.output(i, errors_.data());
-    errors_[y] -= 1;
+    if (numeric_) errors_[0] = slope_of(i, errors_[0] - scale_.scaled(target));
+    else errors_[static_cast<std::size_t>(target)] -= 1;
     ++steps_[i];
     for (const ActiveRow& active : active_) {
       double* w = row(i, active.row);
@@ -164,9 +179,40 @@ class LinearPool final : public Pool {
     }
   }
 
+  // How far model i goes against an error: along the slope of its loss; if it is passive-aggressive, as far as it takes
+  // (PA-I: and no farther than its rate allows).
+  double slope_of(int i, double error) const {
+    const LinearSettings& s = settings_[i];
+    if (s.optimizer != Optimizer::pa) return slope(s.loss, error);
+    double squares = 0;
+    for (const ActiveRow& active : active_) squares += active.value * active.value;
+    return std::copysign(std::min(s.rate, std::max(0.0, std::fabs(error) - s.epsilon) / squares), error);
+  }
+
+  // Makes the target part of its scale. Where that changes the unit, so do all weights, and what was said does not hold.
+  void note_target(double target) {
+    const TargetScale::Unit before = scale_.unit();
+    if (!scale_.learn(target)) return;
+    const Rescaling to(before, scale_.unit());
+    for (int i = 0; i < models(); ++i) {
+      const LinearStep step(settings_[i], classes_);
+      for (int r = 0; r < rows(); ++r) {
+        if (drifts(settings_[i])) {
+          std::int64_t& last = touched_[touched_places_[i] + r];
+          step.catch_up(row(i, r), last, steps_[i]);
+          last = steps_[i];
+        }
+        step.rescale(row(i, r), to, r == 0);
+      }
+    }
+    looks_.forget();
+  }
+
   std::vector<LinearSettings> settings_;
   LinearInputs inputs_;
-  std::int32_t classes_ = 0;
+  bool numeric_;
+  TargetScale scale_;
+  std::int32_t classes_ = 0;  // or 1, if the target is a number
   std::vector<std::int64_t> steps_;                         // training steps of each model
   std::vector<double> weights_;                             // model after model, row after row
   std::vector<std::int64_t> touched_;                       // per row of the models whose rows drift

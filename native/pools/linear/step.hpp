@@ -7,19 +7,25 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/target.hpp"
+#include "pools/loss.hpp"
 #include "pools/mlp/adam.hpp"
 
 namespace heros {
 
-enum class Optimizer : int { sgd, adam, ftrl };
+enum class Optimizer : int { sgd, adam, ftrl, pa };
 
 struct LinearSettings {
   Optimizer optimizer;
   double rate, l1, l2;
+  Loss loss = Loss::squared;  // where the target is a number
+  double epsilon = 0;         // pa: the error that is none
 };
 
 // Numbers kept per weight, itself included: Adam m and v; FTRL z and the root of n.
-inline int planes(Optimizer optimizer) { return optimizer == Optimizer::sgd ? 1 : 3; }
+inline int planes(Optimizer optimizer) {
+  return optimizer == Optimizer::sgd || optimizer == Optimizer::pa ? 1 : 3;
+}
 // Whether rows change while their inputs are inactive.
 inline bool drifts(const LinearSettings& s) {
   return s.optimizer == Optimizer::adam || (s.optimizer == Optimizer::sgd && s.l2 > 0);
@@ -64,6 +70,23 @@ class LinearStep {
       case Optimizer::sgd: return sgd(row, errors, value, bias);
       case Optimizer::adam: return adam(row, errors, value, t);
       case Optimizer::ftrl: return ftrl(row, errors, value, bias);
+      case Optimizer::pa: return pa(row, errors, value);
+    }
+  }
+
+  // The row in another unit of the target: answers stay what they were, and the optimiser knows what it would, had
+  // the unit been that one all the time. The row is caught up.
+  void rescale(double* row, const Rescaling& to, bool bias) const {
+    double *second = row + classes_, *third = second + classes_;
+    for (int c = 0; c < classes_; ++c) {
+      row[c] = row[c] * to.factor + (bias ? to.shift : 0);
+      if (settings_.optimizer == Optimizer::adam) {
+        second[c] *= to.factor;
+        third[c] *= to.factor * to.factor;
+      } else if (settings_.optimizer == Optimizer::ftrl) {
+        third[c] *= to.factor;
+        second[c] = ftrl_sum(row[c], second[c] * to.factor, third[c], bias);
+      }
     }
   }
 
@@ -107,6 +130,18 @@ class LinearStep {
       const double shrunk = z[c] - std::copysign(l1, z[c]);
       w[c] = std::fabs(z[c]) <= l1 ? 0 : -shrunk / ((kBeta + root[c]) * steepness + l2);
     }
+  }
+
+  // The z that gives a weight: of a weight of zero it stays where it may be.
+  double ftrl_sum(double w, double z, double root, bool bias) const {
+    const double l1 = bias ? 0 : settings_.l1, l2 = bias ? 0 : settings_.l2;
+    if (w == 0) return std::clamp(z, -l1, l1);
+    return -w * ((kBeta + root) / settings_.rate + l2) - std::copysign(l1, w);
+  }
+
+  // Passive-aggressive: errors are how far to go.
+  void pa(double* w, const double* errors, double value) const {
+    for (int c = 0; c < classes_; ++c) w[c] -= errors[c] * value;
   }
 
   static constexpr double kBeta = 1;

@@ -1,5 +1,6 @@
-// A pool of multilayer perceptrons (one hidden layer, ReLU, softmax cross-entropy, one instance at a time)
-// with different widths, optimisers and learning rates. Equal to PyTorch up to float rounding.
+// A pool of multilayer perceptrons (one hidden layer, ReLU, softmax cross-entropy or, where the target is a number, a
+// linear output with squared or Huber loss; one instance at a time) with different widths, optimisers and learning
+// rates. Equal to PyTorch up to float rounding.
 #pragma once
 
 #include <algorithm>
@@ -19,21 +20,25 @@
 #include "core/pool.hpp"
 #include "core/random.hpp"
 #include "core/state.hpp"
+#include "core/target.hpp"
+#include "pools/loss.hpp"
 
 namespace heros {
 
 class MlpPool final : public Pool {
  public:
   MlpPool(std::vector<std::int32_t> hidden, std::vector<std::uint8_t> adam, std::vector<double> rate, double divisor,
-          const std::string& isa)
-      : memory_(std::move(hidden), std::move(adam)), rate_(std::move(rate)), encoder_(divisor),
-        isa_(find_isa(isa)), steps_(models()), seen_by_(models()), unfinished_(models()) {}
+          const std::string& isa, bool numeric = false, std::vector<Loss> loss = {})
+      : memory_(std::move(hidden), std::move(adam)), rate_(std::move(rate)), encoder_(divisor), numeric_(numeric),
+        loss_(std::move(loss)), isa_(find_isa(isa)), steps_(models()), seen_by_(models()), unfinished_(models()) {}
 
   int models() const override { return memory_.models(); }
   int features() const override { return encoder_.features(); }
   int outputs() const override { return classes(); }
   int classes() const { return memory_.classes(); }
   int inputs() const { return encoder_.inputs(); }
+  bool numeric() const { return numeric_; }
+  const TargetScale& scale() const { return scale_; }
   int hidden(int i) const { return memory_.hidden(i); }
   const std::vector<std::int32_t>& values() const { return encoder_.values(); }
   const std::vector<std::int64_t>& steps() const { return steps_; }
@@ -67,9 +72,17 @@ class MlpPool final : public Pool {
   }
 
   double outcome(int i, double target) const override { return favoured(i) == target ? 1.0 : 0.0; }
-  bool sound(int i) const override { return favoured(i) >= 0; }
+  bool sound(int i) const override {
+    return numeric_ ? std::fabs(logits(i)[0]) <= static_cast<float>(kSoundest) : favoured(i) >= 0;
+  }
+  // One that has diverged would only go on to weights that are not finite.
+  bool trainable(int i) const override { return !numeric_ || seen_by_[i] == Seen::nothing || sound(i); }
 
   void output(int i, double* out) const override {
+    if (numeric_) {
+      *out = scale_.unscaled(double{logits(i)[0]});
+      return;
+    }
     if (!sound(i)) {
       std::fill_n(out, classes(), 1.0 / classes());
       return;
@@ -87,7 +100,7 @@ class MlpPool final : public Pool {
   }
 
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
-    begin_training(x, chosen);
+    begin_training(x, target, chosen);
     const FlushDenormals guard;
     for (int i = 0; i < models(); ++i)
       if (chosen[i]) sweep_model(i, Pass::train, plan_, target);
@@ -100,6 +113,11 @@ class MlpPool final : public Pool {
   void train_and_look(const double* x, double target, const std::uint8_t* chosen, const double* next,
                       const std::uint8_t* watched, std::int64_t left, PhaseClock& clock) override {
     if (++fused_steps_ % kSample == 1) return sample_step(x, target, chosen, next, watched, clock);
+    if (numeric_ && changes_unit(target)) {
+      train(x, target, chosen, clock);
+      return look(next, watched, clock);
+    }
+    if (numeric_) scale_.learn(target);
     encoder_.learn(x);
     std::swap(now_, seen_);
     see_next(chosen, next, watched, left);
@@ -164,9 +182,13 @@ class MlpPool final : public Pool {
     a("steps", steps_);
     memory_.fields(a);
     encoder_.fields(a);
+    Prefixed<Archive> scale{a, "target_"};
+    if (numeric_) scale_.fields(scale);
   }
   void check() {
     encoder_.check();
+    scale_.check();
+    require(!numeric_ || classes() <= 1, "one number");
     require(steps_.size() == std::size_t(models()) && all_of(steps_, countable), "steps of every model");
     memory_.check(encoder_, steps_);
     make_place(classes());
@@ -274,11 +296,34 @@ class MlpPool final : public Pool {
   }
   bool is_unfinished(int i) const { return (unfinished_[i] | static_cast<int>(seen_by_[i] != Seen::kept)) != 0; }
 
-  void begin_training(const double* x, const std::uint8_t* chosen) {
+  void begin_training(const double* x, double target, const std::uint8_t* chosen) {
     encoder_.learn(x);  // before denormals are flushed: its doubles are as they are
+    const TargetScale::Unit before = scale_.unit();
+    const bool other_unit = numeric_ && scale_.learn(target);
     const FlushDenormals guard;
     finish_looks(chosen, seen_);
     plan_.assign(encoder_, seen_, {});
+    if (other_unit) rescale({before, scale_.unit()});
+  }
+
+  // Whether this target will change the unit in which targets are learnt.
+  bool changes_unit(double target) const {
+    TargetScale scale = scale_;
+    return scale.learn(target);
+  }
+  // Takes output weights, their moments and what the models have just said over into another unit: the answers stay
+  // what they were.
+  void rescale(const Rescaling& to) {
+    const auto factor = static_cast<float>(to.factor), shift = static_cast<float>(to.shift);
+    for (int i = 0; i < models(); ++i) {
+      for (int u = 0; u <= hidden(i); ++u) {
+        const float now = factor * memory_.output(i, 0, u);
+        memory_.set_output(i, 0, u, 0, u == hidden(i) ? now + shift : now);
+        for (int part = 1; part < memory_.parts(i); ++part)
+          memory_.set_output(i, 0, u, part, (part == 1 ? factor : factor * factor) * memory_.output(i, 0, u, part));
+      }
+      logits(i)[0] = factor * logits(i)[0] + shift;
+    }
   }
 
   void sample_step(const double* x, double target, const std::uint8_t* chosen, const double* next,
@@ -292,7 +337,7 @@ class MlpPool final : public Pool {
       clock.lap(phase);
       return static_cast<double>(clock.ticks(phase) - before);
     };
-    begin_training(x, chosen);
+    begin_training(x, target, chosen);
     sampled_train_ += sweep_those(fused, Pass::train, Phase::train);
     sweep_those([&](int i) { return chosen[i] && !fused(i); }, Pass::train, Phase::train);
     forget_looks();
@@ -334,7 +379,8 @@ class MlpPool final : public Pool {
     s.rows = plan.rows.data();
     s.n_rows = static_cast<int>(plan.rows.size());
     if (s.train) {
-      softmax_errors(i, static_cast<int>(target));
+      if (numeric_) errors_[0] = error_of(i, target);
+      else softmax_errors(i, static_cast<int>(target));
       ++steps_[i];
     }
     if (s.adam) prepare_adam(i, plan, s);
@@ -383,6 +429,10 @@ class MlpPool final : public Pool {
     sweep_model(i, Pass::look, plan_);
   }
 
+  float error_of(int i, double target) const {
+    return static_cast<float>(slope(loss_[i], double{logits(i)[0]} - scale_.scaled(target)));
+  }
+
   // ∂loss/∂logits = softmax − one-hot(y), for the last instance looked at.
   void softmax_errors(int i, int y) {
     const float* z = logits(i);
@@ -409,6 +459,9 @@ class MlpPool final : public Pool {
   MlpMemory memory_;
   std::vector<double> rate_;
   Encoder encoder_;
+  bool numeric_;  // the target is a number, of which the one output speaks in the unit of its scale
+  TargetScale scale_;
+  std::vector<Loss> loss_;
   std::reference_wrapper<const Isa> isa_;
   std::reference_wrapper<const Adam> adam_tables_ = Adam::tables();
 

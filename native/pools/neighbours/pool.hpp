@@ -12,6 +12,7 @@
 #include "core/pool.hpp"
 #include "core/scores.hpp"
 #include "core/state.hpp"
+#include "core/target.hpp"
 #include "pools/looks.hpp"
 #include "pools/neighbours/search.hpp"
 #include "pools/neighbours/state.hpp"
@@ -31,8 +32,9 @@ class NeighboursPool final : public Pool {
   static constexpr double kSmoothing = 0.01;  // what every class weighs without any neighbour
 
   // delta: ADWIN's, for forgetting; 0 if nothing is forgotten but what leaves the window.
-  NeighboursPool(std::vector<NeighbourSettings> settings, std::int64_t max_bytes, double delta)
-      : settings_(std::move(settings)), max_bytes_(max_bytes), delta_(delta), forgotten_(settings_.size()),
+  // numeric: whether the target is a number, of which a model says the mean over its neighbours.
+  NeighboursPool(std::vector<NeighbourSettings> settings, std::int64_t max_bytes, double delta, bool numeric = false)
+      : settings_(std::move(settings)), max_bytes_(max_bytes), delta_(delta), numeric_(numeric), forgotten_(settings_.size()),
         hits_(models(), delta > 0 ? delta : 1, false), outcomes_(settings_.size()), means_(settings_.size()) {
     for (const NeighbourSettings& s : settings_) longest_ = std::max(longest_, s.window);
   }
@@ -77,6 +79,7 @@ class NeighboursPool final : public Pool {
     look_at(x);
     for (const std::int32_t f : layout_.number)
       if (!std::isnan(x[f])) moments_.learn(f, x[f]);
+    if (numeric_) scale_.learn(target);
     if (std::any_of(chosen, chosen + models(), [](std::uint8_t flag) { return flag != 0; })) {
       if (delta_ > 0) note_hits(target, chosen);
       store_.add(row_, target);
@@ -96,6 +99,7 @@ class NeighboursPool final : public Pool {
   }
 
   const std::vector<std::int32_t>& values() const { return layout_.values; }
+  bool numeric() const { return numeric_; }
   std::int64_t width(int i) const {  // of the window as it is
     return std::min({store_.size(), settings_[i].window, added_ - forgotten_[i]});
   }
@@ -104,6 +108,7 @@ class NeighboursPool final : public Pool {
 
   NeighboursState blank_state() const {
     NeighboursState state;
+    state.numeric = numeric_;
     state.forgotten.resize(settings_.size());
     state.hits = hits_;
     return state;
@@ -111,7 +116,7 @@ class NeighboursPool final : public Pool {
   NeighboursState state() const {
     NeighboursState state = blank_state();
     state.values = layout_.values, state.classes = classes_, state.moments = moments_;
-    state.added = added_, state.forgotten = forgotten_;
+    state.added = added_, state.forgotten = forgotten_, state.scale = scale_;
     Row row;
     row.resize(layout_);
     for (std::int64_t age = store_.size() - 1; age >= 0; --age) {
@@ -147,7 +152,7 @@ class NeighboursPool final : public Pool {
     looks.resize(models(), static_cast<int>(layout.values.size()), state.classes);
     layout_ = std::move(layout), store_ = std::move(store), row_ = std::move(row), looks_ = std::move(looks);
     classes_ = state.classes, moments_ = std::move(state.moments), hits_ = std::move(state.hits);
-    added_ = state.added, forgotten_ = std::move(state.forgotten);
+    added_ = state.added, forgotten_ = std::move(state.forgotten), scale_ = state.scale;
   }
 
   void look_at(const double* x) {
@@ -166,10 +171,14 @@ class NeighboursPool final : public Pool {
   void fulfil() {
     search_.run(store_, row_, wishes_, [&](int i, const Neighbour* nearest, int n) {
       double* p = looks_.of(i);
+      if (numeric_) {
+        *p = mean_of(i, nearest, n);
+        return looks_.take(i);
+      }
       std::fill_n(p, classes_, kSmoothing);
       double total = kSmoothing * classes_;
       for (int j = 0; j < n; ++j) {
-        const double weight = settings_[i].by_distance ? 1 / (std::sqrt(double{nearest[j].square}) + kEpsilon) : 1;
+        const double weight = weight_of(i, nearest[j]);
         p[static_cast<int>(store_.target_at(nearest[j].slot))] += weight;
         total += weight;
       }
@@ -178,10 +187,30 @@ class NeighboursPool final : public Pool {
     });
   }
 
+  double weight_of(int i, const Neighbour& neighbour) const {
+    return settings_[i].by_distance ? 1 / (std::sqrt(double{neighbour.square}) + kEpsilon) : 1;
+  }
+  // Without any neighbour it is the mean of recent targets.
+  double mean_of(int i, const Neighbour* nearest, int n) const {
+    double sum = 0, total = 0;
+    for (int j = 0; j < n; ++j) {
+      const double weight = weight_of(i, nearest[j]);
+      sum += weight * store_.target_at(nearest[j].slot);
+      total += weight;
+    }
+    return n > 0 ? sum / total : scale_.mean();
+  }
+  double hit(int i, double target) const {
+    if (!numeric_) return looks_.outcome(i, target);
+    double said = 0;
+    looks_.output(i, &said);
+    return closeness(said - target, scale_.unit().sd);
+  }
+
   // A model whose hits have become fewer looks at no more rows than ADWIN kept of its hits.
   void note_hits(double target, const std::uint8_t* chosen) {
     search(chosen);  // for nothing if they have looked
-    for (int i = 0; i < models(); ++i) outcomes_[i] = looks_.outcome(i, target), means_[i] = hits_.mean(i);
+    for (int i = 0; i < models(); ++i) outcomes_[i] = hit(i, target), means_[i] = hits_.mean(i);
     before_ = means_;
     hits_.update(outcomes_.data(), chosen, means_.data());
     for (int i = 0; i < models(); ++i)
@@ -192,8 +221,10 @@ class NeighboursPool final : public Pool {
   std::vector<NeighbourSettings> settings_;
   std::int64_t max_bytes_, longest_ = 0;
   double delta_;
+  bool numeric_;
+  TargetScale scale_;  // if it is
   RowLayout layout_;
-  int classes_ = 0;
+  int classes_ = 0;  // or 1, if the target is a number
   Moments moments_;
   RowStore store_;
   std::int64_t added_ = 0;                // rows ever

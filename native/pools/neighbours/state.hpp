@@ -11,11 +11,14 @@
 #include "core/pool.hpp"
 #include "core/scores.hpp"
 #include "core/state.hpp"
+#include "core/target.hpp"
 #include "pools/neighbours/store.hpp"
 
 namespace heros {
 
 struct NeighboursState {
+  bool numeric = false;  // known to the pool, and not kept
+  TargetScale scale;     // if it is
   std::vector<std::int32_t> values;
   std::int32_t classes = 0;
   Moments moments;
@@ -33,6 +36,8 @@ struct NeighboursState {
     moments.fields(a);
     Prefixed<Archive> named{a, "hits_"};
     hits.fields(named);
+    Prefixed<Archive> target{a, "target_"};
+    if (numeric) scale.fields(target);
   }
 
   // What can be said without the pool.
@@ -48,12 +53,18 @@ struct NeighboursState {
     require(countable(added) && static_cast<std::int64_t>(rows) <= added, "no more rows than ever came");
     require(all_of(forgotten, [&](std::int64_t n) { return n >= 0 && n <= added; }), "windows that begin in the past");
     require(all_of(numbers, [](float x) { return std::fabs(x) <= kFarthest; }), "numbers in standard deviations");
-    require(all_of(targets, [&](double y) { return y >= 0 && y < classes && y == std::floor(y); }), "targets");
+    scale.check();
+    require(!numeric || classes <= 1, "one number");
+    require(all_of(targets, [&](double y) { return is_target(y); }), "targets");
     std::vector<std::int32_t> most;
     for (const std::int32_t n : values)
       if (n > 0) most.push_back(n);
     for (std::size_t i = 0; i < codes.size(); ++i)
       require(codes[i] >= -1 && codes[i] < most[i % nominal], "codes of values");
+  }
+  bool is_target(double y) const {
+    if (numeric) return std::fabs(y) <= TargetScale::kLargest;
+    return y >= 0 && y < classes && y == std::floor(y);
   }
 };
 

@@ -20,6 +20,9 @@ __all__ = ["Commands", "app", "in_options", "say"]
 OWNERS = "heros|read|compare|run"
 """Whose parameters are options of a command."""
 
+USAGE: Any = typer.BadParameter.__mro__[1]
+"""What is raised where words do not make a command: typer has it, but not by its name."""
+
 
 class Commands(TyperGroup):
     """Commands that answer a user's mistake with one line and exit code 2, an interrupt with 130.
@@ -31,6 +34,10 @@ class Commands(TyperGroup):
         """Run the command."""
         try:
             return super().invoke(ctx)
+        except USAGE as error:  # in the words of the library, but as we say what is wrong
+            where = error.ctx.command_path if error.ctx is not None else "heros"
+            say(f"heros: {error.format_message()} ({where} --help says more)", style="red")
+            raise typer.Exit(2) from None
         except HerosError as error:
             say(f"heros: {in_options(str(error), self._options(ctx))}", style="red")
             raise typer.Exit(2) from None

@@ -212,6 +212,7 @@ def _table(rows: list[dict[str, Any]], runs: list[Run], seeds: int) -> Table:
         align="l",
         title=f"{first.stream}, {first.n_instances:,} instances, {settings['pool']}, k = {settings['k']}",
         caption=f"energy: {energy.source}, {how}{carbon}",
+        spare=("train s", "rank", "CO2e mg", "price", *labels[1:], "joules"),
     )
     for row in rows:
         spread = f" ±{row[f'{labels[0]} spread']:.4f}" if seeds > 1 else ""

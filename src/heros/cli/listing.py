@@ -16,11 +16,11 @@ __all__ = ["policies_command", "pools_command"]
 
 FILE = """kind = "mlp"                       # or another name from above
 costs = "hidden"                   # if not the default
-[grid]                             # the arguments of MLPGrid, HoeffdingGrid, ...,
+[grid]                             # the arguments of MLPGrid, ...,
 hidden = [16, 64]                  # or [[models]] tables, one per model
 learning_rates = [0.05, 0.005]
 
-kind = "join"                      # a pool of pools: a table [[pools]] like the above for each
+kind = "join"                      # a pool of pools: a table for each
 [[pools]]
 kind = "mlp"
 [pools.grid]
@@ -37,7 +37,7 @@ def policies_command(as_json: options.AsJson = False) -> None:
     rows = [(form_of(kind), _first_line(kind)) for kind in written_parts("policy").values()]
     _show(("policy", "trains"), rows, as_json)
     if not as_json:
-        typer.echo("Append @EPSILON to explore: zeta:0.05@0.2 trains k random models in 20 % of the steps.")
+        typer.echo("Append @EPSILON to explore: zeta:0.05@0.2 trains k random models in 20 %\nof the steps.")
 
 
 @app.command("pools")

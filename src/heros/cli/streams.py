@@ -51,7 +51,7 @@ def _list_streams() -> None:
             bar.advance(task)
     table.show()
     if absent:
-        typer.echo(f"Not yet in {data_directory()} and downloaded when first loaded: {', '.join(absent)}.")
+        typer.echo(f"Not yet in {data_directory()}, downloaded when first loaded:\n{', '.join(absent)}.")
 
 
 def _cells(summary: Summary) -> list[str]:

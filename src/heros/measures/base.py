@@ -89,6 +89,7 @@ class Measure(Part, ABC):
     name: ClassVar[str]
     label: ClassVar[str]
     better: ClassVar[Better] = "higher"
+    numeric: ClassVar[bool] = False  # whether it measures numbers rather than classes
     note: str = ""
     predictions: list[Predicted] | None = None
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from heros.errors import DataError
 
-__all__ = ["expect_answers", "expect_labels"]
+__all__ = ["expect_answers", "expect_labels", "expect_numbers"]
 
 T = TypeVar("T", np.int64, np.float64)
 
@@ -48,6 +48,36 @@ def expect_labels(y: object, classes: int, owner: str) -> NDArray[np.int64]:
     if len(labels) and not (labels.min() >= 0 and labels.max() < classes):
         raise DataError(f"{rule}. Got {labels[(labels < 0) | (labels >= classes)][0]} instead.")
     return labels
+
+
+def expect_numbers(
+    y: object, output: object, columns: int, owner: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Targets (n,) and what was answered (n, columns or more), if they are finite numbers.
+
+    Examples
+    --------
+    >>> expect_numbers([0.5], [1.0], 3, "Coverage")
+    Traceback (most recent call last):
+        ...
+    heros.errors.DataError: The answers of Coverage must be finite numbers, a row of at least 3 per instance.
+    Got shape (1, 1) instead.
+    """
+    rule = f"The answers of {owner} must be finite numbers"
+    said = _array(output, "fiub", rule, np.float64)
+    said = said[:, np.newaxis] if said.ndim == 1 else said
+    if said.ndim != 2 or said.shape[1] < columns or said.size > MOST:
+        raise DataError(f"{rule}, a row of at least {columns} per instance. Got shape {said.shape} instead.")
+    targets = _array(y, "fiub", f"The targets of {owner} must be finite numbers", np.float64)
+    if targets.shape != (len(said),):
+        raise DataError(
+            f"{owner} must have a target per instance ({len(said)}). Got {targets.shape} instead."
+        )
+    for what, numbers in (("answers", said), ("targets", targets)):
+        if not np.isfinite(numbers).all():
+            wrong = numbers[~np.isfinite(numbers)][0]
+            raise DataError(f"The {what} of {owner} must be finite numbers. Got {wrong} instead.")
+    return targets, said
 
 
 MOST = 1 << 32  # numbers, 32 GB: more come only from arrays that are broadcast, and would take for ever

@@ -9,7 +9,7 @@ from heros.pools.mlp import MLP, MLPGrid
 from heros.pools.models import BoundModels, Models
 from heros.pools.naive_bayes import BoundNaiveBayes, NaiveBayes, NaiveBayesGrid
 from heros.pools.neighbours import BoundNeighbours, Neighbours, NeighboursGrid, NeighbourStats
-from heros.pools.set_ups import Paper, PaperTrees, default
+from heros.pools.set_ups import Paper, PaperTrees, default, default_regression
 
 __all__ = [
     "MLP",
@@ -41,4 +41,5 @@ __all__ = [
     "Pool",
     "TreeStats",
     "default",
+    "default_regression",
 ]

@@ -72,6 +72,11 @@ class Member(ABC):
     def __init__(self, model: Any) -> None:
         self.model = model
 
+    @classmethod
+    def knows(cls, subject: Any) -> bool:
+        """Whether such a model, or the class of it, can be one of these members."""
+        return _has(subject, *cls.needs)
+
     def bind(self, schema: Schema) -> None:
         """Be told the schema, at first and whenever it has grown; an error if the model cannot follow."""
         self.schema = schema
@@ -81,8 +86,12 @@ class Member(ABC):
         """The probabilities of the classes, in any scale; None if the model has no opinion yet."""
 
     @abstractmethod
-    def learn(self, instance: Instance, y: int) -> None:
-        """Learn from an instance of class y."""
+    def learn(self, instance: Instance, y: float) -> None:
+        """Learn from an instance of class y, or whose target is the number y."""
+
+    @abstractmethod
+    def predict(self, instance: Instance) -> Any:
+        """What the target is, where it is a number; None if the model has no opinion yet."""
 
     def _one_hot(self, label: Any) -> NDArray[np.float64] | None:
         """The probabilities of a model that only names a class."""
@@ -94,7 +103,7 @@ class Member(ABC):
 
 
 class RiverMember(Member):
-    """A River classifier: instances as dicts, class indices as labels."""
+    """A River classifier or regressor: instances as dicts, class indices as labels."""
 
     needs = ("learn_one", "predict_one")
 
@@ -111,9 +120,13 @@ class RiverMember(Member):
                 self._has_probabilities = False
         return self._one_hot(self.model.predict_one(instance.named))
 
-    def learn(self, instance: Instance, y: int) -> None:
+    def learn(self, instance: Instance, y: float) -> None:
         """`learn_one`."""
         self.model.learn_one(instance.named, y)
+
+    def predict(self, instance: Instance) -> Any:
+        """`predict_one`."""
+        return self.model.predict_one(instance.named)
 
     def _by_class(self, by_label: dict[Any, float]) -> NDArray[np.float64]:
         votes = np.zeros(self.schema.n_classes)
@@ -123,13 +136,13 @@ class RiverMember(Member):
 
 
 class SklearnMember(Member):
-    """A scikit-learn classifier with `partial_fit`: nominal values as their codes."""
+    """A scikit-learn classifier or regressor with `partial_fit`: nominal values as their codes."""
 
     needs = ("partial_fit", "predict")
 
     def bind(self, schema: Schema) -> None:
         """Once it has learnt, it knows no further features and classes."""
-        if self._has_learnt and hasattr(self, "schema"):
+        if hasattr(self, "schema") and self._has_learnt:
             older = self.schema
             if (older.n_features, older.n_classes) != (schema.n_features, schema.n_classes):
                 raise ValueError("features and classes cannot be added once it has learnt")
@@ -145,27 +158,40 @@ class SklearnMember(Member):
         votes[self.model.classes_.astype(np.int64)] = self.model.predict_proba(instance.table)[0]
         return votes
 
-    def learn(self, instance: Instance, y: int) -> None:
-        """`partial_fit`, the first time with all classes."""
-        classes = {} if self._has_learnt else {"classes": np.arange(self.schema.n_classes)}
+    def learn(self, instance: Instance, y: float) -> None:
+        """`partial_fit`, of a classifier the first time with all classes."""
+        known = self._has_learnt or self.schema.numeric
+        classes = {} if known else {"classes": np.arange(self.schema.n_classes)}
         self.model.partial_fit(instance.table, np.array([y]), **classes)
+
+    def predict(self, instance: Instance) -> Any:
+        """`predict`; None before it has learnt."""
+        return self.model.predict(instance.table).ravel()[0] if self._has_learnt else None
 
     @property
     def _has_learnt(self) -> bool:
-        return hasattr(self.model, "classes_")
+        return hasattr(self.model, "n_features_in_" if self.schema.numeric else "classes_")
 
 
 class CapyMoaMember(Member):
-    """A CapyMOA classifier, MOA's among them. Its header is fixed: it cannot follow a schema that grows."""
+    """A CapyMOA classifier or regressor, MOA's among them. Its header is fixed: its schema cannot grow."""
 
     needs = ("train", "predict_proba")
+
+    @classmethod
+    def knows(cls, subject: Any) -> bool:
+        """Regressors have no probabilities: they are known by where they come from."""
+        kind = subject if isinstance(subject, type) else type(subject)
+        theirs = any(base.__module__.split(".")[0] == "capymoa" for base in kind.__mro__)
+        return super().knows(subject) or (theirs and _has(subject, "train", "predict"))
 
     def bind(self, schema: Schema) -> None:
         """Its own schema, which it was made with, stays."""
         if hasattr(self, "schema"):
             raise ValueError("its schema cannot grow")
         known = self.model.schema
-        if (known.get_num_attributes(), known.get_num_classes()) != (schema.n_features, schema.n_classes):
+        classes = 0 if known.is_regression() else known.get_num_classes()
+        if (known.get_num_attributes(), classes) != (schema.n_features, schema.n_classes):
             raise ValueError("it was made for another number of features or classes")
         super().bind(schema)
 
@@ -173,9 +199,15 @@ class CapyMoaMember(Member):
         """What `predict_proba` says."""
         return self.model.predict_proba(instance.capymoa(self.model.schema))
 
-    def learn(self, instance: Instance, y: int) -> None:
+    def learn(self, instance: Instance, y: float) -> None:
         """`train`."""
-        self.model.train(_capymoa("core").LabeledInstance.from_array(self.model.schema, instance.row, y))
+        core = _capymoa("core")
+        kind = core.RegressionInstance if self.schema.numeric else core.LabeledInstance
+        self.model.train(kind.from_array(self.model.schema, instance.row, y))
+
+    def predict(self, instance: Instance) -> Any:
+        """`predict`."""
+        return self.model.predict(instance.capymoa(self.model.schema))
 
     def __getstate__(self) -> dict[str, Any]:
         buffer = io.BytesIO()
@@ -187,9 +219,17 @@ class CapyMoaMember(Member):
 
 
 class OwnMember(Member):
-    """Any object with `predict_proba(x)` and `learn(x, y)`; `bind(schema)`, if it has it, is called first."""
+    """Any object with `predict_proba(x)` and `learn(x, y)`; `bind(schema)`, if it has it, is called first.
 
-    needs = ("learn", "predict_proba")
+    Where the target is a number, it has `predict(x)`.
+    """
+
+    needs = ("learn",)
+
+    @classmethod
+    def knows(cls, subject: Any) -> bool:
+        """Of classes or of numbers."""
+        return super().knows(subject) and (_has(subject, "predict_proba") or _has(subject, "predict"))
 
     def bind(self, schema: Schema) -> None:
         """Tell the object, if it wants to know."""
@@ -201,9 +241,17 @@ class OwnMember(Member):
         """What `predict_proba` says of the row."""
         return self.model.predict_proba(instance.row)
 
-    def learn(self, instance: Instance, y: int) -> None:
+    def learn(self, instance: Instance, y: float) -> None:
         """`learn` with the row and the class index."""
         self.model.learn(instance.row, y)
+
+    def predict(self, instance: Instance) -> Any:
+        """What `predict` says of the row."""
+        return self.model.predict(instance.row)
+
+
+def _has(subject: Any, *methods: str) -> bool:
+    return all(callable(getattr(subject, name, None)) for name in methods)
 
 
 KINDS: tuple[type[Member], ...] = (RiverMember, CapyMoaMember, SklearnMember, OwnMember)
@@ -213,11 +261,11 @@ def kind_of(model: Any) -> type[Member]:
     """How a model, or a class or partial that will make one, is asked and taught."""
     subject = model.func if isinstance(model, partial) else model
     for kind in KINDS:
-        if all(callable(getattr(subject, name, None)) for name in kind.needs):
+        if kind.knows(subject):
             return kind
     rule = (
-        "River classifiers (learn_one), scikit-learn classifiers (partial_fit), CapyMOA classifiers (train) "
-        "or objects with predict_proba and learn"
+        "River models (learn_one), scikit-learn models (partial_fit), CapyMOA models (train) "
+        "or objects with predict_proba, or predict, and learn"
     )
     raise ParameterError.of("models", "Models", rule, model)
 
@@ -257,7 +305,7 @@ def capymoa_schema(schema: Schema) -> Any:
     while target in names:
         target += "_"
     nominal = {f.name: list(f.values) or ["?"] for f in schema.features if f.values is not None}
-    categories = {**nominal, target: list(schema.classes)}
+    categories = nominal if schema.numeric else {**nominal, target: list(schema.classes)}
     return _capymoa("stream").Schema.from_custom([*names, target], target, categories)
 
 

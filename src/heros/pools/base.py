@@ -14,7 +14,15 @@ from heros.errors import ParameterError
 from heros.registry import Part
 from heros.schema import Feature, Schema
 
-__all__ = ["BoundPool", "Pool", "expect_mappings", "expect_schema", "feature_values", "shares"]
+__all__ = [
+    "BoundPool",
+    "Pool",
+    "expect_classes",
+    "expect_mappings",
+    "expect_schema",
+    "feature_values",
+    "shares",
+]
 
 ROUNDING = 1e-12
 
@@ -113,8 +121,26 @@ def expect_mappings(configurations: object, owner: str) -> list[Mapping[str, Any
 def expect_schema(state: Mapping[str, NDArray[Any]], schema: Schema, owner: str) -> None:
     """Refuse a pool's state that was made for instances of another schema."""
     values, classes = state.get("values", np.empty(0)), state.get("classes", np.empty(0))
-    if not np.array_equal(values, feature_values(schema)) or not np.array_equal(classes, [schema.n_classes]):
+    if not np.array_equal(values, feature_values(schema)) or not np.array_equal(classes, [schema.n_outputs]):
         raise ParameterError.of("state", owner, "one of a pool for this schema", schema)
+
+
+def expect_classes(schema: Schema, owner: str) -> None:
+    """Refuse a schema whose target is a number, for models that know classes only.
+
+    Examples
+    --------
+    >>> expect_classes(Schema.of(["age"]), "NaiveBayes")
+    Traceback (most recent call last):
+        ...
+    heros.errors.ParameterError: The 'schema' parameter of NaiveBayes must be one with classes, for its models
+    cannot learn a number. Got a number as the target instead.
+    """
+    if schema.numeric:
+        rule = "one with classes, for its models cannot learn a number"
+        raise ParameterError(
+            f"The 'schema' parameter of {owner} must be {rule}. Got a number as the target instead."
+        )
 
 
 def shares(costs: ArrayLike | Sequence[float], n_models: int, owner: str) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -67,7 +67,7 @@ class MemberCalls:
         """Room for what the members say of instances of this schema."""
         models = len(self.members)
         self.schema = schema
-        self.outputs = np.full((models, schema.n_classes), 1 / schema.n_classes)
+        self.outputs = np.full((models, schema.n_outputs), self._nothing)
         self.favoured = np.zeros(models, dtype=np.int32)
         self.active = np.ones(models, dtype=np.uint8)
         for i, name in enumerate(self.names):
@@ -89,7 +89,7 @@ class MemberCalls:
 
     def train(self, target: float, chosen: NDArray[np.uint8]) -> None:
         """All chosen members are trained before an exception of one of them goes on."""
-        y = int(target)
+        y = target if self.schema.numeric else int(target)
         first: HerosError | None = None
         for i in self._able(chosen):
             try:
@@ -111,8 +111,17 @@ class MemberCalls:
         return able
 
     def _ask(self, i: int, instance: Instance) -> None:
-        output, favoured = _checked(self.members[i].predict_proba(instance), self.schema.n_classes)
-        self.outputs[i], self.favoured[i] = output, favoured
+        member = self.members[i]
+        if self.schema.numeric:
+            self.outputs[i], self.favoured[i] = _number(member.predict(instance))
+        else:
+            output, favoured = _checked(member.predict_proba(instance), self.schema.n_classes)
+            self.outputs[i], self.favoured[i] = output, favoured
+
+    @property
+    def _nothing(self) -> float:
+        """Each output of a member that says nothing."""
+        return 0.0 if self.schema.numeric else 1 / self.schema.n_classes
 
     def _try(self, i: int, act: Callable[[], None], what: str) -> None:
         try:
@@ -127,7 +136,18 @@ class MemberCalls:
 
     def _silence(self, i: int) -> None:
         self.active[i], self.favoured[i] = 0, -1
-        self.outputs[i] = 1 / self.schema.n_classes
+        self.outputs[i] = self._nothing
+
+
+def _number(answer: Any) -> tuple[float, int]:
+    """A number, and 0 if it is finite, else -1; a member that has no opinion yet says 0."""
+    if answer is None:
+        return 0.0, 0
+    try:
+        value = float(answer)
+    except (TypeError, ValueError):
+        raise ValueError(f"a number was expected, not {answer!r}") from None
+    return (value, 0) if math.isfinite(value) else (0.0, -1)
 
 
 def _checked(answer: ArrayLike | None, classes: int) -> tuple[NDArray[np.float64] | float, int]:

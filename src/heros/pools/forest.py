@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from heros import core as _core
 from heros.errors import ParameterError
 from heros.parameters import number, one_of, whole
-from heros.pools.base import Pool
+from heros.pools.base import Pool, expect_classes
 from heros.pools.native import BoundNative, checked_costs, completed
 from heros.pools.tree_text import tree_text
 from heros.schema import Schema
@@ -206,6 +206,7 @@ class BoundForest(BoundNative):
         rng: np.random.Generator,
         costs: NDArray[np.float64] | None = None,
     ) -> None:
+        expect_classes(schema, "Forest")
         seeds = rng.integers(0, 1 << 64, size=pool.n_models, dtype=np.uint64).tolist()
         settings = [_settings(configuration) for configuration in pool.configurations]
         super().__init__(pool, _core.ForestPool(settings, seeds), schema, costs)

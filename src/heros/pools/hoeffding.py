@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from heros import core as _core
 from heros.errors import ParameterError
 from heros.parameters import number, one_of, whole
-from heros.pools.base import BoundPool, Pool, expect_mappings, expect_schema, feature_values, shares
+from heros.pools.base import (
+    BoundPool,
+    Pool,
+    expect_classes,
+    expect_mappings,
+    expect_schema,
+    feature_values,
+    shares,
+)
 from heros.pools.timing import seconds_alone
 from heros.pools.tree_text import tree_text
 from heros.schema import Schema
@@ -191,6 +199,7 @@ class BoundHoeffding(BoundPool):
     native: _core.HoeffdingPool
 
     def __init__(self, pool: Hoeffding, schema: Schema, costs: NDArray[np.float64] | None = None) -> None:
+        expect_classes(schema, "Hoeffding")
         self.pool = pool
         self.costs_change = pool.costs == "bytes"
         self.native = _native(pool)

@@ -151,7 +151,7 @@ class BoundJoin(BoundPool):
         return {
             **archive.grouped({str(i): part.state() for i, part in enumerate(self.parts)}),
             "values": feature_values(self.schema),
-            "classes": np.array([self.schema.n_classes]),
+            "classes": np.array([self.schema.n_outputs]),
             "gamma": self.costs,
         }
 

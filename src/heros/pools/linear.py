@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from heros import core as _core
 from heros.errors import ParameterError
 from heros.parameters import number, one_of, whole
-from heros.pools.base import Pool, feature_values
+from heros.pools.base import Pool, expect_mappings, feature_values
+from heros.pools.losses import expect_losses, split_losses, with_losses
 from heros.pools.native import BoundNative, checked_costs, completed, divisor
 from heros.schema import Schema
 
@@ -25,18 +26,19 @@ Costs = Literal["numbers", "measured"] | Sequence[float]
 DEFAULTS: Mapping[str, Any] = MappingProxyType(
     {"optimizer": "adam", "learning_rate": 0.01, "l1": 0.0, "l2": 0.0}
 )
-NUMBERS = {"sgd": 1, "adam": 3, "ftrl": 3}  # kept per weight, itself included
+EPSILON = 0.1
+NUMBERS = {"sgd": 1, "adam": 3, "ftrl": 3, "pa": 1}  # kept per weight, itself included
 COST_MODELS = {"numbers": lambda configuration: float(NUMBERS[configuration["optimizer"]])}
 
 
 @dataclass(frozen=True, init=False)
 class Linear(Pool):
-    """Multinomial logistic regressions of given configurations.
+    """Linear models of given configurations: logistic regressions or, of a number, regressions.
 
-    Softmax cross-entropy, one instance at a time, from weights of zero. Numbers are scaled by running
-    moments, nominal features with more than two values are one-hot; a step touches the active inputs
-    only, whatever their number. The results are those of dense steps (up to Adam's ε on inputs that were
-    inactive).
+    Softmax cross-entropy, squared or Huber loss, one instance at a time, from weights of zero. Numbers are
+    scaled by running moments, nominal features with more than two values are one-hot; a step touches the
+    active inputs only, whatever their number. The results are those of dense steps (up to Adam's ε on inputs
+    that were inactive).
 
     Parameters
     ----------
@@ -45,13 +47,20 @@ class Linear(Pool):
 
         `optimizer` ("adam")
             "sgd"; "adam" (β = .9, .999, ε = 1e-8); or "ftrl": FTRL-Proximal (McMahan et al. 2013) with β = 1,
-            a learning rate per weight that falls with what it has learnt.
+            a learning rate per weight that falls with what it has learnt. Where the target is a number also
+            "pa": passive-aggressive (Crammer et al. 2006, PA-I), which corrects each error beyond `epsilon`
+            at once, by steps of at most `learning_rate`.
         `learning_rate` (0.01)
             η; α of FTRL.
         `l1` (0)
             Of "ftrl": weights below it are exactly zero. The bias pays neither l1 nor l2.
         `l2` (0)
             Of "ftrl", and of "sgd": weights shrink by 1 − η·l2 at every step.
+        `loss` ("squared")
+            Where the target is a number: half the square of the error, or "huber", which beyond an error of
+            one standard deviation of the target is linear.
+        `epsilon` (0.1)
+            Of "pa": an error that is none, in standard deviations of the target.
     own_values
         How many values of a nominal feature have an input of their own: the first ones of the schema.
     hashed_to
@@ -77,6 +86,8 @@ class Linear(Pool):
     described_by: ClassVar[tuple[str, ...]] = ("configurations", "own_values", "hashed_to", "costs", "scale")
 
     models: tuple[tuple[str, float, float, float], ...]
+    losses: tuple[str, ...]  # where the target is a number
+    epsilons: tuple[float, ...]  # of "pa"
     own_values: int
     hashed_to: int
     costs: Costs
@@ -92,10 +103,15 @@ class Linear(Pool):
         costs: Costs = "numbers",
         scale: bool | float = True,
     ) -> None:
-        models = tuple(map(_checked, completed(configurations, DEFAULTS, "Linear")))
+        given, losses = split_losses(expect_mappings(configurations, "Linear"), "Linear")
+        epsilons = tuple(map(_epsilon, given))
+        given = [{key: value for key, value in model.items() if key != "epsilon"} for model in given]
+        models = tuple(map(_checked, completed(given, DEFAULTS, "Linear")))
         own_values = whole(own_values, "own_values", "Linear", 3, 1 << 24)
         hashed_to = whole(hashed_to, "hashed_to", "Linear", 1, 1 << 24)
         object.__setattr__(self, "models", models)
+        object.__setattr__(self, "losses", losses)
+        object.__setattr__(self, "epsilons", epsilons)
         object.__setattr__(self, "own_values", own_values)
         object.__setattr__(self, "hashed_to", hashed_to)
         object.__setattr__(self, "costs", checked_costs(costs, COST_MODELS, len(models), "Linear"))
@@ -105,8 +121,12 @@ class Linear(Pool):
 
     @property
     def configurations(self) -> tuple[Mapping[str, Any], ...]:
-        """The settings of each model, in the order of the pool."""
-        return tuple(dict(zip(DEFAULTS, model, strict=True)) for model in self.models)
+        """The settings of each model, in the order of the pool; a loss where it is not the usual one."""
+        settings = [dict(zip(DEFAULTS, model, strict=True)) for model in self.models]
+        for model, epsilon in zip(settings, self.epsilons, strict=True):
+            if model["optimizer"] == "pa":
+                model["epsilon"] = epsilon
+        return with_losses(settings, self.losses)
 
     def bind(
         self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
@@ -118,7 +138,7 @@ class Linear(Pool):
         """Refuse a state that is too small to be one of these models, before memory is taken for them."""
         values = np.minimum(feature_values(schema), self.own_values)
         inputs = int(np.where(values > 2, values, 1).sum(dtype=np.int64))
-        least = sum(NUMBERS[optimizer] for optimizer, *_ in self.models) * (1 + inputs) * schema.n_classes
+        least = sum(NUMBERS[optimizer] for optimizer, *_ in self.models) * (1 + inputs) * schema.n_outputs
         if state["weights"].size < least:
             raise ParameterError.of("state", "Linear", f"at least {least} weights", state["weights"].size)
 
@@ -180,7 +200,11 @@ class BoundLinear(BoundNative):
     pool: Linear
 
     def __init__(self, pool: Linear, schema: Schema, costs: NDArray[np.float64] | None = None) -> None:
-        super().__init__(pool, _native(pool), schema, costs)
+        expect_losses(pool.losses, schema, "Linear")
+        if not schema.numeric and any(optimizer == "pa" for optimizer, *_ in pool.models):
+            rule = "'sgd', 'adam' or 'ftrl' where the target is a class"
+            raise ParameterError.of("optimizer", "Linear", rule, "pa")
+        super().__init__(pool, _native(pool, schema.numeric), schema, costs)
 
     def weights(self, i: int) -> NDArray[np.float64]:
         """The weights of model i (rows, classes): bias, shared inputs if there are any, the other inputs."""
@@ -190,13 +214,22 @@ class BoundLinear(BoundNative):
         return weights
 
 
-def _native(pool: Linear) -> _core.LinearPool:
+def _native(pool: Linear, numeric: bool) -> _core.LinearPool:
     settings = [_core.LinearSettings(**configuration) for configuration in pool.configurations]
-    return _core.LinearPool(settings, pool.divisor, pool.own_values, pool.hashed_to)
+    return _core.LinearPool(settings, pool.divisor, pool.own_values, pool.hashed_to, numeric)
+
+
+def _epsilon(configuration: Mapping[str, Any]) -> float:
+    if "epsilon" in configuration and configuration.get("optimizer") != "pa":
+        rule = "left out unless the optimizer is 'pa'"
+        raise ParameterError.of("epsilon", "Linear", rule, configuration["epsilon"])
+    return number(configuration.get("epsilon", EPSILON), "epsilon", "Linear", 0)
 
 
 def _checked(configuration: Mapping[str, Any]) -> tuple[str, float, float, float]:
-    optimizer = one_of(configuration["optimizer"], "optimizer", "Linear", NUMBERS, "'sgd', 'adam' or 'ftrl'")
+    optimizer = one_of(
+        configuration["optimizer"], "optimizer", "Linear", NUMBERS, "'sgd', 'adam', 'ftrl' or 'pa'"
+    )
     rate = number(configuration["learning_rate"], "learning_rate", "Linear", 0)
     if rate == 0:
         raise ParameterError.of("learning_rate", "Linear", "above 0", configuration["learning_rate"])
@@ -204,6 +237,6 @@ def _checked(configuration: Mapping[str, Any]) -> tuple[str, float, float, float
     l2 = number(configuration["l2"], "l2", "Linear", 0)
     if l1 > 0 and optimizer != "ftrl":
         raise ParameterError.of("l1", "Linear", "0 unless the optimizer is 'ftrl'", l1)
-    if l2 > 0 and optimizer == "adam":
-        raise ParameterError.of("l2", "Linear", "0 if the optimizer is 'adam'", l2)
+    if l2 > 0 and optimizer in ("adam", "pa"):
+        raise ParameterError.of("l2", "Linear", f"0 if the optimizer is {optimizer!r}", l2)
     return optimizer, rate, l1, l2

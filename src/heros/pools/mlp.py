@@ -15,6 +15,7 @@ from heros import core as _core
 from heros.errors import ParameterError
 from heros.parameters import number, one_of, whole
 from heros.pools.base import BoundPool, Pool, expect_mappings, expect_schema, feature_values, shares
+from heros.pools.losses import expect_losses, split_losses, with_losses
 from heros.pools.native import divisor
 from heros.pools.timing import seconds_alone
 from heros.schema import Schema
@@ -31,16 +32,18 @@ OPTIMIZERS = ("adam", "sgd")
 class MLP(Pool):
     """Multilayer perceptrons of given configurations.
 
-    One hidden layer, ReLU, softmax cross-entropy, one instance at a time; PyTorch's default
-    initialisation and optimiser settings (Adam with β = .9, .999 and ε = 1e-8; SGD without momentum),
-    and its results up to float rounding. Numbers are scaled by running moments, nominal features with
-    more than two values are one-hot.
+    One hidden layer, ReLU, one instance at a time; softmax cross-entropy or, where the target is a number, a
+    linear output. PyTorch's default initialisation and optimiser settings (Adam with β = .9, .999 and ε =
+    1e-8; SGD without momentum), and its results up to float rounding. Numbers are scaled by running moments,
+    nominal features with more than two values are one-hot.
 
     Parameters
     ----------
     configurations
         One mapping per model with the keys `optimizer` ("adam" or "sgd"), `learning_rate` and `hidden`;
-        what is left out has the default ("adam", .005, 64).
+        what is left out has the default ("adam", .005, 64). Where the target is a number also `loss`:
+        "squared" (half the square of the error, the default) or "huber", which beyond an error of one
+        standard deviation of the target is linear.
     costs
         γ, the cost of a training step: "hidden" (∝ hidden units, as in the paper), "multiply-adds"
         (∝ their number for one instance with every input active), "measured" (by timing each model when
@@ -63,6 +66,7 @@ class MLP(Pool):
     described_by: ClassVar[tuple[str, ...]] = ("configurations", "costs", "scale", "isa")
 
     models: tuple[tuple[str, float, int], ...]
+    losses: tuple[str, ...]  # where the target is a number
     costs: Costs
     scale: bool | float
     isa: str | None
@@ -76,7 +80,8 @@ class MLP(Pool):
         scale: bool | float = True,
         isa: str | None = None,
     ) -> None:
-        models = tuple(map(_checked, expect_mappings(configurations, "MLP")))
+        given, losses = split_losses(expect_mappings(configurations, "MLP"), "MLP")
+        models = tuple(map(_checked, given))
         if not models:
             raise ParameterError.of("configurations", "MLP", "at least one model", [])
         if isinstance(costs, str):
@@ -87,14 +92,22 @@ class MLP(Pool):
             one_of(isa, "isa", "MLP", _core.isas(), f"one of {_core.isas()}")
         by = divisor(scale, "MLP")
         scale = bool(scale) if by in (0.0, 3.0) else by
-        values = {"models": models, "costs": costs, "scale": scale, "isa": isa, "divisor": by}
+        values = {
+            "models": models,
+            "losses": losses,
+            "costs": costs,
+            "scale": scale,
+            "isa": isa,
+            "divisor": by,
+        }
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
     @property
     def configurations(self) -> tuple[Mapping[str, Any], ...]:
-        """The settings of each model, in the order of the pool."""
-        return tuple(dict(zip(DEFAULTS, model, strict=True)) for model in self.models)
+        """The settings of each model, in the order of the pool; a loss where it is not the usual one."""
+        settings = [dict(zip(DEFAULTS, model, strict=True)) for model in self.models]
+        return with_losses(settings, self.losses)
 
     def bind(
         self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
@@ -106,7 +119,7 @@ class MLP(Pool):
         """Refuse a state that is too small to be one of these models, before memory is taken for them."""
         values = feature_values(schema)
         inputs = int(np.where(values > 2, values, 1).sum(dtype=np.int64))
-        least = sum(hidden for _, _, hidden in self.models) * (inputs + schema.n_classes)
+        least = sum(hidden for _, _, hidden in self.models) * (inputs + schema.n_outputs)
         if state["weights"].size < least:
             raise ParameterError.of("state", "MLP", f"at least {least} weights", state["weights"].size)
 
@@ -156,7 +169,8 @@ class BoundMLP(BoundPool):
         self, pool: MLP, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
     ) -> None:
         self.pool = pool
-        self.native = _native(pool)
+        expect_losses(pool.losses, schema, "MLP")
+        self.native = _native(pool, schema.numeric)
         self._fit(schema, rng)
         self.costs = self._costs(schema) if costs is None else costs
 
@@ -166,7 +180,7 @@ class BoundMLP(BoundPool):
         self.costs = self._costs(schema)
 
     def _fit(self, schema: Schema, rng: np.random.Generator) -> None:
-        self.native.grow(feature_values(schema), schema.n_classes, rng.bit_generator.capsule)
+        self.native.grow(feature_values(schema), schema.n_outputs, rng.bit_generator.capsule)
         self.schema = schema
 
     def weights(self, i: int) -> dict[str, NDArray[np.float32]]:
@@ -214,13 +228,15 @@ class BoundMLP(BoundPool):
         return shares(costs, self.pool.n_models, "MLP")
 
 
-def _native(pool: MLP) -> _core.MlpPool:
+def _native(pool: MLP, numeric: bool) -> _core.MlpPool:
     return _core.MlpPool(
         np.array([hidden for _, _, hidden in pool.models], dtype=np.int32),
         np.array([optimizer == "adam" for optimizer, _, _ in pool.models], dtype=np.uint8),
         np.array([rate for _, rate, _ in pool.models], dtype=np.float64),
         pool.divisor,
         pool.isa or _core.isas()[0],
+        numeric,
+        list(pool.losses),
     )
 
 

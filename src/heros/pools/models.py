@@ -37,11 +37,11 @@ class Models(Pool):
     Parameters
     ----------
     models
-        Each one a River classifier, a scikit-learn classifier with `partial_fit`, a CapyMOA classifier, or
-        an object with ``predict_proba(x)`` and ``learn(x, y)``; or a class or `functools.partial` that
-        makes one (CapyMOA classes are given the stream's schema); or a pair of a name and one of these.
-        The pool works with copies: what a model has learnt before, its copy knows. Their random numbers
-        are their own: the seed of `Heros` does not reach them.
+        Each one a River model, a scikit-learn model with `partial_fit`, a CapyMOA model, or an object with
+        ``learn(x, y)`` and ``predict_proba(x)`` or, where the target is a number, ``predict(x)``; or a class
+        or `functools.partial` that makes one (CapyMOA classes are given the stream's schema); or a pair of a
+        name and one of these. The pool works with copies: what a model has learnt before, its copy knows.
+        Their random numbers are their own: the seed of `Heros` does not reach them.
     costs
         γ, the cost of a training step: one number per model, a function of a model, or "measured" (CPU
         time on made-up instances when the pool is bound: not the same from run to run). Always scaled to
@@ -172,7 +172,7 @@ class BoundModels(BoundPool):
         return {
             "learnt": np.frombuffer(learnt, dtype=np.uint8),
             "values": feature_values(self.schema),
-            "classes": np.array([self.schema.n_classes]),
+            "classes": np.array([self.schema.n_outputs]),
             "gamma": self.costs,
         }
 

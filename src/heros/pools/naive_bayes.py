@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from heros import core as _core
 from heros.errors import ParameterError
 from heros.parameters import number
-from heros.pools.base import Pool
+from heros.pools.base import Pool, expect_classes
 from heros.pools.native import BoundNative, checked_costs, completed
 from heros.schema import Schema
 
@@ -115,6 +115,7 @@ class BoundNaiveBayes(BoundNative):
     native: _core.BayesPool
 
     def __init__(self, pool: NaiveBayes, schema: Schema, costs: NDArray[np.float64] | None = None) -> None:
+        expect_classes(schema, "NaiveBayes")
         settings = [_core.BayesSettings(**configuration) for configuration in pool.configurations]
         super().__init__(pool, _core.BayesPool(settings), schema, costs)
 

@@ -108,7 +108,7 @@ class BoundNative(BoundPool):
         self.costs = costs
 
     def _fit(self, schema: Schema) -> None:
-        self.native.grow(feature_values(schema), schema.n_classes)
+        self.native.grow(feature_values(schema), schema.n_outputs)
         self.schema = schema
 
     def _costs(self) -> NDArray[np.float64]:

@@ -54,11 +54,12 @@ class Neighbours(Pool):
     """The nearest of the last instances, with windows of given lengths.
 
     A model finds the k nearest of the instances in its window; each weighs 1/(distance + 0.001), or 1, for
-    its class, and every class has 0.01 from the start. The distance is Euclidean: numbers in standard
-    deviations (running; each instance is kept as it was scaled when it came, and what is more than 6 from
-    the mean counts as 6), a nominal value that differs counts like one standard deviation. A missing number
-    counts as the mean, a missing nominal value as a value of its own. Distances are those of a brute-force
-    search in float32; of instances at the same distance the newer are taken.
+    its class, and every class has 0.01 from the start; where the target is a number, the answer is the mean
+    of theirs with these weights. The distance is Euclidean: numbers in standard deviations (running; each
+    instance is kept as it was scaled when it came, and what is more than 6 from the mean counts as 6), a
+    nominal value that differs counts like one standard deviation. A missing number counts as the mean, a
+    missing nominal value as a value of its own. Distances are those of a brute-force search in float32; of
+    instances at the same distance the newer are taken.
 
     All models share one store of instances and one pass over it. So the store takes an instance if any of the
     models is chosen for training, and then all of them see it; if none is, no one does. What a model does for
@@ -73,8 +74,9 @@ class Neighbours(Pool):
         What the store may hold. Where the longest window does not fit, windows are as long as the store:
         `BoundNeighbours.stats` says how long.
     forget
-        A model whose hits become fewer, as ADWIN finds with this δ over the instances it was trained on,
-        forgets what is older than ADWIN's window; its own window grows again from there. None: never.
+        A model whose hits become fewer (numbers: whose errors become larger, see `heros.task.Regression`), as
+        ADWIN finds with this δ over the instances it was trained on, forgets what is older than ADWIN's
+        window; its own window grows again from there. None: never.
     costs
         γ, the cost of a training step: "window" (∝ the window), "measured" (CPU time on made-up instances
         when the pool is bound), or one number per model. Always scaled to sum to 1.
@@ -177,7 +179,7 @@ class BoundNeighbours(BoundNative):
     pool: Neighbours
 
     def __init__(self, pool: Neighbours, schema: Schema, costs: NDArray[np.float64] | None = None) -> None:
-        super().__init__(pool, _native(pool), schema, costs)
+        super().__init__(pool, _native(pool, schema.numeric), schema, costs)
 
     @property
     def bytes(self) -> int:
@@ -198,13 +200,14 @@ class BoundNeighbours(BoundNative):
         super()._fit(schema)
 
 
-def _native(pool: Neighbours) -> _core.NeighboursPool:
+def _native(pool: Neighbours, numeric: bool) -> _core.NeighboursPool:
     return _core.NeighboursPool(
         np.array([window for window, _, _ in pool.models], dtype=np.int64),
         np.array([neighbours for _, neighbours, _ in pool.models], dtype=np.int32),
         np.array([weighting == "distance" for _, _, weighting in pool.models], dtype=np.uint8),
         pool.max_bytes,
         pool.forget or 0.0,
+        numeric,
     )
 
 

@@ -10,7 +10,7 @@ from heros.pools.mlp import MLP, MLPGrid
 from heros.pools.naive_bayes import NaiveBayes
 from heros.pools.neighbours import Neighbours
 
-__all__ = ["Paper", "PaperTrees", "default"]
+__all__ = ["Paper", "PaperTrees", "default", "default_regression"]
 
 Paper = MLPGrid
 """The paper's 50 perceptrons: ``Heros(pools.Paper(), policies.Explore(policies.Zeta(0.05), 0.2), k=30)``."""
@@ -50,4 +50,32 @@ def default() -> Join:
         Linear([{"optimizer": "sgd", "learning_rate": 0.05}]),
         NaiveBayes([{"fading": 0.999}]),
         costs=COSTS,
+    )
+
+
+REGRESSION_COSTS = (30, 10, 14, 3)  # likewise, on ten numbers
+
+
+def default_regression() -> Join:
+    """What `Heros(task="regression")` learns with: perceptrons, nearest neighbours and linear models.
+
+    Examples
+    --------
+    >>> pool = default_regression()
+    >>> pool.n_models, [type(part).__name__ for part in pool.pools]
+    (11, ['MLP', 'MLP', 'Neighbours', 'Linear'])
+    """
+    adam = [{"learning_rate": rate, "hidden": 256} for rate in (0.005, 0.001)]
+    sgd = {"optimizer": "sgd", "learning_rate": 0.01, "hidden": 64}
+    windows = [
+        {"window": 500, "neighbours": 5},
+        {"window": 5000, "neighbours": 5},
+        {"window": 5000, "neighbours": 20},
+    ]
+    return Join(
+        MLP([*adam, sgd]),
+        MLP([{"learning_rate": 0.005, "hidden": 64}, {**sgd, "loss": "huber"}], scale=1.0),
+        Neighbours(windows, max_bytes=STORE_BYTES),
+        Linear([{"learning_rate": 0.01}, {"optimizer": "sgd", "learning_rate": 0.01}, {"optimizer": "pa"}]),
+        costs=REGRESSION_COSTS,
     )

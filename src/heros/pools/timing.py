@@ -97,7 +97,13 @@ def _seconds(bound: BoundPool) -> tuple[NDArray[np.float64], NDArray[np.float64]
     if own is not None:
         return own
     pool, schema = bound.pool, bound.schema
-    key = type(pool), repr(pool.configurations), feature_values(schema).tobytes(), schema.n_classes
+    key = (
+        type(pool),
+        repr(pool.configurations),
+        feature_values(schema).tobytes(),
+        schema.numeric,
+        schema.n_classes,
+    )
     if key not in _known:
         if len(_known) >= MOST_KNOWN:
             _known.pop(next(iter(_known)))
@@ -110,7 +116,7 @@ def _step(bound: BoundPool) -> _core.Step:
     models = len(bound.costs)
     return _core.Step(
         pool=bound.native,
-        task=_core.Classification(),
+        task=_core.Regression(0.9) if bound.schema.numeric else _core.Classification(),
         scores=_core.Scores("cumulative", models, 0.0),
         policy=_core.Policy("everything"),
         k=models,
@@ -124,10 +130,12 @@ def _step(bound: BoundPool) -> _core.Step:
 
 
 def _made_up(schema: Schema, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Random values; the class depends on the first feature, so that there is something to learn."""
+    """Random values; the target depends on the first feature, so that there is something to learn."""
     rng = np.random.default_rng(0)
     values = feature_values(schema)
     codes = rng.integers(0, np.maximum(values, 1), (n, len(values)))
     X = np.where(values > 0, codes, rng.standard_normal((n, len(values))))
+    if schema.numeric:
+        return X, X[:, 0] + 0.1 * rng.standard_normal(n)
     rank = np.argsort(np.argsort(X[:, 0] + 0.1 * rng.standard_normal(n)))
     return X, (rank * schema.n_classes // n).astype(np.float64)

@@ -41,7 +41,7 @@ def run_rival(
     *,
     window: int = 1000,
     limit: float | None = None,
-    progress: bool | None = None,
+    progress: bool | str | None = None,
 ) -> Run:
     """Test, then train a rival on what is left of a stream.
 
@@ -143,7 +143,7 @@ class Match:
         """How many instances it runs on."""
         return first(self.stream, self.n).n_instances
 
-    def run(self, progress: bool | None = False) -> Run:
+    def run(self, progress: bool | str | None = False) -> Run:
         """Test, then train the rival on the stream."""
         stream = first(self.stream, self.n)
         return run_rival(self.name, stream, self.seed, window=self.window, progress=progress)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from heros.errors import DataError
 from heros.run.curves import MOST_POINTS
+from heros.vocabulary import LARGEST_TARGET
 
 __all__ = ["PENDING", "expect_fit"]
 
@@ -31,6 +32,7 @@ def expect_fit(
     window: int,
     exact: bool,
     pending: int,
+    numeric: bool = False,
 ) -> None:
     """Refuse arrays of other shapes and types than the state after so many instances has.
 
@@ -49,7 +51,7 @@ def expect_fit(
     wrong = sorted(
         name
         for name, shape in shapes.items()
-        if name not in arrays or arrays[name].shape != shape or arrays[name].dtype != _type(name)
+        if name not in arrays or arrays[name].shape != shape or arrays[name].dtype != _type(name, numeric)
     )
     if wrong:
         raise DataError(f"Arrays must fit together. Got others: {', '.join(wrong)}.")
@@ -58,7 +60,10 @@ def expect_fit(
         raise DataError(f"There must be a point of the curves per window ({windows}). Got {points}.")
     if points:
         _expect_ends(arrays["curves/end"], n)
-    if pending:
+    if pending and numeric:
+        if not (np.abs(arrays["pending/labels"]) <= LARGEST_TARGET).all():
+            raise DataError("Targets must be finite numbers. Got others.")
+    elif pending:
         labels, classes = arrays["pending/labels"], arrays["pending/probabilities"].shape[1]
         if labels.min() < 0 or labels.max() >= classes:
             raise DataError("Labels must be classes. Got others.")
@@ -69,9 +74,11 @@ def _expect_ends(end: NDArray[np.int64], n: int) -> None:
         raise DataError(f"The points of the curves must follow each other up to {n}. Got others.")
 
 
-def _type(name: str) -> type:
+def _type(name: str, numeric: bool) -> type:
     if name == "pending/chosen":
         return np.uint8
+    if name == "pending/labels" and numeric:
+        return np.float64
     return np.int64 if name in WHOLE_NUMBERS else np.float64
 
 

@@ -13,7 +13,7 @@ from heros.ensemble import Heros
 from heros.errors import DataError, ParameterError
 from heros.lazy import pa
 from heros.measures import Measure
-from heros.measures.own import expect_measure
+from heros.measures.own import Own, expect_measure
 from heros.meters import Cpu, Meter
 from heros.parameters import expect_list, one_of, whole
 from heros.progress import progress as progress_bar
@@ -44,7 +44,7 @@ def evaluate(
     exact: bool = True,
     predictions: bool | None = None,
     callback: Callback | Sequence[Callback] | None = None,
-    progress: bool | None = None,
+    progress: bool | str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     every: int = 100_000,
     keep: int = 3,
@@ -91,7 +91,8 @@ def evaluate(
         A function that is called with a `heros.run.Window` whenever a window is over, or several. If one
         returns True, the run ends there, and is `interrupted`.
     progress
-        Whether to show a progress bar; by default if the output is a terminal or a notebook.
+        Whether to show a progress bar; by default if the output is a terminal or a notebook. A text is
+        what the bar calls the run then, instead of by the stream's name.
     checkpoint
         A directory, of this run only, to which checkpoints are written: all it takes to go on after a
         kill, with the results of a run that was not killed, bit for bit (see docs/reliability.md).
@@ -141,8 +142,10 @@ def evaluate(
         _expect_keepable(model, allow_code)
     choices = ("return", "raise")
     one_of(on_interrupt, "on_interrupt", "evaluate", choices, "'return' or 'raise'")
+    model.suit(source.schema)
     wanted = model.task.measures() if measures is None else measures
     empty = _empty_ones(wanted, bool(exact), checkpoint is not None)
+    _expect_fitting(empty, model)
     with ExitStack() as at_the_end:
         checkpointer = None
         if checkpoint is not None:
@@ -170,7 +173,7 @@ def evaluate(
         if checkpointer:
             names = [measure.name for measure in empty]
             settings = {"window": window, "exact": bool(exact), "measures": names}
-            checkpointer.restore(evaluation, settings, block, progress)
+            checkpointer.restore(evaluation, settings, block, None if isinstance(progress, str) else progress)
         source.meet(model)
         interrupted = _learn(evaluation, block, checkpointer, progress, on_interrupt)
         if interrupted and evaluation.taken == 0:
@@ -182,16 +185,17 @@ def _learn(
     evaluation: Evaluation,
     block: int,
     checkpointer: Checkpointer | None,
-    progress: bool | None,
+    progress: bool | str | None,
     on_interrupt: str,
 ) -> bool:
     """Learn until the stream ends; whether it was interrupted."""
     stream = evaluation.stream
+    label, wanted = (progress, None) if isinstance(progress, str) else (stream.name, progress)
     with (
-        progress_bar("count", "{task.fields[standing]}", wanted=progress) as bar,
+        progress_bar("count", "{task.fields[standing]}", wanted=wanted) as bar,
         Interrupts(wanted=on_interrupt == "return") as interrupts,
     ):
-        task = bar.add_task(stream.name, total=_instances_left(stream), standing="")
+        task = bar.add_task(label, total=_instances_left(stream), standing="")
         while not (interrupts.pressed or evaluation.stopped):
             try:
                 most = block if checkpointer is None else min(block, checkpointer.room(evaluation))
@@ -267,6 +271,14 @@ def _empty_ones(measures: object, exact: bool, kept: bool) -> list[Measure]:
         rule = "measures with methods 'state()' and 'restore(state)', which checkpoints need"
         raise ParameterError.of("measures", "evaluate", rule, without[0])
     return [measure.fresh() if exact else measure.bounded() for measure in given]
+
+
+def _expect_fitting(measures: list[Measure], model: Heros) -> None:
+    """Refuse measures of classes where a number is learnt, and the reverse."""
+    for measure in measures:
+        if not isinstance(measure, Own) and measure.numeric != model.task.numeric:
+            rule = f"measures of {'numbers' if model.task.numeric else 'classes'}, as the task asks for"
+            raise ParameterError.of("measures", "evaluate", rule, measure)
 
 
 _COLUMNS = {*Run.__dataclass_fields__, *Curves.__dataclass_fields__}

@@ -14,6 +14,7 @@ from heros.measures import Confusion
 from heros.measures.base import Caption
 from heros.meters import Energy
 from heros.run import drawing, summary
+from heros.run.imbalance import Imbalance, imbalance_of
 from heros.run.predictions import Predictions
 from heros.sources import BadRows, DriftPoint
 
@@ -137,6 +138,7 @@ class Run:
     drifts: tuple[DriftPoint, ...] = field(default=(), repr=False)  # where the stream is known to change
     bad_rows: BadRows = field(default=BadRows(), repr=False)  # what the stream skipped
     interrupted: bool = False  # whether Ctrl-C or a callback ended it: the stream may have gone on
+    classes: tuple[str, ...] = field(default=(), repr=False)  # none if the target is a number, or not known
     predictions: Predictions | None = field(default=None, repr=False, compare=False)  # if they were kept
 
     @property
@@ -155,6 +157,11 @@ class Run:
 
     def _repr_html_(self) -> str:
         return drawing.html(self)
+
+    @property
+    def imbalance(self) -> Imbalance | None:
+        """What is to be known of a run whose classes are uneven; None if they are not."""
+        return imbalance_of(self.confusion, self.classes, self.predictions)
 
     def summary(self) -> str:
         """What it gave and what it cost, as `heros run` prints it."""

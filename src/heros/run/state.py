@@ -174,6 +174,7 @@ class Evaluation:
             drifts=self.stream.drifts,
             bad_rows=self.stream.bad_rows,
             interrupted=interrupted,
+            classes=() if model.schema is None else model.schema.classes,
             predictions=self._all_predictions(),
         )
 
@@ -234,6 +235,7 @@ class Evaluation:
             window=self.window,
             exact=self.exact,
             pending=self.pending,
+            numeric=self.model.task.numeric,
         )
         self.spent, self.reward, cpu, wall = arrays["totals"].tolist()
         self._started, self._began = self.meter.clock() - cpu, time.perf_counter() - wall

@@ -18,13 +18,18 @@ WIDEST = 80
 
 
 def lines(run: Run) -> list[str]:
-    """What a run gave, what it cost and which model was best at its end, a line each."""
+    """What a run gave, what it cost and which model was best at its end, a line each.
+
+    Where classes are uneven, a line says how well the rare one is recognised.
+    """
     ended = " (ended early)" if run.interrupted else ""
     figures = "  ".join(f"{one.label} {_figure(run, one)}" for one in run.measures[:SHOWN])
+    uneven = run.imbalance
     spent = f"{run.cpu_seconds:.2f} CPU s, {run.energy.joules:,.1f} J"
     return [
         f"{run.stream}: {run.n_instances:,} instances{ended}",
         figures,
+        *([] if uneven is None else [str(uneven)]),
         f"trained {run.gamma_share:.1%} of the price of training everything; {spent}",
         f"best model at the end: {short(champion(run))}",
     ]
@@ -43,6 +48,7 @@ def bill(run: Run, title: str | None = None) -> Table:
     rows = {
         "instances": f"{run.n_instances:,} ({rate:,.0f} per second)",
         **_figures(run),
+        **({} if run.imbalance is None else {"uneven": str(run.imbalance)}),
         "trained": f"{run.gamma_share:.1%} of the price of training everything (Σγ {run.gamma_spent:,.0f})",
         **_price(run),
         "best model": ", ".join(f"{name} {value}" for name, value in champion(run).items()),

@@ -141,6 +141,7 @@ def application(service: Service, picture: Picture, requests: Requests, *, secur
         version=_version(),
         docs_url=None,  # they would fetch scripts from elsewhere
         redoc_url=None,
+        redirect_slashes=False,
         dependencies=[Depends(HTTPBearer(auto_error=False))] if secured else [],
         responses=WRONG,
     )

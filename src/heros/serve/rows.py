@@ -61,7 +61,7 @@ class Rows:
         except Refused as why:
             raise _wrong(why) from None
         assert coded is not None
-        return coded
+        return coded[0], int(coded[1])
 
     def _expect_instance(self, x: Any) -> None:
         if type(x) is not dict:

@@ -61,6 +61,7 @@ class Running(uvicorn.Server):
                 log_config=None,
                 access_log=False,
                 server_header=False,
+                proxy_headers=False,
                 backlog=BACKLOG,
                 timeout_keep_alive=75,
                 timeout_graceful_shutdown=GRACE,

@@ -28,7 +28,6 @@ JSON = (b"content-type", b"application/json")
 SAFE = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 CLOSE = (b"connection", b"close")
 OPEN = frozenset({"/", "/health"})  # what everybody may see: nothing that was learnt
-SLOW = 32  # rows of a batch that are answered before others have a turn
 
 
 class Refusal(Exception):
@@ -218,7 +217,7 @@ def _waits(query: bytes) -> bool:
 
 async def _reply(send: Send, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:
     length = (b"content-length", str(len(body)).encode())
-    await send({"type": "http.response.start", "status": status, "headers": [JSON, length, *SAFE, *headers]})
+    await send({"type": "http.response.start", "status": status, "headers": [JSON, length, *headers]})
     await send({"type": "http.response.body", "body": body})
 
 

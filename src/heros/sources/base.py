@@ -16,7 +16,7 @@ from heros.sources.bad_rows import BadRows
 
 __all__ = ["END", "IDLE", "Block", "DriftPoint", "Polled", "Signal", "Source"]
 
-Block = tuple[NDArray[np.float64], NDArray[np.int64]]
+Block = tuple[NDArray[np.float64], NDArray[Any]]
 """X (n, n_features): numbers, 0-based codes of nominal values, NaN = missing. y (n,): targets."""
 
 

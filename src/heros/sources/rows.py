@@ -17,7 +17,7 @@ from heros.parameters import expect_list, number, one_of, whole
 from heros.schema import Schema, schema_of, schema_plain
 from heros.sources.bad_rows import BadRow, BadRows
 from heros.sources.base import END, IDLE, Block, Polled, Signal, Source
-from heros.vocabulary import MOST_VALUES, Refused, Vocabulary
+from heros.vocabulary import MOST_VALUES, Refused, Vocabulary, checked_task
 
 __all__ = ["RowBlocks", "RowSource", "vocabulary_of"]
 
@@ -75,7 +75,7 @@ class RowBlocks:
         deadline = None if timeout is None else time.monotonic() + timeout
         given: list[int] = []
         rows: list[list[float]] = []
-        labels: list[int] = []
+        labels: list[float] = []
         done, bad_rows, state = 0, self.bad_rows, IDLE
         while len(rows) < most:
             if done == len(self._ahead):
@@ -107,7 +107,7 @@ class RowBlocks:
         del self._ahead[:done]
         self.read, self.bad_rows, self.given = self.read + done, bad_rows, given
         if rows:
-            return _block(rows, labels)
+            return _block(rows, labels, self.vocabulary.numeric)
         self._raise_what_is_due()
         return state
 
@@ -133,7 +133,7 @@ class RowBlocks:
         self._ended = got is END
         return got if isinstance(got, Signal) or len(got) else IDLE
 
-    def _coded(self, row: Any, started: bool, grow: bool, seen: int) -> tuple[list[float], int] | None:
+    def _coded(self, row: Any, started: bool, grow: bool, seen: int) -> tuple[list[float], float] | None:
         features, label = self._pair(row)
         return self.vocabulary.encode(features, label, started=started, grow=grow, seen=seen)
 
@@ -151,12 +151,13 @@ class RowBlocks:
         return {**self.__dict__, "_ahead": [], "_error": None, "_ended": False}
 
 
-def _block(rows: list[list[float]], labels: list[int]) -> Block:
+def _block(rows: list[list[float]], labels: list[float], numeric: bool) -> Block:
     width = len(rows[-1])
     if len(rows[0]) < width:  # it spans a growth: what is known only now was missing before
         for row in rows:
             row.extend([math.nan] * (width - len(row)))
-    return np.array(rows, dtype=np.float64).reshape(len(rows), width), np.array(labels, dtype=np.int64)
+    targets = np.array(labels, dtype=np.float64 if numeric else np.int64)
+    return np.array(rows, dtype=np.float64).reshape(len(rows), width), targets
 
 
 class RowSource(Source):
@@ -302,6 +303,7 @@ def vocabulary_of(
     classes: Sequence[object] | None,
     owner: str,
     most_values: int | None = MOST_VALUES,
+    task: str | None = None,
 ) -> Vocabulary:
     """The vocabulary to begin with, from what a user said about it."""
     if schema is not None and not isinstance(schema, Schema):
@@ -310,4 +312,8 @@ def vocabulary_of(
     if most_values is not None:
         whole(most_values, "most_values", owner, 2)
     known = None if classes is None else expect_list(classes, "classes", owner)
-    return Vocabulary(schema, nominal, known, most_values=most_values)
+    numeric = checked_task(task, owner) == "regression"
+    if numeric and (known is not None or (schema is not None and not schema.numeric)):
+        rule = "left out, or 'classification', where there are classes"
+        raise ParameterError.of("task", owner, rule, task)
+    return Vocabulary(schema, nominal, known, most_values=most_values, numeric=numeric)

@@ -9,6 +9,7 @@ from heros.streams.files import read
 from heros.streams.frames import from_frame
 from heros.streams.iterators import from_iter
 from heros.streams.looking import look
+from heros.streams.numbers import Friedman, Hyperplane, Wave
 from heros.streams.synthetic import LED, Agrawal, RandomRBF
 
 __all__ = [
@@ -19,8 +20,11 @@ __all__ = [
     "BadRows",
     "Drift",
     "DriftPoint",
+    "Friedman",
+    "Hyperplane",
     "RandomRBF",
     "Stream",
+    "Wave",
     "from_arrays",
     "from_frame",
     "from_iter",

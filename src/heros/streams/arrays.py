@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,8 @@ from heros.errors import DataError, ParameterError
 from heros.parameters import expect_list
 from heros.schema import Feature, Schema
 from heros.streams.base import Block, Stream
-from heros.validation import Validator, class_indices
+from heros.streams.targets import is_numeric
+from heros.validation import Validator, class_indices, target_numbers
 from heros.vocabulary import Codes, label_of, natural_order
 
 __all__ = ["from_arrays"]
@@ -29,6 +30,7 @@ def from_arrays(
     names: Sequence[str] | None = None,
     nominal: Sequence[str | int] = (),
     classes: Sequence[object] | None = None,
+    task: str | None = None,
     name: str = "arrays",
 ) -> Stream:
     """A stream of the rows of X with the labels y.
@@ -40,7 +42,7 @@ def from_arrays(
     X
         (n, n_features) numbers; NaN is a missing value.
     y
-        (n,) labels: strings, whole numbers or booleans.
+        (n,) labels: strings, whole numbers or booleans; or numbers, if these are the target.
     schema
         What the columns mean. Then X holds codes where a feature is nominal, and y class indices or
         class names.
@@ -50,6 +52,10 @@ def from_arrays(
         Features (names or indices) whose different numbers are names, not quantities.
     classes
         All classes in their order; default: those in y, sorted.
+    task
+        "classification" or "regression": whether y is to be read as classes or as numbers. By default it is
+        classes, unless some of its numbers are not whole. Where they are, and there are more than a hundred
+        different ones, it has to be said.
     name
         The stream's name.
 
@@ -99,8 +105,8 @@ def from_arrays(
             f"The 'X' of from_arrays must be finite or NaN {where}. Got {rows[row, column]} instead."
         )
     if schema is not None:
-        coded = _coded(rows, labels, schema)
-        return ArrayStream(rows, coded, schema, (), name)
+        return ArrayStream(rows, _coded(rows, labels, schema), schema, (), name)
+    numeric = is_numeric(labels, task, classes is not None, "from_arrays", "y")
     chosen = _chosen(names, nominal, rows.shape[1])
     features, tables = [], []
     for j, feature in enumerate(chosen):
@@ -112,14 +118,9 @@ def from_arrays(
         features.append(Feature(feature, values, absent))
         if is_nominal:
             tables.append((j, found))
-    found_classes = _classes(labels, classes)
-    return ArrayStream(
-        rows,
-        _indices(labels, found_classes),
-        Schema(tuple(features), found_classes),
-        tuple(tables),
-        name,
-    )
+    found_classes = () if numeric else _classes(labels, classes)
+    targets = _numbers_of(labels) if numeric else _indices(labels, found_classes)
+    return ArrayStream(rows, targets, Schema(tuple(features), found_classes, numeric), tuple(tables), name)
 
 
 class ArrayStream(Stream):
@@ -130,7 +131,7 @@ class ArrayStream(Stream):
     def __init__(
         self,
         X: NDArray[np.generic],
-        y: NDArray[np.int64],
+        y: NDArray[Any],
         schema: Schema,
         tables: tuple[tuple[int, NDArray[np.float64]], ...],
         name: str,
@@ -185,15 +186,29 @@ def _classes(labels: NDArray[np.generic], classes: Sequence[object] | None) -> t
     return tuple(natural_order(label for label in found if label is not None))
 
 
-def _coded(rows: NDArray[np.generic], labels: NDArray[np.generic], schema: Schema) -> NDArray[np.int64]:
-    """The class indices; a DataError if these or the rows are not what the schema says."""
+def _coded(rows: NDArray[np.generic], labels: NDArray[np.generic], schema: Schema) -> NDArray[Any]:
+    """The class indices, or numbers; a DataError if these or the rows are not what the schema says."""
+    _expect_instances(rows, schema)
+    if schema.numeric:
+        return _numbers_of(labels)
+    if labels.dtype.kind in "iu":
+        return class_indices(labels, len(rows), schema.n_classes)
+    return _indices(labels, schema.classes)
+
+
+def _expect_instances(rows: NDArray[np.generic], schema: Schema) -> None:
     validator = Validator(schema)
     step = max(1, MOST_CHECKED // rows.shape[1])  # some at a time: checking makes a copy
     for start in range(0, max(1, len(rows)), step):
         validator.instances(rows[start : start + step], first_row=start)
-    if labels.dtype.kind in "iu":
-        return class_indices(labels, len(rows), schema.n_classes)
-    return _indices(labels, schema.classes)
+
+
+def _numbers_of(labels: NDArray[np.generic]) -> NDArray[np.float64]:
+    """The targets; a DataError names the first that is no finite number."""
+    try:
+        return target_numbers(labels, len(labels))
+    except DataError as error:
+        raise DataError(f"from_arrays: {error}") from None
 
 
 def _indices(labels: NDArray[np.generic], classes: tuple[str, ...]) -> NDArray[np.int64]:

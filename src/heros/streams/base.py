@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heros.errors import DataError
-from heros.parameters import number, whole
+from heros.parameters import number, one_of, whole
 from heros.schema import Schema
 from heros.sources.bad_rows import BadRows
 from heros.sources.base import END, Block, DriftPoint, Polled, Signal, Source
@@ -58,7 +59,9 @@ class Stream(Source):
         ((3, 24), array([5, 9, 2]))
         """
         n = whole(n, "n", "draw", 0)
-        X, y = self._draw(n) if self._fault is None else empty_block(self.schema.n_features)
+        X, y = (
+            self._draw(n) if self._fault is None else empty_block(self.schema.n_features, self.schema.numeric)
+        )
         if self._fault is not None and len(y) == 0 and n > 0:
             raise DataError(self._fault)
         self._position += len(y)
@@ -108,6 +111,18 @@ class Stream(Source):
         1000
         """
         return Taken(self, n)
+
+    def with_target(self, feature: str) -> Stream:
+        """The same instances with a number among their features as the target; the old one is left out.
+
+        Examples
+        --------
+        >>> from heros import streams
+        >>> stream = streams.Agrawal().with_target("salary")
+        >>> stream.schema.numeric, stream.schema.n_features
+        (True, 8)
+        """
+        return Retargeted(self, feature)
 
     def restart(self) -> None:
         """Go back to the first instance."""
@@ -206,6 +221,71 @@ class Taken(Stream):
             self._source.draw(self._start - self._source.position)
 
 
+class Retargeted(Stream):
+    """Another stream, with one of its features as the target. A row where that is missing is left out."""
+
+    def __init__(self, source: Stream, feature: str) -> None:
+        names = [f.name for f in source.schema.features if not f.nominal]
+        one_of(feature, "feature", "with_target", names, f"a numeric feature, one of {', '.join(names)}")
+        self.feature = feature
+        self.name = f"{source.name}.{feature}"
+        self._source = source._fork()
+        self._origin = self._source._fork()
+
+    @property
+    def schema(self) -> Schema:
+        """The features but one."""
+        features = tuple(f for f in self._source.schema.features if f.name != self.feature)
+        return Schema(features, (), numeric=True)
+
+    @property
+    def endless(self) -> bool:  # type: ignore[override]
+        """Whether the other stream has no end."""
+        return self._source.endless
+
+    @property
+    def n_instances(self) -> int | None:
+        """How many instances there are from start to end; None if that is not known."""
+        complete = not self._source.schema.features[self._column].missing
+        return self._source.n_instances if complete else None
+
+    @property
+    def drifts(self) -> tuple[DriftPoint, ...]:
+        """Those of the other stream."""
+        return self._source.drifts
+
+    @property
+    def bad_rows(self) -> BadRows:
+        """The rows the other stream has skipped so far."""
+        return self._source.bad_rows
+
+    @property
+    def _column(self) -> int:
+        return [f.name for f in self._source.schema.features].index(self.feature)
+
+    def _draw(self, n: int) -> Block:
+        parts: list[Block] = [empty_block(self.schema.n_features, self.schema.numeric)]
+        while n > 0:
+            X, _ = self._source.draw(n)
+            if len(X) == 0:
+                break
+            parts.append(self._turned(X))
+            n -= len(parts[-1][1])
+        return np.concatenate([X for X, _ in parts]), np.concatenate([y for _, y in parts])
+
+    def _poll(self, n: int, timeout: float | None) -> Polled:
+        got = self._source.poll(n, timeout)
+        return got if isinstance(got, Signal) else self._turned(got[0])
+
+    def _turned(self, X: NDArray[np.float64]) -> Block:
+        y = X[:, self._column]
+        known = ~np.isnan(y)
+        return np.delete(X[known], self._column, axis=1), y[known].copy()
+
+    def _restart(self) -> None:
+        self._source = rewound(self._origin, self._source)
+
+
 def rewound(origin: Stream, current: Stream) -> Stream:
     """A stream at the place of `origin`, which `current` has left."""
     fresh = origin._fork()
@@ -214,6 +294,6 @@ def rewound(origin: Stream, current: Stream) -> Stream:
     return fresh
 
 
-def empty_block(n_features: int) -> Block:
+def empty_block(n_features: int, numeric: bool = False) -> Block:
     """A block without instances."""
-    return np.empty((0, n_features)), np.empty(0, dtype=np.int64)
+    return np.empty((0, n_features)), np.empty(0, dtype=np.float64 if numeric else np.int64)

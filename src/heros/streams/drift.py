@@ -96,7 +96,7 @@ class Drift(Stream):
 
     def _draw(self, n: int) -> Block:
         if self._ended:
-            return empty_block(self.schema.n_features)
+            return empty_block(self.schema.n_features, self.schema.numeric)
         try:
             from_after = np.empty(n, dtype=np.bool_)
         except (MemoryError, ValueError):
@@ -107,7 +107,7 @@ class Drift(Stream):
         after, after_fault = _drawn(self._after, n_after)
         if self._before.schema != self._after.schema:
             self._fault = f"The schemas of the two sides of {self.name} have become different."
-            return empty_block(self.schema.n_features)
+            return empty_block(self.schema.n_features, self.schema.numeric)
         X, y = before if n_after == 0 else after if n_after == n else _interleave(before, after, from_after)
         if len(y) < n:  # the stream ends with the first instance that cannot be had
             self._ended = True
@@ -117,7 +117,7 @@ class Drift(Stream):
 
 def _drawn(side: Stream, n: int) -> tuple[Block, str | None]:
     """The next n instances of a side and, if it broke off before, what is wrong with the next one."""
-    block = empty_block(side.schema.n_features)
+    block = empty_block(side.schema.n_features, side.schema.numeric)
     try:
         block = side.draw(n)
         if len(block[1]) < n:
@@ -135,7 +135,7 @@ def _interleave(before: Block, after: Block, after_drawn: NDArray[np.bool_]) -> 
         if len(y) < len(rows):
             n = min(n, int(rows[len(y)]))
     X = np.empty((n, before[0].shape[1]))
-    y = np.empty(n, dtype=np.int64)
+    y = np.empty(n, dtype=before[1].dtype)
     for (X_side, y_side), rows in ((before, from_before), (after, from_after)):
         kept = int(np.searchsorted(rows, n))
         X[rows[:kept]] = X_side[:kept]

@@ -30,6 +30,7 @@ def from_iter(
     schema: Schema | None = None,
     nominal: Sequence[str] = (),
     classes: Sequence[object] | None = None,
+    task: str | None = None,
     on_bad_row: str = "raise",
     waits: bool | None = None,
     name: str = "iterator",
@@ -54,6 +55,8 @@ def from_iter(
         Features whose numbers are names.
     classes
         All classes, in the order of their indices.
+    task
+        "regression" if the label is a number; else it is the name of a class.
     on_bad_row
         What to do with an instance that breaks a rule: "raise" a DataError once those before it have
         been given, or "skip" it.
@@ -81,7 +84,7 @@ def from_iter(
     skip = one_of(on_bad_row, "on_bad_row", "from_iter", ("raise", "skip"), "'raise' or 'skip'") == "skip"
     if waits not in (None, True, False):
         raise ParameterError.of("waits", "from_iter", "True, False or None", waits)
-    vocabulary = vocabulary_of(schema, nominal, classes, "from_iter", most_values)
+    vocabulary = vocabulary_of(schema, nominal, classes, "from_iter", most_values, task)
     if not callable(pairs) and not isinstance(pairs, Iterable | AsyncIterable):
         raise ParameterError.of("pairs", "from_iter", RULE, pairs)
     return PairStream(pairs, RowBlocks(name, vocabulary, skip=skip), waits)
@@ -113,7 +116,7 @@ class PairStream(Stream):
 
     def _draw(self, n: int) -> Block:
         got = self._rows.take(self._fetch, n, None, span=True) if n else IDLE
-        return empty_block(self.schema.n_features) if isinstance(got, Signal) else got
+        return empty_block(self.schema.n_features, self.schema.numeric) if isinstance(got, Signal) else got
 
     def _poll(self, n: int, timeout: float | None) -> Polled:
         return self._rows.take(self._fetch, n, timeout)

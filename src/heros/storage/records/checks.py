@@ -132,6 +132,7 @@ REQUIRED: dict[str, Check] = {
     "co2e_kg": _optional(_number),
 }
 OPTIONAL: dict[str, Check] = {  # what records of HEROS 0.1 do not have
+    "classes": _each(_text),
     "commit": _text,
     "interrupted": lambda value: isinstance(value, bool),
     "looked": _each(_whole),

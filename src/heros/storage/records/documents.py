@@ -56,6 +56,7 @@ def document(run: Run, id: str | None = None) -> dict[str, Any]:
                 "drifts": [asdict(drift) for drift in run.drifts],
                 "bad_rows": asdict(run.bad_rows),
             },
+            "classes": list(run.classes),
             "model": run.model,
             "settings": run.settings,
             "n_instances": run.n_instances,
@@ -114,6 +115,7 @@ def run_from(document: Mapping[str, Any], curves: pa.Table) -> Run:
         drifts=tuple(DriftPoint(**drift) for drift in stream["drifts"]),
         bad_rows=BadRows(bad["count"], tuple(BadRow(**row) for row in bad["first"])),
         interrupted=document.get("interrupted", False),
+        classes=tuple(document.get("classes", ())),  # which the first records do not have
         **results,
     )
 

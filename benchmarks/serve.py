@@ -1,0 +1,296 @@
+"""What `heros serve` takes on one core: single answers and labels, batches, and answers while it learns.
+
+    python benchmarks/serve.py                    # half a minute
+    python benchmarks/serve.py --soak 600         # and ten minutes of load: memory must stay flat
+    python benchmarks/serve.py --keys 10000       # and a model per key within 200 MB
+
+The service runs in a process of its own on one core, the load comes from another. Others may be at work on
+the machine: beside what a second gave there is what a second of the service's CPU time gave.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import uvloop
+
+from heros import streams
+from heros.tables import Table
+
+POOL = (
+    'kind = "mlp"\n[grid]\nhidden = [8, 16, 32, 48, 64]\nlearning_rates = [0.05]\n'  # adam and sgd: 10 models
+)
+
+
+@contextmanager
+def service(*options: str, core: int) -> Iterator[tuple[int, subprocess.Popen[str]]]:
+    """A service on a core; its port and process."""
+    with tempfile.TemporaryDirectory() as directory:
+        Path(directory, "pool.toml").write_text(POOL, encoding="utf-8")
+        command = [str(Path(sys.executable).with_name("heros")), "serve", "--pool", "pool.toml", "--k", "6"]
+        process = subprocess.Popen(
+            [*command, "--port", "0", *options],
+            cwd=directory,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        os.sched_setaffinity(process.pid, {core})
+        try:
+            assert process.stderr is not None
+            yield int(next(filter(None, map(port_in, process.stderr)))), process
+        finally:
+            process.terminate()
+            process.communicate(timeout=60)
+
+
+def port_in(line: str) -> str | None:
+    found = re.search(r"http://\S+:(\d+)", line)
+    return None if found is None else found[1]
+
+
+def figures(port: int) -> dict[str, float]:
+    """What /metrics says."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as reply:
+        text = reply.read().decode()
+    return {name: float(value) for name, value in re.findall(r"^(heros_\w+) (\S+)$", text, re.M)}
+
+
+def cpu_seconds(process: subprocess.Popen[str]) -> float:
+    fields = Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def instances(n: int) -> list[tuple[dict[str, Any], str]]:
+    """Rows as people send them: names and values."""
+    stream = streams.Agrawal(function=2)
+    X, y = stream.draw(n)
+    features, classes = stream.schema.features, stream.schema.classes
+    return [
+        (
+            {
+                f.name: float(value) if f.values is None else f.values[int(value)]
+                for f, value in zip(features, row, strict=True)
+            },
+            classes[label],
+        )
+        for row, label in zip(X, y, strict=True)
+    ]
+
+
+def request(path: str, what: Any) -> bytes:
+    body = orjson.dumps(what)
+    kind, length = "content-type: application/json", f"content-length: {len(body)}"
+    return f"POST {path} HTTP/1.1\r\nhost: x\r\n{kind}\r\n{length}\r\n\r\n".encode() + body
+
+
+class Connection(asyncio.Protocol):
+    """A keep-alive connection: sends a request, waits for the whole reply."""
+
+    def __init__(self) -> None:
+        self.buffer = b""
+        self.refused = 0
+
+    def connection_made(self, transport: Any) -> None:
+        """Know where to write."""
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Wait for all of the reply."""
+        self.buffer += data
+        head = self.buffer.find(b"\r\n\r\n")
+        if head < 0:
+            return
+        at = self.buffer.find(b"content-length: ")
+        length = int(self.buffer[at + 16 : self.buffer.index(b"\r", at)])
+        if len(self.buffer) >= head + 4 + length:
+            self.status = int(self.buffer[9:12])
+            self.buffer = b""
+            self.done.set_result(None)
+
+    async def ask(self, request: bytes) -> int:
+        """Send a request; the status of the reply."""
+        self.done = asyncio.get_running_loop().create_future()
+        self.transport.write(request)
+        await self.done
+        if self.status >= 400:
+            self.refused += 1
+        return self.status
+
+
+async def connect(port: int) -> Connection:
+    _, connection = await asyncio.get_running_loop().create_connection(Connection, "127.0.0.1", port)
+    return connection
+
+
+async def pairs(port: int, rows: list[Any], seconds: float, connections: int) -> tuple[int, list[float]]:
+    """Answer, then label, one instance per request; how many, and what each answer took."""
+    took: list[float] = []
+    end = time.perf_counter() + seconds
+    done = 0
+
+    async def client(mine: int) -> None:
+        nonlocal done
+        connection = await connect(port)
+        n = mine
+        while time.perf_counter() < end:
+            x, y = rows[n % len(rows)]
+            ask, teach = request("/answer", {"id": n, "x": x}), request("/learn", {"id": n, "y": y})
+            start = time.perf_counter()
+            await connection.ask(ask)
+            took.append(time.perf_counter() - start)
+            while await connection.ask(teach) == 429:
+                await asyncio.sleep(0.05)
+            n += connections
+            done += 1
+
+    await asyncio.gather(*(client(i) for i in range(connections)))
+    return done, took
+
+
+async def batches(port: int, path: str, requests: list[bytes], seconds: float, size: int) -> int:
+    """Batches, one after the other, as fast as they are taken; how many instances."""
+    connection = await connect(port)
+    end, done, n = time.perf_counter() + seconds, 0, 0
+    while time.perf_counter() < end:
+        if await connection.ask(requests[n % len(requests)]) == 429:
+            await asyncio.sleep(0.01)
+            continue
+        done += size
+        n += 1
+    return done
+
+
+async def answers_meanwhile(port: int, rows: list[Any], learnt: list[bytes], seconds: float) -> list[float]:
+    """What single answers take, 200 a second, while it learns all it can."""
+    learning = asyncio.create_task(batches(port, "/learn/batch", learnt, seconds, 1))
+    connection, took = await connect(port), []
+    end, n = time.perf_counter() + seconds, 0
+    while time.perf_counter() < end:
+        start = time.perf_counter()
+        await connection.ask(request("/answer", {"x": rows[n % len(rows)][0]}))
+        took.append(time.perf_counter() - start)
+        n += 1
+        await asyncio.sleep(0.005)
+    await learning
+    return took
+
+
+def quantiles(took: list[float]) -> str:
+    ms = 1000 * np.quantile(took, [0.5, 0.99, 0.999])
+    return f"{ms[0]:.2f} / {ms[1]:.2f} / {ms[2]:.2f} ms"
+
+
+def measured(process: Any, work: Any) -> tuple[Any, float, float]:
+    cpu, start = cpu_seconds(process), time.perf_counter()
+    result = asyncio.run(work)
+    return result, time.perf_counter() - start, cpu_seconds(process) - cpu
+
+
+def speed(seconds: float, core: int) -> None:
+    rows = instances(20_000)
+    with service(core=core) as (port, process):
+        batch = [rows[i : i + 500] for i in range(0, len(rows), 500)]
+        teach = [request("/learn/batch", {"instances": [{"x": x, "y": y} for x, y in one]}) for one in batch]
+        ask = [request("/answer/batch", {"instances": [{"x": x} for x, _ in one]}) for one in batch]
+        asyncio.run(batches(port, "/learn/batch", teach, 1.0, 500))
+        lines = []
+        (n, took), wall, cpu = measured(process, pairs(port, rows, seconds, 16))
+        lines.append(["pairs, one by one", f"{n / wall:,.0f}", f"{n / cpu:,.0f}", quantiles(took)])
+        for name, path, requests in (
+            ("learnt, 500 at a time", "/learn/batch", teach),
+            ("answered, 500 at a time", "/answer/batch", ask),
+        ):
+            n, wall, cpu = measured(process, batches(port, path, requests, seconds, 500))
+            lines.append([name, f"{n / wall:,.0f}", f"{n / cpu:,.0f}", ""])
+        took, *_ = measured(process, answers_meanwhile(port, rows, teach, seconds))
+        lines.append(["single answers while it learns all it can", "", "", quantiles(took)])
+    Table(
+        ["", "per second", "per CPU second", "p50 / p99 / p99.9"],
+        lines,
+        align="lrrr",
+        title=f"10 models, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
+    ).show()
+
+
+def soak(seconds: float, core: int) -> None:
+    """Load for long: what memory does."""
+    rows = instances(20_000)
+    with service(core=core) as (port, _):
+        sizes, end = [], time.perf_counter() + seconds
+        n = 0
+        while time.perf_counter() < end:
+            done, _ = asyncio.run(pairs(port, rows, min(20.0, seconds / 10), 16))
+            n += done
+            sizes.append(figures(port)["heros_memory_bytes"] / 1e6)
+        shown = ", ".join(f"{size:.1f}" for size in sizes[:: max(1, len(sizes) // 10)])
+        print(f"{seconds:.0f} s of load, {n:,} pairs: {shown} MB")
+
+
+def keyed(keys: int, core: int) -> None:
+    """A model per key, within 200 MB of models in memory."""
+    rows = instances(20_000)
+    with service("--keys", "--memory", "200", core=core) as (port, _):
+        before = figures(port)["heros_memory_bytes"] / 1e6
+        requests = []
+        for start in range(0, 2 * keys, 500):
+            some = [(*rows[i % len(rows)], i % keys) for i in range(start, start + 500)]
+            requests.append(
+                request("/learn/batch", {"instances": [{"x": x, "y": y, "key": k} for x, y, k in some]})
+            )
+        start = time.perf_counter()
+        asyncio.run(teach_all(port, requests))
+        took = time.perf_counter() - start
+        time.sleep(6)  # what is known of keys is looked at every five seconds
+        figures(port)
+        time.sleep(1)
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/state") as reply:
+            state = json.load(reply)
+        known, process = state["keys"], state["memory"] / 1e6
+        print(f"{known['count']:,} keys, {2 * keys / took:,.0f} instances per second")
+        print(f"{known['in_memory']:,} models in memory, {known['bytes'] / 1e6:.0f} MB by count")
+        print(f"{process:.0f} MB of the process, {before:.0f} before")
+
+
+async def teach_all(port: int, requests: list[bytes]) -> None:
+    connection = await connect(port)
+    for one in requests:
+        while await connection.ask(one) == 429:
+            await asyncio.sleep(0.2)
+    await connection.ask(
+        request("/learn/batch?wait=true", {"instances": [{"x": {"age": 1.0}, "y": "0", "key": 0}]})
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=6.0)
+    parser.add_argument("--soak", type=float, default=0.0)
+    parser.add_argument("--keys", type=int, default=0)
+    parser.add_argument("--core", type=int, default=0, help="Of the service; the load is on another.")
+    arguments = parser.parse_args()
+    os.sched_setaffinity(0, set(range(os.cpu_count() or 1)) - {arguments.core} or {0})
+    asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
+    speed(arguments.seconds, arguments.core)
+    if arguments.soak:
+        soak(arguments.soak, arguments.core)
+    if arguments.keys:
+        keyed(arguments.keys, arguments.core)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""What is made of a target that is a number, slow and obvious: its unit, outcomes, intervals, members."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+MEMORY, APART, FARTHEST = 1000, 0.1, 10.0
+
+
+class TargetScale:
+    """Moments of the targets, of which the latest count; the unit in use follows when it is a tenth off."""
+
+    def __init__(self):
+        self.n, self.mean, self.variance = 0, 0.0, 0.0
+        self.unit = (0.0, 0.0)
+
+    def learn(self, y):
+        """Whether another unit is in use now."""
+        self.n = min(self.n + 1, MEMORY)
+        weight = 1 / self.n
+        before = self.mean
+        self.mean = (1 - weight) * before + weight * y
+        self.variance = (1 - weight) * self.variance + weight * (1 - weight) * (y - before) ** 2
+        sd, (used_mean, used_sd) = math.sqrt(self.variance), self.unit
+        if abs(sd - used_sd) <= APART * used_sd and abs(self.mean - used_mean) <= APART * used_sd:
+            return False
+        self.unit = (self.mean, sd)
+        return True
+
+    def scaled(self, y):
+        mean, sd = self.unit
+        return max(-FARTHEST, min(FARTHEST, (y - mean) / sd)) if sd > 0 else 0.0
+
+    def unscaled(self, z):
+        mean, sd = self.unit
+        return mean + sd * z
+
+
+def rescaling(before, after):
+    """Factor and shift of what is said in another unit."""
+    (mean, sd), (new_mean, new_sd) = before, after
+    return (sd / new_sd, (mean - new_mean) / new_sd) if sd > 0 and new_sd > 0 else (1.0, 0.0)
+
+
+def closeness(error, s):
+    return 1.0 if error == 0 else 1 - abs(error) / (abs(error) + s)
+
+
+class Interval:
+    """The quantile of the last thousand errors, at a level that is corrected by how often it held."""
+
+    def __init__(self, level=0.9):
+        self.level, self.miss, self.errors = level, 1 - level, []
+
+    def half(self):
+        recent = sorted(self.errors[-1000:])
+        if not recent:
+            return 0.0
+        rank = math.ceil((len(recent) + 1) * (1 - self.miss))
+        return recent[min(max(rank, 1), len(recent)) - 1]
+
+    def learn(self, error):
+        if self.errors:
+            self.miss += 0.005 * (1 - self.level - (error > self.half()))
+            self.miss = min(max(self.miss, 0.0), 1.0)
+        self.errors.append(error)
+
+
+class Linear:
+    """Regression over dense inputs (a one for the bias first), in the unit of the target."""
+
+    def __init__(self, inputs, optimizer, learning_rate, l1=0.0, l2=0.0, loss="squared", epsilon=0.1):
+        self.optimizer, self.rate, self.l1, self.l2 = optimizer, learning_rate, l1, l2
+        self.loss, self.epsilon = loss, epsilon
+        self.w, self.a, self.b = np.zeros(inputs), np.zeros(inputs), np.zeros(inputs)
+        self.pays = np.ones(inputs)  # the bias pays neither l1 nor l2
+        self.pays[0] = 0
+        self.t, self.scale = 0, TargetScale()
+
+    def predict(self, x):
+        return self.scale.unscaled(x @ self.w)
+
+    def note(self, y):
+        """A target that everyone sees, whoever is trained."""
+        before = self.scale.unit
+        if self.scale.learn(y):
+            self.rescale(*rescaling(before, self.scale.unit))
+
+    def learn(self, x, y):
+        self.note(y)
+        error = x @ self.w - self.scale.scaled(y)
+        self.t += 1
+        if self.optimizer == "pa":
+            step = min(self.rate, max(0.0, abs(error) - self.epsilon) / (x @ x))
+            self.w = self.w - math.copysign(step, error) * x
+        else:
+            slope = error if self.loss == "squared" else max(-1.0, min(1.0, error))
+            getattr(self, self.optimizer)(slope * x)
+
+    def rescale(self, factor, shift):
+        self.w = self.w * factor
+        self.w[0] += shift
+        if self.optimizer == "adam":
+            self.a, self.b = self.a * factor, self.b * factor**2
+        if self.optimizer == "ftrl":
+            self.b = self.b * factor**2
+            steep = (1 + np.sqrt(self.b)) / self.rate + self.l2 * self.pays
+            l1 = self.l1 * self.pays
+            moved = -self.w * steep - np.sign(self.w) * l1
+            self.a = np.where(self.w == 0, np.clip(self.a * factor, -l1, l1), moved)
+
+    def sgd(self, g):
+        self.w = self.w * (1 - self.rate * self.l2 * self.pays) - self.rate * g
+
+    def adam(self, g):
+        self.a = 0.9 * self.a + 0.1 * g
+        self.b = 0.999 * self.b + 0.001 * g**2
+        m, v = self.a / (1 - 0.9**self.t), self.b / (1 - 0.999**self.t)
+        self.w = self.w - self.rate * m / (np.sqrt(v) + 1e-8)
+
+    def ftrl(self, g):
+        """McMahan et al. 2013, algorithm 1; a is their z, b their n."""
+        sigma = (np.sqrt(self.b + g**2) - np.sqrt(self.b)) / self.rate
+        self.a = self.a + g - sigma * self.w
+        self.b = self.b + g**2
+        l1, l2 = self.l1 * self.pays, self.l2 * self.pays
+        shrunk = self.a - np.sign(self.a) * l1
+        self.w = np.where(np.abs(self.a) <= l1, 0.0, -shrunk / ((1 + np.sqrt(self.b)) / self.rate + l2))
+
+
+def answer(kind, said, sound, L, stack, scale):
+    """What the ensemble says, and how far each model is from the mixture, where answers are stacked."""
+    order = sorted(range(len(said)), key=lambda i: (-L[i], i))
+    order = [i for i in order if sound[i]]
+    if kind == "best":
+        return said[order[0]], None
+    if isinstance(kind, str):
+        weights = np.where(sound, L if kind == "weighted" and L.any() else 1.0, 0.0)
+        return np.average(said[sound], weights=weights[sound]), None
+    top = order[: kind.n]
+    weights = np.exp(-kind.sharpness * (L[top[0]] - L[top]))
+    mixture = np.average(said[top], weights=weights)
+    if not hasattr(kind, "rate"):
+        return mixture, None
+    sd = scale.unit[1]
+    apart = (
+        np.clip((np.where(sound, said, mixture) - mixture) / sd, -10, 10) if sd > 0 else np.zeros(len(said))
+    )
+    return mixture + sd * (stack @ apart), apart

@@ -1,0 +1,275 @@
+"""Requests that nobody should send: they get 4xx, and cost next to nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+import time
+from contextlib import ExitStack, suppress
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
+
+pytest.importorskip("uvicorn", reason="heros serve is not installed")
+
+from heros.serve.limits import Limits
+from heros.serve.state import memory
+from serve.serving import one, rows, served
+
+LIMITS = Limits(body=200_000, seconds=1.0, connections=300, requests=50, batch=100)
+
+
+@pytest.fixture(scope="module")
+def client():
+    with served(one(limits=LIMITS)) as client:
+        teach = [{"x": x, "y": y} for x, y in rows(50)]
+        assert client.post("/learn/batch?wait=true", json={"instances": teach}).status_code == 202
+        yield client
+        assert client.running.service.history.learnt == 50  # nothing of all this was learnt
+        assert client.running.service.fault is None
+
+
+def spoken(client, *parts, pause=0.0):
+    """What a server says to these bytes, until it hangs up."""
+    port = int(client.running.address.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        try:
+            for part in parts:
+                connection.sendall(part)
+                time.sleep(pause)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        heard = b""
+        try:
+            while data := connection.recv(65536):
+                heard += data
+        except ConnectionResetError:
+            pass
+    return heard
+
+
+X = {"size": 1.0}
+BODIES = [
+    (b"", 400),
+    (b"{", 400),
+    (b"\xff\xfe", 400),
+    (b'{"x": {"size": NaN}, "y": 1}', 400),
+    (b"[" * 100_000, 400),
+    (b'{"x": ' * 30_000, 400),
+    (b"null", 422),
+    (b"[]", 422),
+    (b'"x"', 422),
+    (b"{}", 422),
+    (b'{"x": 1, "y": 1}', 422),
+    (b'{"x": [], "y": 1}', 422),
+    (b'{"x": {"size": {}}, "y": 1}', 422),
+    (b'{"x": {"size": []}, "y": 1}', 422),
+    (b'{"x": {"size": "wide"}, "y": 1}', 422),
+    (b'{"x": {"size": 1e400}, "y": 1}', (400, 422)),
+    (b'{"x": {"size": 1}, "y": {}}', 422),
+    (b'{"x": {"size": 1}, "y": null}', 422),
+    (b'{"x": {"size": 1}, "y": 1, "id": 1}', 422),
+    (b'{"id": {}, "y": 1}', 422),
+    (b'{"id": 1.5, "y": 1}', 422),
+    (b'{"id": true, "y": 1}', 422),
+    (b'{"id": "nobody", "y": 1}', 404),
+    (b'{"id": 99999999999999999999999, "y": 1}', (404, 422)),
+    (b'{"x": {"size": 1}, "y": 1, "key": "k"}', 422),
+    (b'{"x": {"size": 1}, "y": 1, "__class__": "k"}', 422),
+    (json.dumps({"x": {"colour": "z" * 5000}, "y": 1}).encode(), 422),
+    (json.dumps({"x": {"n" * 5000: 1}, "y": 1}).encode(), 422),
+    (json.dumps({"x": {f"{i}": 1 for i in range(15_000)}, "y": 1}).encode(), 422),
+    (json.dumps({"x": {f"{i}": 1 for i in range(1001)}, "y": 1}).encode(), 422),
+]
+
+
+@pytest.mark.parametrize(("body", "status"), BODIES, ids=[repr(body[:40]) for body, _ in BODIES])
+def test_wrong_bodies(client, body, status):
+    expected = status if isinstance(status, tuple) else (status,)
+    said = client.post("/learn", content=body, headers={"content-type": "application/json"})
+    assert said.status_code in expected, said.text
+    assert len(said.json()["detail"]) < 500
+    for path in ("/answer", "/answer/batch", "/learn/batch"):
+        said = client.post(path, content=body, headers={"content-type": "application/json"})
+        assert said.status_code < 500
+        assert said.status_code >= 400 or path == "/answer"
+
+
+BATCHES = [None, [], {}, "x", [1, 2], [None], [{"y": 1}], [{"x": X}] * 101]
+
+
+@pytest.mark.parametrize("batch", BATCHES, ids=[str(batch)[:20] for batch in BATCHES])
+def test_wrong_batches(client, batch):
+    assert client.post("/learn/batch", json={"instances": batch}).status_code == 422
+
+
+def test_only_json_is_taken(client):
+    for kind in ("text/plain", "", "application/x-www-form-urlencoded", "multipart/form-data"):
+        said = client.post("/learn", content=b'{"x": {"size": 1}, "y": 1}', headers={"content-type": kind})
+        assert said.status_code == 415
+
+
+PATHS = ["//answer", "/answer/", "/../answer", "/%2e%2e/etc/passwd", "/state/../model", "/answer%00", "/docs"]
+PATHS += [
+    "/" + "a" * 5000,
+    "/redoc",
+    "/static/../../etc/passwd",
+    "/..%2f..%2fetc%2fpasswd",
+    "/;/health",
+    "/é",
+]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_path_tricks_lead_nowhere(client, path):
+    line = f"GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n".encode()
+    status = int(spoken(client, line).split()[1])
+    assert status in (400, 404), status
+
+
+def test_wrong_methods(client):
+    for method in ("GET", "PUT", "DELETE", "PATCH"):
+        assert client.request(method, "/answer").status_code == 405
+    for path in ("/", "/state", "/model", "/metrics"):
+        assert client.post(path, json={}).status_code == 405
+
+
+@pytest.mark.parametrize(
+    "said", [b"\x16\x03\x01\x02\x00\x01", b"GET\r\n\r\n", b"hello\r\n\r\n", b"POST /learn HTTP/9\r\n\r\n"]
+)
+def test_what_is_not_http(client, said):
+    assert spoken(client, said)[:12] in (b"HTTP/1.1 400", b"")
+
+
+def test_a_large_body_is_refused_before_it_comes(client):
+    before, start = memory(), time.monotonic()
+    head = b"POST /learn HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100000000\r\n\r\n"
+    assert spoken(client, head).startswith(b"HTTP/1.1 413")
+    assert time.monotonic() - start < 15
+    assert memory() - before < 10_000_000
+
+
+def test_a_large_body_without_a_length_is_cut_off(client):
+    before = memory()
+    head = b"POST /learn HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+    chunk = b"10000\r\n" + b"1" * 0x10000 + b"\r\n"
+    heard = spoken(client, head, *[chunk] * 1600)  # 100 MB
+    assert heard == b"" or heard.startswith(b"HTTP/1.1 413")
+    assert memory() - before < 20_000_000
+
+
+def test_a_million_features_cost_nothing(client):
+    body = ('{"x": {' + ",".join(f'"{i}":1' for i in range(1_000_000)) + '}, "y": 1}').encode()
+    start = time.monotonic()
+    said = spoken(
+        client,
+        b"POST /learn HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+        + f"content-length: {len(body)}\r\n\r\n".encode()
+        + body,
+    )
+    assert said == b"" or said.startswith(b"HTTP/1.1 413")
+    assert time.monotonic() - start < 15
+
+
+def test_slow_senders_are_hung_up_on(client):
+    head = (
+        b"POST /learn HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n"
+    )
+    for parts in ([head, b'{"x":'], [b"POST /learn HTTP/1.1\r\n", b"host: x\r\n"], []):
+        start = time.monotonic()
+        assert spoken(client, *parts).startswith(b"HTTP/1.1 408")
+        assert time.monotonic() - start < 15
+
+
+def test_a_head_that_does_not_end(client):
+    lines = [b"GET / HTTP/1.1\r\n", *[b"x-header: " + b"y" * 1000 + b"\r\n"] * 300]
+    heard = spoken(client, *lines)
+    assert heard == b"" or heard.startswith(b"HTTP/1.1 431")
+
+
+def test_a_thousand_connections_do_no_harm(client):
+    port = int(client.running.address.rpartition(":")[2])
+    with ExitStack() as stack:
+        for _ in range(1000):
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20))
+        connections = client.running.server_state.connections
+        assert soon(lambda: len(connections) < 10)  # those that say nothing are hung up on
+        assert client.get("/health").status_code == 200
+        assert client.post("/answer", json={"x": X}).status_code == 200
+
+
+def soon(is_so):
+    deadline = time.monotonic() + 30
+    while not is_so() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return is_so()
+
+
+def test_too_many_requests_at_a_time_are_told_to_wait():
+    with served(one(limits=Limits(requests=2))) as client:
+        hold = threading.Event()
+        client.running.service.after(hold.wait)
+        waiting = [
+            threading.Thread(
+                target=lambda: httpx.post(
+                    f"{client.base_url}/learn?wait=1", json={"x": X, "y": 1}, timeout=20
+                )
+            )
+            for _ in range(2)
+        ]
+        for thread in waiting:
+            thread.start()
+        while len(client.running.server_state.tasks) < 2:
+            time.sleep(0.01)
+        said = client.post("/answer", json={"x": X})
+        hold.set()
+        for thread in waiting:
+            thread.join()
+        assert (said.status_code, said.headers["retry-after"]) == (429, "1")
+        assert client.post("/answer", json={"x": X}).status_code == 200
+
+
+def test_a_full_queue_is_told_over_the_wire():
+    with served(one(limits=Limits(queue=3))) as client:
+        hold = threading.Event()
+        client.running.service.after(hold.wait)
+        said = [client.post("/learn", json={"x": X, "y": 1}).status_code for _ in range(5)]
+        hold.set()
+        assert said == [202, 202, 202, 429, 429]
+
+
+TRIES = int(os.environ.get("HEROS_SCHEMATHESIS", "4"))  # requests of every kind to every path
+
+
+def test_schemathesis_finds_no_fault_of_the_server(client):
+    schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
+    description = client.get("/openapi.json").json()
+    with served(one(limits=LIMITS)) as fresh:
+        schema = schemathesis.openapi.from_dict(description)
+        schema.config.update(base_url=str(fresh.base_url))
+        for found in schema.get_all_operations():
+            operation = found.ok()
+            for mode in schemathesis.GenerationMode:
+                tried(operation.as_strategy(generation_mode=mode))
+        fresh.post("/learn?wait=true", json={"x": {"a new one": 1.0}, "y": 1})
+        assert (fresh.running.service.fault, fresh.running.service.failed) == (None, 0)
+
+
+def tried(cases):
+    @given(case=cases)
+    @settings(
+        max_examples=TRIES,
+        database=None,
+        phases=[Phase.generate],
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
+    def attempt(case):
+        assert case.call().status_code < 500
+
+    with suppress(Unsatisfiable):  # what has no parameters cannot be asked for wrongly
+        attempt()

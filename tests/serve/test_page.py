@@ -1,0 +1,118 @@
+"""The page, in a real browser."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+pytest.importorskip("uvicorn", reason="heros serve is not installed")
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+if CHROMIUM is None:
+    pytest.skip("chromium is not installed: the page is not looked at", allow_module_level=True)
+
+from serve.serving import many, one, rows, served  # noqa: E402
+
+SIZES = {"light": ("light", 1280, 900), "dark": ("dark", 1280, 900), "phone": ("light", 390, 844)}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def client():
+    with served(one(window=20), token="a token of length") as client:
+        for swapped in (False, False, True):  # a drift: what was large is small
+            teach = [{"x": {"size": float(i % 7)}, "y": str((i % 7 > 3) != swapped)} for i in range(400)]
+            assert client.post("/learn/batch?wait=true", json={"instances": teach}).status_code == 202
+        for i, (x, _) in enumerate(rows(30)):
+            client.post("/answer", json={"id": i, "x": x})
+        yield client
+
+
+def opened(browser, client, how, fragment="#token=a token of length"):
+    scheme, width, height = SIZES[how]
+    page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": height})
+    page.faults, page.asked = [], []
+    page.on("pageerror", lambda error: page.faults.append(str(error)))
+    page.on("console", lambda said: page.faults.append(said.text) if said.type == "error" else None)
+    page.on("request", lambda request: page.asked.append(request.url))
+    page.goto(client.running.address + "/" + fragment)
+    return page
+
+
+@pytest.mark.parametrize("how", SIZES)
+def test_the_page_shows_everything_in_its_width(browser, client, how, tmp_path):
+    page = opened(browser, client, how)
+    page.wait_for_selector("#board tr")
+    page.wait_for_function("document.querySelectorAll('#good .line').length === 1")
+    assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[how][1]
+    assert "Champion: " in page.inner_text("#champion")
+    assert page.locator("#board tr").count() == 4
+    assert page.locator("#trained rect").count() > 4
+    assert page.locator("#good .drift").count() >= 1
+    assert "30" in page.inner_text("#tiles")
+    assert "saved against training everything" in page.inner_text("#tiles")
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (dark == "rgb(17, 21, 26)") == (how == "dark")
+    shots = os.environ.get("HEROS_SCREENSHOTS", str(tmp_path))
+    page.screenshot(path=f"{shots}/{how}.png", full_page=True)
+    assert page.faults == []
+    assert all(url.startswith(client.running.address) or url.startswith("data:") for url in page.asked)
+    page.close()
+
+
+@pytest.mark.parametrize("how", ["light", "phone"])
+def test_no_label_lies_on_another(browser, client, how):
+    page = opened(browser, client, how)
+    page.wait_for_function("document.querySelectorAll('#good .line').length === 1")
+    overlaps = page.evaluate(
+        """() => [...document.querySelectorAll('svg')].flatMap(svg => {
+          const boxes = [...svg.querySelectorAll('text')].map(text => [text.textContent, text.getBoundingClientRect()]);
+          return boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([, q]) =>
+            p.left < q.right - 1 && q.left < p.right - 1 && p.top < q.bottom - 4 && q.top < p.bottom - 4).map(([b]) => [a, b]));
+        })"""
+    )
+    assert overlaps == []
+    page.close()
+
+
+def test_another_measure_is_a_click_away_and_the_page_lives(browser, client):
+    page = opened(browser, client, "light")
+    page.get_by_role("button", name="log-loss").click()
+    assert "lower is better" in page.inner_text("#good-note")
+    before = page.inner_text("#tiles")
+    teach = [{"x": x, "y": y} for x, y in rows(50)]
+    client.post("/learn/batch?wait=true", json={"instances": teach})
+    page.wait_for_function("before => document.querySelector('#tiles').innerText !== before", arg=before)
+    assert page.faults == []
+    page.close()
+
+
+def test_without_the_token_the_page_asks_for_it(browser, client):
+    page = opened(browser, client, "light", fragment="")
+    page.wait_for_selector("#ask.on")
+    assert page.is_hidden("#main")
+    page.fill("#token", "a token of length")
+    page.get_by_role("button", name="Show").click()
+    page.wait_for_selector("#board tr")
+    page.close()
+
+
+def test_what_is_sent_is_shown_as_text(browser):
+    with served(many()) as client:
+        evil = "<img src=x onerror=alert(1)>"
+        teach = [{"x": {evil: 1.0, "colour": evil}, "y": evil, "key": evil}] * 5
+        client.post("/learn/batch?wait=true", json={"instances": teach})
+        page = opened(browser, client, "light", fragment="")
+        page.wait_for_selector("#keys tr", timeout=20_000)
+        assert evil in page.inner_text("#keys")
+        assert page.locator("img").count() == 0
+        page.close()

@@ -1,0 +1,225 @@
+"""Regression: the task against its slow twin, what it is found from, hard targets, measures of a run."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import reference_regression as reference
+from heros import Heros, Schema, Stack, Top, evaluate, policies, pools, scores, streams
+from heros.errors import DataError, HerosError, ParameterError
+from heros.measures import MAPE, Accuracy
+from heros.task import Classification, Regression
+
+SMALL = pools.Join(
+    pools.MLP([{"hidden": 16}, {"optimizer": "sgd", "learning_rate": 0.01, "hidden": 16, "loss": "huber"}]),
+    pools.Linear([{}, {"optimizer": "ftrl", "learning_rate": 0.1}, {"optimizer": "pa"}]),
+    pools.Neighbours([{"window": 200}]),
+    costs=[2, 1, 1],
+)
+
+
+def small(**settings):
+    return Heros(SMALL, **{"k": 4, "seed": 1, "schema": streams.Friedman().schema, **settings})
+
+
+def jumping(n):
+    """Friedman's numbers, some of another scale among them."""
+    X, y = streams.Friedman().draw(n)
+    y[n // 3 : 2 * n // 3] = 1e3 * y[n // 3 : 2 * n // 3] - 5
+    return X, y
+
+
+class Fixed:
+    """A model that learns nothing: some features, weighed."""
+
+    def __init__(self, *weights):
+        self.weights = np.array(weights)
+
+    def predict(self, x):
+        return float(self.weights @ x[: len(self.weights)])
+
+    def learn(self, x, y):
+        pass
+
+
+MEMBERS = [Fixed(9.0, 3.0), Fixed(0.0, 0.0, 0.0, 10.0), Fixed(5.0, 5.0, 0.0, 10.0, 5.0), Fixed(float("nan"))]
+
+
+@pytest.mark.parametrize("answer", ["best", "average", "weighted", Top(2), Stack(2, 60, 0.05)], ids=str)
+def test_the_task_equals_its_slow_twin(answer):
+    """Outcomes, scores, answers, intervals and the running mean; a model that says NaN is wrong and never answers."""
+    X, y = jumping(1200)
+    pool = pools.Models(MEMBERS, costs=[1] * 4)
+    model = Heros(
+        pool, policies.Everything(), 4, answer=answer, score=scores.Cumulative(), seed=1,
+        schema=streams.Friedman().schema,
+    )  # fmt: skip
+    block = model.test_then_train(X, y)
+    scale, interval = reference.TargetScale(), reference.Interval()
+    total, L, stack = np.zeros(4), np.zeros(4), np.zeros(4)
+    for t, (x, target) in enumerate(zip(X, y, strict=True)):
+        said = np.array([member.predict(x) for member in MEMBERS])
+        sound = np.isfinite(said)
+        expected, apart = reference.answer(answer, said, sound, L, stack, scale)
+        got = block.outputs[t]
+        half = interval.half()
+        np.testing.assert_allclose(got, [expected, expected - half, expected + half, scale.mean], rtol=1e-9)
+        scale_before = scale.unit[1]
+        scale.learn(target)
+        if t > 0:
+            interval.learn(abs(target - expected))
+        if isinstance(answer, Stack) and scale_before > 0:
+            error = np.clip((target - expected) / scale_before, -10, 10)
+            stack += answer.rate * error * apart / (1e-3 + apart @ apart)
+        outcomes = [
+            reference.closeness(s - target, scale.unit[1]) if ok else 0.0
+            for s, ok in zip(said, sound, strict=True)
+        ]
+        total += outcomes
+        L = total / (t + 1)
+    np.testing.assert_allclose(model.scores, L, rtol=1e-9)
+    assert model.diverged.tolist() == [False, False, False, True]
+
+
+def test_a_number_is_found_from_the_schema_or_asked_for():
+    number, classes = Schema.of(["a"]), Schema.of(["a"], ["no", "yes"])
+    assert Heros(schema=number).task == Regression()
+    assert Heros(schema=classes).task == Classification()
+    assert Heros(task="regression").pool == pools.default_regression()
+    assert Heros(task=Regression(0.5), schema=number).task.level == 0.5
+    model = Heros(SMALL)
+    model.policy, model.k = policies.Cheapest(), 2
+    model.bind(number)
+    assert (model.pool, model.policy, model.k) == (SMALL, policies.Cheapest(), 2)
+    for task, schema in (("regression", classes), ("classification", number)):
+        with pytest.raises(ParameterError, match="The 'schema' parameter of Heros must be one with"):
+            Heros(task=task, schema=schema)
+    with pytest.raises(ParameterError, match="in \\(0, 1\\)"):
+        Regression(1.0)
+
+
+def test_arrays_of_numbers_are_a_stream_of_numbers():
+    rng = np.random.default_rng(1)
+    X, whole = rng.normal(size=(300, 2)), np.arange(300)
+    stream = streams.from_arrays(X, whole / 7)
+    assert stream.schema.numeric
+    assert np.array_equal(stream.draw(300)[1], whole / 7)
+    with pytest.raises(DataError) as error:
+        streams.from_arrays(X, whole)
+    assert str(error.value) == (
+        "The target 'y' of from_arrays has more than 100 different whole numbers: say task='regression' if they "
+        "are quantities, task='classification' if they are classes."
+    )
+    assert streams.from_arrays(X, whole, task="regression").schema.numeric
+    assert streams.from_arrays(X, whole, task="classification").schema.n_classes == 300
+    assert streams.from_arrays(X, whole % 3 * 1.0).schema.n_classes == 3
+    with pytest.raises(DataError, match=r"from_arrays: The target of row 2 must be a finite number"):
+        streams.from_arrays(X[:3], [0.5, 1.0, np.nan])
+
+
+def test_a_run_has_the_figures_of_numbers():
+    stream = streams.Friedman().take(3000)
+    run = evaluate(small(), stream, progress=False)
+    assert list(run.figures) == ["rmse", "mae", "r2", "relative_error", "coverage", "interval_width"]
+    assert 0.5 < run.r2 < 1
+    assert run.relative_error < 0.6
+    assert run.coverage == pytest.approx(0.9, abs=0.01)
+    assert len(run.curves.rmse) == 3
+    again = evaluate(small(), streams.Friedman().take(3000), measures=[MAPE()], progress=False)
+    assert 0 < again.mape < 1
+    with pytest.raises(ParameterError, match="must be measures of numbers, as the task asks for"):
+        evaluate(small(), streams.Friedman().take(10), measures=[Accuracy()])
+    with pytest.raises(ParameterError, match="must be measures of classes, as the task asks for"):
+        evaluate(Heros(), streams.Agrawal().take(10), measures=[MAPE()])
+
+
+def test_a_run_goes_on_from_its_checkpoint_as_if_nothing_had_been(tmp_path):
+    def run(n, **settings):
+        model = small(schema=None)
+        return model, evaluate(
+            model, streams.Friedman("gradual", length=2500).take(n), window=300, block=128, progress=False, **settings
+        )  # fmt: skip
+
+    straight, expected = run(2500)
+    run(1100, checkpoint=tmp_path, every=500)
+    resumed, found = run(2500, checkpoint=tmp_path, every=500, resume=True)
+    assert found.figures == expected.figures
+    for name, curve in expected.curves.columns().items():
+        assert name == "cpu" or np.array_equal(found.curves.columns()[name], curve), name
+    X, _ = streams.Friedman().draw(50)
+    assert np.array_equal(resumed._asked(X), straight._asked(X))
+
+
+def finite(model):
+    groups = model.state()
+    return all(
+        np.isfinite(array).all() for group in groups.values() for array in group.values() if array.dtype.kind == "f"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("factor", [1e12, 1e-12, 1.0, -1e6])
+@pytest.mark.parametrize("shift", [0.0, 1e3])
+def test_the_unit_of_the_target_does_not_matter(factor, shift):
+    """Answers are those of the same stream in another unit, in that unit."""
+    X, y = streams.Friedman().draw(1500)
+    one, two = small(), small()
+    said = one.test_then_train(X, y).outputs[:, 0]
+    other = two.test_then_train(X, factor * (y + shift)).outputs[:, 0] / factor - shift
+    errors = np.array([said - y, other - y])[:, 1:]  # of the first one nothing is known, not even its unit
+    assert np.sqrt(np.mean(errors[1] ** 2)) == pytest.approx(np.sqrt(np.mean(errors[0] ** 2)), rel=0.15)
+    assert finite(two)
+    assert not two.diverged.any()
+
+
+@pytest.mark.parametrize("constant", [0.0, 5.0, 1e12, -1e-12])
+def test_a_constant_target_is_what_is_answered(constant):
+    X, _ = streams.Friedman().draw(400)
+    model = small()
+    block = model.test_then_train(X, np.full(400, constant))
+    assert (block.outputs[1:, 0] == constant).all()
+    assert (block.outputs[2:, 1:3] == constant).all()
+    assert finite(model)
+
+
+@pytest.mark.parametrize("jump", [1e6, 1e-6])
+def test_a_jump_of_the_scale_is_survived(jump):
+    X, y = streams.Friedman().draw(6000)
+    y[2000:] *= jump
+    model = small()
+    block = model.test_then_train(X, y)
+    late = slice(5000, 6000)
+    error = np.abs(block.outputs[late, 0] - y[late]).mean()
+    assert finite(model)
+    assert error < 0.6 * np.abs(y[late] - y[late].mean()).mean()
+    held = np.mean((block.outputs[late, 1] <= y[late]) & (y[late] <= block.outputs[late, 2]))
+    assert held > 0.85
+
+
+def test_models_that_diverge_stay_alone_and_finite():
+    wild = pools.MLP([{"optimizer": "sgd", "learning_rate": 0.5, "hidden": 512}, {"hidden": 16}])
+    X, y = streams.Friedman().draw(2000)
+    model = Heros(wild, policies.Everything(), 2, seed=1, schema=streams.Friedman().schema)
+    block = model.test_then_train(X, y)
+    assert model.diverged.tolist() == [True, False]
+    assert model.trained[0] < 100
+    assert finite(model)
+    assert np.isfinite(block.outputs).all()
+
+
+def test_asking():
+    X, y = streams.Friedman().draw(600)
+    model = small().learn(X, y)
+    before = copy.deepcopy(model)
+    assert isinstance(model.predict(X[0]), float)
+    assert model.predict(X).shape == (600,)
+    low, high = model.predict_interval(X[0])
+    assert low < model.predict(X[0]) < high
+    assert model.predict_interval(X).shape == (600, 2)
+    assert np.array_equal(before.learn(X[:9], y[:9])._asked(X), model.learn(X[:9], y[:9])._asked(X))
+    with pytest.raises(HerosError, match="A number has no probabilities: ask predict, or predict_interval"):
+        model.predict_proba(X)
+    with pytest.raises(HerosError, match="A class has no interval: ask predict_proba"):
+        Heros(schema=streams.Agrawal().schema).predict_interval(streams.Agrawal().draw(1)[0])
