@@ -83,12 +83,16 @@ def test_a_look_shows_a_table_of_80_columns(place, monkeypatch):
 
 def test_a_target_of_numbers_is_refused_in_the_words_of_the_options(place):
     path = place / "prices.csv"
-    path.write_text("a,price\n" + "".join(f"{i % 3},{i / 8}\n" for i in range(200)))
+    path.write_text("a,price\n" + "".join(f"{i % 3},{i}\n" for i in range(200)))
     result = runner.invoke(app, ["run", str(path)])
     assert result.exit_code == 2
     assert "the target 'price' must hold classes. Got 200 different numbers in 200 rows" in result.stderr
+    assert "say --task regression if they are quantities, --task classification if each is a" in result.stderr
     assert "--target" in result.stderr
-    assert "--nominal" in result.stderr
+    said = ["--task", "regression", "--json", "--pool", str(place / "pool.toml")]
+    result = runner.invoke(app, ["run", str(path), *said])
+    assert result.exit_code == 0, result.output
+    assert "mae" in json.loads(result.stdout)
 
 
 def test_the_version_is_said():

@@ -191,19 +191,42 @@ def test_a_schema_alone_says_what_becomes_of_a_new_name():
     assert Codes(["a", "b"]).code("new") is None
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_a_target_of_numbers_is_no_class(tmp_path, kind):
+@pytest.mark.parametrize("kind", ["csv", "parquet", "-"])
+def test_a_target_with_decimals_is_a_number(tmp_path, kind):
     values = [i / 8 for i in range(400)]
     path = tmp_path / f"s.{kind}"
-    if kind == "csv":
-        written(tmp_path, "a,price\n" + "\n".join(f"{i},{v}" for i, v in enumerate(values)) + "\n", path.name)
-    else:
+    text = "a,price\n" + "\n".join(f"{i},{v}" for i, v in enumerate(values)) + "\n"
+    if kind == "parquet":
         pq.write_table(pa.table({"a": list(range(400)), "price": values}), path)
-    with pytest.raises(
-        DataError, match=r"the target 'price' must hold classes\. Got 400 different numbers in 400 rows"
-    ):
+    elif kind == "csv":
+        path.write_text(text)
+    if kind == "-":
+        with pytest.warns(DataNotice, match="The target 'price' is read as a number, not as classes"):
+            stream = read_pipe(io.BytesIO(text.encode()))
+    else:
+        stream, said = quietly(path)
+        assert said[0].startswith("The target 'price' is read as a number, not as classes")
+        assert quietly(path, task="classification")[0].schema.n_classes == 400
+    assert stream.schema.numeric
+    assert stream.draw(1000)[1].tolist() == values
+
+
+def test_many_whole_numbers_are_asked_about(tmp_path):
+    path = written(tmp_path, "a,price\n" + "".join(f"{i % 3},{i}\n" for i in range(200)))
+    asked = r"the target 'price' must hold classes\. Got 200 different numbers in 200 rows: say task='regression' "
+    with pytest.raises(DataError, match=asked):
         streams.read(path)
-    assert streams.read(path, nominal=["price"]).schema.n_classes == 400
+    assert streams.read(path, task="regression").draw(3)[1].tolist() == [0, 1, 2]
+    assert streams.read(path, task="classification").schema.n_classes == 200
+    with pytest.raises(ParameterError, match="The 'task' parameter of read must be 'classification'"):
+        streams.read(path, task="ranking")
+
+
+def test_a_target_is_a_number_as_people_write_it_and_what_is_none_is_a_bad_row(tmp_path):
+    path = written(tmp_path, "a;price\n1;1.200,50 €\n2;3 €\n3;soon\n4;\n5;1e200\n")
+    stream, _ = quietly(path, task="regression", on_bad_row="skip")
+    assert stream.draw(9)[1].tolist() == [1200.5, 3]
+    assert stream.bad_rows.count == 3
 
 
 def test_a_name_that_is_nearly_right_is_proposed(tmp_path):
@@ -278,8 +301,9 @@ def test_a_look_says_how_every_column_is_read(tmp_path, monkeypatch):
 
 
 def test_a_look_names_a_target_of_numbers_instead_of_failing(tmp_path):
-    path = written(tmp_path, "a,price\n" + "".join(f"{i % 3},{i / 8}\n" for i in range(200)))
-    assert "The target 'price' has 200 different numbers in 200 rows" in str(streams.look(path))
+    path = written(tmp_path, "a,price\n" + "".join(f"{i % 3},{i}\n" for i in range(200)))
+    assert "Got 200 different numbers in 200 rows" in str(streams.look(path))
+    assert "target 'price': a number" in str(streams.look(path, task="regression"))
 
 
 @pytest.mark.parametrize("kind", ["mapping", "toml", "json", "csv"])

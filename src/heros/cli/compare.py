@@ -69,6 +69,7 @@ def compare_command(
     most_values: options.MostValues = None,
     columns: options.ColumnsFile = None,
     format: options.FormatName = None,
+    task: options.TaskName = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Run several policies on a stream: a table with ranks and the saving against training everything."""
@@ -92,6 +93,7 @@ def compare_command(
         most_values=most_values,
         columns=columns,
         format=format,
+        task=task,
     )
     opened = partial(stream_of, stream, target=target, n=n, skip_bad_rows=skip_bad_rows, how=how)
     reader = partial(meter_of, meter, watts, carbon_intensity, country)

@@ -31,6 +31,7 @@ def look_command(
     most_values: options.MostValues = None,
     columns: options.ColumnsFile = None,
     format: options.FormatName = None,
+    task: options.TaskName = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Show how a file is read: columns, types, examples, what is missing or odd, and classes."""
@@ -48,6 +49,7 @@ def look_command(
         most_values=most_values,
         columns=columns,
         format=format,
+        task=task,
     )
     found = streams.look(file, **how)
     if as_json:

@@ -44,6 +44,7 @@ __all__ = [
     "SkipBadRows",
     "StreamName",
     "Target",
+    "TaskName",
     "WatchName",
     "Watts",
     "Window",
@@ -106,6 +107,15 @@ MostValues = Annotated[
     typer.Option(
         min=2,
         help="How many inputs a column of names may have (256); further values share a quarter of them.",
+        rich_help_panel=FILES,
+    ),
+]
+TaskName = Annotated[
+    str | None,
+    typer.Option(
+        "--task",
+        help="classification or regression; by default the target tells: numbers that are not whole are "
+        "learnt as numbers.",
         rich_help_panel=FILES,
     ),
 ]

@@ -25,7 +25,7 @@ __all__ = ["few_enough", "meter_of", "reading", "source_of", "stream_of", "watch
 PROBABILITIES_KEPT = 50_000_000
 """400 MB; a longer stream gets its AUROC from a histogram."""
 
-OF_MESSAGES = {"nominal", "classes", "most_values"}
+OF_MESSAGES = {"nominal", "classes", "most_values", "task"}
 """What can be said of a queue's messages, which have types of their own."""
 
 

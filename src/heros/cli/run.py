@@ -69,6 +69,7 @@ def run_command(
     most_values: options.MostValues = None,
     columns: options.ColumnsFile = None,
     format: options.FormatName = None,
+    task: options.TaskName = None,
     as_json: options.AsJson = False,
     checkpoint: options.CheckpointDirectory = None,
     every: options.Every = 100_000,
@@ -103,6 +104,7 @@ def run_command(
         most_values=most_values,
         columns=columns,
         format=format,
+        task=task,
     )
     with told():
         source = source_of(
@@ -113,6 +115,7 @@ def run_command(
             directory=kept.get("checkpoint"),
             how=how,
         )
+    model.suit(source.schema)
     names = dict.fromkeys([*(one.name for one in model.task.measures()), *(measure or ())])
     if out is not None and not force and records.exists(there := out / records.id_of(model, source)):
         if not kept.get("resume"):

@@ -59,6 +59,7 @@ def read(
     dates: Sequence[str] | Mapping[str, str | None] = (),
     most_values: int | None = MOST_VALUES,
     columns: Columns | None = None,
+    task: str | None = None,
 ) -> Stream:
     r"""A stream from a CSV, JSON lines, ARFF, Parquet, Arrow or Feather file.
 
@@ -101,6 +102,9 @@ def read(
         How many inputs a nominal column may have. The most frequent values have one each, all others share
         a quarter of them. A column in which hardly any value comes twice, such as an identifier, is left out;
         `nominal` keeps it. None: a column has as many as it has values.
+    task
+        "classification" or "regression": whether the target is a class or a number. By default it is a class,
+        unless some of its numbers are not whole.
     columns
         What columns are, in one place: a mapping from names to "numeric", "nominal", "date" (perhaps with a
         format behind it), "ignore", "target" or a list of values; or a TOML, JSON or CSV file with that.
@@ -137,6 +141,7 @@ def read(
         dates=dates,
         most_values=most_values,
         columns=columns,
+        task=task,
     )
     return TableStream(reader, options, name or Path(path).name.split(".")[0])
 

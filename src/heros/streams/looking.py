@@ -14,7 +14,7 @@ from heros.streams.columns import NominalColumn, NumericColumn, counts_of
 from heros.streams.dates import DateColumn
 from heros.streams.files import opened
 from heros.streams.layout import Layout, layout_of
-from heros.streams.notices import not_classes, suspicion
+from heros.streams.notices import no_classes, suspicion
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, Column, TableReader
 from heros.tables import Table
@@ -46,6 +46,7 @@ class Look:
     columns: tuple[ColumnLook, ...]
     target: str
     classes: dict[str, int]
+    numeric: bool = False
     faults: tuple[str, ...] = ()
 
     def plain(self) -> dict[str, Any]:
@@ -66,7 +67,7 @@ class Look:
 
     def _classes(self) -> str:
         if not self.classes:
-            return f"target {self.target!r}: no classes"
+            return f"target {self.target!r}: {'a number' if self.numeric else 'no classes'}"
         shown = sorted(self.classes.items(), key=lambda pair: -pair[1])
         words = [f"{name} {count / max(1, self.rows):.1%}" for name, count in shown[:MOST_CLASSES]]
         more = f", … ({len(shown)} classes)" if len(shown) > MOST_CLASSES else ""
@@ -104,11 +105,14 @@ def look(path: str | os.PathLike[str], **how: Any) -> Look:
     columns = tuple(_seen(reader, options, layout, first, i) for i in range(len(reader.names)))
     counts = counts_of(first.columns[layout.target])
     name, faults = reader.names[layout.target], [str(fault) for _, fault in first.faults[:3]]
-    numbers = not_classes(counts)
-    if numbers and options.classes is None and name not in options.nominal:
+    numbers = no_classes(reader, options, layout, first)
+    if numbers or layout.numeric:
         counts = {}
-        faults.insert(0, f"The target {name!r} has {numbers}: they are no classes (nominal= if they are).")
-    return Look(reader.label, first.n_rows, layout.width, columns, name, counts, tuple(faults))
+    if numbers:
+        faults.insert(0, f"{numbers[0].upper()}{numbers[1:]}")
+    return Look(
+        reader.label, first.n_rows, layout.width, columns, name, counts, layout.numeric, tuple(faults)
+    )
 
 
 def _seen(reader: TableReader, options: Options, layout: Layout, first: Chunk, index: int) -> ColumnLook:
@@ -116,7 +120,7 @@ def _seen(reader: TableReader, options: Options, layout: Layout, first: Chunk, i
     counts = counts_of(array)
     missing = 1 - sum(counts.values()) / max(1, first.n_rows)
     examples = tuple(_cut(value) for value in list(counts)[:EXAMPLES])
-    column = layout.classes if index == layout.target else layout.features.get(index)
+    column = layout.outcome if index == layout.target else layout.features.get(index)
     if index == layout.target:
         kind, note = "target", ""
     elif column is None:

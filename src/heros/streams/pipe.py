@@ -48,6 +48,7 @@ def read_pipe(
     missing: Sequence[str] = MISSING,
     dates: Sequence[str] | Mapping[str, str | None] = (),
     most_values: int | None = MOST_VALUES,
+    task: str | None = None,
     columns: Columns | None = None,
 ) -> Stream:
     r"""A stream of the CSV or the JSON lines that a pipe brings. See `heros.streams.read` for the parameters.
@@ -63,7 +64,7 @@ def read_pipe(
     >>> stream.draw(10)[1]
     array([0, 1])
     """
-    options = Options("read", target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values)
+    options = Options("read", target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values, task)
     options = with_columns(options, columns)
     pipe = Pipe(file)
     if delimiter is None and is_json(pipe.peek()):
