@@ -13,7 +13,9 @@ import pytest
 from heros import Heros, evaluate, meters, policies, pools, streams
 from heros.errors import DataError
 from heros.report import write_report
-from heros.report.charts import Line, Point, heat_map, line_chart, scatter
+from heros.report.axes import axis
+from heros.report.charts import Line, Point, line_chart, scatter
+from heros.report.maps import heat_map
 from heros.storage import records
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -76,8 +78,10 @@ def test_the_page_is_whole_and_has_everything(page):
     labels = [attributes["aria-label"] for tag, attributes in tags.seen if tag == "svg"]
     for measure in ("AUROC", "Accuracy", "κ", "Log-loss"):
         assert sum(f"{measure}, per window" in label for label in labels) == 2
-    assert sum("Which models were trained when" in label for label in labels) == 4
-    assert sum("Performance against energy" in label for label in labels) == 2
+    assert sum("Which models were trained when" in label for label in labels) == 3
+    assert text.count("Every model was trained at every step: there is no map") == 1
+    assert sum("Performance against energy" in label for label in labels) == 1  # a single run has no rivals
+    assert text.count("Champions over time") == 2 * 4
     assert sum("γ" in label for label in labels) == sum("Energy since" in label for label in labels) == 2
     assert sum(attributes.get("class") == "drift" for _, attributes in tags.seen) == 6  # of the one stream
     assert "56 g CO2e per kWh (FRA: Ember" in text
@@ -95,7 +99,7 @@ def test_the_figures_are_those_of_the_records(recorded, page):
     table = records.load(recorded)
     text = page.read_text()
     for auroc, share in zip(table["auroc"].to_pylist(), table["gamma_share"].to_pylist(), strict=True):
-        assert f"<td>{auroc:.4f}</td>" in text
+        assert re.search(rf"<td>(<b>)?{auroc:.4f}<", text)
         assert f"<td>{share:.1%}</td>" in text
 
 
@@ -111,8 +115,10 @@ def test_a_stream_of_one_class_has_no_auroc_and_a_report_all_the_same(tmp_path):
         write_report(tmp_path, tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
     assert "nan" not in text
-    assert re.search(r"<td>2</td><td>–</td><td>[01]\.\d{4}</td><td>", text)  # runs, AUROC, accuracy
-    assert text.count("AUROC, per window") == text.count("Performance against energy: AUROC") == 2
+    assert re.search(r"<td>2</td><td>–</td><td>[01]\.\d{4} ± [01]\.\d{4}</td><td>", text)
+    assert text.count('aria-label="AUROC, per window"') == 1
+    assert "Performance against energy" not in text  # there is nobody to compare with
+    assert re.search(r"accuracy <b>[01]\.\d{4} ± [01]\.\d{4}</b> over 2 seeds", text)  # the headline then
 
 
 def test_no_records_is_said(tmp_path):
@@ -143,9 +149,134 @@ def test_where_lower_is_better_the_front_goes_below():
 
 
 def test_the_heat_map_has_the_first_model_at_the_bottom():
-    chart = heat_map("t", np.array([[1.0, 1.0], [0.0, 0.5]]), 10, [], ("cheap", "costly"))
+    chart = heat_map("t", np.array([[1.0, 1.0], [0.0, 0.5]]), 10, [], ("cheap <1>", "costly"))
     assert 'fill-opacity="1.000" d="M0 1h2v1h-2z"' in chart
     assert 'fill-opacity="0.500" d="M1 0h1v1h-1z"' in chart
+    assert ">cheap &lt;1&gt;</span>" in chart  # every row has its name
+    assert "<title>costly: 50% from 5 to 10</title>" in chart  # and every cell its value
+
+
+def figure_of(chart):
+    return re.sub(r"<[^>]+>", " ", chart)
+
+
+def test_values_are_shown_on_hover_without_a_script():
+    lines = [
+        Line(0, "a <b>", np.array([100.0, 200.0]), np.array([0.25, 0.75])),
+        Line(1, "c", np.array([200.0]), np.array([0.5])),
+    ]
+    chart = line_chart("t", lines)
+    tips = re.findall(r'<div class="tip[^"]*">(.*?)</div>', chart)
+    assert [figure_of(tip).split() for tip in tips] == [
+        ["at", "100", "a", "&lt;b&gt;", "0.25"], ["at", "200", "a", "&lt;b&gt;", "0.75", "c", "0.5"],
+    ]  # fmt: skip
+
+
+def test_seeds_are_a_band_around_their_mean_that_the_axis_cuts():
+    line = Line(3, "a", np.array([1.0, 2.0]), np.array([0.5, 1.0]), np.array([0.1, 0.2]))
+    band = re.search(r'class="band f3" d="([^"]*)"', line_chart("t", [line]))[1]
+    assert min(float(point.split()[1]) for point in band[1:-1].split("L")) == 0  # never above the axis
+
+
+@pytest.mark.parametrize("values", [[1.0, 1.0], [0.97, 1.0], [0.99999, 1.0], [0.2, 0.999]])
+def test_no_axis_of_shares_goes_beyond_one(values):
+    low, high, ticks = axis(np.array(values))
+    assert (high, ticks[-1]) == (1, 1)
+    assert low <= min(values)
+
+
+def test_names_meet_neither_points_nor_each_other():
+    """Four points on one spot have room for three names at most; a name without room is left to the hover."""
+    points = [Point(i, f"policy_number_{i}", 10.0 + i / 1000, 0.9) for i in range(6)] + [
+        Point(6, "far", 30.0, 0.5)
+    ]
+    chart = scatter("t", points, "x", "y")
+    assert chart.count('class="dot') == 7
+    assert 2 <= chart.count('class="name') < 7
+    assert 'title="policy_number_5"' in chart
+
+
+# -- what is said -----------------------------------------------------------------------------------------
+
+
+def section(page, stream):
+    return next(part for part in page.read_text().split("<section")[1:] if f"<h2>{stream}</h2>" in part)
+
+
+def test_the_verdict_says_who_was_best_what_it_cost_and_what_was_saved(recorded, page):
+    rows = [row for row in records.load(recorded).to_pylist() if row["stream"] == "drifting"]
+    best = max(rows, key=lambda row: row["auroc"])
+    full = next(row for row in rows if row["policy"] == "everything")
+    text = section(page, "drifting")
+    verdict = figure_of(re.search(r'<p class="verdict">(.*?)</p>', text)[1])
+    verdict = re.sub(r" +", " ", verdict)
+    assert f"{best['policy']} was best of 3: AUROC {best['auroc']:.4f}" in verdict
+    assert "champion at the end has optimizer" in verdict
+    board = re.search(r"<h4>Leaderboard</h4>.*?</table>", text)[0]
+    figures = [float(one) for one in re.findall(r"<td>\d+</td><td>(?:<b>)?([\d.]+)", board)]
+    assert figures == sorted(figures, reverse=True)  # best first
+    for row in rows:
+        saved = f"{1 - row['kwh'] / full['kwh']:.0%}" if row is not full else "–"
+        assert f"<td>{saved}</td></tr>" in board
+
+
+def test_champions_are_named_with_their_settings(recorded, page):
+    run = records.read(next(place for place in records.find(recorded) if "everything" in str(place)))
+    last = run.settings["models"][int(run.curves.scores[-1].argmax())]
+    assert f"optimizer {last['optimizer']}, hidden {last['hidden']}" in section(page, "drifting")
+
+
+def test_classes_are_named_and_counted(recorded, tmp_path):
+    X = np.random.default_rng(1).normal(size=(600, 2))
+    classes = np.array(["calm", "windy", "<storm>"])
+    y = classes[np.where(X[:, 0] > 1, 2, (X[:, 1] > 0).astype(int))]
+    stream = streams.from_arrays(X, y, classes=classes.tolist(), name="weather")
+    run = evaluate(Heros(pools.MLP([{}]), k=1, seed=1), stream, window=200)
+    place = records.save(run, tmp_path / "new")
+    assert records.read(place).classes == run.classes == ("calm", "windy", "<storm>")
+    write_report(tmp_path / "new", tmp_path / "new.html")
+    text = (tmp_path / "new.html").read_text()
+    storm = int(run.confusion.counts[2, 2])
+    assert (
+        f'title="&lt;storm&gt;, predicted &lt;storm&gt;: {storm:,}, {run.confusion.recall[2]:.1%} of the class"'
+        in text
+    )
+    assert f"</i></span>{run.confusion.f1[2]:.3f}</td>" in text
+    document = json.loads((place / "record.json").read_text())
+    del document["classes"]  # as an older record
+    (place / "record.json").write_text(json.dumps(document))
+    write_report(tmp_path / "new", tmp_path / "old.html")
+    text = (tmp_path / "old.html").read_text()
+    assert "Confusion matrix" in text
+    assert "storm" not in text
+    document["confusion"] = None  # of a run that has not counted
+    (place / "record.json").write_text(json.dumps(document))
+    write_report(tmp_path / "new", tmp_path / "none.html")
+    assert "Confusion matrix" not in (tmp_path / "none.html").read_text()
+
+
+def test_many_classes_are_a_list_of_mistakes(tmp_path):
+    X = np.random.default_rng(1).normal(size=(600, 2))
+    stream = streams.from_arrays(X, np.arange(600) % 30, name="many")
+    records.save(evaluate(Heros(pools.MLP([{}]), k=1, seed=1), stream, window=200), tmp_path)
+    write_report(tmp_path, tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert "Most frequent mistakes, of 30 classes" in text
+    assert "10 more classes are rarer." in text
+
+
+def test_a_compact_record_has_a_report_without_maps(tmp_path):
+    X = np.random.default_rng(1).normal(size=(300, 2))
+    run = evaluate(
+        Heros(pools.MLP([{}, {"hidden": 4}]), k=1, seed=1),
+        streams.from_arrays(X, (X[:, 0] > 0).astype(int)),
+        window=100,
+    )
+    records.save(run, tmp_path, compact=True)
+    write_report(tmp_path, tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert "Champions" not in text
+    assert "Models: the most trained first" in text
 
 
 FRAME = """<!doctype html><meta charset="utf-8"><body style="margin:0"><pre id="out"></pre>
@@ -153,10 +284,13 @@ FRAME = """<!doctype html><meta charset="utf-8"><body style="margin:0"><pre id="
 onload = () => {{
   const frame = document.querySelector("iframe").contentWindow;
   const asked = frame.performance.getEntriesByType("resource").map(entry => entry.name);
+  frame.document.querySelectorAll("details").forEach(part => part.open = true);
   const wide = frame.document.documentElement.scrollWidth;
   const charts = frame.document.querySelectorAll("svg").length;
+  const names = [...frame.document.querySelectorAll(".name, .dot")].map(one => one.getBoundingClientRect());
+  const over = names.filter((a, i) => names.some((b, j) => i < j && a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1)).length;
   const seen = [...frame.document.querySelectorAll("svg")].filter(svg => svg.getBoundingClientRect().width > 250).length;
-  document.querySelector("#out").textContent = JSON.stringify({{asked, wide, charts, seen, window: frame.innerWidth}});
+  document.querySelector("#out").textContent = JSON.stringify({{asked, wide, charts, seen, over, window: frame.innerWidth}});
 }}</script>"""
 
 
@@ -171,5 +305,5 @@ def test_a_browser_shows_it_without_complaint_and_without_the_network(page, tmp_
         [*command, "--dump-dom", frame.as_uri()], capture_output=True, text=True, check=True, timeout=120
     )
     found = json.loads(re.search(r'<pre id="out">(.*?)</pre>', result.stdout)[1])
-    assert found == {"asked": [], "wide": width, "charts": 18, "seen": 18, "window": width}
+    assert found == {"asked": [], "wide": width, "charts": 16, "seen": 16, "over": 0, "window": width}
     assert "CONSOLE" not in result.stderr

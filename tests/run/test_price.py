@@ -179,7 +179,7 @@ def test_compare_takes_watch_and_answer():
         ("--watch", "some", "'watch'"),
         ("--answer", "nobody", "'answer'"),
         ("--answer", "top:0", "'n'"),
-        ("--answer", "top:x", "'answer'"),
+        ("--answer", "top:x", "--answer must be"),
         ("--answer", "top:1:2:3", "top:N:SHARPNESS"),
     ],
 )

@@ -40,7 +40,7 @@ def assert_equal(a, b):
 def named(value):
     if isinstance(value, dict):
         return value
-    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.compare}
 
 
 def test_a_run_comes_back_as_it_was(tmp_path):

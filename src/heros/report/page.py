@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from html import escape
@@ -11,8 +12,12 @@ from typing import Any
 from heros.errors import DataError
 from heros.measures.base import Caption
 from heros.phases import PHASES
-from heros.report.figures import Group, figures, groups_of, measures_of
+from heros.report.classes import class_figures
+from heros.report.figures import figures, marks_of, picture
+from heros.report.groups import Group, full_of, groups_of, headline_of, measures_of
+from heros.report.leaders import leaders
 from heros.report.style import CSS
+from heros.report.verdict import tiles, verdict
 from heros.run.result import Price, Run
 from heros.storage import records
 from heros.storage.disk import write_whole
@@ -28,11 +33,16 @@ def write_report(directory: str | os.PathLike[str], page: str | os.PathLike[str]
     runs = [(records.read(place), records.details(place)) for place in places]
     names = list(dict.fromkeys((run.stream, run.n_instances) for run, _ in runs))
     sections = [
-        _section([pair for pair in runs if (pair[0].stream, pair[0].n_instances) == name]) for name in names
+        _section([pair for pair in runs if (pair[0].stream, pair[0].n_instances) == name], number)
+        for number, name in enumerate(names)
     ]
     count = f"{len(runs)} {'run' if len(runs) == 1 else 'runs'}"
-    intro = f'<p class="faint">{count}: how the models did, what was trained, and what it cost.</p>'
-    write_page(page, f"HEROS: {count}", f"<h1>HEROS</h1>{intro}{''.join(sections)}")
+    over = f" on {len(names)} streams" if len(names) > 1 else ""
+    links = "".join(f'<a href="#s{i}">{escape(stream)}</a>' for i, (stream, _) in enumerate(names))
+    contents = f'<nav class="jump">{links}</nav>' if len(names) > 1 else ""
+    intro = f'<p class="faint">{count}{over}: how the models did, what was trained, and what it cost.</p>'
+    head = f"<header><h1>HEROS</h1>{intro}{contents}</header>"
+    write_page(page, f"HEROS: {count}", head + "".join(sections))
     return len(runs)
 
 
@@ -48,48 +58,109 @@ def write_page(path: str | os.PathLike[str], title: str, body: str) -> None:
     write_whole(page, [text.encode("utf-8", "backslashreplace")])
 
 
-def _section(runs: Sequence[tuple[Run, dict[str, Any]]]) -> str:
+def _section(runs: Sequence[tuple[Run, dict[str, Any]]], number: int) -> str:
     groups = groups_of([run for run, _ in runs])
+    measure = headline_of(groups)
     first = groups[0].runs[0]
     drifts = f", {len(first.drifts)} drifts (marked)" if first.drifts else ""
-    legend = "".join(f'<li><i class="key c{group.colour}"></i>{escape(group.label)}</li>' for group in groups)
+    keys = "".join(f'<li><i class="key c{group.colour}"></i>{escape(group.label)}</li>' for group in groups)
+    legend = f'<ul class="legend">{keys}</ul>'
     return (
-        f"<section><h2>{escape(first.stream)}</h2>"
+        f'<section id="s{number}"><h2>{escape(first.stream)}</h2>'
         f'<p class="faint">{first.n_instances:,} instances{drifts}; pool {escape(first.settings["pool"])}, '
         f"k = {escape(str(first.settings['k']))} of {len(first.settings['models'])} models.</p>"
-        f'{_bill(groups)}<ul class="legend">{legend}</ul><div class="charts">{figures(groups)}</div>'
+        f'<div class="hero"><div>{verdict(groups, measure)}{tiles(groups, measure)}</div>'
+        f"{picture(groups, measure)}</div>{_board(groups)}"
+        f"<h3>Over time</h3>{legend if len(groups) > 1 else ''}"
+        f'<div class="charts">{figures(groups, measure)}</div>'
+        f"<h3>Inside</h3>{''.join(_inside(group, group is groups[0]) for group in groups)}"
+        f"<h3>The bill</h3>{_bill(groups)}"
         f"<h3>Settings</h3>{''.join(_settings(run, details) for run, details in runs)}</section>"
     )
 
 
-def _bill(groups: Sequence[Group]) -> str:
+# -- tables ------------------------------------------------------------------------------------------------
+
+
+def _board(groups: Sequence[Group]) -> str:
+    """The groups, best first."""
     measures = measures_of(groups)
     labels = [measure.label for measure in measures]
-    costs = ("Σγ share", "looking", "training", "price", *PHASES, "CPU s", "joules", "kWh", "CO2e g")
-    head = "".join(f"<th>{escape(heading)}</th>" for heading in ("policy", "runs", *labels, *costs))
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in _cells(group, measures)) + "</tr>"
+    full = full_of(groups)
+    saved = () if full is None or len(groups) == 1 else ("saved",)
+    heads = ("policy", "runs", *labels, "Σγ share", "CPU s", "joules", *saved)
+    rows = [
+        [
+            str(len(group.runs)),
+            *(group.text(measure) for measure in measures),
+            f"{group.gamma_share:.1%}",
+            f"{group.cpu_seconds:.2f}",
+            f"{group.joules:,.1f}",
+            *(_saved(group, full) for _ in saved),
+        ]
         for group in groups
+    ]
+    best = _best_of(groups, measures)
+    body = "".join(
+        f'<tr><td><i class="key c{group.colour}"></i>{escape(group.label)}</td>'
+        + "".join(f"<td>{_strong(cell, (i, j) in best)}</td>" for j, cell in enumerate(cells))
+        + "</tr>"
+        for i, (group, cells) in enumerate(zip(groups, rows, strict=True))
+    )
+    seeds = "± is the standard deviation over seeds. " if any(len(g.runs) > 1 for g in groups) else ""
+    return (
+        f'<div class="card"><h4>Leaderboard</h4>{_table(heads, body)}<p class="faint small">{seeds}'
+        f"Σγ share: of the price of training every model at every step, by the γ of the policy."
+        f"{' Saved: energy, against training everything.' if saved else ''}</p></div>"
+    )
+
+
+def _saved(group: Group, full: Group | None) -> str:
+    """The share of the energy of training everything that a group did not spend."""
+    if full is None or group is full or not full.joules > 0:
+        return "–"
+    return f"{1 - group.joules / full.joules:.0%}"
+
+
+def _best_of(groups: Sequence[Group], measures: Sequence[Caption]) -> set[tuple[int, int]]:
+    """The cells (row, column) that are the best of their column, where there is a choice."""
+    found = set()
+    for column, measure in enumerate(measures, start=1):
+        figures = {i: group.figure(measure) for i, group in enumerate(groups)}
+        known = {i: figure for i, figure in figures.items() if not math.isnan(figure)}
+        if len(known) > 1:
+            pick = max if measure.better == "higher" else min
+            found.add((pick(known, key=lambda i: known[i]), column))
+    return found
+
+
+def _strong(cell: str, best: bool) -> str:
+    return f"<b>{escape(cell)}</b>" if best else escape(cell)
+
+
+def _bill(groups: Sequence[Group]) -> str:
+    heads = ("policy", "looking", "training", "price", *PHASES, "CPU s", "joules", "kWh", "CO2e g")
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in _cells(group)) + "</tr>" for group in groups
     )
     sources = sorted({_source(run) for group in groups for run in group.runs})
-    notes = "".join(f'<p class="faint">Energy: {escape(source)}.</p>' for source in sources)
+    notes = "".join(f'<p class="faint small">Energy: {escape(source)}.</p>' for source in sources)
     return (
-        f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
-        f'<p class="faint">{", ".join(PHASES)}: CPU seconds of each phase. '
-        f"Σγ share: of the price of training every model at every step, by the γ of the policy. "
-        f"Looking, training, price: what that cost as it was measured of each model, together 100 % if every "
-        f"model looks and is trained at every step. "
-        f"In the maps of trained models a stronger colour means more often.</p>{notes}"
+        f'<div class="card">{_table(heads, rows)}<p class="faint small">{", ".join(PHASES)}: CPU seconds of '
+        f"each phase. Looking, training, price: what that cost as it was measured of each model, together "
+        f"100 % if every model looks and is trained at every step.</p>{notes}</div>"
     )
 
 
-def _cells(group: Group, measures: Sequence[Caption]) -> list[str]:
+def _table(heads: Sequence[str], body: str) -> str:
+    head = "".join(f"<th>{escape(heading)}</th>" for heading in heads)
+    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _cells(group: Group) -> list[str]:
     grams = [run.energy.co2e_kg * 1000 for run in group.runs if run.energy.co2e_kg is not None]
     return [
         group.label,
-        str(len(group.runs)),
-        *(measure.text(group.figure(measure)) for measure in measures),
-        f"{group.gamma_share:.1%}",
         *_price(group.price),
         *(f"{group.cpu(phase):.2f}" for phase in PHASES),
         f"{group.cpu_seconds:.2f}",
@@ -115,6 +186,20 @@ def _source(run: Run) -> str:
     return f"{energy.source}{', CPU seconds × ' + how if how else ''}{carbon}"
 
 
+# -- single groups and runs --------------------------------------------------------------------------------
+
+
+def _inside(group: Group, opened: bool) -> str:
+    """The models of a group, of its first seed, and its classes, of all."""
+    run = group.runs[0]
+    seed = f", seed {escape(str(run.settings['seed']))}" if len(group.runs) > 1 else ""
+    return (
+        f'<details class="inside"{" open" if opened else ""}><summary><i class="key c{group.colour}"></i>'
+        f"{escape(group.label)}{seed}</summary>"
+        f'<div class="parts">{leaders(run, marks_of(run), group.label)}{class_figures(group)}</div></details>'
+    )
+
+
 def _settings(run: Run, details: dict[str, Any]) -> str:
     machine, versions, settings = details["machine"], details["versions"], run.settings
     rows = {
@@ -133,4 +218,4 @@ def _settings(run: Run, details: dict[str, Any]) -> str:
         "rows left out": "; ".join([str(run.bad_rows.count), *map(str, run.bad_rows.first[:1])]),
     }
     entries = "".join(f"<dt>{escape(name)}</dt><dd>{escape(str(value))}</dd>" for name, value in rows.items())
-    return f"<details><summary>{escape(details['id'])}</summary><dl>{entries}</dl></details>"
+    return f'<details class="settings"><summary>{escape(details["id"])}</summary><dl>{entries}</dl></details>'

@@ -1,0 +1,100 @@
+"""What all charts share: axes that stop where figures do, and the frame around a drawing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["SIZE", "axis", "frame", "labels", "short", "ticks_of"]
+
+SIZE = 1000  # of the coordinate system, both ways
+
+
+def frame(
+    title: str,
+    drawing: Sequence[str],
+    x: Sequence[tuple[float, str]],
+    y: Sequence[tuple[float, str]],
+    x_name: str,
+    *,
+    over: str = "",
+    box: tuple[int, int] = (SIZE, SIZE),
+    kind: str = "curves",
+    style: str = "",
+) -> str:
+    """A figure: the drawing stretches with the page; its labels are text of the page and do not."""
+    below = "".join(f'<span style="left:{100 * at:.2f}%">{escape(text)}</span>' for at, text in x)
+    beside = "".join(
+        f'<span style="bottom:{100 * at:.2f}%" title="{escape(text)}">{escape(text)}</span>' for at, text in y
+    )
+    svg = (
+        f'<svg class="{kind}" viewBox="0 0 {box[0]} {box[1]}" preserveAspectRatio="none" role="img" '
+        f'aria-label="{escape(title)}">{"".join(drawing)}</svg>'
+    )
+    return (
+        f'<figure class="card"><figcaption>{escape(title)}</figcaption>'
+        f'<div class="plot {kind}-plot" style="{style}"><div class="y">{beside}</div>'
+        f'<div class="area">{svg}{over}</div><div class="x">{below}</div>'
+        f'<div class="xname">{escape(x_name)}</div></div></figure>'
+    )
+
+
+def labels(low: float, high: float, ticks: Sequence[float], unit: str = "") -> list[tuple[float, str]]:
+    """Ticks as shares of an axis, with what is written there."""
+    return [((tick - low) / (high - low), short(tick) + unit) for tick in ticks]
+
+
+def axis(values: NDArray[np.float64], *, from_zero: bool = False) -> tuple[float, float, list[float]]:
+    """An axis around the values: its two ends, which are ticks, and all ticks.
+
+    Shares and scores end at 1, however close to it they are.
+
+    Examples
+    --------
+    >>> axis(np.array([1.0, 1.0]))
+    (0.94, 1.0, [0.94, 0.96, 0.98, 1.0])
+    """
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    top = high
+    if from_zero:
+        low = min(low, 0.0)
+    if not high - low > 1e-9 * max(1.0, abs(high)):
+        low, high = low - 0.05 * max(abs(low), 1e-9), high + 0.05 * max(abs(high), 1e-9)
+    if top <= 1 < high:
+        high = 1.0
+    ticks = ticks_of(low, high, 4, around=True)
+    return ticks[0], ticks[-1], ticks
+
+
+def ticks_of(low: float, high: float, wanted: int, around: bool = False) -> list[float]:
+    """Round numbers between two values, or around them.
+
+    Examples
+    --------
+    >>> ticks_of(0, 24_000, 4)
+    [0, 10000, 20000]
+    """
+    rough = (high - low) / wanted
+    power = 10 ** math.floor(math.log10(rough))
+    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= rough * 0.999)
+    first = math.floor(low / step + 1e-9) if around else math.ceil(low / step - 1e-9)
+    last = math.ceil(high / step - 1e-9) if around else math.floor(high / step + 1e-9)
+    return [round(step * i, 12) for i in range(first, last + 1)]
+
+
+def short(value: float) -> str:
+    """A number as short as an axis needs it.
+
+    Examples
+    --------
+    >>> short(250_000), short(1_500_000), short(0.9), short(12.5)
+    ('250k', '1.5M', '0.9', '12.5')
+    """
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if abs(value) >= size * 0.9999:
+            return f"{value / size:.4g}{letter}"
+    return f"{value:.4g}"

@@ -1,0 +1,131 @@
+"""The runs of a stream as a report compares them: by policy, best first, with means over seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from heros.measures.base import Caption
+from heros.run.result import Price, Run
+
+__all__ = ["Group", "full_of", "groups_of", "headline_of", "measures_of"]
+
+COLOURS = 8
+ALL = 0.9995  # of the price of training everything: whoever pays that trains everything
+
+
+@dataclass(frozen=True)
+class Group:
+    """The runs that differ only in their seed."""
+
+    colour: int
+    label: str
+    runs: tuple[Run, ...]
+
+    def mean(self, value: Callable[[Run], float]) -> float:
+        """The mean of something over the runs; NaN if one has none."""
+        return float(np.mean([value(run) for run in self.runs]))
+
+    def spread(self, value: Callable[[Run], float]) -> float:
+        """How far the seeds lie apart: the standard deviation; NaN of a single run."""
+        return float(np.std([value(run) for run in self.runs], ddof=1)) if len(self.runs) > 1 else math.nan
+
+    def figure(self, measure: Caption) -> float:
+        """The mean of a measure's figure over the runs; NaN if one has none."""
+        return self.mean(lambda run: run.figures.get(measure.name, math.nan))
+
+    def text(self, measure: Caption) -> str:
+        """The figure for people, with what seeds differ by."""
+        spread = self.spread(lambda run: run.figures.get(measure.name, math.nan))
+        apart = f" ± {spread:.4f}" if math.isfinite(spread) else ""
+        return measure.text(self.figure(measure)) + apart
+
+    @property
+    def gamma_share(self) -> float:
+        """The mean share of the price of training everything."""
+        return self.mean(lambda run: run.gamma_share)
+
+    @property
+    def trains_all(self) -> bool:
+        """Whether every model was trained at every step, by the γ of the policy."""
+        return self.gamma_share > ALL
+
+    @property
+    def price(self) -> Price | None:
+        """The mean price of looking and training; None if a run has none."""
+        known = [run.price for run in self.runs if run.price is not None]
+        if len(known) < len(self.runs):
+            return None
+        looking, training = np.mean([(one.looking, one.training) for one in known], axis=0).tolist()
+        return Price(looking, training)
+
+    @property
+    def cpu_seconds(self) -> float:
+        """The mean CPU seconds in all."""
+        return self.mean(lambda run: run.cpu_seconds)
+
+    @property
+    def joules(self) -> float:
+        """The mean energy of the runs."""
+        return self.mean(lambda run: run.energy.joules)
+
+    def cpu(self, phase: str) -> float:
+        """The mean CPU seconds of a phase."""
+        return self.mean(lambda run: run.cpu.get(phase, 0.0))
+
+
+def groups_of(runs: Sequence[Run]) -> list[Group]:
+    """Runs by pool, policy, k, who looks and who answers, best first; the label names what differs."""
+    keys = [_key(run.settings) for run in runs]
+    vary = [len({key[i] for key in keys}) > 1 for i in range(len(keys[0]))]
+    groups = []
+    for i, key in enumerate(dict.fromkeys(keys)):
+        parts = [key[1]]
+        parts += [key[0]] if vary[0] else []
+        parts += [f"k{key[2]}"] if vary[2] else []
+        parts += [f"watch {key[3]}"] if vary[3] else []
+        parts += [key[4]] if vary[4] else []
+        mine = tuple(run for run, other in zip(runs, keys, strict=True) if other == key)
+        groups.append(Group(i % COLOURS, ", ".join(parts), mine))
+    return _best_first(groups)
+
+
+def _key(settings: Mapping[str, Any]) -> tuple[str, str, int, str, str]:
+    watch = str(settings.get("watch", "all"))
+    return settings["pool"], settings["policy"], settings["k"], watch, settings["answer"]
+
+
+def _best_first(groups: list[Group]) -> list[Group]:
+    """By the headline; whoever has none comes last. Colours stay, so that policies keep theirs."""
+    measure = headline_of(groups)
+    if measure is None:
+        return groups
+    sign = -1.0 if measure.better == "higher" else 1.0
+    order = [sign * group.figure(measure) for group in groups]
+    ranked = sorted(range(len(groups)), key=lambda i: (math.isnan(order[i]), order[i], i))
+    return [groups[i] for i in ranked]
+
+
+def measures_of(groups: Sequence[Group]) -> list[Caption]:
+    """All measures that any of the runs has."""
+    found: dict[str, Caption] = {}
+    for group in groups:
+        for run in group.runs:
+            for caption in run.measures:
+                found.setdefault(caption.name, caption)
+    return list(found.values())
+
+
+def full_of(groups: Sequence[Group]) -> Group | None:
+    """The best group that trained everything at every step, if one did."""
+    return next((group for group in groups if group.trains_all), None)
+
+
+def headline_of(groups: Sequence[Group]) -> Caption | None:
+    """The first measure of which any group has a figure: what "best" means here."""
+    known = (one for one in measures_of(groups) if any(math.isfinite(group.figure(one)) for group in groups))
+    return next(known, None)

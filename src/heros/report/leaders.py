@@ -1,0 +1,199 @@
+"""The models of a run: what they are called, who led when, and how each did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from textwrap import shorten
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.report.maps import columns_for, heat_map, ribbon
+from heros.run.result import Run
+from heros.tables import short as values_of
+
+__all__ = ["Reign", "champions", "leaders", "names_of", "titles_of", "told_apart"]
+
+COLOURS = 8
+SHOWN = 10  # models of a leaderboard; all of them stand in the map
+LONGEST = 30  # letters of a name
+ALWAYS = '<p class="card whole">Every model was trained at every step: there is no map to draw.</p>'
+
+
+@dataclass(frozen=True)
+class Reign:
+    """How long one model led, of all instances, and when first and last."""
+
+    model: int
+    share: float
+    first: int
+    last: int
+
+
+def names_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Names for the models of a pool: the settings in which they differ.
+
+    Examples
+    --------
+    >>> names_of([{"optimizer": "adam", "hidden": 8}, {"optimizer": "adam", "hidden": 16}])
+    ['hidden 8', 'hidden 16']
+    >>> names_of([{"optimizer": "sgd", "hidden": 8}, {"optimizer": "adam", "hidden": 16}])
+    ['sgd 8', 'adam 16']
+    """
+    differing = told_apart(models)[0]
+    keys = _keys(differing)
+    lead = f"{_words(keys[0])} " if len(keys) == 1 else ""
+    return [
+        shorten(f"{lead}{values_of(one)}", LONGEST, placeholder="…") if one else f"model {i + 1}"
+        for i, one in enumerate(differing)
+    ]
+
+
+def told_apart(models: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The settings in which the models differ, of each, and those that all of them have.
+
+    Examples
+    --------
+    >>> told_apart([{"optimizer": "adam", "hidden": 8}, {"optimizer": "adam", "hidden": 16}])
+    ([{'hidden': 8}, {'hidden': 16}], {'optimizer': 'adam'})
+    """
+    first = models[0]
+    shared = {
+        key: value
+        for key, value in first.items()
+        if len(models) > 1 and all(key in one and repr(one[key]) == repr(value) for one in models)
+    }
+    return [{key: value for key, value in one.items() if key not in shared} for one in models], shared
+
+
+def settings_text(configuration: Mapping[str, Any]) -> str:
+    """Settings, each with its name.
+
+    Examples
+    --------
+    >>> settings_text({"learning_rate": 0.05, "hidden": 8})
+    'learning rate 0.05, hidden 8'
+    """
+    return ", ".join(f"{_words(name)} {value}" for name, value in configuration.items())
+
+
+def titles_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The settings in which the models differ, each with its name."""
+    return [settings_text(one) or f"model {i + 1}" for i, one in enumerate(told_apart(models)[0])]
+
+
+def _words(name: str) -> str:
+    return str(name).replace("_", " ")
+
+
+def _keys(differing: Sequence[Mapping[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(key for one in differing for key in one))
+
+
+def champions(run: Run) -> list[Reign]:
+    """The models that had the highest L at the end of a window, the longest reign first."""
+    if not run.curves.scores.size:
+        return []  # a compact record does not say it
+    best, lengths = run.curves.scores.argmax(axis=1), _lengths(run)
+    reigns = []
+    for model in np.unique(best).tolist():
+        windows = np.flatnonzero(best == model)
+        share = float(lengths[windows].sum() / lengths.sum())
+        first = int(run.curves.end[windows[0]] - lengths[windows[0]])
+        reigns.append(Reign(model, share, first, int(run.curves.end[windows[-1]])))
+    return sorted(reigns, key=lambda reign: -reign.share)
+
+
+def leaders(run: Run, marks: Sequence[tuple[float, float]], label: str) -> str:
+    """Who led when, the models in a table, and the map of training; of a compact record, the table."""
+    names = names_of(run.settings["models"])
+    reigns = champions(run)
+    parts = []
+    if reigns:
+        parts.append(_ribbon(run, reigns, names, label))
+    parts.append(_table(run, reigns))
+    if run.curves.trained.size:
+        always = (run.trained >= run.n_instances).all()
+        parts.append(ALWAYS if always else _map(run, names, marks, label))
+    return "".join(parts)
+
+
+def _lengths(run: Run) -> NDArray[np.int64]:
+    return np.diff(run.curves.end, prepend=0)
+
+
+def _ribbon(run: Run, reigns: Sequence[Reign], names: Sequence[str], label: str) -> str:
+    colours = {reign.model: min(rank, COLOURS - 1) for rank, reign in enumerate(reigns)}
+    best, end = run.curves.scores.argmax(axis=1), run.curves.end
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(best)) + 1])
+    stops = [*starts[1:], len(best)]
+    spans = [
+        (float(end[a - 1]) if a else 0.0, float(end[b - 1]), colours[int(best[a])], names[int(best[a])])
+        for a, b in zip(starts.tolist(), stops, strict=True)
+    ]
+    return ribbon(f"Champions over time: {label}", spans, float(end[-1]))
+
+
+def _table(run: Run, reigns: Sequence[Reign]) -> str:
+    """The best models at the end; without scores, those that were trained most."""
+    led = {reign.model: (rank, reign) for rank, reign in enumerate(reigns)}
+    scores = run.curves.scores[-1] if run.curves.scores.size else None
+    order = np.argsort(-(run.trained if scores is None else scores), kind="stable").tolist()
+    shown = {*order[:SHOWN], *(reign.model for reign in reigns[:SHOWN])}
+    models, costs = run.settings["models"], run.settings["costs"]
+    titles, shared = titles_of(models), settings_text(told_apart(models)[1])
+    dearest = max([*costs, 1e-300])
+    rows = []
+    for rank, model in enumerate(order):
+        if model not in shown:
+            continue
+        place, reign = led.get(model, (COLOURS, None))
+        key = f'<i class="key b{min(place, COLOURS - 1)}"></i>' if reign else '<i class="key"></i>'
+        when = "" if reign is None else f' title="first at {reign.first:,}, last at {reign.last:,}"'
+        cells = [
+            "–" if scores is None else f"{scores[model]:.4f}",
+            _bar(run.trained[model] / run.n_instances),
+            f"{run.looked[model] / run.n_instances:.0%}",
+            f"{costs[model] / dearest:.3f}",
+        ]
+        rows.append(
+            f"<tr><td>{rank + 1}</td><td>{key}{escape(titles[model])}</td>"
+            + "".join(f"<td>{cell}</td>" for cell in cells[:1])
+            + f"<td{when}>{'–' if reign is None else f'{reign.share:.0%}'}</td>"
+            + "".join(f"<td>{cell}</td>" for cell in cells[1:])
+            + "</tr>"
+        )
+    heads = ("", "model", "L", "led", "trained", "looked", "γ")
+    head = "".join(f"<th>{heading}</th>" for heading in heads)
+    more = len(models) - len(rows)
+    first = "most trained" if scores is None else "best at the end"
+    rest = f" Models shown: {len(rows)} of {len(models)}." if more else ""
+    rest += f" All have {escape(shared)}." if shared else ""
+    return (
+        f'<div class="card whole"><h4>Models: the {first} first</h4><div class="wide">'
+        f'<table class="models"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+        f'<p class="faint small">L: running performance at the end. Led: how long it had the highest L. '
+        f"Trained, looked: at how many instances. γ: cost of a training step, the dearest model's is 1."
+        f"{rest}</p></div>"
+    )
+
+
+def _bar(share: float) -> str:
+    """A share as a bar and as a number."""
+    wide = 100 * min(1.0, max(0.0, float(share)))
+    return f'<span class="bar"><i style="width:{wide:.1f}%"></i></span>{share:.0%}'
+
+
+def _map(run: Run, names: Sequence[str], marks: Sequence[tuple[float, float]], label: str) -> str:
+    """How often each model was trained, cheap models at the bottom."""
+    order = np.argsort(np.array(run.settings["costs"]), kind="stable")
+    lengths = _lengths(run)
+    columns = columns_for(len(order), len(lengths))
+    parts = np.array_split(np.arange(len(lengths)), columns)
+    share = np.array([run.curves.trained[part].sum(axis=0) / lengths[part].sum() for part in parts]).T
+    keys = ", ".join(map(_words, _keys(told_apart(run.settings["models"])[0])))
+    title = f"Which models were trained when: {label} (cheap at the bottom{f'; {keys}' if keys else ''})"
+    return heat_map(title, share[order], float(run.curves.end[-1]), marks, [names[i] for i in order.tolist()])

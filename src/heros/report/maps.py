@@ -1,0 +1,91 @@
+"""What happened to each model over time: the map of training, and the ribbon of champions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.report.axes import frame, short, ticks_of
+
+__all__ = ["columns_for", "heat_map", "ribbon"]
+
+SHADES = 8
+COLUMNS = 100
+CELLS = 4000  # of a map: each may have a text of its own on hover
+NAMED = 64  # rows; of more than that, some are named, and all on hover
+ROW = 0.95  # rem
+
+
+def columns_for(models: int, windows: int) -> int:
+    """Into how many columns the map of a run is cut.
+
+    Examples
+    --------
+    >>> columns_for(20, 1000), columns_for(400, 1000), columns_for(20, 12)
+    (100, 10, 12)
+    """
+    return max(1, min(windows, COLUMNS, CELLS // models))
+
+
+def heat_map(
+    title: str,
+    share: NDArray[np.float64],
+    end: float,
+    marks: Sequence[tuple[float, float]],
+    rows: Sequence[str],
+) -> str:
+    """(models, time) as shades: how often each was trained. `rows` names the models, the lowest first."""
+    models, columns = share.shape
+    share = np.clip(share, 0, 1)
+    shade = np.ceil(share * SHADES).astype(int)
+    drawing = [
+        f"<g><title>{escape(rows[row])}: {share[row].mean():.0%} of the time</title>"
+        f'<path class="none" d="M0 {models - 1 - row}h{columns}v1h-{columns}z"/>'
+        f"{_cells(row, models, share[row], shade[row], end, rows[row])}</g>"
+        for row in range(models)
+    ]
+    for position, _ in marks:
+        drawing.append(f'<path class="mark" d="M{columns * position / end:.2f} 0V{models}"/>')
+    x = [(tick / end, short(tick)) for tick in ticks_of(0, end, 5)]
+    step = -(-models // NAMED)
+    y = [((row + 0.5) / models, rows[row]) for row in range(0, models, step)]
+    tall = max(6.0, ROW * len(y))
+    return frame(
+        title, drawing, x, y, "instances", box=(columns, models), kind="map", style=f"--tall:{tall:.1f}rem"
+    )
+
+
+def _cells(
+    row: int, models: int, share: NDArray[np.float64], shade: NDArray[np.int64], end: float, name: str
+) -> str:
+    """Rectangles over neighbouring cells of a row that have one shade; row 0 at the bottom."""
+    edges = np.concatenate([[0], np.flatnonzero(np.diff(shade)) + 1, [len(shade)]]).tolist()
+    y = models - 1 - row
+    return "".join(
+        f'<path class="heat" fill-opacity="{shade[a] / SHADES:.3f}" d="M{a} {y}h{b - a}v1h{a - b}z">'
+        f"<title>{escape(name)}: {share[a:b].mean():.0%} from {short(end * a / len(shade))} "
+        f"to {short(end * b / len(shade))}</title></path>"
+        for a, b in pairwise(edges)
+        if shade[a]
+    )
+
+
+def ribbon(title: str, spans: Sequence[tuple[float, float, int, str]], end: float) -> str:
+    """Who led when: (from, to, colour, name) of each span, in their order. Wide ones are named in place."""
+    parts = "".join(
+        f'<span class="b{colour}" style="left:{100 * start / end:.2f}%;'
+        f'width:{100 * (stop - start) / end:.2f}%" title="{escape(name)}: {short(start)} to {short(stop)}">'
+        f"{f'<b>{escape(name)}</b>' if (stop - start) / end > 0.14 else ''}</span>"
+        for start, stop, colour, name in spans
+    )
+    ticks = "".join(
+        f'<span style="left:{100 * tick / end:.2f}%">{short(tick)}</span>' for tick in ticks_of(0, end, 5)
+    )
+    return (
+        f'<figure class="card whole"><figcaption>{escape(title)}</figcaption><div class="ribbon" role="img" '
+        f'aria-label="{escape(title)}">{parts}</div><div class="under">{ticks}</div></figure>'
+    )

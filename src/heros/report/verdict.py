@@ -1,0 +1,144 @@
+"""The verdict: who was best, what it cost, and what was saved against training everything."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+from heros.measures.base import Caption
+from heros.report.groups import Group, full_of
+from heros.report.leaders import champions, titles_of
+
+__all__ = ["tiles", "verdict"]
+
+CLOSE = 0.01  # of the best figure: whoever is within it is nearly as good
+
+
+def verdict(groups: Sequence[Group], measure: Caption | None) -> str:
+    """A few sentences about groups that come best first."""
+    best = groups[0]
+    said = [_best(groups, measure), _cost(best)]
+    if measure is not None:
+        said += [_saved(best, groups), _thrifty(groups, measure)]
+    said.append(_champion(best))
+    return f'<p class="verdict">{" ".join(sentence for sentence in said if sentence)}</p>'
+
+
+def _best(groups: Sequence[Group], measure: Caption | None) -> str:
+    best = groups[0]
+    name = f"<b>{escape(best.label)}</b>"
+    over = f" over {len(best.runs)} seeds" if len(best.runs) > 1 else ""
+    if measure is None:
+        return f"{name}: no measure has a figure here."
+    figure = f"{escape(measure.label)} <b>{escape(best.text(measure))}</b>{over}"
+    if len(groups) == 1:
+        return f"{name}: {figure}."
+    return f"{name} was best of {len(groups)}: {figure}."
+
+
+def _cost(best: Group) -> str:
+    spent = f"{best.cpu_seconds:,.3g} CPU seconds and {best.joules:,.3g} J"
+    if best.trains_all:
+        return f"It trained every model at every step, for {spent}."
+    return f"It spent <b>{best.gamma_share:.0%}</b> of what training every model costs, {spent} in all."
+
+
+def _saved(best: Group, groups: Sequence[Group]) -> str:
+    """Against the run that trained everything; if there is none, by the price list."""
+    full = full_of(groups)
+    if best.trains_all:
+        return ""
+    if full is not None:
+        return f"Against <b>{escape(full.label)}</b>, that is {_difference(best, full)}."
+    if best.price is not None:
+        less = 1 - best.price.total
+        way = "less" if less >= 0 else "more"
+        spared = f"{abs(less):.0%} {way} looking and training"
+        return f"By measured prices that is {spared} than if all were trained always."
+    return ""
+
+
+def _thrifty(groups: Sequence[Group], measure: Caption) -> str:
+    """The cheapest of those that are nearly as good as the best, if it is another."""
+    best = groups[0]
+    top = best.figure(measure)
+    near = [group for group in groups if abs(group.figure(measure) - top) <= CLOSE * abs(top)]
+    cheapest = min(near, key=_bill, default=best)
+    if cheapest is best or not _bill(cheapest) < _bill(best):
+        return ""
+    return (
+        f"Within {CLOSE:.0%} of it, <b>{escape(cheapest.label)}</b> "
+        f"({escape(cheapest.text(measure))}) was the cheapest: {_difference(cheapest, best)} than it."
+    )
+
+
+def _champion(best: Group) -> str:
+    run = best.runs[0]
+    reigns = champions(run)
+    if not reigns:
+        return ""
+    title, share = _last(best)
+    several = f"{len(reigns)} models led in turn; the" if len(reigns) > 1 else "The"
+    seed = f" (seed {escape(str(run.settings['seed']))})" if len(best.runs) > 1 else ""
+    return f"{several} champion at the end{seed} has <b>{escape(title)}</b> and led {share:.0%} of the time."
+
+
+def _last(group: Group) -> tuple[str, float]:
+    """The champion at the end, and how long it led."""
+    run = group.runs[0]
+    last = int(run.curves.scores[-1].argmax())
+    share = next(reign.share for reign in champions(run) if reign.model == last)
+    return titles_of(run.settings["models"])[last], share
+
+
+def _bill(group: Group) -> float:
+    """What a step costs, looking and training; only training where nothing else is known."""
+    return group.gamma_share if group.price is None else group.price.total
+
+
+def _difference(group: Group, other: Group) -> str:
+    """What one spent less, or more, than another."""
+    training = _less(group.gamma_share, other.gamma_share, "training")
+    return f"{training} and {_less(group.joules, other.joules, 'energy')}"
+
+
+def _less(spent: float, of: float, what: str) -> str:
+    if not of > 0:
+        return f"as much {what}"
+    saved = 1 - spent / of
+    return f"{abs(saved):.0%} {'less' if saved >= 0 else 'more'} {what}"
+
+
+def tiles(groups: Sequence[Group], measure: Caption | None) -> str:
+    """The figures of the best, large."""
+    best, full = groups[0], full_of(groups)
+    run = best.runs[0]
+    shown = []
+    if measure is not None:
+        text, _, apart = best.text(measure).partition(" ± ")
+        shown.append((measure.label, text, f"± {apart} over {len(best.runs)} seeds" if apart else best.label))
+    against = "" if full is None or full is best else _less(best.joules, full.joules, f"than {full.label}")
+    micro = 1e6 * best.cpu_seconds / run.n_instances
+    shown += [
+        ("training spent", f"{best.gamma_share:.0%}", "of training everything"),
+        ("energy", f"{best.joules:,.3g} J", against or _grams(best)),
+        ("CPU time", f"{best.cpu_seconds:,.3g} s", f"{micro:,.3g} µs per instance"),
+    ]
+    if champions(run):
+        title, share = _last(best)
+        shown.append(("champion", title, f"led {share:.0%} of the time"))
+    return (
+        '<div class="tiles">'
+        + "".join(
+            f'<div class="tile"><span>{escape(name)}</span><b>{escape(value)}</b>'
+            f"<em>{escape(note)}</em></div>"
+            for name, value, note in shown
+        )
+        + "</div>"
+    )
+
+
+def _grams(group: Group) -> str:
+    grams = group.mean(lambda run: math.nan if run.energy.co2e_kg is None else run.energy.co2e_kg * 1000)
+    return f"{grams:.3g} g CO2e" if math.isfinite(grams) else group.runs[0].energy.source
