@@ -87,7 +87,9 @@ def test_a_target_of_numbers_is_refused_in_the_words_of_the_options(place):
     result = runner.invoke(app, ["run", str(path)])
     assert result.exit_code == 2
     assert "the target 'price' must hold classes. Got 200 different numbers in 200 rows" in result.stderr
-    assert "say --task regression if they are quantities, --task classification if each is a" in result.stderr
+    assert (
+        "say --task regression if these are quantities, --task classification if each value" in result.stderr
+    )
     assert "--target" in result.stderr
     said = ["--task", "regression", "--json", "--pool", str(place / "pool.toml")]
     result = runner.invoke(app, ["run", str(path), *said])

@@ -82,7 +82,15 @@ StreamName = Annotated[
 ]
 Target = Annotated[
     str | None,
-    typer.Option(help="The column with the class; by default the last.", rich_help_panel=FILES),
+    typer.Option(help="The column with the class or number; by default the last.", rich_help_panel=FILES),
+]
+TaskName = Annotated[
+    str | None,
+    typer.Option(
+        "--task",
+        help="classification or regression: whether the target is a class or a number; by default seen.",
+        rich_help_panel=FILES,
+    ),
 ]
 Ignore = Annotated[
     list[str] | None,
@@ -107,15 +115,6 @@ MostValues = Annotated[
     typer.Option(
         min=2,
         help="How many inputs a column of names may have (256); further values share a quarter of them.",
-        rich_help_panel=FILES,
-    ),
-]
-TaskName = Annotated[
-    str | None,
-    typer.Option(
-        "--task",
-        help="classification or regression; by default the target tells: numbers that are not whole are "
-        "learnt as numbers.",
         rich_help_panel=FILES,
     ),
 ]
@@ -149,8 +148,12 @@ Classes = Annotated[
     typer.Option(help="All classes in their order: no,yes. Others are bad rows.", rich_help_panel=FILES),
 ]
 PoolName = Annotated[
-    str,
-    typer.Option("--pool", help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools)."),
+    str | None,
+    typer.Option(
+        "--pool",
+        help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools). By default mlp; of "
+        "numbers perceptrons, neighbours and linear models.",
+    ),
 ]
 Epsilon = Annotated[float | None, typer.Option(help="How often to explore: train k random models.")]
 K = Annotated[

@@ -103,8 +103,9 @@ def read(
         a quarter of them. A column in which hardly any value comes twice, such as an identifier, is left out;
         `nominal` keeps it. None: a column has as many as it has values.
     task
-        "classification" or "regression": whether the target is a class or a number. By default it is a class,
-        unless some of its numbers are not whole.
+        "regression" if the target is a number, "classification" if it is a class. By default it is a number
+        if it has more than 20 different ones, some with decimals; whole numbers with very many values have to
+        be said.
     columns
         What columns are, in one place: a mapping from names to "numeric", "nominal", "date" (perhaps with a
         format behind it), "ignore", "target" or a list of values; or a TOML, JSON or CSV file with that.

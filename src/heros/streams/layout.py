@@ -17,9 +17,10 @@ from heros.streams.dates import DateColumn, Reading, has_clock, reading_of
 from heros.streams.number_forms import form_of
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, Column, TableReader
-from heros.vocabulary import NUMBER, Codes, label_of
+from heros.streams.targets import target_is_number
+from heros.vocabulary import Codes, label_of
 
-__all__ = ["Extent", "Growth", "Layout", "are_numbers", "layout_of"]
+__all__ = ["Extent", "Growth", "Layout", "layout_of"]
 
 Extent = dict[int, tuple[int, bool]]
 """Of each column, how many values are known and whether they may be missing."""
@@ -34,7 +35,7 @@ class Layout:
     """Which column of a table is which."""
 
     target: int
-    outcome: NominalColumn | NumericColumn  # classes, or numbers
+    classes: NominalColumn | NumericColumn
     features: dict[int, Column] = field(default_factory=dict)
     ignored: dict[int, str] = field(default_factory=dict)  # columns nobody named, and why they are left out
 
@@ -46,11 +47,11 @@ class Layout:
     @property
     def numeric(self) -> bool:
         """Whether the target is a number."""
-        return isinstance(self.outcome, NumericColumn)
+        return isinstance(self.classes, NumericColumn)
 
     def columns(self) -> list[tuple[int, Column]]:
         """All columns, in the order of the table."""
-        return sorted([(self.target, self.outcome), *self.features.items()], key=lambda pair: pair[0])
+        return sorted([(self.target, self.classes), *self.features.items()], key=lambda pair: pair[0])
 
     def extent(self) -> Extent:
         """What is known by now."""
@@ -61,15 +62,15 @@ class Layout:
         features = [
             feature for index, column in self.features.items() for feature in column.features(*extent[index])
         ]
-        if isinstance(self.outcome, NumericColumn):
+        if isinstance(self.classes, NumericColumn):
             return Schema(tuple(features), (), numeric=True)
-        return Schema(tuple(features), tuple(islice(self.outcome.values, extent[self.target][0])))
+        return Schema(tuple(features), tuple(islice(self.classes.values, extent[self.target][0])))
 
 
 def layout_of(reader: TableReader, options: Options, first: Chunk) -> Layout:
     """Which columns there are and of which type, from the table, the options and the first chunk."""
     target = reader.names.index(options.target_among(reader.names))
-    layout = Layout(target, _outcome(reader, target, options, first))
+    layout = Layout(target, _target(reader, target, options, first))
     for index, name in enumerate(reader.names):
         if index == target or name in options.ignore:
             continue
@@ -85,28 +86,14 @@ def layout_of(reader: TableReader, options: Options, first: Chunk) -> Layout:
     return layout
 
 
-def _outcome(
-    reader: TableReader, index: int, options: Options, first: Chunk
-) -> NominalColumn | NumericColumn:
-    """The target: numbers if the user says so, or if some of them are not whole; else classes."""
-    name, declared = reader.names[index], reader.declared(index)
-    given = isinstance(declared, NominalColumn) and bool(declared.values)
-    classes = options.classes is not None or name in options.nominal or given or options.most_values is None
-    if options.task == "classification" or (options.task is None and classes):
+def _target(reader: TableReader, index: int, options: Options, first: Chunk) -> NominalColumn | NumericColumn:
+    """The target: a number, if that was said or is seen, or else a class."""
+    array = first.columns[index]
+    if not target_is_number(reader, index, options, array):
         return _nominal(reader, index, options.classes, None)
-    counts = counts_of(first.columns[index])
-    text = is_text(first.columns[index].type)
-    form, matched = form_of(counts, comma=reader.decimal_comma) if text else (None, 0)
-    if options.task == "regression" or form is not None:
-        numbers = options.task == "regression" or matched == sum(counts.values())
-    else:
-        numbers = are_numbers(counts) and not all(float(value).is_integer() for value in counts)
-    return NumericColumn(name, form=form) if numbers else _nominal(reader, index, None, None)
-
-
-def are_numbers(counts: Mapping[str, int]) -> bool:
-    """Whether all values are numbers, and there are some."""
-    return bool(counts) and all(NUMBER.fullmatch(value) for value in counts)
+    name = reader.names[index]
+    form = form_of(counts_of(array), comma=reader.decimal_comma)[0] if is_text(array.type) else None
+    return NumericColumn(name, form=form)
 
 
 def _as_told(reader: TableReader, index: int, options: Options, first: Chunk) -> Column | None:

@@ -120,7 +120,7 @@ def _seen(reader: TableReader, options: Options, layout: Layout, first: Chunk, i
     counts = counts_of(array)
     missing = 1 - sum(counts.values()) / max(1, first.n_rows)
     examples = tuple(_cut(value) for value in list(counts)[:EXAMPLES])
-    column = layout.outcome if index == layout.target else layout.features.get(index)
+    column = layout.classes if index == layout.target else layout.features.get(index)
     if index == layout.target:
         kind, note = "target", ""
     elif column is None:

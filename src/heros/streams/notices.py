@@ -8,15 +8,16 @@ from collections.abc import Iterator, Mapping
 from heros.errors import DataError
 from heros.streams.columns import NominalColumn, NumericColumn, counts_of, is_text
 from heros.streams.dates import DateColumn, reading_of
-from heros.streams.layout import Layout, are_numbers
+from heros.streams.layout import Layout
 from heros.streams.number_forms import form_of
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
+from heros.vocabulary import NUMBER
 
 __all__ = ["expect_classes", "no_classes", "not_classes", "notices_of", "suspicion"]
 
 FEW_NUMBERS = 20
-"""So many different values say nothing, however few rows there are."""
+"""So many different numbers may be classes even if some have decimals."""
 
 MOST_NUMBERS = 100
 """More different whole numbers are no classes, unless the user says so."""
@@ -39,14 +40,12 @@ def no_classes(reader: TableReader, options: Options, layout: Layout, first: Chu
     said = options.classes is not None or target in options.nominal or options.task is not None
     if layout.numeric or said or given or options.most_values is None:
         return ""
-    counts = counts_of(first.columns[layout.target])
-    what = not_classes(counts)
+    what = not_classes(counts_of(first.columns[layout.target]))
     if not what:
         return ""
-    choice = "task='regression' if they are quantities, " if are_numbers(counts) else ""
     return (
-        f"the target {target!r} must hold classes. Got {what}: say {choice}task='classification' if each "
-        "is a class, or which column is the target with target=."
+        f"the target {target!r} must hold classes. Got {what} (name the column with the classes in target=; "
+        "or say task='regression' if these are quantities, task='classification' if each value is a class)."
     )
 
 
@@ -55,25 +54,22 @@ def not_classes(counts: Mapping[str, int]) -> str:
 
     Examples
     --------
-    >>> not_classes({f"{i}": 1 for i in range(90)}), not_classes({"0": 50, "1": 30})
+    >>> not_classes({f"{i / 8}": 1 for i in range(90)}), not_classes({"0": 50, "1": 30})
     ('90 different numbers in 90 rows', '')
     >>> not_classes({f"note {i}": 1 for i in range(90)})
     '90 different values in 90 rows'
     """
     distinct, total = len(counts), sum(counts.values())
+    numbers = all(NUMBER.fullmatch(value) for value in counts)
+    decimals = numbers and not all(float(value).is_integer() for value in counts)
     many = distinct > FEW_NUMBERS and 2 * distinct > total
-    if are_numbers(counts) and (many or distinct > MOST_NUMBERS):
+    if numbers and (many or distinct > (FEW_NUMBERS if decimals else MOST_NUMBERS)):
         return f"{distinct:,} different numbers in {total:,} rows"
     return f"{distinct:,} different values in {total:,} rows" if many else ""
 
 
 def notices_of(reader: TableReader, options: Options, layout: Layout, first: Chunk) -> Iterator[str]:
     """What a user may not expect of the columns that nobody described."""
-    if layout.numeric and options.task is None:
-        yield (
-            f"The target {reader.names[layout.target]!r} is read as a number, not as classes "
-            "(task='regression' or task='classification' says which)."
-        )
     for index, why in layout.ignored.items():
         yield f"The column {reader.names[index]!r} is left out: {why} (nominal= keeps it, ignore= says so)."
     named = {*options.nominal, *options.numeric, *options.dates}

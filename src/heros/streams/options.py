@@ -29,9 +29,10 @@ class Options:
 
     def __post_init__(self) -> None:
         one_of(self.on_bad_row, "on_bad_row", self.owner, ("raise", "skip"), "'raise' or 'skip'")
-        checked_task(self.task, self.owner)
-        if self.task == "regression" and self.classes is not None:
-            raise ParameterError.of("classes", self.owner, "None where the target is a number", self.classes)
+        if checked_task(self.task, self.owner) == "regression" and self.classes is not None:
+            raise ParameterError.of(
+                "classes", self.owner, "left out where the target is a number", self.classes
+            )
         if self.most_values is not None:
             whole(self.most_values, "most_values", self.owner, 2)
         for name in ("nominal", "numeric", "ignore", "dates"):
