@@ -85,6 +85,8 @@ def run_command(
     delimiter: options.Delimiter = None,
     missing: options.Missing = None,
     most_values: options.MostValues = None,
+    columns: options.ColumnsFile = None,
+    format: options.FormatName = None,
     as_json: options.AsJson = False,
     checkpoint: options.CheckpointDirectory = None,
     every: options.Every = 100_000,
@@ -115,6 +117,8 @@ def run_command(
         delimiter=delimiter,
         missing=missing,
         most_values=most_values,
+        columns=columns,
+        format=format,
         task=task,
     )
     with told():
