@@ -12,7 +12,7 @@ PIP     := $(BIN)/pip install -qq --disable-pip-version-check --no-warn-script-l
 INSTALL := $(PIP) --no-build-isolation --no-deps
 
 .PHONY: demo test check docs native cross wheel bench bench-trees fuzz kill league league-report paper paper-runs sanitize sanitize-quick clean
-.PHONY: arrival faults interrupts leaks
+.PHONY: arrival faults interrupts leaks live-kills rebalances
 .DEFAULT_GOAL := help
 
 help:
@@ -34,6 +34,8 @@ help:
 	@echo "make faults        every call that writes fails, tears or waits once"
 	@echo "make arrival N=5000      rows that come in any way, with kills in between: the same results"
 	@echo "make interrupts N=2000   Ctrl-C at random moments: a result so far or a clean stop"
+	@echo "make live-kills N=100 KIND=redis   consumers of a queue, killed so many times: every row is learnt once"
+	@echo "make rebalances N=20     workers of a Kafka group that come and go: every key's rows are learnt once"
 	@echo "make fuzz N=1000000   so many malformed files, arrays and states (TARGETS=..., SEED=..., JOBS=...)"
 
 $(VENV)/tools: pyproject.toml
@@ -172,6 +174,13 @@ arrival: $(VENV)/installed
 
 interrupts: $(VENV)/installed
 	PYTHONPATH=tests $(BIN)/python -m faults.interrupts --n $(or $(N),2000) --seed $(SEED)
+
+# Consumers of queues are killed at random moments; workers of a group come and go.
+live-kills: $(VENV)/installed
+	HEROS_KILLS=$(or $(N),100) $(BIN)/python -m pytest -q -rs tests/sources/test_queues.py tests/sources/test_mqtt.py -k "killed $(if $(KIND),and ($(KIND)),)"
+
+rebalances: $(VENV)/installed
+	HEROS_REBALANCES=$(or $(N),20) $(BIN)/python -m pytest -q tests/workers -k learnt_twice
 
 clean:
 	rm -rf $(VENV) build dist

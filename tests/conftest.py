@@ -1,11 +1,12 @@
 """What pytest needs to know about this folder."""
 
 import os
-import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from faults.interrupts import hear_ctrl_c
 
 collect_ignore = [  # scripts; some need torch or MOA
     "kill_resume.py",
@@ -13,10 +14,7 @@ collect_ignore = [  # scripts; some need torch or MOA
     "make_golden.py",
     "make_moa_golden.py",
 ]
-if (
-    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-):  # as in a shell's background: tests of Ctrl-C could not fail
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+hear_ctrl_c()
 settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
 settings.load_profile("untimed")
 

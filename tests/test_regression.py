@@ -223,3 +223,98 @@ def test_asking():
         model.predict_proba(X)
     with pytest.raises(HerosError, match="A class has no interval: ask predict_proba"):
         Heros(schema=streams.Agrawal().schema).predict_interval(streams.Agrawal().draw(1)[0])
+
+
+def table(tmp_path, target, name="table.csv", n=200):
+    X, _ = streams.Friedman().draw(n)
+    lines = [f"{a:.3f},{b:.3f},{t}" for (a, b), t in zip(X[:, :2], target(X), strict=True)]
+    path = tmp_path / name
+    path.write_text("\n".join(["a,b,t", *lines]) + "\n")
+    return path
+
+
+def test_a_file_whose_target_is_a_number(tmp_path):
+    stream = streams.read(table(tmp_path, lambda X: X[:, 0].round(3)))
+    assert stream.schema.numeric
+    X, y = stream.draw(200)
+    assert np.array_equal(y, X[:, 0].round(3))
+    whole = table(tmp_path, lambda X: (1000 * X[:, 0]).astype(int))
+    with pytest.raises(
+        DataError, match="say task='regression' if these are quantities, task='classification'"
+    ):
+        streams.read(whole)
+    assert streams.read(whole, task="regression").schema.numeric
+    assert not streams.read(whole, task="classification").schema.numeric
+    assert streams.read(whole, numeric=["t"]).schema.numeric
+    assert not streams.read(table(tmp_path, lambda X: (3 * X[:, 0]).astype(int))).schema.numeric
+    with pytest.raises(DataError, match="the 't' column must have a value: it is the target"):
+        streams.read(table(tmp_path, lambda X: ["", *X[1:, 0]]), task="regression").draw(5)
+    with pytest.raises(ParameterError, match="must be left out where the target is a number"):
+        streams.read(whole, task="regression", classes=["1", "2"])
+
+
+def test_rows_with_names_and_pairs():
+    model = Heros(SMALL, task="regression", k=2, seed=1)
+    for i in range(200):
+        model.learn({"size": i % 7, "colour": "red" if i % 2 else "blue"}, 2.5 * (i % 7) + i % 2)
+    assert model.schema.numeric
+    assert model.predict({"size": 3, "colour": "red"}) == pytest.approx(8.5, abs=2)
+    assert model.predict_interval({"size": 3}).shape == (2,)
+    pairs = [({"size": i % 7}, 0.5 * (i % 7)) for i in range(300)]
+    stream = streams.from_iter(pairs, task="regression")
+    run = evaluate(Heros(SMALL, k=2, seed=1), stream, progress=False)
+    assert run.r2 > 0.9
+    bad = streams.from_iter([({"a": 1}, 1.0), ({"a": 2}, None)], task="regression")
+    with pytest.raises(DataError, match="must have a value: it is the target"):
+        bad.draw(2), bad.draw(1)
+
+
+def test_the_command_line_learns_numbers(tmp_path):
+    from typer.testing import CliRunner  # noqa: PLC0415
+
+    from heros.cli import app  # noqa: PLC0415
+
+    path = table(tmp_path, lambda X: (1000 * X[:, 0]).astype(int), n=1500)
+    runner = CliRunner()
+    done = runner.invoke(
+        app, ["run", str(path), "--task", "regression", "--measure", "mape", "--out", str(tmp_path / "out")]
+    )
+    assert done.exit_code == 0, done.output
+    assert "RMSE" in done.output
+    assert "MAPE" in done.output
+    assert "R²" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    compared = runner.invoke(
+        app, ["compare", str(path), "--task", "regression", "--pool", "linear", "--policy", "cheapest",
+              "--policy", "everything"]
+    )  # fmt: skip
+    assert compared.exit_code == 0, compared.output
+    assert "RMSE" in compared.output
+
+
+def test_a_number_among_the_features_becomes_the_target():
+    stream = streams.Agrawal().with_target("salary")
+    X, y = stream.draw(50)
+    whole, _ = streams.Agrawal().draw(50)
+    assert np.array_equal(y, whole[:, 0])
+    assert np.array_equal(X, whole[:, 1:])
+    stream.restart()
+    assert np.array_equal(np.concatenate([stream.draw(20)[1], stream.take(30).draw(30)[1]]), y)
+    with pytest.raises(ParameterError, match="must be a numeric feature, one of salary"):
+        streams.Agrawal().with_target("car")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [streams.Friedman, lambda: streams.Friedman("local", length=400), lambda: streams.Friedman("global", length=400),
+     lambda: streams.Friedman("gradual", length=400), streams.Hyperplane, streams.Wave],
+)  # fmt: skip
+def test_generators_do_not_depend_on_how_they_are_read(make):
+    X, y = make().draw(400)
+    stream = make()
+    parts = [stream.draw(n) for n in (1, 7, 192, 200)]
+    assert np.array_equal(np.concatenate([part for part, _ in parts]), X)
+    assert np.array_equal(np.concatenate([part for _, part in parts]), y)
+    stream.restart()
+    assert np.array_equal(stream.draw(400)[1], y)
+    changed = [point.position for point in make().drifts]
+    assert changed == ([] if not make().drifts else [100, 200, 300][: len(changed)])

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import _thread
 import errno
 import os
 import signal
 import sys
-from contextlib import suppress
-from typing import NoReturn
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, NoReturn
 
-__all__ = ["main"]
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
+__all__ = ["main", "no_interrupt_lost"]
 
 INTERRUPTED = 130
 FAILED = 1
@@ -24,7 +30,8 @@ def main() -> NoReturn:
     for name in ("stdout", "stderr"):
         _open(name)
     try:
-        code = _answer()
+        with no_interrupt_lost():
+            code = _answer()
         sys.stdout.flush()
     except KeyboardInterrupt:
         code = _say("stopped", INTERRUPTED)
@@ -32,6 +39,44 @@ def main() -> NoReturn:
         quiet = error.errno == errno.EPIPE  # whoever read it has seen enough
         code = FAILED if quiet else _say(f"standard output must be writable. Got: {error.strerror}.", FAILED)
     _leave(code)
+
+
+@contextmanager
+def no_interrupt_lost() -> Iterator[None]:
+    """Ctrl-C that comes while something is being cleaned up, where Python would only print it, comes again.
+
+    Examples
+    --------
+    >>> class Cleaned:
+    ...     def __del__(self):
+    ...         raise KeyboardInterrupt
+    >>> with no_interrupt_lost():
+    ...     try:
+    ...         one = Cleaned()
+    ...         del one
+    ...         time.sleep(10)
+    ...         print("lost")
+    ...     except KeyboardInterrupt:
+    ...         print("heard")
+    heard
+    """
+    before = sys.unraisablehook
+
+    def again() -> None:
+        time.sleep(0.001)  # by then the main thread has left the cleaning behind
+        _thread.interrupt_main()
+
+    def hook(given: UnraisableHookArgs) -> None:
+        if isinstance(given.exc_value, KeyboardInterrupt):
+            _thread.start_new_thread(again, ())
+        else:
+            before(given)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 def _answer() -> int:

@@ -27,12 +27,19 @@ import numpy as np
 
 from heros import Heros, evaluate, pools, streams
 from heros.cli import app
+from heros.command import no_interrupt_lost
 from heros.errors import HerosError
 from heros.progress import progress
 from heros.storage import checkpoints
 
 POOL = pools.Join(pools.MLP([{"hidden": 4}, {"hidden": 8}]), pools.NaiveBayes([{}]), costs=[1, 1])
 ROWS = 1500
+
+
+def hear_ctrl_c() -> None:
+    """In a shell's background it is ignored, and nothing that is tried here could fail."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def model() -> Heros:
@@ -52,43 +59,50 @@ def csv(directory: Path) -> Path:
 @contextlib.contextmanager
 def presses(rng: random.Random, longest: float) -> Iterator[None]:
     """Ctrl-C once or more at random moments, as far as they come before the end."""
-    begun, over = threading.Event(), threading.Event()
-    moments = sorted(rng.uniform(0, longest) for _ in range(rng.choice([1, 1, 1, 2, 3])))
-
-    def press() -> None:
-        begun.wait()
-        start = time.perf_counter()
-        for moment in moments:
-            if over.wait(max(0.0, moment - (time.perf_counter() - start))):
-                return
-            with done:
-                if not over.is_set():
-                    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-
-    done = threading.Lock()
-    thread = threading.Thread(target=press)
-    thread.start()
+    presser = Presser(sorted(rng.uniform(0, longest) for _ in range(rng.choice([1, 1, 1, 2, 3]))))
+    presser.start()
     try:
-        begun.set()  # no sooner: what is interrupted before here would leave presses that nobody waits for
+        presser.begun = True  # no sooner: what is interrupted before here would leave presses behind
         yield
     finally:
         try:
-            _uninterrupted(over, done, thread)
+            presser.end()
         finally:  # one may come on the way in there
-            _uninterrupted(over, done, thread)
+            presser.end()
 
 
-def _uninterrupted(over: threading.Event, done: threading.Lock, thread: threading.Thread) -> None:
-    """The end of the presses: one may come while we are about to say that it is over."""
-    while True:
-        try:
-            with done:
-                over.set()
-            thread.join()
-            time.sleep(0)  # one that was sent has come by now
-        except KeyboardInterrupt:
-            continue
-        return
+class Presser(threading.Thread):
+    """Presses Ctrl-C at these moments; speaks to the main thread through plain flags, which no press can break."""
+
+    def __init__(self, moments: list[float]) -> None:
+        super().__init__(daemon=True)
+        self.moments = moments
+        self.begun = self.over = self.gone = False
+
+    def run(self) -> None:
+        """Press, unless it is over."""
+        while not self.begun:
+            time.sleep(1e-4)
+        start = time.perf_counter()
+        for moment in self.moments:
+            while not self.over and time.perf_counter() - start < moment:
+                time.sleep(2e-4)
+            if self.over:
+                break
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        self.gone = True
+
+    def end(self) -> None:
+        """Come to an end, whatever is pressed meanwhile."""
+        while True:
+            try:
+                self.over = True
+                while not self.gone:
+                    time.sleep(1e-4)
+                time.sleep(0)  # one that was sent has come by now
+            except KeyboardInterrupt:
+                continue
+            return
 
 
 def learning(rng: random.Random, place: Path) -> str:
@@ -155,7 +169,12 @@ def commanding(rng: random.Random, place: Path) -> str:
     )
     said, complained, code = io.StringIO(), io.StringIO(), 0
     try:
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(complained), presses(rng, 0.25):
+        with (
+            contextlib.redirect_stdout(said),
+            contextlib.redirect_stderr(complained),
+            no_interrupt_lost(),
+            presses(rng, 0.25),
+        ):
             app(arguments)
     except SystemExit as end:
         code = end.code
@@ -213,6 +232,7 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
+    hear_ctrl_c()
     counts: dict[tuple[str, str], int] = {}
     faults = []
     with tempfile.TemporaryDirectory() as directory, progress() as bar:

@@ -10,12 +10,13 @@ import pandas as pd
 import pytest
 from river import checks, datasets, evaluate, metrics, preprocessing
 
-from heros import Heros, policies, pools, streams
+from heros import Feature, Heros, Schema, policies, pools, streams
 from heros.errors import DataError, ParameterError
-from heros.integrations.river import HerosClassifier
+from heros.integrations.river import HerosClassifier, HerosRegressor
 
 SMALL = pools.MLPGrid(hidden=[8, 16], learning_rates=[0.05, 0.005])
 TREES = pools.Hoeffding([{"max_bytes": 16 * 1024}, {"grace_period": 50}])
+NUMBERS = pools.Join(pools.Linear([{}, {"optimizer": "pa"}]), pools.Neighbours([{}]), costs=[2, 1])
 
 
 def dicts(stream, n):
@@ -39,6 +40,31 @@ def test_river_checks(check):
 
 def test_river_checks_with_trees_and_a_seed():
     checks.check_estimator(HerosClassifier(TREES, policies.Cheapest(), k=1, seed=1))
+
+
+@pytest.mark.parametrize(
+    "check", list(checks.yield_checks(HerosRegressor(NUMBERS, k=2))), ids=lambda check: check.__name__
+)
+def test_river_checks_of_a_regressor(check):
+    check(HerosRegressor(NUMBERS, k=2))
+
+
+def test_a_regressor_says_what_the_core_says_one_or_many_at_a_time():
+    X, y = streams.Friedman().draw(400)
+    frame = pd.DataFrame(X, columns=[f"x{i:02}" for i in range(10)])
+    schema = Schema.of([Feature(name, missing=True) for name in frame.columns])
+    core = Heros(NUMBERS, k=2, seed=3, schema=schema).learn(X, y)
+    one, many = HerosRegressor(NUMBERS, k=2, seed=3), HerosRegressor(NUMBERS, k=2, seed=3)
+    for x, target in zip(frame.to_dict("records"), y.tolist(), strict=True):
+        one.learn_one(x, target)
+    many.learn_many(frame, pd.Series(y))
+    asked = frame.to_dict("records")[7]
+    assert one.predict_one(asked) == many.predict_one(asked) == core.predict(X[7])
+    assert np.array_equal(many.predict_many(frame), core.predict(X))
+    low, high = one.predict_interval_one(asked)
+    assert low < core.predict(X[7]) < high
+    with pytest.raises(DataError, match="must be a finite number"):
+        one.learn_one(asked, float("nan"))
 
 
 @pytest.mark.parametrize("pool", [SMALL, TREES], ids=["perceptrons", "trees"])

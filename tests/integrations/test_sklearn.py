@@ -19,14 +19,18 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from heros import Heros, Schema, policies, pools, scores, streams
 from heros.errors import DataError, ParameterError
-from heros.integrations.sklearn import HerosClassifier
+from heros.integrations.sklearn import HerosClassifier, HerosRegressor
 
 SMALL = pools.MLPGrid(hidden=[8, 16], learning_rates=[0.05, 0.005])
 EXPECTED_FAILURES: dict[str, str] = {}
 
 
 @parametrize_with_checks(
-    [HerosClassifier(), HerosClassifier(SMALL, policies.Cand(), k=4, answer="weighted")],
+    [
+        HerosClassifier(),
+        HerosClassifier(SMALL, policies.Cand(), k=4, answer="weighted"),
+        HerosRegressor(pools.Neighbours([{"neighbours": 3}, {"neighbours": 5}]), k=2),
+    ],
     expected_failed_checks=lambda _: EXPECTED_FAILURES,
 )
 def test_scikit_learn_checks(estimator, check):
@@ -187,3 +191,18 @@ def test_in_a_pipeline_and_on_disk(tmp_path):
     assert np.array_equal(
         again[-1].partial_fit(X, names).predict(X), pipeline[-1].partial_fit(X, names).predict(X)
     )
+
+
+def test_a_regressor_says_what_the_core_says():
+    X, y = streams.Friedman().draw(600)
+    core = Heros(k=4, seed=5, schema=streams.Friedman().schema).learn(X, y)
+    whole = HerosRegressor(k=4, random_state=5).fit(X, y)
+    parts = HerosRegressor(k=4, random_state=5)
+    for start in range(0, 600, 97):
+        parts.partial_fit(X[start : start + 97], y[start : start + 97])
+    for model in (whole, parts):
+        assert np.array_equal(model.predict(X), core.predict(X))
+        assert np.array_equal(model.predict_interval(X), core.predict_interval(X))
+    assert whole.score(X, y) > 0.5
+    with pytest.raises(ParameterError, match="must be one with classes"):
+        HerosRegressor(pools.NaiveBayes([{}])).fit(X, y)

@@ -16,6 +16,7 @@ import kill_resume
 from faults.interrupts import presses
 from heros import Heros, evaluate, policies, pools, streams
 from heros.errors import ParameterError
+from heros.run import interrupt
 from heros.sources import END, IDLE, Source
 from heros.storage import checkpoints, records
 
@@ -179,6 +180,40 @@ def test_it_works_in_a_thread():
     assert runs[0].n_instances == 500
 
 
+def pressed_at(step, act):
+    """Whether there were so many instructions: at that one and at the next Ctrl-C is pressed."""
+    seen = 0
+
+    def trace(frame, event, _):
+        nonlocal seen
+        frame.f_trace_opcodes = True
+        if frame.f_code.co_filename in {interrupt.__file__, __file__} and event == "opcode":
+            seen += 1
+            if seen in {step, step + 1}:
+                signal.raise_signal(signal.SIGINT)
+        return trace
+
+    sys.settrace(trace)
+    try:
+        act()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(None)
+    return seen >= step
+
+
+def test_pressed_twice_at_any_instruction_what_was_there_before_is_put_back():
+    def act():
+        with interrupt.Interrupts() as interrupts:
+            assert not interrupts.pressed or signal
+
+    step = 0
+    while pressed_at(step := step + 1, act):
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert step > 30
+
+
 def test_at_any_moment():
     """Another thread presses it at random moments: a run of what was learnt, or a clean stop."""
     rng = random.Random(1)
@@ -199,9 +234,17 @@ def test_at_any_moment():
 
 
 SCRIPT = """
-import signal, sys
+import itertools
 from heros import Heros, evaluate, pools, streams
-run = evaluate(Heros(pools.MLP([{"hidden": 4}]), k=1, seed=1), streams.Agrawal(function=2), exact=False, progress=False)
+
+def rows():
+    for i in itertools.count():
+        if i == 3000:
+            print("begun", flush=True)
+        yield {"x": i % 7}, "ab"[i % 2]
+
+stream = streams.from_iter(rows())
+run = evaluate(Heros(pools.MLP([{"hidden": 4}]), k=1, seed=1), stream, exact=False, progress=False)
 print("learnt", run.n_instances, run.interrupted)
 """
 
@@ -211,7 +254,8 @@ def test_a_script_goes_on_behind_it():
     before = signal.signal(signal.SIGINT, signal.SIG_DFL)  # what the child is born with
     try:
         with subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, text=True) as script:
-            time.sleep(2.5)
+            assert script.stdout.readline() == "begun\n"
+            time.sleep(0.2)
             script.send_signal(signal.SIGINT)
             out, _ = script.communicate(timeout=60)
     finally:

@@ -19,6 +19,7 @@ from heros.errors import HerosError, ParameterError
 from heros.executors import Processes, Serial
 from heros.experiments import Experiment, Job, run_all
 from heros.meters import Meter
+from heros.pools import default_regression
 from heros.registry import answer_of, policy_id, policy_of, pool_of
 from heros.report import write_report
 from heros.run.result import Run
@@ -42,7 +43,8 @@ def compare_command(
     seeds: Annotated[int, typer.Option(min=1, help="How many runs of each policy: seeds 1, 2, ...")] = 1,
     jobs: Annotated[int, typer.Option(min=1, help="How many runs at a time, each in a process.")] = 1,
     target: options.Target = None,
-    pool: options.PoolName = "mlp",
+    task: options.TaskName = None,
+    pool: options.PoolName = None,
     epsilon: options.Epsilon = None,
     k: options.K = None,
     watch: options.WatchName = "all",
@@ -88,17 +90,20 @@ def compare_command(
         delimiter=delimiter,
         missing=missing,
         most_values=most_values,
+        task=task,
     )
     opened = partial(stream_of, stream, target=target, n=n, skip_bad_rows=skip_bad_rows, how=how)
     reader = partial(meter_of, meter, watts, carbon_intensity, country)
     with told():
-        exact = few_enough(opened())
+        first = opened()
+        exact = few_enough(first)
+    models = default_regression() if first.schema.numeric and pool is None else pool_of(pool or "mlp")
     opened = partial(opened, quiet=True)  # what there was to say has been said
     chosen = [policy_of(text, epsilon) for text in policy or DEFAULT]
     made = partial(Experiment, window=window, exact=exact, meter=reader)
     made = partial(made, watch=watch_of(watch), answer=answer_of(answer))
     todo = [
-        made(opened, pool_of(pool), one, k, seed)
+        made(opened, models, one, k, seed)
         for one in {policy_id(one): one for one in chosen}.values()
         for seed in range(1, seeds + 1)
     ]

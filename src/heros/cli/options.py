@@ -42,6 +42,7 @@ __all__ = [
     "SkipBadRows",
     "StreamName",
     "Target",
+    "TaskName",
     "WatchName",
     "Watts",
     "Window",
@@ -79,7 +80,15 @@ StreamName = Annotated[
 ]
 Target = Annotated[
     str | None,
-    typer.Option(help="The column with the class; by default the last.", rich_help_panel=FILES),
+    typer.Option(help="The column with the class or number; by default the last.", rich_help_panel=FILES),
+]
+TaskName = Annotated[
+    str | None,
+    typer.Option(
+        "--task",
+        help="classification or regression: whether the target is a class or a number; by default seen.",
+        rich_help_panel=FILES,
+    ),
 ]
 Ignore = Annotated[
     list[str] | None,
@@ -123,8 +132,12 @@ Classes = Annotated[
     typer.Option(help="All classes in their order: no,yes. Others are bad rows.", rich_help_panel=FILES),
 ]
 PoolName = Annotated[
-    str,
-    typer.Option("--pool", help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools)."),
+    str | None,
+    typer.Option(
+        "--pool",
+        help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools). By default mlp; of "
+        "numbers perceptrons, neighbours and linear models.",
+    ),
 ]
 Epsilon = Annotated[float | None, typer.Option(help="How often to explore: train k random models.")]
 K = Annotated[

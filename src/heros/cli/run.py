@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,6 +18,7 @@ from heros.cli.results import Results
 from heros.ensemble import Heros
 from heros.errors import HerosError
 from heros.measures import Measure
+from heros.pools import default_regression
 from heros.registry import answer_of, policy_of, pool_of
 from heros.run import Run, evaluate
 from heros.run.summary import bill
@@ -27,6 +28,7 @@ from heros.storage import records
 __all__ = ["demo_command", "run_command"]
 
 BLOCK = 1000
+DEFAULT_POOL = "mlp"
 DEFAULT_POLICY, DEFAULT_EPSILON = "zeta:0.05", 0.2
 
 
@@ -34,7 +36,8 @@ DEFAULT_POLICY, DEFAULT_EPSILON = "zeta:0.05", 0.2
 def run_command(
     stream: options.StreamName,
     target: options.Target = None,
-    pool: options.PoolName = "mlp",
+    task: options.TaskName = None,
+    pool: options.PoolName = None,
     policy: Annotated[
         str | None,
         typer.Option(help="E.g. zeta:0.05@0.2, the default: ζ and ε (see heros policies)."),
@@ -86,7 +89,8 @@ def run_command(
         chosen = policy_of(DEFAULT_POLICY, DEFAULT_EPSILON if epsilon is None else epsilon)
     else:
         chosen = policy_of(policy, epsilon)
-    model = Heros(pool_of(pool), chosen, k, seed=seed, watch=watch_of(watch), answer=answer_of(answer))
+    settings: dict[str, Any] = {"seed": seed, "watch": watch_of(watch), "answer": answer_of(answer)}
+    model = Heros(pool_of(pool or DEFAULT_POOL), chosen, k, **settings)
     reader = meter_of(meter, watts, carbon_intensity, country)
     results = Results(out, save, predictions, replace=force or bool(kept.get("resume")))
     results.expect_places(model)
@@ -99,6 +103,7 @@ def run_command(
         delimiter=delimiter,
         missing=missing,
         most_values=most_values,
+        task=task,
     )
     with told():
         source = source_of(
@@ -109,6 +114,9 @@ def run_command(
             directory=kept.get("checkpoint"),
             how=how,
         )
+    if source.schema.numeric and pool is None:
+        model = Heros(default_regression(), chosen, k, **settings)
+    model.suit(source.schema)
     names = dict.fromkeys([*(one.name for one in model.task.measures()), *(measure or ())])
     if out is not None and not force and records.exists(there := out / records.id_of(model, source)):
         if not kept.get("resume"):

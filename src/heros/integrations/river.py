@@ -1,4 +1,4 @@
-"""HEROS as a classifier of River."""
+"""HEROS as a classifier and a regressor of River."""
 
 from __future__ import annotations
 
@@ -31,10 +31,59 @@ except ModuleNotFoundError as error:
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["HerosClassifier", "LateClassifier"]
+__all__ = ["HerosClassifier", "HerosRegressor", "LateClassifier"]
 
 
-class HerosClassifier(base.MiniBatchClassifier):
+class _Known:
+    """What a classifier and a regressor share: from dictionaries and frames to what the core takes."""
+
+    heros: Heros
+    _vocabulary: Vocabulary
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        """In bytes, with what the compiled core holds, which River does not see."""
+        seen: int = super()._raw_memory_usage  # type: ignore[misc]
+        return seen + len(pickle.dumps(self.heros))
+
+    def _row(self, x: Mapping[Hashable, Any]) -> tuple[list[float], bool]:
+        """The instance as the core takes it, and whether all of it is known."""
+        try:
+            return self._vocabulary.look_up(x)
+        except Refused as why:
+            raise _data_error(why) from None
+
+    def _block(self, X: pd.DataFrame) -> tuple[NDArray[np.float64], bool]:
+        """The rows as the core takes them, and whether all in them is known."""
+        block, known = np.full((len(X), self._vocabulary.schema.n_features), math.nan), True
+        for name in X.columns:
+            place = self._vocabulary.place(name)
+            if place is None:
+                known = False
+                continue
+            j, codes = place
+            column = X[name]
+            if codes is None and column.dtype.kind in "fiu":
+                block[:, j] = column.to_numpy(dtype=np.float64, na_value=math.nan)
+                continue
+            try:
+                cells = [
+                    math.nan if absent else cell_of(name, value, codes)
+                    for value, absent in zip(column.tolist(), column.isna(), strict=True)
+                ]
+            except Refused as why:
+                raise _data_error(why) from None
+            known = known and None not in cells
+            block[:, j] = [math.nan if cell is None else cell for cell in cells]
+        return block, known
+
+    def _bind(self) -> None:
+        schema = self._vocabulary.schema
+        if schema.n_features > 0 and schema.n_outputs > 0:
+            self.heros.bind(schema)
+
+
+class HerosClassifier(_Known, base.MiniBatchClassifier):
     """A heterogeneous online ensemble that trains k of its M models at every step, for River.
 
     Instances are dictionaries. A number makes a numeric feature, a string or a boolean a nominal one, as
@@ -106,11 +155,6 @@ class HerosClassifier(base.MiniBatchClassifier):
     def _multiclass(self) -> bool:
         return True
 
-    @property
-    def _raw_memory_usage(self) -> int:
-        """In bytes, with what the compiled core holds, which River does not see."""
-        return super()._raw_memory_usage + len(pickle.dumps(self.heros))
-
     # -- one at a time --------------------------------------------------------------------------------
 
     def learn_one(self, x: Mapping[Hashable, Any], y: Hashable) -> None:
@@ -131,13 +175,6 @@ class HerosClassifier(base.MiniBatchClassifier):
         row, _ = self._row(x)
         p = self.heros.predict_proba(np.array(row, dtype=np.float64))
         return dict(zip(self._labels, p.tolist(), strict=True))
-
-    def _row(self, x: Mapping[Hashable, Any]) -> tuple[list[float], bool]:
-        """The instance as the core takes it, and whether all of it is known."""
-        try:
-            return self._vocabulary.look_up(x)
-        except Refused as why:
-            raise _data_error(why) from None
 
     # -- many at a time, with the same results ----------------------------------------------------------
 
@@ -173,30 +210,6 @@ class HerosClassifier(base.MiniBatchClassifier):
         values[:] = labels
         return pd.Series(values, index=X.index).infer_objects()
 
-    def _block(self, X: pd.DataFrame) -> tuple[NDArray[np.float64], bool]:
-        """The rows as the core takes them, and whether all in them is known."""
-        block, known = np.full((len(X), self._vocabulary.schema.n_features), math.nan), True
-        for name in X.columns:
-            place = self._vocabulary.place(name)
-            if place is None:
-                known = False
-                continue
-            j, codes = place
-            column = X[name]
-            if codes is None and column.dtype.kind in "fiu":
-                block[:, j] = column.to_numpy(dtype=np.float64, na_value=math.nan)
-                continue
-            try:
-                cells = [
-                    math.nan if absent else cell_of(name, value, codes)
-                    for value, absent in zip(column.tolist(), column.isna(), strict=True)
-                ]
-            except Refused as why:
-                raise _data_error(why) from None
-            known = known and None not in cells
-            block[:, j] = [math.nan if cell is None else cell for cell in cells]
-        return block, known
-
     # -- what is known -----------------------------------------------------------------------------------
 
     def _grow(self, x: Mapping[Hashable, Any], y: Hashable) -> None:
@@ -211,10 +224,96 @@ class HerosClassifier(base.MiniBatchClassifier):
         self._labels.setdefault(y, len(self._labels))
         self._bind()
 
-    def _bind(self) -> None:
-        schema = self._vocabulary.schema
-        if schema.n_features > 0 and schema.n_classes > 0:
-            self.heros.bind(schema)
+
+class HerosRegressor(_Known, base.MiniBatchRegressor):
+    """The ensemble as a regressor of River: see `HerosClassifier` for instances and parameters.
+
+    Examples
+    --------
+    >>> from heros import pools
+    >>> model = HerosRegressor(pools.Linear([{}, {"optimizer": "pa"}]), k=2, seed=1)
+    >>> for i in range(500):
+    ...     model.learn_one({"size": float(i % 7), "colour": "red" if i % 2 else "blue"}, 3.0 * (i % 7) + i %
+    2)
+    >>> bool(abs(model.predict_one({"size": 3.0, "colour": "red"}) - 10) < 1)
+    True
+    """
+
+    def __init__(
+        self,
+        pool: Pool | None = None,
+        policy: Policy | None = None,
+        k: int | None = None,
+        *,
+        score: Score | None = None,
+        answer: Answer | None = None,
+        watch: Watch = "all",
+        warmup: int = 100,
+        features: Iterable[str | tuple[str, ...] | Feature] | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self.pool, self.policy, self.k = pool, policy, k
+        self.score, self.answer, self.watch = score, answer, watch
+        self.warmup, self.seed = warmup, seed
+        self.features = None if features is None else list(features)
+        self.heros = Heros(
+            pool,
+            policy,
+            k,
+            task="regression",
+            score=score,
+            answer=answer,
+            watch=watch,
+            warmup=warmup,
+            seed=seed,
+        )
+        known = Schema.of(self.features or ())
+        features_known = tuple(Feature(f.name, f.values, missing=True) for f in known.features)
+        self._vocabulary = Vocabulary(Schema(features_known, (), numeric=True), grows=True)
+        self._bind()
+
+    def learn_one(self, x: Mapping[Hashable, Any], y: float) -> None:
+        """Learn from one instance and its target."""
+        row, known = self._row(x)
+        if not known:
+            try:  # in the order of the names: the order in a dictionary must not matter
+                self._vocabulary.encode({key: x[key] for key in sorted(x, key=str)}, y, started=True)
+            except Refused as why:
+                raise _data_error(why) from None
+            self._bind()
+            row, _ = self._row(x)
+        if self.heros.schema is not None:  # else no instance has had a feature yet: nothing to learn from
+            self.heros.learn(np.array(row, dtype=np.float64), float(y))
+
+    def predict_one(self, x: Mapping[Hashable, Any], **kwargs: Any) -> float:
+        """What the target is; 0 before the first."""
+        if self.heros.schema is None:
+            return 0.0
+        return float(self.heros.predict(np.array(self._row(x)[0], dtype=np.float64)))
+
+    def predict_interval_one(self, x: Mapping[Hashable, Any]) -> tuple[float, float]:
+        """The lower and the upper end of the interval that holds the target."""
+        if self.heros.schema is None:
+            return 0.0, 0.0
+        low, high = self.heros.predict_interval(np.array(self._row(x)[0], dtype=np.float64)).tolist()
+        return low, high
+
+    def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
+        """Learn from the rows, one after the other."""
+        block, known = self._block(X)
+        if known and self.heros.schema is not None:
+            self.heros.learn(block, y.to_numpy(dtype=np.float64))
+            return
+        rows = X.astype(object).where(X.notna(), None).to_dict("records")
+        for x, target in zip(rows, y.tolist(), strict=True):
+            self.learn_one(x, target)
+
+    def predict_many(self, X: pd.DataFrame) -> pd.Series:
+        """What the target of each row is; 0 before the first."""
+        import pandas as pd  # noqa: PLC0415 - River works without it
+
+        told = self.heros.schema is not None
+        return pd.Series(self.heros.predict(self._block(X)[0]) if told else 0.0, index=X.index, dtype=float)
 
 
 class LateClassifier:

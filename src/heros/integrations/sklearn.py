@@ -1,4 +1,4 @@
-"""HEROS as a classifier of scikit-learn."""
+"""HEROS as a classifier and a regressor of scikit-learn."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from heros.scores import Score
 from heros.watch import Answer, Watch
 
 try:
-    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
     from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
     from sklearn.utils.multiclass import check_classification_targets, unique_labels
     from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
@@ -27,10 +27,101 @@ except ModuleNotFoundError as error:
         raise
     raise MissingExtra.of("heros.integrations.sklearn", "sklearn") from None
 
-__all__ = ["HerosClassifier"]
+__all__ = ["HerosClassifier", "HerosRegressor"]
 
 
-class HerosClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # it has no types
+class _Estimator(BaseEstimator):  # type: ignore[misc]  # it has no types
+    """What a classifier and a regressor share: from rows to what the core takes."""
+
+    _columns: FrameColumns | None  # None while only arrays were learnt from
+
+    def __init__(
+        self,
+        pool: Pool | None = None,
+        policy: Policy | None = None,
+        k: int | None = None,
+        *,
+        running_score: Score | None = None,
+        answer: Answer | None = None,
+        watch: Watch = "all",
+        warmup: int = 100,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.pool = pool
+        self.policy = policy
+        self.k = k
+        self.running_score = running_score
+        self.answer = answer
+        self.watch = watch
+        self.warmup = warmup
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "heros_")
+
+    def _rows(self, X: Any, y: ArrayLike, *, first: bool, numbers: bool) -> tuple[NDArray[np.float64], Any]:
+        """The rows and their targets, checked; what columns there are is kept."""
+        columns = None if first else self._columns
+        if is_frame(X):
+            validate_data(self, X, y, reset=first, skip_check_array=True)
+            y = column_or_1d(y, warn=True)
+            assert_all_finite(y, input_name="y")
+            check_consistent_length(X, y)
+            columns = FrameColumns(X) if columns is None else columns
+            matrix = columns.learn(X)
+        else:
+            matrix, y = validate_data(
+                self, X, y, reset=first, dtype=np.float64, ensure_all_finite="allow-nan", y_numeric=numbers
+            )
+            self._expect_numbers(columns)
+        self._new_columns = columns
+        return matrix, y
+
+    def _fresh(self) -> Heros:
+        return Heros(
+            self.pool,
+            self.policy,
+            self.k,
+            score=self.running_score,
+            answer=self.answer,
+            watch=self.watch,
+            warmup=self.warmup,
+            seed=self._seed(),
+        )
+
+    def _matrix(self, X: Any) -> NDArray[np.float64]:
+        """The rows to predict."""
+        if is_frame(X) and self._columns is not None:
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return self._columns.read(X)
+        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        self._expect_numbers(self._columns)
+        return np.asarray(X)
+
+    def _features(self) -> tuple[Feature, ...]:
+        if self._columns is not None:
+            return self._columns.features
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        return tuple(Feature(str(name), missing=True) for name in names)
+
+    def _expect_numbers(self, columns: FrameColumns | None) -> None:
+        if columns is not None and columns.nominal:
+            rule = f"a data frame, as the one it was fitted on: {columns.nominal} are nominal"
+            raise DataError(f"X must be {rule}. Got an array instead.")
+
+    def _seed(self) -> int | None:
+        if self.random_state is None or isinstance(self.random_state, Integral):
+            return self.random_state  # type: ignore[return-value]
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+
+class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # they have no types
     """A heterogeneous online ensemble that trains k of its M models at every step, for scikit-learn.
 
     The rows are a stream, in their order: `fit` goes through them once, `partial_fit` goes on where the
@@ -66,29 +157,6 @@ class HerosClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
     True
     """
 
-    _columns: FrameColumns | None  # None while only arrays were learnt from
-
-    def __init__(
-        self,
-        pool: Pool | None = None,
-        policy: Policy | None = None,
-        k: int | None = None,
-        *,
-        running_score: Score | None = None,
-        answer: Answer | None = None,
-        watch: Watch = "all",
-        warmup: int = 100,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.pool = pool
-        self.policy = policy
-        self.k = k
-        self.running_score = running_score
-        self.answer = answer
-        self.watch = watch
-        self.warmup = warmup
-        self.random_state = random_state
-
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Learn from the rows of X, one after the other, from scratch."""
         return self._learn(X, y, None, first=True)
@@ -118,66 +186,18 @@ class HerosClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "heros_")
-
-    # -- from X and y to the core ---------------------------------------------------------------------
-
     def _learn(self, X: Any, y: ArrayLike, classes: ArrayLike | None, *, first: bool) -> Self:
-        columns = None if first else self._columns
-        if is_frame(X):
-            validate_data(self, X, y, reset=first, skip_check_array=True)
-            y = column_or_1d(y, warn=True)
-            assert_all_finite(y, input_name="y")
-            check_consistent_length(X, y)
-            columns = FrameColumns(X) if columns is None else columns
-            matrix = columns.learn(X)
-        else:
-            matrix, y = validate_data(
-                self, X, y, reset=first, dtype=np.float64, ensure_all_finite="allow-nan"
-            )
-            self._expect_numbers(columns)
+        matrix, y = self._rows(X, y, first=first, numbers=False)
         check_classification_targets(y)
         known = self._known_classes(y, classes, first)
         labels = _indices(np.asarray(y), known)
         if first:
-            self.heros_ = Heros(
-                self.pool,
-                self.policy,
-                self.k,
-                score=self.running_score,
-                answer=self.answer,
-                watch=self.watch,
-                warmup=self.warmup,
-                seed=self._seed(),
-            )
+            self.heros_ = self._fresh()
             self.classes_ = known
-        self._columns = columns
-        self.heros_.bind(self._schema()).learn(matrix, labels)
+        self._columns = self._new_columns
+        names = tuple(str(label) for label in self.classes_)
+        self.heros_.bind(Schema(self._features(), names)).learn(matrix, labels)
         return self
-
-    def _matrix(self, X: Any) -> NDArray[np.float64]:
-        """The rows to predict."""
-        if is_frame(X) and self._columns is not None:
-            validate_data(self, X, reset=False, skip_check_array=True)
-            return self._columns.read(X)
-        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
-        self._expect_numbers(self._columns)
-        return np.asarray(X)
-
-    def _schema(self) -> Schema:
-        if self._columns is None:
-            names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
-            features = tuple(Feature(str(name), missing=True) for name in names)
-        else:
-            features = self._columns.features
-        return Schema(features, tuple(str(label) for label in self.classes_))
 
     def _known_classes(self, y: ArrayLike, classes: ArrayLike | None, first: bool) -> NDArray[Any]:
         if first:
@@ -188,15 +208,50 @@ class HerosClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
             raise ParameterError.of("classes", "partial_fit", rule, classes)
         return known
 
-    def _expect_numbers(self, columns: FrameColumns | None) -> None:
-        if columns is not None and columns.nominal:
-            rule = f"a data frame, as the one it was fitted on: {columns.nominal} are nominal"
-            raise DataError(f"X must be {rule}. Got an array instead.")
 
-    def _seed(self) -> int | None:
-        if self.random_state is None or isinstance(self.random_state, Integral):
-            return self.random_state  # type: ignore[return-value]
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
+class HerosRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]  # they have no types
+    """The ensemble as a regressor: see `HerosClassifier` for rows and parameters.
+
+    Attributes
+    ----------
+    heros_ : Heros
+        The ensemble itself; `heros.task.Regression` says how it learns a number.
+
+    Examples
+    --------
+    >>> from heros import streams
+    >>> X, y = streams.Friedman().draw(3000)
+    >>> model = HerosRegressor(random_state=1).fit(X, y)
+    >>> bool(model.score(X, y) > 0.8), model.predict_interval(X[:5]).shape
+    (True, (5, 2))
+    """
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Learn from the rows of X, one after the other, from scratch."""
+        return self._learn(X, y, first=True)
+
+    def partial_fit(self, X: Any, y: ArrayLike) -> Self:
+        """Learn from more rows."""
+        return self._learn(X, y, first=not hasattr(self, "heros_"))
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """What the target of each row is."""
+        check_is_fitted(self)
+        return np.asarray(self.heros_.predict(self._matrix(X)))
+
+    def predict_interval(self, X: Any) -> NDArray[np.float64]:
+        """The lower and the upper end of the interval that holds the target of each row."""
+        check_is_fitted(self)
+        return np.asarray(self.heros_.predict_interval(self._matrix(X)))
+
+    def _learn(self, X: Any, y: ArrayLike, *, first: bool) -> Self:
+        matrix, y = self._rows(X, y, first=first, numbers=True)
+        targets = np.asarray(y, dtype=np.float64)
+        if first:
+            self.heros_ = self._fresh()
+        self._columns = self._new_columns
+        self.heros_.bind(Schema(self._features(), (), numeric=True)).learn(matrix, targets)
+        return self
 
 
 def _indices(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:

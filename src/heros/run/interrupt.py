@@ -11,6 +11,7 @@ import _thread
 import signal
 import sys
 import threading
+import time
 from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import Any
@@ -44,25 +45,23 @@ class Interrupts:
     def __init__(self, wanted: bool = True) -> None:
         self.pressed = False
         self._wanted = wanted
-        self._asking = self._breaking = False
-        self._timer: threading.Timer | None = None
+        self._asking = self._sending = self._breaking = False
         self._before: Any = None
 
     def __enter__(self) -> Interrupts:
         main = threading.current_thread() is threading.main_thread()
         if self._wanted and main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            self._before = signal.signal(signal.SIGINT, self._on_interrupt)
+            self._before = signal.default_int_handler
+            signal.signal(signal.SIGINT, self._on_interrupt)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._asking = False
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer.join()
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        while self._sending:  # or it would come when nobody here takes it any more
+            time.sleep(1e-4)
+        self._put_back()
 
     def poll(self, stream: Source, most: int, timeout: float) -> Block | Signal:
         """What the stream gives; IDLE if it was interrupted."""
@@ -83,20 +82,29 @@ class Interrupts:
             if self._asking:
                 raise KeyboardInterrupt
         elif self.pressed:
+            self._put_back()  # here: it may be on its way in or out, where nobody else would
             raise KeyboardInterrupt
         else:
             self.pressed = True
-            if self._asking:
-                self._timer = threading.Timer(PATIENCE, self._break_off)
-                self._timer.daemon = True
-                self._timer.start()
+            if self._asking:  # no threading.Thread: an interrupt while it starts would leave half of one
+                _thread.start_new_thread(self._break_off, ())
+
+    def _put_back(self) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
 
     def _break_off(self) -> None:
+        """In a thread of its own: if the stream is still being asked after a while, interrupt it."""
+        time.sleep(PATIENCE)
         main = threading.main_thread().ident
-        if self._asking and main is not None:
-            self._breaking = True
-            with suppress(OSError):
-                if sys.platform == "win32":
-                    _thread.interrupt_main()
-                else:
-                    signal.pthread_kill(main, signal.SIGINT)
+        self._sending = True
+        try:
+            if self._asking and main is not None:
+                self._breaking = True
+                with suppress(OSError):
+                    if sys.platform == "win32":
+                        _thread.interrupt_main()
+                    else:
+                        signal.pthread_kill(main, signal.SIGINT)
+        finally:
+            self._sending = False

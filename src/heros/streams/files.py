@@ -52,6 +52,7 @@ def read(
     encoding: str = "utf-8",
     dates: Sequence[str] | Mapping[str, str | None] = (),
     most_values: int | None = MOST_VALUES,
+    task: str | None = None,
 ) -> Stream:
     r"""A stream from a CSV, ARFF, Parquet, Arrow or Feather file.
 
@@ -94,6 +95,10 @@ def read(
         How many inputs a nominal column may have. The most frequent values have one each, all others share
         a quarter of them. A column in which hardly any value comes twice, such as an identifier, is left out;
         `nominal` keeps it. None: a column has as many as it has values.
+    task
+        "regression" if the target is a number, "classification" if it is a class. By default it is a number
+        if it has more than 20 different ones, some with decimals; whole numbers with very many values have to
+        be said.
 
     Examples
     --------
@@ -110,7 +115,7 @@ def read(
             [21.,  0.],
             [nan,  1.]]), array([0, 1, 0]))
     """
-    options = Options("read", target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values)
+    options = Options("read", target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values, task)
     text: dict[str, Any] = {
         "delimiter": delimiter,
         "quote": quote,

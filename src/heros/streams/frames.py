@@ -28,6 +28,7 @@ def from_frame(
     name: str = "frame",
     dates: Sequence[str] | Mapping[str, str | None] = (),
     most_values: int | None = MOST_VALUES,
+    task: str | None = None,
 ) -> Stream:
     """A stream of the rows of a data frame.
 
@@ -37,7 +38,7 @@ def from_frame(
         A pandas or polars data frame, an Arrow table or record batch, a mapping of columns, or
         anything else that speaks the Arrow or the data frame interchange protocol. None of these
         libraries but Arrow need be installed. Categorical, string and boolean columns are nominal.
-    target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values
+    target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values, task
         As for `heros.streams.read`.
     name
         The stream's name.
@@ -51,7 +52,9 @@ def from_frame(
            [21.,  0.],
            [nan,  1.]]), array([0, 1, 0]))
     """
-    options = Options("from_frame", target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values)
+    options = Options(
+        "from_frame", target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values, task
+    )
     table = table_of(frame, "from_frame")
     return TableStream(MemoryReader(table, name, tuple(ignore)), options, name)
 

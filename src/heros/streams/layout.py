@@ -17,6 +17,7 @@ from heros.streams.dates import DateColumn, Reading, has_clock, reading_of
 from heros.streams.number_forms import form_of
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, Column, TableReader
+from heros.streams.targets import target_is_number
 from heros.vocabulary import Codes, label_of
 
 __all__ = ["Extent", "Growth", "Layout", "layout_of"]
@@ -34,7 +35,7 @@ class Layout:
     """Which column of a table is which."""
 
     target: int
-    classes: NominalColumn
+    classes: NominalColumn | NumericColumn
     features: dict[int, Column] = field(default_factory=dict)
     ignored: dict[int, str] = field(default_factory=dict)  # columns nobody named, and why they are left out
 
@@ -42,6 +43,11 @@ class Layout:
     def width(self) -> int:
         """How many features there are."""
         return sum(column.width for column in self.features.values())
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the target is a number."""
+        return isinstance(self.classes, NumericColumn)
 
     def columns(self) -> list[tuple[int, Column]]:
         """All columns, in the order of the table."""
@@ -56,13 +62,15 @@ class Layout:
         features = [
             feature for index, column in self.features.items() for feature in column.features(*extent[index])
         ]
+        if isinstance(self.classes, NumericColumn):
+            return Schema(tuple(features), (), numeric=True)
         return Schema(tuple(features), tuple(islice(self.classes.values, extent[self.target][0])))
 
 
 def layout_of(reader: TableReader, options: Options, first: Chunk) -> Layout:
     """Which columns there are and of which type, from the table, the options and the first chunk."""
     target = reader.names.index(options.target_among(reader.names))
-    layout = Layout(target, _nominal(reader, target, options.classes, None))
+    layout = Layout(target, _target(reader, target, options, first))
     for index, name in enumerate(reader.names):
         if index == target or name in options.ignore:
             continue
@@ -76,6 +84,16 @@ def layout_of(reader: TableReader, options: Options, first: Chunk) -> Layout:
             layout.features[index] = _nominal(reader, index, None, options.most_values)
         layout.ignored = {}
     return layout
+
+
+def _target(reader: TableReader, index: int, options: Options, first: Chunk) -> NominalColumn | NumericColumn:
+    """The target: a number, if that was said or is seen, or else a class."""
+    array = first.columns[index]
+    if not target_is_number(reader, index, options, array):
+        return _nominal(reader, index, options.classes, None)
+    name = reader.names[index]
+    form = form_of(counts_of(array), comma=reader.decimal_comma)[0] if is_text(array.type) else None
+    return NumericColumn(name, form=form)
 
 
 def _as_told(reader: TableReader, index: int, options: Options, first: Chunk) -> Column | None:

@@ -32,13 +32,15 @@ def expect_classes(reader: TableReader, options: Options, first: Chunk) -> None:
     index = reader.names.index(target)
     declared = reader.declared(index)
     given = isinstance(declared, NominalColumn) and bool(declared.values)
-    if options.classes is not None or target in options.nominal or given or options.most_values is None:
+    said = options.classes is not None or target in options.nominal or options.task is not None
+    if said or given or options.most_values is None:
         return
     what = not_classes(counts_of(first.columns[index]))
     if what:
         raise DataError(
             f"{reader.label}: the target {target!r} must hold classes. Got {what} (name the column with the "
-            "classes in target=; or name this one in nominal= if each value of it is a class)."
+            "classes in target=; or say task='regression' if these are quantities, task='classification' if "
+            "each value is a class)."
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from heros.errors import DataError, ParameterError
 from heros.parameters import expect_list, one_of, whole
-from heros.vocabulary import label_of
+from heros.vocabulary import checked_task, label_of
 
 __all__ = ["Options"]
 
@@ -25,9 +25,14 @@ class Options:
     on_bad_row: str = "raise"
     dates: Sequence[str] | Mapping[str, str | None] = ()
     most_values: int | None = None
+    task: str | None = None
 
     def __post_init__(self) -> None:
         one_of(self.on_bad_row, "on_bad_row", self.owner, ("raise", "skip"), "'raise' or 'skip'")
+        if checked_task(self.task, self.owner) == "regression" and self.classes is not None:
+            raise ParameterError.of(
+                "classes", self.owner, "left out where the target is a number", self.classes
+            )
         if self.most_values is not None:
             whole(self.most_values, "most_values", self.owner, 2)
         for name in ("nominal", "numeric", "ignore", "dates"):

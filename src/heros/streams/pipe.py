@@ -46,6 +46,7 @@ def read_pipe(
     missing: Sequence[str] = MISSING,
     dates: Sequence[str] | Mapping[str, str | None] = (),
     most_values: int | None = MOST_VALUES,
+    task: str | None = None,
 ) -> Stream:
     r"""A stream of the CSV that a pipe brings. See `heros.streams.read` for the parameters.
 
@@ -60,7 +61,7 @@ def read_pipe(
     >>> stream.draw(10)[1]
     array([0, 1])
     """
-    options = Options("read", target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values)
+    options = Options("read", target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values, task)
     return PipeStream(PipeReader(Pipe(file), delimiter=delimiter, missing=missing), options, name)
 
 

@@ -42,7 +42,8 @@ class TableStream(Stream):
         if first is None:
             raise DataError(f"{reader.label} must have at least one row. Got a header without rows instead.")
         self._layout = layout_of(reader, options, first)
-        expect_classes(reader, options, first)
+        if not self._layout.numeric:
+            expect_classes(reader, options, first)
         self._notices = tuple(notices_of(reader, options, self._layout, first))
         for text in self._notices:
             warnings.warn(text, DataNotice, stacklevel=3)
@@ -73,14 +74,14 @@ class TableStream(Stream):
         self._reader.restart()
         self._bad_rows = BadRows()
         self._faults: list[tuple[int, BadRow]] = []
-        self._X, self._y = empty_block(self._layout.width)
+        self._X, self._y = empty_block(self._layout.width, self._layout.numeric)
         self._at = 0
         self._extent, self._schema = self._layout.extent(), None  # what is known is not forgotten
         self._growth = Growth(self._extent)
 
     def _draw(self, n: int) -> Block:
         got = self._gather(n, None, span=True)
-        return empty_block(self._layout.width) if isinstance(got, Signal) else got
+        return empty_block(self._layout.width, self._layout.numeric) if isinstance(got, Signal) else got
 
     def _poll(self, n: int, timeout: float | None) -> Polled:
         return self._gather(n, timeout, span=False)
@@ -191,7 +192,7 @@ class TableStream(Stream):
             column.adopt(values[index])
             X[:, at : at + column.width] = values[index].reshape(len(y), column.width)
             at += column.width
-        self._X, self._y, self._at = X, y.astype(np.int64), 0
+        self._X, self._y, self._at = X, y if self._layout.numeric else y.astype(np.int64), 0
 
 
 def _absent(array: pa.Array) -> Faults:

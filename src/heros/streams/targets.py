@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from heros.errors import DataError
-from heros.vocabulary import checked_task
+from heros.streams.columns import NominalColumn, counts_of
+from heros.streams.options import Options
+from heros.streams.readers import TableReader
+from heros.vocabulary import NUMBER, checked_task
 
-__all__ = ["MANY", "is_numeric"]
+__all__ = ["FEW_NUMBERS", "MANY", "is_numeric", "target_is_number"]
+
+FEW_NUMBERS = 20
+"""So many different numbers may be classes even if some have decimals."""
 
 MANY = 100
 """More different whole numbers than that may be classes or quantities: who reads them has to say."""
@@ -40,3 +48,17 @@ def is_numeric(values: NDArray[np.generic], task: str | None, classes: bool, own
             "task='regression' if they are quantities, task='classification' if they are classes."
         )
     return False
+
+
+def target_is_number(reader: TableReader, index: int, options: Options, array: Any) -> bool:
+    """Whether the target of a table is a number: as it was said, or if it has many numbers with decimals."""
+    name, declared = reader.names[index], reader.declared(index)
+    if options.task is not None or name in options.numeric:
+        return options.task != "classification"
+    given = isinstance(declared, NominalColumn) and bool(declared.values)
+    if options.classes is not None or name in options.nominal or given or options.most_values is None:
+        return False
+    counts = counts_of(array)
+    if len(counts) <= FEW_NUMBERS or not all(NUMBER.fullmatch(value) for value in counts):
+        return False
+    return not all(float(value).is_integer() for value in counts)
