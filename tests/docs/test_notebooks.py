@@ -46,3 +46,14 @@ def test_a_notebook_is_kept_clean(name):
     for cell in document["cells"]:
         assert cell["metadata"] == {}
         assert not [output for output in cell.get("outputs", ()) if output["output_type"] == "error"]
+
+
+def test_a_notebook_is_a_page_of_the_site():
+    pytest.importorskip("mkdocs")
+    spec = importlib.util.spec_from_file_location("site_hooks", ROOT.parent / "docs" / "site.py")
+    site = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(site)
+    table = {"data": {"text/html": ["<table>\n", "\n</table>"], "text/plain": ["2"]}}
+    code = {"cell_type": "code", "source": ["1 + 1"], "outputs": [{"data": {"text/plain": ["2"]}}, table]}
+    page = site.page_of({"cells": [{"cell_type": "markdown", "source": ["# Sums"]}, code]})
+    assert page == "# Sums\n\n```python\n1 + 1\n```\n\n```text\n2\n```\n\n<div><table> </table></div>"
