@@ -12,12 +12,13 @@ PIP     := $(BIN)/pip install -qq --disable-pip-version-check --no-warn-script-l
 INSTALL := $(PIP) --no-build-isolation --no-deps
 
 .PHONY: demo test check docs native cross wheel bench bench-trees fuzz kill league league-report paper paper-runs sanitize sanitize-quick clean
-.PHONY: arrival faults interrupts leaks live-kills notebooks rebalances
+.PHONY: arrival faults interrupts leaks live live-kills notebooks rebalances
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    HEROS on a drifting stream: the bill of three policies (under a minute)"
 	@echo "make test    all tests and doctests"
+	@echo "make live    a broker, a simulated feed, the service and its page, in one; Ctrl-C stops all of it"
 	@echo "make check   ruff, mypy --strict, import-linter, a build in which compiler warnings are errors"
 	@echo "make docs    the documentation as a site, in build/site"
 	@echo "make notebooks     run the notebooks and keep what they show"
@@ -63,6 +64,9 @@ $(VENV)/strict: $(VENV)/tools
 
 demo: $(VENV)/installed
 	@$(BIN)/python -m heros.demo
+
+live: $(VENV)/installed
+	@$(BIN)/python -m heros.serve.live $(if $(PORT),--port $(PORT)) $(if $(RATE),--rate $(RATE))
 
 test: $(VENV)/installed
 	$(BIN)/python -m pytest
@@ -181,7 +185,7 @@ interrupts: $(VENV)/installed
 
 # Consumers of queues are killed at random moments; workers of a group come and go.
 live-kills: $(VENV)/installed
-	HEROS_KILLS=$(or $(N),100) $(BIN)/python -m pytest -q -rs tests/sources/test_queues.py tests/sources/test_mqtt.py -k "killed $(if $(KIND),and ($(KIND)),)"
+	HEROS_KILLS=$(or $(N),100) $(BIN)/python -m pytest -q -s tests/sources/test_queues.py tests/sources/test_mqtt.py -k "killed $(if $(KIND),and ($(KIND)),)"
 
 rebalances: $(VENV)/installed
 	HEROS_REBALANCES=$(or $(N),20) $(BIN)/python -m pytest -q tests/workers -k learnt_twice

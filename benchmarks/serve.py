@@ -285,7 +285,8 @@ def main() -> None:
     arguments = parser.parse_args()
     os.sched_setaffinity(0, set(range(os.cpu_count() or 1)) - {arguments.core} or {0})
     asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
-    speed(arguments.seconds, arguments.core)
+    if arguments.seconds:
+        speed(arguments.seconds, arguments.core)
     if arguments.soak:
         soak(arguments.soak, arguments.core)
     if arguments.keys:
