@@ -147,6 +147,7 @@ def _bound(host: str, port: int) -> socket.socket:
             if sys.platform != "win32":
                 bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             bound.bind(address)
+            bound.listen(BACKLOG)  # whoever is told the address may come before the server has begun
         except BaseException:
             bound.close()
             raise
