@@ -83,7 +83,7 @@ class Running(uvicorn.Server):
         before = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH)
         gc.collect()
-        gc.freeze()  # what was imported stays: to look through it again and again would keep everybody waiting
+        gc.freeze()  # what was imported stays: looking through it would keep everybody waiting
         try:
             self.run(sockets=[self.socket])
         finally:
