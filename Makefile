@@ -181,7 +181,7 @@ interrupts: $(VENV)/installed
 
 # Consumers of queues are killed at random moments; workers of a group come and go.
 live-kills: $(VENV)/installed
-	HEROS_KILLS=$(or $(N),100) $(BIN)/python -m pytest -q -rs tests/sources/test_queues.py tests/sources/test_mqtt.py -k "killed $(if $(KIND),and ($(KIND)),)"
+	HEROS_KILLS=$(or $(N),100) $(BIN)/python -m pytest -q -s tests/sources/test_queues.py tests/sources/test_mqtt.py -k "killed $(if $(KIND),and ($(KIND)),)"
 
 rebalances: $(VENV)/installed
 	HEROS_REBALANCES=$(or $(N),20) $(BIN)/python -m pytest -q tests/workers -k learnt_twice

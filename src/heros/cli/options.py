@@ -15,12 +15,14 @@ __all__ = [
     "AsJson",
     "CheckpointDirectory",
     "Classes",
+    "ColumnsFile",
     "Country",
     "Dates",
     "Delimiter",
     "Epsilon",
     "Every",
     "Force",
+    "FormatName",
     "Ignore",
     "Intensity",
     "K",
@@ -114,6 +116,20 @@ MostValues = Annotated[
         min=2,
         help="How many inputs a column of names may have (256); further values share a quarter of them.",
         rich_help_panel=FILES,
+    ),
+]
+ColumnsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--columns",
+        help="A TOML, JSON or CSV file that says what columns are: numeric, nominal, date, ignore, target.",
+        rich_help_panel=FILES,
+    ),
+]
+FormatName = Annotated[
+    str | None,
+    typer.Option(
+        "--format", help="csv, json, arff, parquet or arrow; by default seen.", rich_help_panel=FILES
     ),
 ]
 Delimiter = Annotated[

@@ -25,7 +25,7 @@ __all__ = ["few_enough", "meter_of", "reading", "source_of", "stream_of", "watch
 PROBABILITIES_KEPT = 50_000_000
 """400 MB; a longer stream gets its AUROC from a histogram."""
 
-OF_MESSAGES = {"nominal", "classes", "most_values"}
+OF_MESSAGES = {"nominal", "classes", "most_values", "task"}
 """What can be said of a queue's messages, which have types of their own."""
 
 
@@ -96,6 +96,7 @@ def _opened(text: str, target: str | None, on_bad_row: str, how: Mapping[str, An
     if text == "-":
         if sys.stdin is None:
             raise DataError("standard input must be open. Got a closed one.")
+        how = {name: value for name, value in how.items() if name != "format"}
         stream = read_pipe(
             cast(BufferedIOBase, sys.stdin.buffer), target=target, on_bad_row=on_bad_row, **how
         )
