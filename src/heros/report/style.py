@@ -55,7 +55,8 @@ p{margin:.25rem 0 .75rem;max-width:46rem}.faint{color:var(--faint)}
  background:var(--card);
  border:1px solid var(--rule);border-left:4px solid var(--good);border-radius:.75rem}
 .tiles{display:grid;grid-template-columns:repeat(3,1fr);gap:.7rem}.tile:nth-child(5){grid-column:span 2}
-.tile:nth-child(5) b{font-size:1rem;line-height:1.8}.charts>figure:last-child:nth-child(odd){grid-column:1/-1}
+.tile:nth-child(5) b{font-size:1rem;line-height:1.4;padding:.15rem 0}
+.charts>figure:last-child:nth-child(odd){grid-column:1/-1}
 .tile{padding:.7rem .9rem;background:var(--card);border:1px solid var(--rule);border-radius:.75rem;
  min-width:0}
 .tile span,.tile em{display:block;color:var(--faint);font-size:.8rem;font-style:normal;line-height:1.35}
