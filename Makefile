@@ -12,14 +12,16 @@ PIP     := $(BIN)/pip install -qq --disable-pip-version-check --no-warn-script-l
 INSTALL := $(PIP) --no-build-isolation --no-deps
 
 .PHONY: demo test check docs native cross wheel bench bench-trees fuzz kill league league-report paper paper-runs sanitize sanitize-quick clean
-.PHONY: arrival faults interrupts leaks
+.PHONY: arrival faults interrupts leaks live live-kills notebooks rebalances
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    HEROS on a drifting stream: the bill of three policies (under a minute)"
 	@echo "make test    all tests and doctests"
+	@echo "make live    a broker, a simulated feed, the service and its page, in one; Ctrl-C stops all of it"
 	@echo "make check   ruff, mypy --strict, import-linter, a build in which compiler warnings are errors"
 	@echo "make docs    the documentation as a site, in build/site"
+	@echo "make notebooks     run the notebooks and keep what they show"
 	@echo "make native  the kernels against slow versions, without Python; make cross: those of the other processor, emulated"
 	@echo "make wheel   a wheel in dist/, and the demo from it in an environment without a compiler"
 	@echo "make bench   CPU time per instance, ours against a PyTorch pool (installs torch, CPU build)"
@@ -34,6 +36,8 @@ help:
 	@echo "make faults        every call that writes fails, tears or waits once"
 	@echo "make arrival N=5000      rows that come in any way, with kills in between: the same results"
 	@echo "make interrupts N=2000   Ctrl-C at random moments: a result so far or a clean stop"
+	@echo "make live-kills N=100 KIND=redis   consumers of a queue, killed so many times: every row is learnt once"
+	@echo "make rebalances N=20     workers of a Kafka group that come and go: every key's rows are learnt once"
 	@echo "make fuzz N=1000000   so many malformed files, arrays and states (TARGETS=..., SEED=..., JOBS=...)"
 
 $(VENV)/tools: pyproject.toml
@@ -61,6 +65,9 @@ $(VENV)/strict: $(VENV)/tools
 demo: $(VENV)/installed
 	@$(BIN)/python -m heros.demo
 
+live: $(VENV)/installed
+	@$(BIN)/python -m heros.serve.live $(if $(PORT),--port $(PORT)) $(if $(RATE),--rate $(RATE))
+
 test: $(VENV)/installed
 	$(BIN)/python -m pytest
 
@@ -76,6 +83,9 @@ check: $(VENV)/strict
 docs: $(VENV)/installed
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "build/site/index.html"
+
+notebooks: $(VENV)/installed
+	@$(BIN)/python notebooks/renew.py
 
 native cross:
 	@$(MAKE) --no-print-directory -C tests/native $(if $(filter native,$@),run,cross)
@@ -172,6 +182,13 @@ arrival: $(VENV)/installed
 
 interrupts: $(VENV)/installed
 	PYTHONPATH=tests $(BIN)/python -m faults.interrupts --n $(or $(N),2000) --seed $(SEED)
+
+# Consumers of queues are killed at random moments; workers of a group come and go.
+live-kills: $(VENV)/installed
+	HEROS_KILLS=$(or $(N),100) $(BIN)/python -m pytest -q -s tests/sources/test_queues.py tests/sources/test_mqtt.py -k "killed $(if $(KIND),and ($(KIND)),)"
+
+rebalances: $(VENV)/installed
+	HEROS_REBALANCES=$(or $(N),20) $(BIN)/python -m pytest -q tests/workers -k learnt_twice
 
 clean:
 	rm -rf $(VENV) build dist

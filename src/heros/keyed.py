@@ -57,6 +57,7 @@ class _Resident:
     size: int = 0  # bytes
     dirty: bool = False  # whether the file knows it otherwise
     learnt_since_weighed: int = 0
+    fitted: Heros | None = None  # what answers if the schema has grown since it last learnt
 
     def count(self, block: Block, y: NDArray[Any]) -> None:
         """Add what a block of instances gave."""
@@ -112,7 +113,8 @@ class Keyed:
             rule = "a Heros whose pool is plain data, for models are kept in files"
             raise ParameterError.of("model", "Keyed", rule, model)
         self._expect_classes(model.task.numeric)
-        self.template = copy.deepcopy(model)
+        self._start = copy.deepcopy(model)
+        self.template = copy.deepcopy(model)  # what all start as, fitted to the schema as it is now
         self.capacity = None if capacity is None else whole(capacity, "capacity", "Keyed", 1)
         self.memory = None if memory is None else whole(memory, "memory", "Keyed", 1)
         self._temporary = TemporaryDirectory(prefix="heros-") if directory is None else None
@@ -154,7 +156,7 @@ class Keyed:
         with self._lock:
             name = _name(key)
             resident = self._resident(name, make=False)
-            answer = ask(self.template if resident is None else resident.model, x)
+            answer = ask(self.template if resident is None else self._fitted(resident), x)
             self._make_room(name)
             return answer
 
@@ -164,12 +166,16 @@ class Keyed:
             raise HerosError("Keyed must learn classes: what it counts are hits. Got a number as the target.")
 
     def bind(self, schema: Schema) -> Self:
-        """Fit all models to this schema: those in memory now, the others when they are next needed."""
+        """Fit all models to this schema, each when it next learns.
+
+        In how many steps a model grows changes what it becomes. So a key's model grows at its own instances
+        alone, wherever it was meanwhile, and a new one begins with the whole schema.
+        """
         self._expect_classes(schema.numeric)
         with self._lock:
-            self.template.bind(schema)
-            for resident in self._residents.values():
-                self._grow(resident)
+            if schema != self.template.schema:
+                self.template.bind(schema)  # refuses what does not fit
+                self.template = copy.deepcopy(self._start).bind(schema)
             return self
 
     # -- the keys -------------------------------------------------------------------------------------------
@@ -180,7 +186,7 @@ class Keyed:
             resident = self._resident(_name(key), make=False)
             if resident is None:
                 raise KeyError(key)
-            return copy.deepcopy(resident.model)
+            return copy.deepcopy(self._fitted(resident))
 
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str | int) and self._tally(_name(key)) is not None
@@ -247,6 +253,12 @@ class Keyed:
                 self._write(name, resident)
             self._store.commit(position)
 
+    def snapshot(self, position: Mapping[str, Any] | None, path: str | os.PathLike[str]) -> None:
+        """`commit`, and copy all of it to one file: ``keys.sqlite`` in the `directory` of another `Keyed`."""
+        with self._lock:
+            self.commit(position)
+            self._store.copy(path)
+
     def close(self) -> None:
         """Close the file. What was not committed is gone."""
         with self._lock:
@@ -286,7 +298,8 @@ class Keyed:
             self._residents[name] = resident
             self._weigh(resident)
         self._residents.move_to_end(name)
-        self._grow(resident)
+        if make:
+            self._grow(resident)
         return resident
 
     def _fresh(self) -> _Resident:
@@ -310,10 +323,20 @@ class Keyed:
 
     def _grow(self, resident: _Resident) -> None:
         schema = self.template.schema
+        resident.fitted = None
         if schema is not None and resident.model.schema != schema:
             resident.model.bind(schema)
             resident.dirty = True
             self._weigh(resident)
+
+    def _fitted(self, resident: _Resident) -> Heros:
+        """The model as it would be with the schema of now; asking does not change it."""
+        schema = self.template.schema
+        if schema is None or resident.model.schema == schema:
+            return resident.model
+        if resident.fitted is None or resident.fitted.schema != schema:
+            resident.fitted = copy.deepcopy(resident.model).bind(schema)
+        return resident.fitted
 
     def _weigh(self, resident: _Resident) -> None:
         """Count what a model takes: its arrays are asked for, so not at every instance."""

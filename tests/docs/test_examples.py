@@ -16,6 +16,7 @@ NEEDS = {"capymoa.md": "capymoa"}
 """Pages about packages that are not installed with the tests."""
 
 
+@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
 @pytest.mark.parametrize("page", PAGES)
 def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
     if page in NEEDS:

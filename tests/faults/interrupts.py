@@ -188,7 +188,7 @@ def commanding(rng: random.Random, place: Path) -> str:
 
 def starting(rng: random.Random, place: Path) -> str:
     """A program of its own, from its first moments on; before HEROS is there it is Python that speaks."""
-    program = "print(flush=True)\nfrom heros.command import main\nmain()"
+    program = "from heros.command import main\nprint(flush=True)\nmain()"
     arguments = ["run", str(csv(place)), "--pool", "linear"]
     process = subprocess.Popen(
         [sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE

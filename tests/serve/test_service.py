@@ -205,8 +205,8 @@ def test_there_are_only_so_many_classes_and_features():
 
 def test_of_a_batch_those_that_are_wrong_are_left_out():
     with one() as service:
-        taken, unknown, wrong = service.learn_all([{"x": {"a": 1}, "y": 1}, {"y": 1}, {"id": 3, "y": 1}])
-        assert (taken, unknown, [at for at, _ in wrong]) == (1, 1, [1])
+        taken = service.learn_all([{"x": {"a": 1}, "y": 1}, {"y": 1}, {"id": 3, "y": 1}])
+        assert (taken.accepted, taken.unknown, [at for at, _ in taken.refused]) == (1, 1, [1])
 
 
 # -- kept ------------------------------------------------------------------------------------------------
@@ -306,8 +306,8 @@ def test_points_hold_what_was_trained_and_where_it_got_worse():
         history.add(np.ones(50, dtype=np.int64), answers, chosen, np.full(50, 0.5), float(i))
     assert history.points.curves["accuracy"] == [1.0] * 8 + [0.0] * 4
     assert [row.tolist() for row in history.points.curves["trained"]] == [[50.0, 0.0]] * 12
-    assert len(history.drifts) >= 1
-    assert all(400 < at <= 600 for at in history.drifts)
+    assert len(history.drifts) == 1  # noticed several times, and still the same
+    assert 400 < history.drifts[0] <= 600
     again = History(model().task.measures(), 2, window=50)
     again.restore(history.state(1.0))
     assert again.figures == pytest.approx(history.figures, nan_ok=True)

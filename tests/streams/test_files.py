@@ -350,7 +350,7 @@ def test_parameters_of_read_that_break_their_rules(tmp_path):
         "quote": "The 'quote' parameter of read must be one ASCII character or ''. Got \"''\" instead.",
         "encoding": f"The 'encoding' parameter of read must be {encoding}. Got 'utf-16' instead.",
         "unknown": f"The 'encoding' parameter of read must be {encoding}. Got 'klingon' instead.",
-        "format": "The 'format' parameter of read must be 'csv', 'arff', 'parquet' or 'arrow'. "
+        "format": "The 'format' parameter of read must be 'csv', 'json', 'arff', 'parquet' or 'arrow'. "
         "Got 'xlsx' instead.",
     }
 
@@ -359,10 +359,10 @@ def test_parameters_of_read_that_break_their_rules(tmp_path):
 def test_a_file_whose_name_does_not_tell_its_format_is_refused(tmp_path, name):
     path = tmp_path / name
     path.write_text("a,label\n1,x\n")
-    endings = ".csv, .tsv, .txt, .data, .arff, .parquet, .pq, .arrow, .feather, .ipc"
+    endings = ".csv, .tsv, .txt, .data, .jsonl, .ndjson, .json, .arff, .parquet, .pq, .arrow, .feather, .ipc"
     assert refused(lambda: streams.read(path), ParameterError) == (
         f"The 'path' parameter of read must be a file whose name ends in one of {endings} "
-        f"(or say which 'format' it has). Got {str(path)!r} instead."
+        f"(or say format=). Got {str(path)!r} instead."
     )
     if not name.endswith("gz"):
         assert streams.read(path, format="csv").draw(1)[1].tolist() == [0]

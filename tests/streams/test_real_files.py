@@ -1,6 +1,8 @@
 """Files as people have them: names with blanks, words for missing, numbers and dates as they are written."""
 
+import datetime
 import io
+import json
 import warnings
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 
 from heros import streams
 from heros.errors import DataError, DataNotice, ParameterError
+from heros.rows import Rows
 from heros.streams.pipe import read_pipe
 from heros.vocabulary import Codes
 
@@ -188,19 +191,40 @@ def test_a_schema_alone_says_what_becomes_of_a_new_name():
     assert Codes(["a", "b"]).code("new") is None
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_a_target_of_numbers_is_no_class(tmp_path, kind):
+@pytest.mark.parametrize("kind", ["csv", "parquet", "-"])
+def test_a_target_with_decimals_is_a_number(tmp_path, kind):
     values = [i / 8 for i in range(400)]
     path = tmp_path / f"s.{kind}"
-    if kind == "csv":
-        written(tmp_path, "a,price\n" + "\n".join(f"{i},{v}" for i, v in enumerate(values)) + "\n", path.name)
-    else:
+    text = "a,price\n" + "\n".join(f"{i},{v}" for i, v in enumerate(values)) + "\n"
+    if kind == "parquet":
         pq.write_table(pa.table({"a": list(range(400)), "price": values}), path)
-    with pytest.raises(
-        DataError, match=r"the target 'price' must hold classes\. Got 400 different numbers in 400 rows"
-    ):
+    elif kind == "csv":
+        path.write_text(text)
+    if kind == "-":
+        stream = read_pipe(io.BytesIO(text.encode()))
+    else:
+        stream, _ = quietly(path)
+        assert quietly(path, task="classification")[0].schema.n_classes == 400
+    assert stream.schema.numeric
+    assert stream.draw(1000)[1].tolist() == values
+
+
+def test_many_whole_numbers_are_asked_about(tmp_path):
+    path = written(tmp_path, "a,price\n" + "".join(f"{i % 3},{i}\n" for i in range(200)))
+    asked = r"the target 'price' must hold classes\. Got 200 different numbers in 200 rows \(name the column"
+    with pytest.raises(DataError, match=asked):
         streams.read(path)
-    assert streams.read(path, nominal=["price"]).schema.n_classes == 400
+    assert streams.read(path, task="regression").draw(3)[1].tolist() == [0, 1, 2]
+    assert streams.read(path, task="classification").schema.n_classes == 200
+    with pytest.raises(ParameterError, match="The 'task' parameter of read must be 'classification'"):
+        streams.read(path, task="ranking")
+
+
+def test_a_target_is_a_number_as_people_write_it_and_what_is_none_is_a_bad_row(tmp_path):
+    path = written(tmp_path, "a;price\n1;1.200,50 €\n2;3 €\n3;soon\n4;\n5;1e200\n")
+    stream, _ = quietly(path, task="regression", on_bad_row="skip")
+    assert stream.draw(9)[1].tolist() == [1200.5, 3]
+    assert stream.bad_rows.count == 3
 
 
 def test_a_name_that_is_nearly_right_is_proposed(tmp_path):
@@ -208,3 +232,108 @@ def test_a_name_that_is_nearly_right_is_proposed(tmp_path):
     for parameter in ({"target": "Lable"}, {"ignore": ["age"]}, {"numeric": ["colour"]}):
         with pytest.raises(ParameterError, match=r"Did you mean '(label|Age|Colour)'\?$"):
             streams.read(path, **parameter)
+
+
+JSON = [
+    '{"age": 18, "name": {"first": "Ann", "last": "Lee"}, "late": true}',
+    '{"age": null, "name": {"first": "Bob", "last": "N/A"}, "late": false, "more": [1, 2]}',
+    "",
+    '{"late": true, "age": 2.5e1, "name": {"first": "Ann", "last": "Ray"}}',
+]
+
+
+@pytest.mark.parametrize("name", ["s.jsonl", "s.ndjson", "s.json", "s.txt", "s.csv", "-"])
+def test_json_lines_are_read_as_such(tmp_path, name):
+    text = "\n".join(JSON) + "\n"
+    how = {"target": "late", "ignore": ["more"]}
+    if name == "-":
+        stream = read_pipe(io.BytesIO(text.encode()), **how)
+    else:
+        stream = streams.read(written(tmp_path, text, name), **how)
+    assert [feature.name for feature in stream.schema.features] == ["age", "name.first", "name.last"]
+    assert stream.schema.classes == ("False", "True")
+    X, y = stream.draw(9)
+    np.testing.assert_array_equal(X, [[18, 0, 0], [np.nan, 1, np.nan], [25, 0, 1]])
+    assert y.tolist() == [1, 0, 1]
+
+
+def test_a_line_that_is_no_object_is_a_bad_row(tmp_path):
+    path = written(tmp_path, "\n".join([*JSON, "[1, 2]", '{"age": 7', JSON[0]]) + "\n", "s.jsonl")
+    with pytest.raises(DataError, match=r"line 5: the row must be a JSON object\. Got '\[1, 2\]' instead"):
+        list(streams.read(path, target="late").blocks())
+    stream = streams.read(path, target="late", on_bad_row="skip")
+    assert len(stream.draw(99)[1]) == 4
+    assert stream.bad_rows.count == 2
+    stream.restart()
+    assert len(stream.draw(99)[1]) == 4
+    with pytest.raises(DataError, match="must have a JSON object in each line"):
+        streams.read(written(tmp_path, '[{"a": 1}]\n', "s.json"))
+
+
+MIXED = (
+    "id;Full Name;born;income;size;city;churn\n"
+    '17;"Lee, Ann";03.04.1981;1.200,50 €;12 kg;Bonn;no\n'
+    '18;"Ray, ""Bob""";13.12.1990;980,00 €;11 kg;-;yes\n'
+    "19;Cy;01.01.2000;12.000,00 €;9 kg;Köln;no\n"
+    "20;Di;;7,00 €;9 kg;Köln;no\n"
+)
+
+
+def test_a_look_says_how_every_column_is_read(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    found = streams.look(written(tmp_path, MIXED), ignore=["Full Name"])
+    assert [(one.name, one.kind, one.values, one.missing) for one in found.columns] == [
+        ("id", "numbers", 4, 0),
+        ("Full Name", "left out", 4, 0),
+        ("born", "dates", 3, 0.25),
+        ("income", "numbers", 4, 0),
+        ("size", "names", 3, 0),
+        ("city", "names", 2, 0.25),
+        ("churn", "target", 2, 0),
+    ]
+    assert found.columns[0].note == "rises by one with every row: an identifier?"
+    assert found.columns[3].examples[0] == "1.200,50 €"
+    assert found.classes == {"no": 3, "yes": 1}
+    assert max(len(line) for line in str(found).splitlines()[1:]) <= 80
+    assert found.plain()["columns"][1]["note"] == "as you say"
+
+
+def test_a_look_names_a_target_of_numbers_instead_of_failing(tmp_path):
+    path = written(tmp_path, "a,price\n" + "".join(f"{i % 3},{i}\n" for i in range(200)))
+    assert "Got 200 different numbers in 200 rows" in str(streams.look(path))
+    assert "target 'price': a number" in str(streams.look(path, task="regression"))
+
+
+@pytest.mark.parametrize("kind", ["mapping", "toml", "json", "csv"])
+def test_what_columns_are_can_be_said_in_one_place(tmp_path, kind):
+    said = {"id": "ignore", "born": "date %d.%m.%Y", "size": "nominal", "city": "target"}
+    place = tmp_path / f"columns.{kind}"
+    if kind == "toml":
+        place.write_text("[columns]\n" + "".join(f"{name} = {what!r}\n" for name, what in said.items()))
+    elif kind == "json":
+        place.write_text(json.dumps(said))
+    elif kind == "csv":
+        place.write_text("column,kind\n" + "".join(f"{name},{what}\n" for name, what in said.items()))
+    path = written(tmp_path, MIXED)
+    stream, _ = quietly(path, columns=said if kind == "mapping" else place, on_bad_row="skip")
+    names = [feature.name for feature in stream.schema.features]
+    assert names[:2] == ["Full Name", "born (day; %d.%m.%Y)"]
+    assert stream.schema.classes == ("Bonn", "Köln")
+    with pytest.raises(DataError, match=r"Got 'numerical' instead\. Did you mean 'numeric'\?"):
+        streams.read(path, columns={"size": "numerical"})
+    with pytest.raises(DataError, match="must be readable TOML, JSON or CSV"):
+        streams.read(path, columns=tmp_path / "none.toml")
+
+
+def test_a_row_is_read_as_the_file_was(tmp_path):
+    stream, _ = quietly(written(tmp_path, MIXED), ignore=["id", "Full Name"])
+    X, _ = stream.draw(4)
+    rows = Rows(stream.schema)
+    row = {"born": "03.04.1981", "income": 1200.5, "size": "12 kg", "city": "Bonn"}
+    np.testing.assert_array_equal(rows.read(row)[0], X[0])
+    row["born"] = datetime.date(1981, 4, 3)
+    np.testing.assert_array_equal(rows.read(row)[0], X[0])
+    frame = pa.table({"born": ["03.04.1981"], "income": ["1.200,50 €"], "size": ["12 kg"], "city": ["Bonn"]})
+    np.testing.assert_array_equal(rows.read(frame)[0], X[0])
+    with pytest.raises(DataError, match=r"The feature 'born' must be a date\. Got 'soon' instead"):
+        rows.read({"born": "soon"})

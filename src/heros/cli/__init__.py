@@ -5,6 +5,7 @@ from heros.cli import (
     compare,
     doctor,
     listing,
+    look,
     paper,
     predict,
     report,

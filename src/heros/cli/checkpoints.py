@@ -22,7 +22,8 @@ from heros.storage.checkpoints import Checkpoint, CheckpointWarning, found
 from heros.tables import Table
 
 FILE_OPTIONS = {
-    name: f"--{name.replace('_', '-')}" for name in ("nominal", "numeric", "ignore", "most_values")
+    name: f"--{name.replace('_', '-')}"
+    for name in ("nominal", "numeric", "ignore", "most_values", "task", "target")
 }
 """What notices about columns speak of."""
 

@@ -69,6 +69,8 @@ def compare_command(
     delimiter: options.Delimiter = None,
     missing: options.Missing = None,
     most_values: options.MostValues = None,
+    columns: options.ColumnsFile = None,
+    format: options.FormatName = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Run several policies on a stream: a table with ranks and the saving against training everything."""
@@ -90,6 +92,8 @@ def compare_command(
         delimiter=delimiter,
         missing=missing,
         most_values=most_values,
+        columns=columns,
+        format=format,
         task=task,
     )
     opened = partial(stream_of, stream, target=target, n=n, skip_bad_rows=skip_bad_rows, how=how)

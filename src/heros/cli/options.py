@@ -14,13 +14,16 @@ __all__ = [
     "AnswerName",
     "AsJson",
     "CheckpointDirectory",
+    "ClassWeights",
     "Classes",
+    "ColumnsFile",
     "Country",
     "Dates",
     "Delimiter",
     "Epsilon",
     "Every",
     "Force",
+    "FormatName",
     "Ignore",
     "Intensity",
     "K",
@@ -116,6 +119,20 @@ MostValues = Annotated[
         rich_help_panel=FILES,
     ),
 ]
+ColumnsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--columns",
+        help="A TOML, JSON or CSV file that says what columns are: numeric, nominal, date, ignore, target.",
+        rich_help_panel=FILES,
+    ),
+]
+FormatName = Annotated[
+    str | None,
+    typer.Option(
+        "--format", help="csv, json, arff, parquet or arrow; by default seen.", rich_help_panel=FILES
+    ),
+]
 Delimiter = Annotated[
     str | None,
     typer.Option(help="What stands between cells (tab: \\t); by default seen.", rich_help_panel=FILES),
@@ -154,6 +171,13 @@ WatchName = Annotated[
 AnswerName = Annotated[
     str,
     typer.Option("--answer", help="Who answers: best, average, weighted, or top:N:SHARPNESS, e.g. top:5:60."),
+]
+ClassWeights = Annotated[
+    str | None,
+    typer.Option(
+        "--class-weight",
+        help="What instances count by their class: balanced, or weights like yes=5,no=1 (1 otherwise).",
+    ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Of the initial weights and the policy's draws.")]
 N = Annotated[

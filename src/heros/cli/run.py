@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -13,13 +13,12 @@ from heros import demo
 from heros.cli import options
 from heros.cli.app import app, say
 from heros.cli.checkpoints import checkpointing, recorded_before, told
-from heros.cli.parsing import few_enough, meter_of, reading, source_of, watch_of
+from heros.cli.described import described
+from heros.cli.parsing import few_enough, meter_of, reading, source_of
 from heros.cli.results import Results
-from heros.ensemble import Heros
 from heros.errors import HerosError
 from heros.measures import Measure
-from heros.pools import default_regression
-from heros.registry import answer_of, policy_of, pool_of
+from heros.registry import written_parts
 from heros.run import Run, evaluate
 from heros.run.summary import bill
 from heros.sources.late import LateSource
@@ -28,8 +27,6 @@ from heros.storage import records
 __all__ = ["demo_command", "run_command"]
 
 BLOCK = 1000
-DEFAULT_POOL = "mlp"
-DEFAULT_POLICY, DEFAULT_EPSILON = "zeta:0.05", 0.2
 
 
 @app.command("run")
@@ -37,15 +34,34 @@ def run_command(
     stream: options.StreamName,
     target: options.Target = None,
     task: options.TaskName = None,
-    pool: options.PoolName = None,
+    pool: Annotated[
+        str | None,
+        typer.Option(
+            help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools); by default eleven "
+            "models of six kinds, with the policy, k and answer that go with them (of numbers: other ones)."
+        ),
+    ] = None,
     policy: Annotated[
         str | None,
-        typer.Option(help="E.g. zeta:0.05@0.2, the default: ζ and ε (see heros policies)."),
+        typer.Option(
+            help="E.g. cand, or zeta:0.05@0.2 (ζ and ε), the default with --pool (see heros policies)."
+        ),
     ] = None,
     epsilon: options.Epsilon = None,
     k: options.K = None,
     watch: options.WatchName = "all",
-    answer: options.AnswerName = "best",
+    burst: Annotated[
+        int, typer.Option(min=0, help="So many instances at which all look after L has changed.")
+    ] = 0,
+    within: Annotated[
+        float | None,
+        typer.Option(help="Microseconds of CPU time per instance: k follows what there is time for."),
+    ] = None,
+    answer: Annotated[
+        str | None,
+        typer.Option(help="Who answers: best, average, weighted, stack, or top:N:SHARPNESS, e.g. top:5:60."),
+    ] = None,
+    class_weight: options.ClassWeights = None,
     seed: options.Seed = 1,
     n: options.N = None,
     window: options.Window = 1000,
@@ -70,6 +86,8 @@ def run_command(
     delimiter: options.Delimiter = None,
     missing: options.Missing = None,
     most_values: options.MostValues = None,
+    columns: options.ColumnsFile = None,
+    format: options.FormatName = None,
     as_json: options.AsJson = False,
     checkpoint: options.CheckpointDirectory = None,
     every: options.Every = 100_000,
@@ -85,12 +103,18 @@ def run_command(
     predict; with --predictions all it said before it saw the labels.
     """
     kept = checkpointing(checkpoint, every, keep, resume, resume_from, on_checkpoint_error)
-    if policy is None:
-        chosen = policy_of(DEFAULT_POLICY, DEFAULT_EPSILON if epsilon is None else epsilon)
-    else:
-        chosen = policy_of(policy, epsilon)
-    settings: dict[str, Any] = {"seed": seed, "watch": watch_of(watch), "answer": answer_of(answer)}
-    model = Heros(pool_of(pool or DEFAULT_POOL), chosen, k, **settings)
+    model = described(
+        pool,
+        policy,
+        epsilon,
+        k,
+        watch=watch,
+        burst=burst,
+        within=within,
+        answer=answer,
+        class_weight=class_weight,
+        seed=seed,
+    )
     reader = meter_of(meter, watts, carbon_intensity, country)
     results = Results(out, save, predictions, replace=force or bool(kept.get("resume")))
     results.expect_places(model)
@@ -103,6 +127,8 @@ def run_command(
         delimiter=delimiter,
         missing=missing,
         most_values=most_values,
+        columns=columns,
+        format=format,
         task=task,
     )
     with told():
@@ -114,8 +140,6 @@ def run_command(
             directory=kept.get("checkpoint"),
             how=how,
         )
-    if source.schema.numeric and pool is None:
-        model = Heros(default_regression(), chosen, k, **settings)
     model.suit(source.schema)
     names = dict.fromkeys([*(one.name for one in model.task.measures()), *(measure or ())])
     if out is not None and not force and records.exists(there := out / records.id_of(model, source)):

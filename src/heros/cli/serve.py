@@ -10,12 +10,10 @@ import typer
 
 from heros.cli import options
 from heros.cli.app import app, say
-from heros.cli.parsing import watch_of
-from heros.cli.run import DEFAULT_EPSILON, DEFAULT_POLICY
+from heros.cli.described import described
 from heros.ensemble import Heros
 from heros.errors import HerosError, ParameterError
 from heros.extras import needed
-from heros.registry import answer_of, policy_of, pool_of
 
 __all__ = ["serve_command"]
 
@@ -82,12 +80,16 @@ def serve_command(
     from heros.serve.service import Service  # noqa: PLC0415
     from heros.serve.shelf import Shelf  # noqa: PLC0415
 
-    described = (pool, policy, epsilon, k, answer)
-    if model is not None and any(one is not None for one in described):
+    said = (pool, policy, epsilon, k, answer)
+    if model is not None and any(one is not None for one in said):
         raise HerosError("The model of heros serve must be a file or a description. Got both.")
     if not keys and (capacity is not None or memory is not None):
         raise ParameterError.of("capacity", "heros serve", "left out without --keys", capacity or memory)
-    heros = Heros.load(model) if model else _described(pool, policy, epsilon, k, watch, answer, seed)
+    heros = (
+        Heros.load(model)
+        if model
+        else described(pool, policy, epsilon, k, watch=watch, answer=answer, seed=seed)
+    )
     shelf = None if checkpoint is None else Shelf(checkpoint)
     brain: Brain = One(heros)
     if keys:
@@ -114,31 +116,6 @@ def serve_command(
         started=lambda address: say(f"heros: {address} (process {os.getpid()}, Ctrl-C ends it)"),
     )
     say(f"heros: stopped after {service.history.learnt:,} instances" + _kept(checkpoint))
-
-
-def _described(
-    pool: str | None,
-    policy: str | None,
-    epsilon: float | None,
-    k: int | None,
-    watch: str,
-    answer: str | None,
-    seed: int,
-) -> Heros:
-    """A new model: what is not said is as `heros.Heros` or, with a pool, as `heros run` has it."""
-    chosen = None
-    if policy is not None:
-        chosen = policy_of(policy, epsilon)
-    elif pool is not None or epsilon is not None:
-        chosen = policy_of(DEFAULT_POLICY, DEFAULT_EPSILON if epsilon is None else epsilon)
-    return Heros(
-        None if pool is None else pool_of(pool),
-        chosen,
-        k,
-        seed=seed,
-        watch=watch_of(watch),
-        answer=None if answer is None else answer_of(answer),
-    )
 
 
 def _kept(directory: Path | None) -> str:

@@ -18,6 +18,7 @@ MOST_POINTS = 240
 MOST_DRIFTS = 50
 DELTA = 0.002  # how unlikely a change must be to be marked
 CHECKED = 32  # outcomes between two looks for one
+QUIET = 500  # what gets worse again before so many instances is still the same drift
 
 
 class Worse:
@@ -90,6 +91,7 @@ class History:
         self.learnt = 0
         self.spent = 0.0
         self._models = models
+        self._noticed: int | None = None  # when it last got worse
         self._worse = Worse()
         self._labels: list[NDArray[np.int64]] = []
         self._answers: list[NDArray[np.float64]] = []
@@ -127,8 +129,10 @@ class History:
         self._spent += spent
         self._trained += chosen.sum(axis=0)
         if self._worse.update((answers.argmax(axis=1) == y).astype(np.float64)):
-            self.drift_count += 1
-            self.drifts = [*self.drifts, self.learnt][-MOST_DRIFTS:]
+            if self._noticed is None or self.learnt - self._noticed > QUIET:
+                self.drift_count += 1
+                self.drifts = [*self.drifts, self.learnt][-MOST_DRIFTS:]
+            self._noticed = self.learnt
 
     def close(self, now: float) -> None:
         """Make a point of what was counted since the last one."""
@@ -181,6 +185,7 @@ class History:
         self.drift_count = int(state["counts"]["drift_count"][0])
         self.spent = float(state["counts"]["spent"][0])
         self.drifts = [int(at) for at in state["counts"]["drifts"]]
+        self._noticed = self.drifts[-1] if self.drifts else None
         for measure in self.measures:
             measure.restore(state[f"measures/{measure.name}"])
 

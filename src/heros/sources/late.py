@@ -140,7 +140,7 @@ class LateSource(RowSource):
 
     def _answer(self, features: Mapping[str, Any]) -> NDArray[np.float64] | None:
         schema = self.schema
-        if self._model is None or not (schema.n_features and schema.n_classes):
+        if self._model is None or not (schema.n_features and schema.n_outputs):
             return None
         if self._bound is not schema:
             self._model.bind(schema)

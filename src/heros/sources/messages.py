@@ -82,7 +82,7 @@ class MessageSource(RowSource):
         From the bytes of a message to a row; JSON objects by default.
     follow
         Whether to wait for messages that are still to come; else the source ends with those there are.
-    target, schema, nominal, classes, on_bad_row, most_values
+    target, schema, nominal, classes, on_bad_row, most_values, task
         As for `heros.sources.RowSource`.
     """
 
@@ -98,6 +98,7 @@ class MessageSource(RowSource):
         classes: Sequence[object] | None = None,
         on_bad_row: str = "raise",
         most_values: int | None = MOST_VALUES,
+        task: str | None = None,
     ) -> None:
         super().__init__(
             name,
@@ -107,6 +108,7 @@ class MessageSource(RowSource):
             classes=classes,
             on_bad_row=on_bad_row,
             most_values=most_values,
+            task=task,
         )
         if not callable(decode):
             raise ParameterError.of("decode", type(self).__name__, "a function of bytes", decode)

@@ -184,6 +184,8 @@ class RowSource(Source):
     most_values
         How many values a nominal feature may have; then new ones share a quarter of them, and the schema
         grows no further. None: any number.
+    task
+        "regression" if the label is a number; else it is the name of a class.
 
     Examples
     --------
@@ -209,6 +211,7 @@ class RowSource(Source):
         classes: Sequence[object] | None = None,
         on_bad_row: str = "raise",
         most_values: int | None = MOST_VALUES,
+        task: str | None = None,
     ) -> None:
         owner = type(self).__name__
         if target is not None and not isinstance(target, str):
@@ -216,7 +219,7 @@ class RowSource(Source):
         self.name = name
         self._rows = RowBlocks(
             name,
-            vocabulary_of(schema, nominal, classes, owner, most_values),
+            vocabulary_of(schema, nominal, classes, owner, most_values, task),
             target=target,
             skip=one_of(on_bad_row, "on_bad_row", owner, ("raise", "skip"), "'raise' or 'skip'") == "skip",
         )

@@ -121,6 +121,15 @@ class KeyStore:
             self._file.execute("COMMIT")
             self._file.execute("BEGIN IMMEDIATE")
 
+    def copy(self, path: str | os.PathLike[str]) -> None:
+        """Write what the last commit left to another file; what was put since is gone."""
+        with self._said():
+            self._file.execute("ROLLBACK")
+            try:
+                self._file.execute("VACUUM INTO ?", (os.fspath(path),))
+            finally:
+                self._file.execute("BEGIN IMMEDIATE")
+
     def close(self) -> None:
         """Close the file; what was not committed is gone."""
         self._file.close()

@@ -8,6 +8,7 @@ from heros.streams.drift import Drift
 from heros.streams.files import read
 from heros.streams.frames import from_frame
 from heros.streams.iterators import from_iter
+from heros.streams.looking import look
 from heros.streams.numbers import Friedman, Hyperplane, Wave
 from heros.streams.synthetic import LED, Agrawal, RandomRBF
 
@@ -28,5 +29,6 @@ __all__ = [
     "from_frame",
     "from_iter",
     "load",
+    "look",
     "read",
 ]

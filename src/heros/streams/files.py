@@ -8,23 +8,29 @@ from pathlib import Path
 from typing import Any
 
 from heros.errors import DataError, ParameterError
+from heros.lazy import pa
 from heros.streams.arff import ArffReader
 from heros.streams.arrow import IPCReader, ParquetReader
 from heros.streams.base import Stream
 from heros.streams.delimited import MISSING, DelimitedReader
+from heros.streams.described import Columns, with_columns
+from heros.streams.json_lines import JsonReader, is_json
 from heros.streams.options import Options
 from heros.streams.readers import TableReader
 from heros.streams.tables import TableStream
 from heros.streams.text import COMPRESSIONS
 from heros.vocabulary import MOST_VALUES
 
-__all__ = ["read", "reader_of"]
+__all__ = ["opened", "read", "reader_of"]
 
 FORMATS = {
     ".csv": "csv",
     ".tsv": "csv",
     ".txt": "csv",
     ".data": "csv",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
     ".arff": "arff",
     ".parquet": "parquet",
     ".pq": "parquet",
@@ -52,9 +58,10 @@ def read(
     encoding: str = "utf-8",
     dates: Sequence[str] | Mapping[str, str | None] = (),
     most_values: int | None = MOST_VALUES,
+    columns: Columns | None = None,
     task: str | None = None,
 ) -> Stream:
-    r"""A stream from a CSV, ARFF, Parquet, Arrow or Feather file.
+    r"""A stream from a CSV, JSON lines, ARFF, Parquet, Arrow or Feather file.
 
     The file is read as the stream is: a block at a time. Types are those the file declares; for a CSV
     file they are taken from its first block, where a column is numeric if at least half of its values
@@ -83,11 +90,11 @@ def read(
     name
         The stream's name; by default the file's.
     format
-        "csv", "arff", "parquet" or "arrow"; by default what the file's name says.
+        "csv", "json" (an object a line), "arff", "parquet" or "arrow"; by default what the file's name says.
     delimiter, quote, header, missing, encoding
         For text: the character between cells (default: the likeliest one in the first lines), the
         character around cells ("" for none), whether the first line has the names, what stands for a missing
-        value (CSV), and the encoding. Blanks around a cell do not count.
+        value (CSV, JSON), and the encoding. Blanks around a cell do not count.
     dates
         Columns of dates or times; as a mapping, with how they are written (``"%d.%m.%y"``, as `strptime` has
         it). Each becomes up to four numbers: day, weekday, day of the year, hour.
@@ -99,6 +106,9 @@ def read(
         "regression" if the target is a number, "classification" if it is a class. By default it is a number
         if it has more than 20 different ones, some with decimals; whole numbers with very many values have to
         be said.
+    columns
+        What columns are, in one place: a mapping from names to "numeric", "nominal", "date" (perhaps with a
+        format behind it), "ignore", "target" or a list of values; or a TOML, JSON or CSV file with that.
 
     Examples
     --------
@@ -115,7 +125,43 @@ def read(
             [21.,  0.],
             [nan,  1.]]), array([0, 1, 0]))
     """
-    options = Options("read", target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values, task)
+    reader, options = opened(
+        path,
+        target=target,
+        nominal=nominal,
+        numeric=numeric,
+        ignore=ignore,
+        classes=classes,
+        on_bad_row=on_bad_row,
+        format=format,
+        delimiter=delimiter,
+        quote=quote,
+        header=header,
+        missing=missing,
+        encoding=encoding,
+        dates=dates,
+        most_values=most_values,
+        columns=columns,
+        task=task,
+    )
+    return TableStream(reader, options, name or Path(path).name.split(".")[0])
+
+
+def opened(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    delimiter: str | None = None,
+    quote: str = '"',
+    header: bool = True,
+    missing: Sequence[str] = MISSING,
+    encoding: str = "utf-8",
+    most_values: int | None = MOST_VALUES,
+    columns: Columns | None = None,
+    **how: Any,
+) -> tuple[TableReader, Options]:
+    """What reads a file, and how; the parameters are those of `read`."""
+    options = with_columns(Options("read", most_values=most_values, **how), columns)
     text: dict[str, Any] = {
         "delimiter": delimiter,
         "quote": quote,
@@ -123,10 +169,7 @@ def read(
         "missing": missing,
         "encoding": encoding,
     }
-    file = Path(path)
-    return TableStream(
-        reader_of(file, format, tuple(ignore), **text), options, name or file.name.split(".")[0]
-    )
+    return reader_of(Path(path), format, tuple(options.ignore), **text), options
 
 
 def reader_of(
@@ -145,6 +188,8 @@ def reader_of(
     if what is not None:
         raise DataError(f"The file {file} must exist. Got {what} instead.")
     kind = _format(file, format)
+    if kind == "json" or (kind == "csv" and format is None and is_json(_head(file))):
+        return JsonReader(file, encoding=encoding, missing=csv.get("missing", MISSING))
     if kind == "csv":
         return DelimitedReader(file, encoding=encoding, **csv)
     if kind == "arff":
@@ -152,16 +197,26 @@ def reader_of(
     return ParquetReader(file, ignore) if kind == "parquet" else IPCReader(file, ignore)
 
 
+def _head(file: Path) -> bytes:
+    """The first bytes of a text; none if it cannot be read, which is said elsewhere."""
+    compression = COMPRESSIONS.get(file.suffix.lower())
+    try:
+        with pa.input_stream(pa.OSFile(os.fsencode(file)), compression) as opened:
+            return bytes(opened.read(4096))
+    except (OSError, pa.ArrowException):
+        return b""
+
+
 def _format(file: Path, format: str | None) -> str:
     if format is not None:
         if format not in FORMATS.values():
-            raise ParameterError.of("format", "read", "'csv', 'arff', 'parquet' or 'arrow'", format)
+            raise ParameterError.of("format", "read", "'csv', 'json', 'arff', 'parquet' or 'arrow'", format)
         return format
     suffixes = [suffix.lower() for suffix in file.suffixes]
     compressed = bool(suffixes) and suffixes[-1] in COMPRESSIONS
     suffix = suffixes[-2 if compressed else -1] if len(suffixes) > compressed else ""
     kind = FORMATS.get(suffix)
-    if kind is None or (compressed and kind not in {"csv", "arff"}):
-        rule = f"a file whose name ends in one of {', '.join(FORMATS)} (or say which 'format' it has)"
+    if kind is None or (compressed and kind not in {"csv", "json", "arff"}):
+        rule = f"a file whose name ends in one of {', '.join(FORMATS)} (or say format=)"
         raise ParameterError.of("path", "read", rule, str(file))
     return kind

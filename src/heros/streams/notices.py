@@ -14,7 +14,7 @@ from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
 from heros.vocabulary import NUMBER
 
-__all__ = ["expect_classes", "not_classes", "notices_of", "suspicion"]
+__all__ = ["expect_classes", "no_classes", "not_classes", "notices_of", "suspicion"]
 
 FEW_NUMBERS = 20
 """So many different numbers may be classes even if some have decimals."""
@@ -26,22 +26,27 @@ MEASURE = re.compile(r"[^\w]{0,2}\d[\d.,' ]*\s*[^\W\d]{1,6}")
 """A number with a unit behind it."""
 
 
-def expect_classes(reader: TableReader, options: Options, first: Chunk) -> None:
-    """Refuse a target that has numbers, or a text of its own, rather than classes."""
-    target = options.target_among(reader.names)
-    index = reader.names.index(target)
-    declared = reader.declared(index)
+def expect_classes(reader: TableReader, options: Options, layout: Layout, first: Chunk) -> None:
+    """Refuse a target that has many whole numbers, or a text of its own, rather than classes."""
+    what = no_classes(reader, options, layout, first)
+    if what:
+        raise DataError(f"{reader.label}: {what}")
+
+
+def no_classes(reader: TableReader, options: Options, layout: Layout, first: Chunk) -> str:
+    """What is wrong with the classes of a table, and what to do about it; nothing if nothing is."""
+    target, declared = reader.names[layout.target], reader.declared(layout.target)
     given = isinstance(declared, NominalColumn) and bool(declared.values)
     said = options.classes is not None or target in options.nominal or options.task is not None
-    if said or given or options.most_values is None:
-        return
-    what = not_classes(counts_of(first.columns[index]))
-    if what:
-        raise DataError(
-            f"{reader.label}: the target {target!r} must hold classes. Got {what} (name the column with the "
-            "classes in target=; or say task='regression' if these are quantities, task='classification' if "
-            "each value is a class)."
-        )
+    if layout.numeric or said or given or options.most_values is None:
+        return ""
+    what = not_classes(counts_of(first.columns[layout.target]))
+    if not what:
+        return ""
+    return (
+        f"the target {target!r} must hold classes. Got {what} (name the column with the classes in target=; "
+        "or say task='regression' if these are quantities, task='classification' if each value is a class)."
+    )
 
 
 def not_classes(counts: Mapping[str, int]) -> str:

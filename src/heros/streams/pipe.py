@@ -1,4 +1,4 @@
-"""CSV from a pipe: read once, as it comes, without an end if there is none."""
+"""Text from a pipe: read once, as it comes, without an end if there is none."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from heros.sources.readers import BackgroundReader
 from heros.streams.base import Stream
 from heros.streams.columns import Values
 from heros.streams.delimited import MISSING, DelimitedReader
+from heros.streams.described import Columns, with_columns
+from heros.streams.json_lines import JsonReader, is_json
 from heros.streams.layout import Extent, Growth
 from heros.streams.options import Options
 from heros.streams.readers import Chunk
 from heros.streams.tables import TableStream
-from heros.streams.text import READ_BYTES
+from heros.streams.text import READ_BYTES, TextReader
 from heros.vocabulary import MOST_VALUES
 
 __all__ = ["read_pipe"]
@@ -47,8 +49,9 @@ def read_pipe(
     dates: Sequence[str] | Mapping[str, str | None] = (),
     most_values: int | None = MOST_VALUES,
     task: str | None = None,
+    columns: Columns | None = None,
 ) -> Stream:
-    r"""A stream of the CSV that a pipe brings. See `heros.streams.read` for the parameters.
+    r"""A stream of the CSV or the JSON lines that a pipe brings. See `heros.streams.read` for the parameters.
 
     Types, and the values and classes known from the start, are those of the first hundred lines. What turns
     up later is appended to the schema with the row it stands in, however the bytes come. The stream cannot
@@ -62,7 +65,11 @@ def read_pipe(
     array([0, 1])
     """
     options = Options("read", target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values, task)
-    return PipeStream(PipeReader(Pipe(file), delimiter=delimiter, missing=missing), options, name)
+    options = with_columns(options, columns)
+    pipe = Pipe(file)
+    if delimiter is None and is_json(pipe.peek()):
+        return PipeStream(JsonPipe(pipe, missing=missing), options, name)
+    return PipeStream(DelimitedPipe(pipe, delimiter=delimiter, missing=missing), options, name)
 
 
 class PipeStream(TableStream):
@@ -86,8 +93,8 @@ class PipeStream(TableStream):
         raise DataError(f"The stream {self.name!r} reads a pipe, which cannot go back.")
 
 
-class PipeReader(DelimitedReader):
-    """The records of a CSV text from a pipe."""
+class PipeReader(TextReader):
+    """The records of a text from a pipe; what kind of text is said by the class beside it."""
 
     def __init__(self, pipe: Pipe, **how: Any) -> None:
         self._pipe = pipe
@@ -157,6 +164,14 @@ class PipeReader(DelimitedReader):
         return data
 
 
+class DelimitedPipe(PipeReader, DelimitedReader):
+    """The records of CSV from a pipe."""
+
+
+class JsonPipe(PipeReader, JsonReader):
+    """The records of JSON lines from a pipe."""
+
+
 class Pipe:
     """The bytes of a pipe as they come. An interrupt while it waits is its end."""
 
@@ -171,10 +186,17 @@ class Pipe:
             self._poll.register(file.fileno(), select.POLLIN)
         self._background: BackgroundReader | None = None
         self._ready = b""  # what the background reader brought, but nobody has read
+        self._peeked = b""
+
+    def peek(self) -> bytes:
+        """The first bytes, which `read` gives again; enough to see something that is not blank."""
+        while len(self._peeked.strip()) < 2 and not self.ended:
+            self._peeked += self._read()
+        return self._peeked
 
     def wait(self, timeout: float | None) -> bool:
         """Whether there is something to read, if only the end, within so many seconds."""
-        if timeout is None or self.ended or self._ready or isinstance(self._file, BytesIO):
+        if timeout is None or self.ended or self._ready or self._peeked or isinstance(self._file, BytesIO):
             return True
         try:
             if self._poll is not None:
@@ -186,6 +208,10 @@ class Pipe:
 
     def read(self) -> bytes:
         """What is there; waits if nothing is. Nothing: the end."""
+        peeked, self._peeked = self._peeked, b""
+        return peeked or self._read()
+
+    def _read(self) -> bytes:
         if self.ended:
             return b""
         try:

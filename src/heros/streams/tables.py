@@ -20,6 +20,7 @@ from heros.streams.layout import Extent, Growth, layout_of
 from heros.streams.notices import expect_classes, notices_of
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
+from heros.vocabulary import LARGEST_TARGET
 
 __all__ = ["TableStream"]
 
@@ -42,8 +43,7 @@ class TableStream(Stream):
         if first is None:
             raise DataError(f"{reader.label} must have at least one row. Got a header without rows instead.")
         self._layout = layout_of(reader, options, first)
-        if not self._layout.numeric:
-            expect_classes(reader, options, first)
+        expect_classes(reader, options, self._layout, first)
         self._notices = tuple(notices_of(reader, options, self._layout, first))
         for text in self._notices:
             warnings.warn(text, DataNotice, stacklevel=3)
@@ -180,6 +180,8 @@ class TableStream(Stream):
             if column.settled:
                 values[index], more = column.convert(chunk.columns[index])
                 faults |= more
+                if index == self._layout.target and self._layout.numeric:
+                    faults |= _too_large(values[index])
             for row, (value, rule) in faults.items():
                 found.setdefault(row, (column.name, value, rule))
         return values, found
@@ -193,6 +195,12 @@ class TableStream(Stream):
             X[:, at : at + column.width] = values[index].reshape(len(y), column.width)
             at += column.width
         self._X, self._y, self._at = X, y if self._layout.numeric else y.astype(np.int64), 0
+
+
+def _too_large(values: Values) -> Faults:
+    """The rows with a target that cannot be reckoned with."""
+    rule = f"be a finite number, {LARGEST_TARGET:g} at most"
+    return {int(row): (f"{values[row]:g}", rule) for row in np.flatnonzero(np.abs(values) > LARGEST_TARGET)}
 
 
 def _absent(array: pa.Array) -> Faults:

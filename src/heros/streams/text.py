@@ -11,6 +11,9 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from heros.errors import DataError, ParameterError
 from heros.lazy import pa, pc
 from heros.sources.bad_rows import BadRow
@@ -76,6 +79,10 @@ class TextReader(TableReader):
     def _end_of_records(self, data: bytes) -> int:
         """The byte after the last whole record; 0 if there is none."""
         return data.rfind(b"\n") + 1
+
+    def _ends(self, data: bytes) -> NDArray[np.intp]:
+        """The bytes behind newlines that end a record."""
+        return np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")) + 1
 
     def _next_records(self) -> RawRecords | None:
         file = self._open()

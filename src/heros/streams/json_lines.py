@@ -1,0 +1,116 @@
+"""JSON lines: an object a line, its members the columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from heros.errors import DataError
+from heros.sources.bad_rows import BadRow
+from heros.streams.delimited import BOM, MISSING
+from heros.streams.readers import Column
+from heros.streams.text import LONGEST, RawRecords, Record, TextReader
+from heros.vocabulary import label_of
+
+__all__ = ["JsonReader", "is_json"]
+
+FIRST_LINES = 100
+"""So many lines, if there are so many, say which columns there are."""
+
+DEEPEST = 8
+"""How deep objects in objects may be and still have columns of their own."""
+
+
+class JsonReader(TextReader):
+    """The records of a file of JSON lines.
+
+    The columns are the members of the objects in the first hundred lines; those of objects inside have names
+    with dots (``address.city``). What others have besides is left out, what they lack is missing.
+    """
+
+    def __init__(self, path: Path, *, missing: Sequence[str] = MISSING, encoding: str = "utf-8") -> None:
+        super().__init__(path, encoding)
+        self._missing = tuple(missing)
+        names: dict[str, None] = {}
+        for line in self._first_lines():
+            row = _row_of(line)
+            names.update(dict.fromkeys(row or ()))
+        if not names:
+            raise DataError(
+                f"{self.label} must have a JSON object in each line. Got none in the first lines."
+            )
+        self.names = list(names)
+
+    def declared(self, index: int) -> Column | None:
+        """Nothing: what a column holds is seen, as in a CSV file."""
+        return None
+
+    def _first_lines(self) -> list[str]:
+        file, head = self._open(), b""
+        while head.count(b"\n") < FIRST_LINES:
+            more = self._read(file, 1 << 16)
+            if not more or len(head) > LONGEST:
+                break
+            head += more
+        self._close()
+        if head.startswith(BOM):
+            self._start = self._at = (len(BOM), 1)
+        lines = head.removeprefix(BOM).split(b"\n")[:FIRST_LINES]
+        return [line.decode(self._encoding, "replace") for line in lines]
+
+    def _is_plain(self, data: bytes) -> bool:
+        return False
+
+    def _records(self, records: RawRecords) -> Iterator[Record]:
+        for number, text in enumerate(records.text, start=records.line):
+            if not text.strip():
+                continue
+            row = _row_of(text)
+            if row is None:
+                yield (
+                    number,
+                    BadRow(self.label, f"line {number}", None, repr(text.strip()[:80]), "be a JSON object"),
+                )
+            else:
+                yield number, self._cells_of(row)
+
+    def _cells_of(self, row: Mapping[str, Any]) -> list[str | None]:
+        cells: list[str | None] = []
+        for name in self.names:
+            value = row.get(name)
+            text = (
+                json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else label_of(value)
+            )
+            cells.append(None if text is None or (isinstance(value, str) and text in self._missing) else text)
+        return cells
+
+
+def is_json(head: bytes) -> bool:
+    r"""Whether the beginning of a file is that of JSON lines.
+
+    Examples
+    --------
+    >>> is_json(b'{"age": 18}\n'), is_json(b"\n {}"), is_json(b"age,label\n"), is_json(b"{a,b}\n")
+    (True, True, False, False)
+    """
+    start = head.removeprefix(BOM).lstrip()
+    return start[:1] == b"{" and start[1:].lstrip()[:1] in {b'"', b"}"}
+
+
+def _row_of(text: str) -> dict[str, Any] | None:
+    """The members of an object, those of objects inside by names with dots; None if it is none."""
+    try:
+        row = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return dict(_members(row, "", DEEPEST)) if isinstance(row, dict) else None
+
+
+def _members(row: Mapping[str, Any], before: str, depth: int) -> Iterator[tuple[str, Any]]:
+    for name, value in row.items():
+        if isinstance(value, dict) and value and depth:
+            yield from _members(value, f"{before}{name}.", depth - 1)
+        else:
+            yield f"{before}{name}", value

@@ -1,0 +1,169 @@
+"""How a file is read, before anything is learnt from it."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from dataclasses import asdict, dataclass
+from io import StringIO
+from typing import Any
+
+import numpy as np
+
+from heros.streams.columns import NominalColumn, NumericColumn, counts_of
+from heros.streams.dates import DateColumn
+from heros.streams.files import opened
+from heros.streams.layout import Layout, layout_of
+from heros.streams.notices import no_classes, suspicion
+from heros.streams.options import Options
+from heros.streams.readers import Chunk, Column, TableReader
+from heros.tables import Table
+
+__all__ = ["ColumnLook", "Look", "look"]
+
+EXAMPLES, WIDEST, MOST_CLASSES, WIDTH = 3, 22, 10, 80
+
+
+@dataclass(frozen=True)
+class ColumnLook:
+    """One column: what it is read as, how many values it has, which share is missing, what they look like."""
+
+    name: str
+    kind: str
+    values: int
+    missing: float
+    examples: tuple[str, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a file is read, as its first rows tell. Printed, it is a table."""
+
+    source: str
+    rows: int
+    features: int
+    columns: tuple[ColumnLook, ...]
+    target: str
+    classes: dict[str, int]
+    numeric: bool = False
+    faults: tuple[str, ...] = ()
+
+    def plain(self) -> dict[str, Any]:
+        """It as JSON knows it."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        text = StringIO()
+        table = Table(("column", "read as", "values", "missing", "examples and notes"), align="llrrw")
+        for one in self.columns:
+            note = f"{'; '.join(one.examples)}{f' · {one.note}' if one.note else ''}"
+            missing = f"{one.missing:.1%}" if one.missing else ""
+            table.add(_cut(one.name), one.kind, f"{one.values:,}", missing, note)
+        table.title = f"{self.source}: {self.features} features, as the first {self.rows:,} rows tell"
+        table.show(text)
+        below = [line for part in (self._classes(), *self.faults) for line in textwrap.wrap(part, WIDTH)]
+        return text.getvalue() + "\n" + "\n".join(below)
+
+    def _classes(self) -> str:
+        if not self.classes:
+            return f"target {self.target!r}: {'a number' if self.numeric else 'no classes'}"
+        shown = sorted(self.classes.items(), key=lambda pair: -pair[1])
+        words = [f"{name} {count / max(1, self.rows):.1%}" for name, count in shown[:MOST_CLASSES]]
+        more = f", … ({len(shown)} classes)" if len(shown) > MOST_CLASSES else ""
+        return f"target {self.target!r}: {', '.join(words)}{more}"
+
+
+def look(path: str | os.PathLike[str], **how: Any) -> Look:
+    r"""How a file is read: its columns, what they are taken for, what is odd about them, its classes.
+
+    Only the first rows are looked at (about 2 MB of text), those that decide how all are read.
+
+    Parameters
+    ----------
+    path, **how
+        As for `heros.streams.read`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     path = pathlib.Path(directory, "people.csv")
+    ...     _ = path.write_text("born,colour,label\n2001-05-17,red,no\n1999-12-31,N/A,yes\n")
+    ...     found = look(path)
+    >>> [(one.name, one.kind, one.missing) for one in found.columns]
+    [('born', 'dates', 0.0), ('colour', 'names', 0.5), ('label', 'target', 0.0)]
+    >>> found.classes
+    {'no': 1, 'yes': 1}
+    """
+    reader, options = opened(path, **how)
+    options.check(reader.names)
+    first = reader.read()
+    if first is None:
+        return Look(reader.label, 0, 0, (), options.target_among(reader.names), {})
+    layout = layout_of(reader, options, first)
+    columns = tuple(_seen(reader, options, layout, first, i) for i in range(len(reader.names)))
+    counts = counts_of(first.columns[layout.target])
+    name, faults = reader.names[layout.target], [str(fault) for _, fault in first.faults[:3]]
+    numbers = no_classes(reader, options, layout, first)
+    if numbers or layout.numeric:
+        counts = {}
+    if numbers:
+        faults.insert(0, f"{numbers[0].upper()}{numbers[1:]}")
+    return Look(
+        reader.label, first.n_rows, layout.width, columns, name, counts, layout.numeric, tuple(faults)
+    )
+
+
+def _seen(reader: TableReader, options: Options, layout: Layout, first: Chunk, index: int) -> ColumnLook:
+    array = first.columns[index]
+    counts = counts_of(array)
+    missing = 1 - sum(counts.values()) / max(1, first.n_rows)
+    examples = tuple(_cut(value) for value in list(counts)[:EXAMPLES])
+    column = layout.classes if index == layout.target else layout.features.get(index)
+    if index == layout.target:
+        kind, note = "target", ""
+    elif column is None:
+        kind, note = "left out", layout.ignored.get(index, "as you say")
+    else:
+        kind, note = _kind(column), _note(column, first, index, counts)
+    return ColumnLook(reader.names[index], kind, len(counts), missing, examples, note)
+
+
+def _kind(column: Column) -> str:
+    if isinstance(column, DateColumn):
+        return "dates" if column.dates else "times"
+    return "numbers" if isinstance(column, NumericColumn) else "names"
+
+
+def _note(column: Column, first: Chunk, index: int, counts: dict[str, int]) -> str:
+    """How it is read, and what is odd about it."""
+    array, notes = first.columns[index], []
+    if isinstance(column, NumericColumn) and column.form is not None:
+        notes.append(f"with {column.form}")
+    if isinstance(column, DateColumn):
+        order = f"{column.reading.name}, " if column.reading is not None else ""
+        notes.append(f"{order}{column.width} inputs")
+    if isinstance(column, NominalColumn):
+        most = column.values.most
+        if most is not None and len(counts) > most and not column.closed:
+            notes.append(f"{most} inputs, which rare values share")
+        notes.append(suspicion(column, first, index))
+    else:
+        values, faults = column.convert(array)
+        if faults:
+            value = next(iter(faults.values()))[0]
+            notes.append(f"{len(faults):,} bad rows, the first with {value}")
+        if isinstance(column, NumericColumn) and _rises(values, first.n_rows):
+            notes.append("rises by one with every row: an identifier?")
+    if len(counts) == 1 and first.n_rows > 1:
+        notes.append("the same in all rows")
+    return "; ".join(note for note in notes if note)
+
+
+def _rises(values: np.ndarray[Any, np.dtype[np.float64]], rows: int) -> bool:
+    return rows > EXAMPLES and bool((np.diff(values) == 1).all())
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"

@@ -1,0 +1,108 @@
+"""What the command line says about files: the options, `heros look`, versions and counts."""
+
+import json
+from importlib.metadata import version
+
+import pytest
+from typer.testing import CliRunner
+
+from heros.cli import app
+
+runner = CliRunner()
+POOL = 'kind = "mlp"\n[grid]\nhidden = [8]\nlearning_rates = [0.01]\noptimizers = ["sgd"]\n'
+
+
+@pytest.fixture
+def place(tmp_path):
+    (tmp_path / "pool.toml").write_text(POOL)
+    rows = [
+        f"u{i};{i % 9},5;0{1 + i % 4}.0{1 + i % 9}.2024;{i % 5};{'-' if i % 7 else 'x'};{'ny'[i % 3 == 0]}"
+        for i in range(300)
+    ]
+    (tmp_path / "s.csv").write_text(
+        "Order Id;Net Price;day;Zip Code;Odd One;is late\n" + "\n".join(rows) + "\n"
+    )
+    return tmp_path
+
+
+def test_a_run_reads_a_file_as_the_options_say(place):
+    arguments = ["run", str(place / "s.csv"), "--pool", str(place / "pool.toml"), "--json", "--n", "2e2"]
+    plain = runner.invoke(app, arguments)
+    assert plain.exit_code == 0, plain.output
+    assert "heros: The column 'Order Id' is left out: 300 values in 300 rows" in plain.stderr
+    assert "(--nominal keeps it, --ignore says so)" in plain.stderr
+    assert json.loads(plain.stdout)["n_instances"] == 200
+    said = [
+        "--ignore",
+        "Order Id,day",
+        "--nominal",
+        "Zip Code",
+        "--numeric",
+        "Net Price",
+        "--missing",
+        "-,NA",
+    ]
+    said += ["--classes", "n,y", "--delimiter", ";", "--target", "is late"]
+    told = runner.invoke(
+        app,
+        [*arguments, *said],
+    )
+    assert told.exit_code == 0, told.output
+    assert told.stderr == ""
+    wrong = runner.invoke(app, [*arguments, "--ignore", "order id"])
+    assert wrong.exit_code == 2
+    assert wrong.stderr.startswith("heros: --ignore must be made of the columns")
+    assert wrong.stderr.endswith("Did you mean 'Order Id'?\n")
+
+
+def test_standard_input_may_be_json_lines(place):
+    lines = "".join(json.dumps({"a": i % 5, "label": i % 2}) + "\n" for i in range(200))
+    result = runner.invoke(app, ["run", "-", "--pool", str(place / "pool.toml"), "--json"], input=lines)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["n_instances"] == 200
+
+
+def test_a_look_shows_a_table_of_80_columns(place, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    columns = place / "columns.toml"
+    columns.write_text('"Zip Code" = "nominal"\n')
+    result = runner.invoke(app, ["look", str(place / "s.csv"), "--columns", str(columns)])
+    assert result.exit_code == 0, result.output
+    assert max(map(len, result.stdout.splitlines()[1:])) <= 80
+    kinds = [
+        line[11:20].strip()
+        for line in result.stdout.splitlines()
+        if line[:9].strip() in {"Order Id", "Zip Code", "day"}
+    ]
+    assert kinds == ["left out", "dates", "names"]
+    assert "target 'is late': n 66.7%, y 33.3%" in result.stdout
+    found = json.loads(runner.invoke(app, ["look", str(place / "s.csv"), "--json"]).stdout)
+    assert found["classes"] == {"y": 100, "n": 200}
+    assert runner.invoke(app, ["look", "agr_a"]).exit_code == 2
+
+
+def test_a_target_of_numbers_is_refused_in_the_words_of_the_options(place):
+    path = place / "prices.csv"
+    path.write_text("a,price\n" + "".join(f"{i % 3},{i}\n" for i in range(200)))
+    result = runner.invoke(app, ["run", str(path)])
+    assert result.exit_code == 2
+    assert "the target 'price' must hold classes. Got 200 different numbers in 200 rows" in result.stderr
+    assert (
+        "say --task regression if these are quantities, --task classification if each value" in result.stderr
+    )
+    assert "--target" in result.stderr
+    said = ["--task", "regression", "--json", "--pool", str(place / "pool.toml")]
+    result = runner.invoke(app, ["run", str(path), *said])
+    assert result.exit_code == 0, result.output
+    assert '"mae"' in result.stdout
+
+
+def test_the_version_is_said():
+    assert runner.invoke(app, ["--version"]).stdout == f"heros {version('heros-learn')}\n"
+
+
+@pytest.mark.parametrize("text", ["0", "1.5", "many"])
+def test_a_count_that_is_none_is_refused(text):
+    result = runner.invoke(app, ["run", "agr_a", "--n", text])
+    assert result.exit_code == 2
+    assert "is not a whole number of at least 1" in result.stderr

@@ -1,0 +1,70 @@
+"""A model per key in the state of Quix Streams."""
+
+import numpy as np
+import pytest
+
+from heros import Heros, pools
+from heros.errors import DataError, ParameterError
+from heros.integrations.quix import QuixModel
+
+
+def model():
+    return Heros(pools.MLPGrid(hidden=[4], optimizers=["adam"]), k=2, seed=1)
+
+
+def rows(n=120):
+    rng = np.random.default_rng(1)
+    for i in range(n):
+        a = float(rng.normal())
+        yield (
+            f"k{i % 3}",
+            {"id": i, "a": a, "city": f"c{rng.integers(1 + i // 40)}", "y": "high" if a > 0 else "low"},
+        )
+
+
+class Memory(dict):
+    def get_bytes(self, key, default=None):
+        return self.get(key, default)
+
+    def set_bytes(self, key, value):
+        assert isinstance(value, bytes)
+        self[key] = value
+
+
+def alone():
+    """What models say that are never put away."""
+    models, said = {}, []
+    for key, row in rows():
+        one = models.setdefault(key, model())
+        features = {"a": row["a"], "city": row["city"]}
+        said.append(None if one.schema is None else one.predict_proba(features))
+        one.learn(features, row["y"])
+    return said
+
+
+def test_a_model_per_key_as_if_it_had_never_been_put_away():
+    learn, states = QuixModel(model(), "y", ignore=("id",)), {}
+    said = [learn(row, states.setdefault(key, Memory()))["heros"] for key, row in rows()]
+    assert said == alone()
+    before = dict(states["k0"])
+    answer = learn({"a": 1.0, "city": "nowhere"}, states["k0"])  # no label: nothing is learnt
+    assert set(answer["heros"]) == {"low", "high"}
+    assert states["k0"] == before
+
+
+def test_in_the_state_of_quix_itself():
+    quix = pytest.importorskip("quixstreams.state.memory")
+    store = quix.MemoryStore(name="default", stream_id="sensors")
+    store.assign_partition(0)
+    learn, said = QuixModel(model(), "y", ignore=("id",)), []
+    for key, row in rows():
+        with store.start_partition_transaction(0) as transaction:
+            said.append(learn(row, transaction.as_state(prefix=key))["heros"])
+    assert said == alone()
+
+
+def test_what_is_wrong_is_said():
+    with pytest.raises(ParameterError, match="The 'model' parameter of QuixModel must be a Heros whose pool"):
+        QuixModel(3, "y")
+    with pytest.raises(DataError, match="Quix's state"):
+        QuixModel(model(), "y")({"a": 1.0}, Memory(heros=b"no model"))

@@ -1,0 +1,264 @@
+"""Workers of one group: whoever has a key, and whoever dies, its model has read its rows once."""
+
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+kafka = pytest.importorskip("confluent_kafka")
+sys.path.insert(0, str(Path(__file__).parents[1] / "sources"))
+from queues import Kafka  # noqa: E402
+
+from heros import Heros, pools  # noqa: E402
+from heros.errors import DataError, HerosError, ParameterError  # noqa: E402
+from heros.keyed import Keyed  # noqa: E402
+from heros.schema import schema_of  # noqa: E402
+from heros.storage.keystore import FILE  # noqa: E402
+from heros.vocabulary import Vocabulary  # noqa: E402
+from heros.workers import KafkaWorker, Snapshots  # noqa: E402
+from heros.workers.partition import Partition  # noqa: E402
+
+PARTITIONS, KEYS = 4, 200
+QUICK = {"heartbeat.interval.ms": 100, "session.timeout.ms": 3600}
+
+
+def template():
+    return Heros(pools.MLPGrid(hidden=[2], learning_rates=[0.05], optimizers=["adam", "sgd"]), k=1, seed=1)
+
+
+def made(n, seed=1):
+    """Rows of many keys; values and classes appear over time."""
+    rng = np.random.default_rng(seed)
+    keys = rng.integers(KEYS, size=n)
+    rows = []
+    for i, key in enumerate(keys.tolist()):
+        a = float(rng.normal())
+        city = f"c{rng.integers(1 + 4 * i // n)}"
+        rows.append(
+            {
+                "sensor": f"s{key}",
+                "a": a,
+                "city": city,
+                "y": "high" if a > 0.2 else "low" if a > -1 else "none",
+            }
+        )
+    return rows
+
+
+def home(row):
+    return int(row["sensor"][1:]) % PARTITIONS
+
+
+def learnt(model):
+    return {
+        f"{group}/{name}": array.tobytes()
+        for group, arrays in model.state().items()
+        for name, array in arrays.items()
+        if name != "cpu"
+    }
+
+
+def once(rows, directory):
+    """Every key's model, of one worker that has read each partition once."""
+    models = {}
+    for number in range(PARTITIONS):
+        one = partition(number, directory)
+        for offset, row in enumerate(row for row in rows if home(row) == number):
+            one.take(None, row, offset)
+        one.learn()
+        models |= {key: learnt(one.keyed[key]) for key in one.keyed}
+        one.close()
+    return models
+
+
+def partition(number, directory, **how):
+    settings = {"target": "y", "key": "sensor", "vocabulary": Vocabulary(), "skip": False, **how}
+    place = Path(directory, f"scratch{time.time_ns()}")
+    return Partition(number, Snapshots(Path(directory, "alone"), "t"), place, template(), **settings)
+
+
+def kept(store, topic, directory):
+    """Every key's model in the snapshots, and how many rows it has learnt."""
+    models, instances = {}, {}
+    snapshots = Snapshots(store, topic)
+    for number in snapshots.partitions():
+        place = Path(directory, f"kept{number}")
+        place.mkdir()
+        snapshots.fetch(number, place / FILE)
+        with Keyed(template(), directory=place) as keyed:
+            keyed.bind(schema_of(keyed.position["schema"]))
+            for key in keyed:
+                assert key not in models  # in one partition only
+                models[key], instances[key] = learnt(keyed[key]), keyed.figures(key).instances
+    return models, instances
+
+
+class Dying(KafkaWorker):
+    """One that can die: what it has not saved is gone."""
+
+    dead = False
+
+    def die(self):
+        self.dead = True
+        self.stop()
+
+    def _hand_over(self, numbers):
+        if self.dead:
+            self._let_go(numbers)
+        else:
+            super()._hand_over(numbers)
+
+
+class Crew:
+    """Workers in threads."""
+
+    def __init__(self, server, store, **how):
+        self.server, self.store, self.how = server, store, how
+        self.workers, self.errors = {}, []
+
+    def start(self):
+        worker = Dying(
+            self.server.servers, self.server.topic, group=self.server.topic, model=template(), store=self.store, target="y",
+            key="sensor", every=60, options=QUICK, **self.how,
+        )  # fmt: skip
+        thread = threading.Thread(target=self._run, args=[worker])
+        self.workers[worker] = thread
+        thread.start()
+
+    def _run(self, worker):
+        try:
+            worker.run()
+        except BaseException as error:  # said by the test
+            self.errors.append(error)
+
+    def end(self, worker, die):
+        worker.die() if die else worker.stop()
+        self.workers.pop(worker).join()
+
+    def wait(self, rows, seconds=90):
+        """Until so many rows have been read, by whoever has them now."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline and not self.errors:
+            owned = [part for worker in list(self.workers) for part in worker.partitions.values()]
+            if (
+                len({part.number for part in owned}) == PARTITIONS
+                and sum(part.next for part in owned) >= rows
+            ):
+                return
+            time.sleep(0.05)
+        raise AssertionError(f"not all rows were read: {self.errors}")
+
+
+def rebalanced(directory, changes, rows, store):
+    """Three workers, one of which leaves or dies and is replaced again and again."""
+    server, rng = Kafka(directory), np.random.default_rng(5)
+    crew, sent = Crew(server, store), 0
+    for change in range(changes + 1):
+        portion = rows[sent : len(rows) * (change + 1) // (changes + 1)]
+        for number in range(PARTITIONS):
+            server.send([row for row in portion if home(row) == number], number)
+        sent += len(portion)
+        for _ in range(3 - len(crew.workers)):
+            crew.start()
+        crew.wait(sent - int(rng.integers(len(portion))))  # somewhere on the way
+        if change < changes:
+            crew.end(rng.choice(list(crew.workers)), die=change % 2 == 1)
+    crew.wait(len(rows))
+    for worker in list(crew.workers):
+        crew.end(worker, die=False)
+    assert not crew.errors
+    return kept(store, server.topic, directory)
+
+
+def test_no_key_is_learnt_twice_or_dropped_whoever_has_it(tmp_path):
+    changes = int(os.environ.get("HEROS_REBALANCES", "5"))
+    rows = made(200 * (changes + 1))
+    models, instances = rebalanced(tmp_path, changes, rows, tmp_path / "store")
+    assert sum(instances.values()) == len(rows)
+    assert models == once(rows, tmp_path)
+
+
+def test_a_partition_goes_on_from_its_snapshot_wherever_it_is(tmp_path):
+    fsspec = pytest.importorskip("fsspec")
+    rows = [row for row in made(300) if home(row) == 1]
+    expected = once(rows, tmp_path)
+    for store in (tmp_path / "shared", "memory://models"):
+        for stop in (0, len(rows) // 2, len(rows)):
+            settings = {"target": "y", "key": "sensor", "skip": False}
+            place = tmp_path / f"{stop}{str(store)[0]}"
+            one = Partition(1, Snapshots(store, "t"), place, template(), vocabulary=Vocabulary(), **settings)
+            for offset, row in enumerate(rows[:stop]):
+                one.take(None, row, offset)
+            one.learn()
+            one.save()
+            one.save()
+            found = {key: learnt(one.keyed[key]) for key in one.keyed}
+            one.close()
+        assert found == expected
+        assert Snapshots(store, "t").partitions() == [1]
+    assert len(list((tmp_path / "shared" / "t-1").iterdir())) == 2
+    assert len(fsspec.filesystem("memory").ls("/models/t-1")) == 2
+
+
+def test_rows_that_break_a_rule(tmp_path):
+    rows = [
+        {"sensor": "a", "x": 1, "y": 0},
+        "broken",
+        {"sensor": None, "x": 1, "y": 0},
+        {"sensor": "a", "y": 1},
+    ]
+    one = partition(0, tmp_path, skip=True)
+    for offset, row in enumerate([*rows, rows[0]]):
+        one.take(None, row, offset)
+    one.take(None, rows[0], 2)  # again
+    assert (one.learn(), one.bad_rows.count, one.learnt, one.next) == (5, 3, 2, 5)
+    strict = partition(0, tmp_path)
+    for offset, row in enumerate(rows):
+        strict.take(None, row, offset)
+    with pytest.raises(DataError, match="partition 0, offset 1: the row must be a mapping with 'y'"):
+        strict.learn()
+    assert (strict.learnt, strict.next) == (1, 1)
+    one.close()
+    strict.close()
+
+
+def test_the_keys_of_messages(tmp_path):
+    server = Kafka(tmp_path)
+    for i in range(40):
+        message = json.dumps({"a": i % 3, "y": i % 2}).encode()
+        server._producer.produce(server.topic, message, key=f"k{i % 5}", partition=i % 5 % PARTITIONS)
+    server._producer.flush(30)
+    worker = KafkaWorker(
+        server.servers,
+        server.topic,
+        group=server.topic,
+        model=template(),
+        store=tmp_path / "store",
+        target="y",
+        options=QUICK,
+    )
+    worker.run(idle=2.0)
+    _, instances = kept(tmp_path / "store", server.topic, tmp_path)
+    assert instances == {f"k{i}": 8 for i in range(5)}
+
+
+def test_what_is_wrong_is_said(tmp_path):
+    with pytest.raises(ParameterError, match="The 'model' parameter of KafkaWorker must be a Heros"):
+        KafkaWorker("h", "t", group="g", model=3, store=tmp_path, target="y")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(HerosError, match="must be writable"):
+        Snapshots(tmp_path / "file", "t").save(0, 1, tmp_path / "file")
+    place = tmp_path / "scratch"
+    place.mkdir()
+    (place / FILE).write_bytes(b"no models at all, whatever it is called, for a hundred bytes and more" * 3)
+    Snapshots(tmp_path / "store", "t").save(0, 5, place / FILE)
+    with pytest.raises(HerosError, match="must be"):
+        Partition(
+            0, Snapshots(tmp_path / "store", "t"), tmp_path / "mine", template(), target="y", key=None,
+            vocabulary=Vocabulary(), skip=False,
+        )  # fmt: skip
