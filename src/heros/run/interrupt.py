@@ -100,9 +100,7 @@ class Interrupts:
         main = threading.main_thread().ident
         self._sending = True
         try:
-            ours = (
-                signal.getsignal(signal.SIGINT) == self._on_interrupt
-            )  # or it would stop who is no more asking
+            ours = signal.getsignal(signal.SIGINT) == self._on_interrupt  # or it would hit somebody else
             if self._asking and ours and main is not None:
                 self._breaking = True
                 with suppress(OSError):
