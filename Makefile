@@ -12,7 +12,7 @@ PIP     := $(BIN)/pip install -qq --disable-pip-version-check --no-warn-script-l
 INSTALL := $(PIP) --no-build-isolation --no-deps
 
 .PHONY: demo test check docs native cross wheel bench bench-trees fuzz kill league league-report paper paper-runs sanitize sanitize-quick clean
-.PHONY: arrival faults interrupts leaks live live-kills rebalances
+.PHONY: arrival faults interrupts leaks live live-kills notebooks rebalances
 .DEFAULT_GOAL := help
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo "make live    a broker, a simulated feed, the service and its page, in one; Ctrl-C stops all of it"
 	@echo "make check   ruff, mypy --strict, import-linter, a build in which compiler warnings are errors"
 	@echo "make docs    the documentation as a site, in build/site"
+	@echo "make notebooks     run the notebooks and keep what they show"
 	@echo "make native  the kernels against slow versions, without Python; make cross: those of the other processor, emulated"
 	@echo "make wheel   a wheel in dist/, and the demo from it in an environment without a compiler"
 	@echo "make bench   CPU time per instance, ours against a PyTorch pool (installs torch, CPU build)"
@@ -82,6 +83,9 @@ check: $(VENV)/strict
 docs: $(VENV)/installed
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "build/site/index.html"
+
+notebooks: $(VENV)/installed
+	@$(BIN)/python notebooks/renew.py
 
 native cross:
 	@$(MAKE) --no-print-directory -C tests/native $(if $(filter native,$@),run,cross)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
@@ -396,3 +398,20 @@ def _answer(L, p, answer):
         top = [i for i in _by_score(L) if i in p][:n]
         weights = {i: np.exp(-sharpness * (L[top[0]] - L[i])) for i in top}
     return sum(w * p[i] for i, w in weights.items()) / sum(weights.values()), -1
+
+
+def balanced_weights(labels, heaviest=100.0):
+    """What instances count where classes are balanced, by counting all that came before at every instance."""
+    weights = []
+    for t in range(len(labels)):
+        so_far = list(labels[: t + 1])
+        weights.append(min(heaviest, len(so_far) / (len(set(so_far)) * so_far.count(labels[t]))))
+    return weights
+
+
+def whole_times(weights):
+    """Weights as whole times: after every instance they are the sum of the weights, rounded down."""
+    sums = [Fraction(0)]  # exact: no remainder is lost
+    for weight in weights:
+        sums.append(sums[-1] + Fraction(weight))
+    return [int(after // 1 - before // 1) for before, after in pairwise(sums)]

@@ -157,13 +157,21 @@ void expect_instances(const Step& step, const In2<double>& X) {
 }
 
 // What a block gave, as BlockRecord has it: outputs, answered, chosen, spent, reward.
-nb::tuple run(BoundStep& self, const In2<double>& X, const In1<double>& targets) {
+nb::tuple run(BoundStep& self, const In2<double>& X, const In1<double>& targets,
+              const std::optional<In1<double>>& weights, const std::optional<In1<std::int32_t>>& times) {
   Step& step = self.at_rest();
   const std::size_t n = X.shape(0), width = step.width(), models = step.models();
   expect_instances(step, X);
   expect(targets.size() == n, "a target per instance");
   for (std::size_t t = 0; t < n; ++t)
     expect(step.task().fits(targets.data()[t], step.outputs()), "a target that is none");
+  std::vector<Weight> counting;
+  if (weights) {
+    expect(step.pool().weighs(), "models that can weigh instances");
+    expect(times && weights->size() == n && times->size() == n, "a weight per instance");
+    for (std::size_t t = 0; t < n; ++t) counting.push_back({weights->data()[t], times->data()[t]});
+    expect(all_of(counting, [](const Weight& w) { return amount(w.value) && w.times >= 0; }), "weights of zero or more");
+  }
   static_assert(sizeof(bool) == sizeof(std::uint8_t));
   NewArray<double, 2> said({n, width});
   NewArray<std::int32_t, 1> answered({n});
@@ -175,7 +183,7 @@ nb::tuple run(BoundStep& self, const In2<double>& X, const In1<double>& targets)
     const Work work(step.pool(), self.locked());
     std::optional<nb::gil_scoped_release> release;
     if (!self.locked()) release.emplace();
-    step.run(X.data(), targets.data(), static_cast<std::int64_t>(n), record);
+    step.run(X.data(), targets.data(), static_cast<std::int64_t>(n), record, weights ? counting.data() : nullptr);
   }
   return nb::make_tuple(said.array(), answered.array(), chosen.array(), spent.array(), reward.array());
 }
@@ -230,7 +238,9 @@ void bind_step(nb::module_& m) {
            },
            nb::arg("pool"), nb::arg("task"), nb::arg("scores"), nb::arg("policy"), nb::arg("k"), nb::arg("bits"),
            nb::arg("costs"), nb::arg("answer"), nb::arg("watch"), nb::arg("burst"), nb::arg("warmup"))
-      .def("run", &run, nb::arg("X"), nb::arg("targets"))
+      .def("run", &run, nb::arg("X"), nb::arg("targets"), nb::arg("weights") = nb::none(),
+           nb::arg("times") = nb::none())
+      .def_prop_ro("weighs", [](BoundStep& self) { return self.seen().pool().weighs(); })
       .def("predict", &predict, nb::arg("X"))
       .def("set_policy", &BoundStep::set_policy, nb::arg("policy"), nb::arg("k"), nb::arg("bits"),
            nb::arg("watch"))

@@ -73,10 +73,10 @@ struct Answer {
   }
 
   // Learns from the target of what was said.
-  void learn(const Task& task, const StackedOdds& odds, double target, int outputs) {
+  void learn(const Task& task, const StackedOdds& odds, double target, int outputs, double weight = 1) {
     if (kind != Kind::stacked) return;
-    if (task.numeric()) stack.learn_number(odds, target);
-    else stack.learn(odds, static_cast<int>(target), outputs);
+    if (task.numeric()) stack.learn_number(odds, target, weight);
+    else stack.learn(odds, static_cast<int>(target), outputs, weight);
   }
 
  private:

@@ -14,10 +14,21 @@ namespace heros {
 // double: the index of a class. An output is what a model says of an instance: a probability per class. The caller has
 // checked instances and targets: pools do not check again. Only models written in Python throw.
 //
+// Instances may count differently: `weigh` says what the next one counts that is trained on.
+//
 // Who looks and who is trained are masks with a byte per model, 0 or 1; no mask (nullptr) of those who look means all.
+struct Weight {
+  double value = 1;
+  std::int32_t times = 1;  // as whole times, which add up to the weights: for models that count instances
+};
+
 class Pool {
  public:
   virtual ~Pool() = default;
+
+  // Whether the models can weigh instances; and what those count that they are trained on from now on.
+  virtual bool weighs() const { return false; }
+  virtual void weigh(const Weight&) {}
 
   virtual int models() const = 0;
   virtual int features() const = 0;

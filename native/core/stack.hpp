@@ -61,8 +61,8 @@ class Stack {
   }
 
   // Learns from the class of what was said last.
-  void learn(const StackedOdds& said, int target, int outputs) {
-    const double step = rate_ / static_cast<double>(weights_.size());
+  void learn(const StackedOdds& said, int target, int outputs, double weight = 1) {
+    const double step = rate_ / static_cast<double>(weights_.size()) * std::min(weight, kHeaviest);
     for (std::size_t j = 0; j < weights_.size(); ++j) {
       const double* odds = said.odds.data() + j * outputs;
       double gradient = -odds[target];
@@ -83,12 +83,13 @@ class Stack {
     *out += unit * sum;
     said.answer.assign(1, *out);
   }
-  void learn_number(const StackedOdds& said, double target) {
+  void learn_number(const StackedOdds& said, double target, double weight = 1) {
     if (!(said.unit > 0)) return;
+    const double rate = std::min(rate_ * weight, 1.0);  // beyond it a step would go too far
     const double error = std::clamp((target - said.answer[0]) / said.unit, -kFarthest, kFarthest);
     double squares = kRidge;
     for (std::size_t j = 1; j < weights_.size(); ++j) squares += said.odds[j] * said.odds[j];
-    for (std::size_t j = 1; j < weights_.size(); ++j) weights_[j] += rate_ * error * said.odds[j] / squares;
+    for (std::size_t j = 1; j < weights_.size(); ++j) weights_[j] += rate * error * said.odds[j] / squares;
   }
 
   template <class Archive>
@@ -103,6 +104,7 @@ class Stack {
  private:
   static constexpr double kLeast = 1e-3;  // nobody is surer than that a class is not the one
   static constexpr double kMost = 1e9;
+  static constexpr double kHeaviest = 10;  // an instance of more weight would throw the others off balance
   static constexpr double kFarthest = 10;  // standard deviations of the target
   static constexpr double kRidge = 1e-3;   // where all say the same, there is nothing to learn
 

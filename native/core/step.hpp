@@ -80,8 +80,9 @@ class Step {
 
   // Test, then train, on instance after instance. If something throws, the rest of the block is not touched and the
   // exception goes on. An instance counts once it has been scored: if the policy throws then, as one on which nothing
-  // was trained.
-  void run(const double* X, const double* targets, std::int64_t n, BlockRecord out) {
+  // was trained. weights: what every instance counts, in training and for the scores; none: all the same. One that counts
+  // nothing is answered, and nobody is trained on it.
+  void run(const double* X, const double* targets, std::int64_t n, BlockRecord out, const Weight* weights = nullptr) {
     const double cpu_before = thread_cpu_seconds();
     PhaseClock clock;
     clock.start();
@@ -92,19 +93,22 @@ class Step {
         std::uint8_t* chosen = out.chosen + t * models();
         double* said = out.outputs + t * width();
         out.answered[t] = answer(said);
-        score(said, targets[t]);
+        if (weights != nullptr) pool_->weigh(weights[t]);
+        score(said, targets[t], weights == nullptr ? Weight{} : weights[t]);
         clock.lap(Phase::evaluate);
         if (watch_.all()) or_train_nothing(x, targets[t], chosen, clock, [&] { choose(chosen); });
         for (int i = 0; i < models(); ++i)
-          if (!pool_->trainable(i)) chosen[i] = 0;
+          if (!pool_->trainable(i) || (weights != nullptr && weights[t].value == 0)) chosen[i] = 0;
         or_train_nothing(x, targets[t], chosen, clock, [&] { chooser_->learn(outcomes_.data(), chosen); });
         ledger_.note_training(chosen, scores_->values().data(), out.spent[t], out.reward[t]);
         train_and_go_on(x, targets[t], chosen, n - t - 1, clock);
       }
     } catch (...) {
       ledger_.note_time(clock, thread_cpu_seconds() - cpu_before);
+      if (weights != nullptr) pool_->weigh({});
       throw;
     }
+    if (weights != nullptr) pool_->weigh({});
     clock.lap(Phase::other);
     ledger_.note_time(clock, thread_cpu_seconds() - cpu_before);
   }
@@ -154,15 +158,15 @@ class Step {
     return answered;
   }
 
-  void score(const double* said, double target) {
+  void score(const double* said, double target, const Weight& weight) {
     const std::uint8_t* looked = watched();
-    answer_.learn(*task_, odds_, target, outputs());
+    answer_.learn(*task_, odds_, target, outputs(), weight.value);
     task_->outcomes(*pool_, target, looked, outcomes_.data());
     task_->learn(said, target);
     for (int i = 0; i < models(); ++i)
       if (looks(looked, i) && outcomes_[i] == 0 && !pool_->sound(i)) ledger_.diverged[i] = 1;
     if (burst_.on()) burst_.note(outcomes_[Answer::next(scores_->values(), -1)]);
-    scores_->update(outcomes_.data(), looked);
+    for (std::int32_t e = 0; e < weight.times; ++e) scores_->update(outcomes_.data(), looked);
     ledger_.note_looks(looked);
   }
 

@@ -1,6 +1,7 @@
 // Pools joined into one: its models are theirs, one after the other, whatever kinds they are.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -35,6 +36,13 @@ class JoinedPool final : public Pool {
   void output(int i, double* out) const override { place_[i].pool->output(place_[i].model, out); }
   bool trainable(int i) const override { return place_[i].pool->trainable(place_[i].model); }
   void answer(int i, const double* x, double* out) override { place_[i].pool->answer(place_[i].model, x, out); }
+
+  bool weighs() const override {
+    return std::all_of(parts_.begin(), parts_.end(), [](const auto& part) { return part->weighs(); });
+  }
+  void weigh(const Weight& weight) override {
+    for (const auto& part : parts_) part->weigh(weight);
+  }
 
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
     each([&](std::size_t p, bool) { parts_[p]->train(x, target, of(p, chosen), clock); });

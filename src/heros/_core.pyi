@@ -234,7 +234,11 @@ class Step:
         warmup: int,
     ) -> None: ...
     def run(
-        self, X: NDArray[np.float64], targets: NDArray[np.float64]
+        self,
+        X: NDArray[np.float64],
+        targets: NDArray[np.float64],
+        weights: NDArray[np.float64] | None = None,
+        times: NDArray[np.int32] | None = None,
     ) -> tuple[
         NDArray[np.float64], NDArray[np.int32], NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]
     ]: ...
@@ -242,6 +246,8 @@ class Step:
     def set_policy(
         self, policy: Policy | PolicyInPython, k: int, bits: np.random.BitGenerator, watch: int
     ) -> None: ...
+    @property
+    def weighs(self) -> bool: ...
     def set_k(self, k: int, /) -> None: ...
     def set_costs(self, costs: NDArray[np.float64], /) -> None: ...
     @property

@@ -45,6 +45,7 @@ from heros.watch import (
     native_answer,
     turns,
 )
+from heros.weights import ClassWeight, Weights, checked_class_weight
 
 __all__ = ["Block", "Heros"]
 
@@ -139,6 +140,10 @@ class Heros:
         .0003 either way, where it was measured.
     warmup
         On how many first instances all models are trained.
+    class_weight
+        What instances of a class count, when models are trained and in L: "balanced", by how often the
+        classes have come so far, or a mapping of the names of classes to weights (1 where there is none).
+        See `heros.weights.Weights`.
     seed
         Of the initial weights and the policy's draws: one seed, one sequence of random numbers.
     schema
@@ -189,6 +194,7 @@ class Heros:
         watch: Watch = "all",
         burst: int = 0,
         warmup: int = 100,
+        class_weight: ClassWeight = None,
         seed: int | None = None,
         schema: Schema | None = None,
     ) -> None:
@@ -196,9 +202,11 @@ class Heros:
         self.score: Score = Adwin() if score is None else score
         expect_score(self.score, "Heros")
         self.watch = checked_watch(watch)
+        self.class_weight = checked_class_weight(class_weight)
         self._settle(self._given.task or Classification())
         self.burst = checked_burst(burst, self.watch)
         self.warmup = min(whole(warmup, "warmup", "Heros", 0), 1 << 62)
+        self._weights = Weights(self.class_weight)
         self.seed = seed if seed is None else whole(seed, "seed", "Heros", 0)
         self._rng = np.random.default_rng(self.seed)
         self.schema: Schema | None = None
@@ -210,6 +218,9 @@ class Heros:
         """What it is made of, with what goes with this task where nothing was given."""
         given = self._given
         assert given is not None
+        if self.class_weight is not None and task.numeric:
+            rule = "None, as the target is no class"
+            raise ParameterError.of("class_weight", "Heros", rule, self.class_weight)
         usual = _usual(task, self.watch) if given.pool is None else _Usual(given.pool)
         self.task, self.pool = task, usual.pool
         self._policy: Policy = usual.policy if given.policy is None else given.policy
@@ -369,6 +380,8 @@ class Heros:
             burst=self.burst,
             warmup=self.warmup,
         )
+        if self.class_weight is not None:
+            self._expect_weighing(self._step)
         self._bound = bound
 
     def _bind_policy(self) -> None:
@@ -477,7 +490,7 @@ class Heros:
             out = self._step.predict(X)
         return out[0] if single else out
 
-    def learn(self, x: Any, y: Any) -> Self:
+    def learn(self, x: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from one labelled instance, or from several, one after the other.
 
         Instances are what `predict_proba` takes. With an array, labels are class indices or names of classes
@@ -486,6 +499,10 @@ class Heros:
         be known before.
 
         The rows of an array must stay as they are until it is done: the pool may look ahead.
+
+        `sample_weight` is what an instance, or each of several, counts: 1 if nothing is said. It scales the
+        step of models that follow a gradient, and for others and in L an instance counts as so many equal
+        ones. On one that counts 0 nothing is trained.
 
         Examples
         --------
@@ -496,17 +513,21 @@ class Heros:
         (3, ('no', 'yes'), ('red', 'blue'))
         """
         if form_of(x) != "array":
-            self._learn_rows(x, y)
+            self._learn_rows(x, y, sample_weight)
             return self
         X, single = self._instances(x)
-        self._run(X, self._targets(one_row(y) if single else y, len(X)))
+        self._run(X, self._targets(one_row(y) if single else y, len(X)), sample_weight)
         return self
 
-    def _learn_rows(self, x: Any, y: Any) -> None:
-        rows = self._rows_now()
+    def _learn_rows(self, x: Any, y: Any, sample_weight: ArrayLike | None) -> None:
+        rows, done = self._rows_now(), 0
+        weights = None if sample_weight is None else np.asarray(sample_weight)
         for found in rows.learn(x, y):
+            n = len(found.X)
+            some = weights if weights is None or weights.ndim == 0 else weights[done : done + n]
             self.bind(found.schema)
-            self._run(found.X, self._targets(found.y, len(found.X)))
+            self._run(found.X, self._targets(found.y, n), some)
+            done += n
         self._known = (self.schema, rows)
 
     def _rows_now(self) -> Rows:
@@ -515,18 +536,27 @@ class Heros:
             self._known = (self.schema, Rows(self.schema, classes=isinstance(self.task, Classification)))
         return self._known[1]
 
-    def test_then_train(self, X: ArrayLike, y: ArrayLike) -> Block:
+    def test_then_train(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Block:
         """For every instance in turn: answer, then learn from its label. As `learn`, with a record."""
         X, _ = self._instances(X)
-        return self._run(X, self._targets(y, len(X)))
+        return self._run(X, self._targets(y, len(X)), sample_weight)
 
-    def _run(self, X: NDArray[np.float64], targets: NDArray[np.float64]) -> Block:
+    def _run(
+        self,
+        X: NDArray[np.float64],
+        targets: NDArray[np.float64],
+        sample_weight: ArrayLike | None = None,
+    ) -> Block:
+        if sample_weight is not None:
+            self._expect_weighing(self._step)
         with self._alone:
             blocks = []
+            weights = self._weights.of(targets, sample_weight, self._validator.schema.classes)
             for part in self._stretches(len(X)):
                 self._last = None
+                some = () if weights is None else (weights[0][part], weights[1][part])
                 with self._metered():
-                    blocks.append(Block(*self._step.run(X[part], targets[part])))
+                    blocks.append(Block(*self._step.run(X[part], targets[part], *some)))
             block = blocks[0] if len(blocks) == 1 else _joined(blocks)
             if len(X) > 0:
                 draws = self._chooser.draws if isinstance(self._chooser, PolicyCalls) else None
@@ -539,6 +569,12 @@ class Heros:
                     self._step.bounds,
                 )
         return block
+
+    def _expect_weighing(self, step: _core.Step) -> None:
+        """Refuse weights where models written in Python would not be told of them."""
+        if not step.weighs:
+            rule = "made of compiled models (Models cannot weigh instances)"
+            raise ParameterError.of("pool", "Heros", f"{rule}, if instances have weights", self.pool)
 
     def _stretches(self, n: int) -> Iterator[slice]:
         """The block, cut where costs are measured anew or a k is chosen: always at the same instances."""
@@ -734,13 +770,14 @@ class Heros:
             groups["score"] = self._scores.state()
         if self._pace is not None:
             groups["pace"] = self._pace.state()
-        return groups
+        return groups | ({"weights": counted} if (counted := self._weights.state()) else {})
 
     def restore(self, schema: Schema, state: Mapping[str, dict[str, NDArray[Any]]]) -> None:
         """Make models for this schema that know what `state` gave."""
         with self._alone:
             if self._pace is not None:
                 self._pace.restore(state.get("pace", {}))
+            self._weights.restore(state.get("weights", {}))
             self._revive(schema, state)
             self._last = None
 

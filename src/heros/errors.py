@@ -62,7 +62,7 @@ def did_you_mean(value: object, known: Iterable[str]) -> str:
     from difflib import get_close_matches  # noqa: PLC0415  only where something is wrong
 
     plain = {name.strip().lower(): name for name in reversed(list(known))}
-    close = get_close_matches(value.strip().lower(), plain, 1)
+    close = get_close_matches(value.strip().lower(), plain, 1, 0.65)
     return f" Did you mean {plain[close[0]]!r}?" if close else ""
 
 

@@ -17,6 +17,7 @@ from heros.parameters import one_of
 from heros.schema import Feature, Schema
 
 __all__ = [
+    "LARGEST",
     "LARGEST_TARGET",
     "MOST_VALUES",
     "NUMBER",

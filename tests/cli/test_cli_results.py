@@ -189,3 +189,11 @@ def test_compare_says_which_policy_and_how_many_of_how_many(pool, monkeypatch):
     monkeypatch.setattr("heros.experiments.evaluate", evaluated)
     ok("compare", "agr_a", "--n", "300", "--pool", pool, "--policy", "cheapest", "--policy", "random")
     assert shown == ["1 of 2: agr_a/mlp4/cheapest/k2/seed1", "2 of 2: agr_a/mlp4/random/k2/seed1"]
+
+
+def test_classes_have_weights_on_the_command_line(table, pool, tmp_path):
+    for text, expected in (("balanced", "balanced"), ("yes=5", {"yes": 5.0})):
+        saved = tmp_path / f"{text}.heros"
+        ok("run", table, "--pool", pool, "--class-weight", text, "--save", saved)
+        assert Heros.load(saved).class_weight == expected
+    assert "balanced, or weights by class like yes=5,no=1" in refused("run", table, "--class-weight", "yes")

@@ -11,7 +11,7 @@ import pytest
 from river import checks, datasets, evaluate, metrics, preprocessing
 
 from heros import Feature, Heros, Schema, policies, pools, streams
-from heros.errors import DataError, ParameterError
+from heros.errors import DataError, HerosError, ParameterError
 from heros.integrations.river import HerosClassifier, HerosRegressor
 
 SMALL = pools.MLPGrid(hidden=[8, 16], learning_rates=[0.05, 0.005])
@@ -238,3 +238,45 @@ def test_settings_are_checked_when_given():
         {"k": 5}
     )
     assert (clone.k, clone.pool, clone.heros.schema.classes) == (5, SMALL, ("True", "False"))
+
+
+def test_a_classifier_is_saved_with_its_labels_and_goes_on(tmp_path):
+    whole, cut = (HerosClassifier(pools.MLPGrid(hidden=[8]), k=3, seed=1) for _ in range(2))
+    rows = [
+        ({"size": float(i % 7), "colour": "red" if i % 3 else "blue"}, i % 2 if i % 5 else "five")
+        for i in range(400)
+    ]
+    for x, y in rows:
+        whole.learn_one(x, y)
+    for x, y in rows[:150]:
+        cut.learn_one(x, y)
+    cut.save(tmp_path / "model.heros")
+    again = HerosClassifier.load(tmp_path / "model.heros")
+    for x, y in rows[150:]:
+        again.learn_one(x, y)
+    assert [again.predict_proba_one(x) for x, _ in rows[:20]] == [
+        whole.predict_proba_one(x) for x, _ in rows[:20]
+    ]
+    assert set(map(type, again.predict_proba_one(rows[0][0]))) == {int, str}
+    HerosClassifier(k=3).save(tmp_path / "new.heros")
+    assert HerosClassifier.load(tmp_path / "new.heros").predict_one({"a": 1}) is None
+    odd = HerosClassifier(k=3, seed=1)
+    odd.learn_one({"a": 1.0}, ("a", "tuple"))
+    with pytest.raises(
+        HerosError, match=r"Labels must be text, numbers or booleans to be saved. Got \('a', 'tuple'\)"
+    ):
+        odd.save(tmp_path / "odd.heros")
+    Heros(k=3).save(tmp_path / "other.heros")
+    with pytest.raises(DataError, match=r"must hold a river model. Got a 'model'"):
+        HerosClassifier.load(tmp_path / "other.heros")
+
+
+def test_a_regressor_is_saved_too(tmp_path):
+    model = HerosRegressor(pools.Linear([{}]), k=1, seed=1)
+    for i in range(100):
+        model.learn_one({"size": float(i % 7)}, 2.0 * (i % 7))
+    model.save(tmp_path / "model.heros")
+    again = HerosRegressor.load(tmp_path / "model.heros")
+    assert again.predict_one({"size": 3.0}) == model.predict_one({"size": 3.0})
+    with pytest.raises(DataError, match="must hold a whole HerosClassifier"):
+        HerosClassifier.load(tmp_path / "model.heros")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import joblib
 import numpy as np
 import pandas as pd
@@ -191,6 +193,44 @@ def test_in_a_pipeline_and_on_disk(tmp_path):
     assert np.array_equal(
         again[-1].partial_fit(X, names).predict(X), pipeline[-1].partial_fit(X, names).predict(X)
     )
+
+
+def test_parameters_of_parts_are_parameters():
+    X, y = shuffled_iris()
+    model = HerosClassifier(SMALL, policies.Explore(policies.Zeta(0.05), 0.2), k=4, random_state=5)
+    assert model.get_params()["policy__policy__zeta"] == 0.05
+    assert "policy__policy" not in model.get_params(deep=False)
+    changed = clone(model).set_params(policy__zeta=0.3, policy__epsilon=0.1, k=2)
+    assert str(changed.policy) == str(policies.Explore(policies.Zeta(0.3), 0.1))
+    assert str(model.policy) == str(policies.Explore(policies.Zeta(0.05), 0.2))
+    usual = HerosClassifier(SMALL).set_params(policy__zeta=0.4, running_score__delta=0.01)
+    assert usual.policy.policy.zeta == 0.4
+    assert usual.running_score.delta == 0.01
+    search = GridSearchCV(model, {"policy__zeta": [0.01, 0.5], "k": [2]}, cv=2).fit(X, y)
+    assert search.best_estimator_.policy.policy.zeta == search.best_params_["policy__zeta"]
+    for wrong in ("policy__omega", "polcy", "k__zeta", "policy__policy__omega"):
+        with pytest.raises(ParameterError, match="'params' parameter of set_params must be"):
+            model.set_params(**{wrong: 1})
+    with pytest.raises(ParameterError, match="'zeta' parameter of Zeta"):
+        model.set_params(policy__zeta=7)
+
+
+@pytest.mark.parametrize("convert", [lambda f: f, pl.from_pandas], ids=["pandas", "polars"])
+def test_a_row_of_a_frame_takes_the_short_way_to_the_same_answer(convert, monkeypatch):
+    table, y = frame()
+    model = HerosClassifier(SMALL, k=4, random_state=5).fit(convert(table), y)
+    slow = copy.deepcopy(model)
+    rows = [convert(table.iloc[i : i + 1]) for i in range(10)]
+    expected = [slow.predict_proba(convert(table))[i] for i in range(10)]
+    monkeypatch.setattr("heros.integrations.frames.table_of", lambda *_: pytest.fail("Arrow was asked"))
+    for row, answer in zip(rows, expected, strict=True):
+        assert (model.predict_proba(row)[0] == answer).all()
+    for row, label in zip(rows, y, strict=False):
+        model.partial_fit(row, [label])
+    monkeypatch.undo()
+    slow.partial_fit(convert(table.iloc[:10]), y[:10])
+    monkeypatch.setattr(HerosClassifier, "_plain_rows", lambda self, X: None)
+    assert np.array_equal(model.predict_proba(convert(table)), slow.predict_proba(convert(table)))
 
 
 def test_a_regressor_says_what_the_core_says():

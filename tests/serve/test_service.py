@@ -205,8 +205,8 @@ def test_there_are_only_so_many_classes_and_features():
 
 def test_of_a_batch_those_that_are_wrong_are_left_out():
     with one() as service:
-        taken, unknown, wrong = service.learn_all([{"x": {"a": 1}, "y": 1}, {"y": 1}, {"id": 3, "y": 1}])
-        assert (taken, unknown, [at for at, _ in wrong]) == (1, 1, [1])
+        taken = service.learn_all([{"x": {"a": 1}, "y": 1}, {"y": 1}, {"id": 3, "y": 1}])
+        assert (taken.accepted, taken.unknown, [at for at, _ in taken.refused]) == (1, 1, [1])
 
 
 # -- kept ------------------------------------------------------------------------------------------------

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 
 import httpx
@@ -176,3 +178,16 @@ def test_stopped_it_keeps_all_and_goes_on(tmp_path):
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=30)
     assert process.returncode == 0
+
+
+def test_whoever_comes_early_is_served():
+    service = one()
+    running = Running(service, port=0)
+    host, port = running.socket.getsockname()
+    with socket.create_connection((host, port), timeout=20) as early:
+        early.sendall(b"GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+        thread = threading.Thread(target=running.work)
+        thread.start()
+        assert early.recv(1000).startswith(b"HTTP/1.1 200")
+    running.should_exit = True
+    thread.join()

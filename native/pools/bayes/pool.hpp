@@ -81,12 +81,16 @@ class BayesPool final : public Pool {
   bool sound(int i) const override { return looks_.sound(i); }
   void output(int i, double* out) const override { looks_.output(i, out); }
 
+  bool weighs() const override { return true; }
+  void weigh(const Weight& weight) override { instance_weight_ = weight; }
+
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
     for (int i = 0; i < models(); ++i) {
       if (!chosen[i]) continue;
       fade(i);
-      count(block(i, 0), x, weight_[i]);
-      count(block(i, 1 + static_cast<int>(target)), x, weight_[i]);
+      const double weight = weight_[i] * instance_weight_.value;
+      count(block(i, 0), x, weight);
+      count(block(i, 1 + static_cast<int>(target)), x, weight);
     }
     looks_.forget();
     clock.lap(Phase::train);
@@ -214,6 +218,7 @@ class BayesPool final : public Pool {
   std::vector<double> weight_;      // per model: what its last instance weighed
   std::vector<double> statistics_;  // (models, 1 + classes, block)
   Looks looks_;
+  Weight instance_weight_;  // what the instances count that are trained on
 };
 
 }  // namespace heros

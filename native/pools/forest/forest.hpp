@@ -58,11 +58,12 @@ class Forest {
     for (int c = 0; c < classes_; ++c) out[c] = total > 0 ? out[c] / total : 1.0 / classes_;
   }
 
-  // Learns from x, the last instance looked at.
-  void train(const double* x, int y) {
+  // Learns from x, the last instance looked at, as from `equal` ones.
+  void train(const double* x, int y, std::int32_t equal = 1) {
     for (std::size_t t = 0; t < trees_.size(); ++t) {
       hits_[t] = trees_[t].favoured() == y ? 1.0 : 0.0;
-      const std::int32_t times = settings_.bagging > 0 ? poisson_(draws_) : 1;
+      std::int32_t times = settings_.bagging > 0 ? 0 : equal;
+      for (std::int32_t e = 0; settings_.bagging > 0 && e < equal; ++e) times += poisson_(draws_);
       if (times == 0) continue;
       trees_[t].train(y, times);
       if (!background_[t]) continue;

@@ -71,10 +71,13 @@ class ForestPool final : public Pool {
   bool sound(int i) const override { return looks_.sound(i); }
   void output(int i, double* out) const override { looks_.output(i, out); }
 
+  bool weighs() const override { return true; }
+  void weigh(const Weight& weight) override { instance_weight_ = weight; }
+
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
     look(x, chosen, clock);  // for nothing if they have looked at x
     for (int i = 0; i < models(); ++i)
-      if (chosen[i]) forests_[i].train(x, static_cast<int>(target));
+      if (chosen[i]) forests_[i].train(x, static_cast<int>(target), instance_weight_.times);
     looks_.forget();
     clock.lap(Phase::train);
   }
@@ -116,6 +119,7 @@ class ForestPool final : public Pool {
   std::vector<std::int32_t> values_;
   int classes_ = 0;
   Looks looks_;
+  Weight instance_weight_;  // what the instances count that are trained on
 };
 
 }  // namespace heros

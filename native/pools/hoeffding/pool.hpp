@@ -69,13 +69,16 @@ class HoeffdingPool final : public Pool {
     for (int c = 0; c < n; ++c) out[c] = total > 0 ? out[c] / total : 1.0 / n;
   }
 
+  bool weighs() const override { return true; }
+  void weigh(const Weight& weight) override { instance_weight_ = weight; }
+
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
     look(x, chosen, clock);  // for nothing if they have looked at x
-    gather([&](int i) { return chosen[i] != 0; });
+    gather([&](int i) { return int{chosen[i] != 0} & int{instance_weight_.times > 0}; });
     for (const int i : gathered_) {
       const Look& look = looks_[i];
       trees_[i].train(layout_, instance_, static_cast<int>(target), look.place, look.by_bayes ? look.favoured : -1,
-                      scratch_.data());
+                      scratch_.data(), instance_weight_.times);
     }
     forget_looks();
     clock.lap(Phase::train);
@@ -173,6 +176,7 @@ class HoeffdingPool final : public Pool {
   std::vector<Look> looks_;
   std::vector<double> votes_, scratch_;  // (models, classes); per class
   std::vector<int> gathered_;
+  Weight instance_weight_;  // what the instances count that are trained on
 };
 
 }  // namespace heros

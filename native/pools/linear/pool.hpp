@@ -57,6 +57,9 @@ class LinearPool final : public Pool {
     if (numeric_) *out = scale_.unscaled(*out);
   }
 
+  bool weighs() const override { return true; }
+  void weigh(const Weight& weight) override { instance_weight_ = weight; }
+
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
     if (numeric_) note_target(target);
     look(x, chosen, clock);  // for nothing if they have looked at x
@@ -167,6 +170,7 @@ class LinearPool final : public Pool {
     looks_.output(i, errors_.data());
     if (numeric_) errors_[0] = slope_of(i, errors_[0] - scale_.scaled(target));
     else errors_[static_cast<std::size_t>(target)] -= 1;
+    for (double& error : errors_) error *= instance_weight_.value;
     ++steps_[i];
     for (const ActiveRow& active : active_) {
       double* w = row(i, active.row);
@@ -220,6 +224,7 @@ class LinearPool final : public Pool {
   Looks looks_;
   std::vector<ActiveRow> active_;  // of the instance looked at
   std::vector<double> errors_;
+  Weight instance_weight_;  // what the instances count that are trained on
 };
 
 }  // namespace heros

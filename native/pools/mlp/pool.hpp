@@ -99,6 +99,9 @@ class MlpPool final : public Pool {
     for (int c = 0; c < classes(); ++c) out[c] /= total;
   }
 
+  bool weighs() const override { return true; }
+  void weigh(const Weight& weight) override { instance_weight_ = weight; }
+
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
     begin_training(x, target, chosen);
     const FlushDenormals guard;
@@ -381,6 +384,8 @@ class MlpPool final : public Pool {
     if (s.train) {
       if (numeric_) errors_[0] = error_of(i, target);
       else softmax_errors(i, static_cast<int>(target));
+      if (instance_weight_.value != 1)
+        for (float& error : errors_) error *= static_cast<float>(instance_weight_.value);
       ++steps_[i];
     }
     if (s.adam) prepare_adam(i, plan, s);
@@ -483,6 +488,7 @@ class MlpPool final : public Pool {
   bool upwards_ = false;
   std::int64_t fused_steps_ = 0;
   double sampled_train_ = 0, sampled_evaluate_ = 0;
+  Weight instance_weight_;  // what the instances count that are trained on
 };
 
 }  // namespace heros

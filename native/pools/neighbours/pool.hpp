@@ -74,6 +74,9 @@ class NeighboursPool final : public Pool {
   bool sound(int i) const override { return looks_.sound(i); }
   void output(int i, double* out) const override { looks_.output(i, out); }
 
+  bool weighs() const override { return true; }
+  void weigh(const Weight& weight) override { instance_weight_ = weight; }
+
   // The rows are shared: one is kept if any model is chosen. Whether a model forgets is its own affair.
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
     look_at(x);
@@ -82,8 +85,8 @@ class NeighboursPool final : public Pool {
     if (numeric_) scale_.learn(target);
     if (std::any_of(chosen, chosen + models(), [](std::uint8_t flag) { return flag != 0; })) {
       if (delta_ > 0) note_hits(target, chosen);
-      store_.add(row_, target);
-      ++added_;
+      for (std::int32_t e = 0; e < instance_weight_.times; ++e) store_.add(row_, target);
+      added_ += instance_weight_.times;
     }
     looks_.forget();
     clock.lap(Phase::train);
@@ -236,6 +239,7 @@ class NeighboursPool final : public Pool {
   NeighbourSearch search_;
   std::vector<Wish> wishes_;
   std::vector<double> outcomes_, means_, before_;
+  Weight instance_weight_;  // what the instances count that are trained on
 };
 
 }  // namespace heros

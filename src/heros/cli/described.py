@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heros.cli.parsing import watch_of
+from heros.cli.parsing import class_weight_of, watch_of
 from heros.ensemble import Heros
 from heros.policies import Policy, Within
 from heros.registry import answer_of, policy_of, pool_of
@@ -23,6 +23,7 @@ def described(
     burst: int = 0,
     within: float | None = None,
     answer: str | None = None,
+    class_weight: str | None = None,
     seed: int = 1,
 ) -> Heros:
     """A new model; what is not said is as `heros.Heros` has it.
@@ -43,6 +44,7 @@ def described(
         watch=watch_of(watch),
         burst=burst,
         answer=None if answer is None else answer_of(answer),
+        class_weight=class_weight_of(class_weight),
     )
 
 

@@ -14,6 +14,7 @@ __all__ = [
     "AnswerName",
     "AsJson",
     "CheckpointDirectory",
+    "ClassWeights",
     "Classes",
     "ColumnsFile",
     "Country",
@@ -170,6 +171,13 @@ WatchName = Annotated[
 AnswerName = Annotated[
     str,
     typer.Option("--answer", help="Who answers: best, average, weighted, or top:N:SHARPNESS, e.g. top:5:60."),
+]
+ClassWeights = Annotated[
+    str | None,
+    typer.Option(
+        "--class-weight",
+        help="What instances count by their class: balanced, or weights like yes=5,no=1 (1 otherwise).",
+    ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Of the initial weights and the policy's draws.")]
 N = Annotated[

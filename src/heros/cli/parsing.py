@@ -19,8 +19,9 @@ from heros.sources.first import First
 from heros.streams import Stream
 from heros.streams.pipe import read_pipe
 from heros.watch import Watch, checked_watch
+from heros.weights import ClassWeight, checked_class_weight
 
-__all__ = ["few_enough", "meter_of", "reading", "source_of", "stream_of", "watch_of"]
+__all__ = ["class_weight_of", "few_enough", "meter_of", "reading", "source_of", "stream_of", "watch_of"]
 
 PROBABILITIES_KEPT = 50_000_000
 """400 MB; a longer stream gets its AUROC from a histogram."""
@@ -111,6 +112,24 @@ def _opened(text: str, target: str | None, on_bad_row: str, how: Mapping[str, An
         rule = f"a file, - or one of {', '.join(streams.NAMES)}"
         raise ParameterError.of("stream", "heros", rule, text, streams.NAMES)
     return stream
+
+
+def class_weight_of(text: str | None) -> ClassWeight:
+    """What instances count by their class: ``balanced``, or weights by name.
+
+    Examples
+    --------
+    >>> class_weight_of("balanced"), class_weight_of("yes=5,no=0.5")
+    ('balanced', {'yes': 5.0, 'no': 0.5})
+    """
+    if text is None or text == "balanced":
+        return None if text is None else "balanced"
+    pairs = [pair.rpartition("=") for pair in text.split(",")]
+    try:
+        return checked_class_weight({name: float(weight) for name, _, weight in pairs if name or weight})
+    except ValueError:
+        rule = "balanced, or weights by class like yes=5,no=1"
+        raise ParameterError.of("class-weight", "heros", rule, text) from None
 
 
 def watch_of(text: str) -> Watch:

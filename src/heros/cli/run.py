@@ -61,6 +61,7 @@ def run_command(
         str | None,
         typer.Option(help="Who answers: best, average, weighted, stack, or top:N:SHARPNESS, e.g. top:5:60."),
     ] = None,
+    class_weight: options.ClassWeights = None,
     seed: options.Seed = 1,
     n: options.N = None,
     window: options.Window = 1000,
@@ -103,7 +104,16 @@ def run_command(
     """
     kept = checkpointing(checkpoint, every, keep, resume, resume_from, on_checkpoint_error)
     model = described(
-        pool, policy, epsilon, k, watch=watch, burst=burst, within=within, answer=answer, seed=seed
+        pool,
+        policy,
+        epsilon,
+        k,
+        watch=watch,
+        burst=burst,
+        within=within,
+        answer=answer,
+        class_weight=class_weight,
+        seed=seed,
     )
     reader = meter_of(meter, watts, carbon_intensity, country)
     results = Results(out, save, predictions, replace=force or bool(kept.get("resume")))

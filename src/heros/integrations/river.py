@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
+import os
 import pickle
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heros.ensemble import Heros
-from heros.errors import DataError, MissingExtra
+from heros.errors import DataError, HerosError, MissingExtra
 from heros.policies import Policy
 from heros.pools import Pool
-from heros.schema import Feature, Schema
+from heros.schema import Feature, Schema, schema_of, schema_plain
 from heros.scores import Score
 from heros.sources.pending import Counts, Id, Pending
+from heros.storage import archive, models
 from heros.vocabulary import Refused, Vocabulary, cell_of
 from heros.watch import Answer, Watch
 
@@ -33,12 +35,15 @@ if TYPE_CHECKING:
 
 __all__ = ["HerosClassifier", "HerosRegressor", "LateClassifier"]
 
+KIND = "river model"
+
 
 class _Known:
     """What a classifier and a regressor share: from dictionaries and frames to what the core takes."""
 
     heros: Heros
     _vocabulary: Vocabulary
+    _labels: dict[Hashable, int]  # label -> class index
 
     @property
     def _raw_memory_usage(self) -> int:
@@ -81,6 +86,60 @@ class _Known:
         schema = self._vocabulary.schema
         if schema.n_features > 0 and schema.n_outputs > 0:
             self.heros.bind(schema)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all of it to a file, which `load` opens: data, no code. Labels are text, numbers or booleans.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> model = HerosClassifier(k=3, seed=1)
+        >>> for i in range(200):
+        ...     model.learn_one({"size": i % 7}, i % 2 == 0)
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     model.save(os.path.join(directory, "model.heros"))
+        ...     again = HerosClassifier.load(os.path.join(directory, "model.heros"))
+        >>> again.predict_proba_one({"size": 3}) == model.predict_proba_one({"size": 3})
+        True
+        """
+        for label in self._labels:
+            if type(label) not in (str, int, float, bool):
+                raise HerosError(f"Labels must be text, numbers or booleans to be saved. Got {label!r}.")
+        document, arrays = models.pack(self.heros)
+        known = {"labels": list(self._labels), "known": schema_plain(self._vocabulary.schema)}
+        archive.write(path, KIND, {"model": document, **known}, archive.grouped({"model": arrays}))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], **own: Any) -> Self:
+        """What `save` wrote; parts of your own are brought along, as for `Heros.load`."""
+        document, arrays = archive.read(path, KIND)
+        try:
+            heros = models.unpack(Heros, document["model"], archive.subset(arrays, "model"), **own)
+            known = schema_of(document["known"])
+            labels = dict(zip(document["labels"], range(known.n_classes), strict=True))
+            make: Any = cls  # the classes that this is for take all of it
+            loaded: Self = make(
+                heros.pool,
+                heros.policy,
+                heros.k,
+                score=heros.score,
+                answer=heros.answer,
+                watch=heros.watch,
+                warmup=heros.warmup,
+                seed=heros.seed,
+            )
+            loaded._expect_same(heros, known)
+        except (DataError, KeyError, TypeError, ValueError) as error:
+            raise DataError(f"The file {os.fspath(path)} must hold a whole {cls.__name__}. {error}") from None
+        loaded.heros, loaded._labels = heros, labels
+        loaded._vocabulary = Vocabulary(known, grows=True)
+        return loaded
+
+    def _expect_same(self, heros: Heros, known: Schema) -> None:
+        if known.numeric != self._vocabulary.schema.numeric:
+            raise DataError("Its target must be of the same kind. Got another one.")
+        if heros.schema is not None and heros.schema != known:
+            raise DataError("Its models must know what it knows. Got others.")
 
 
 class HerosClassifier(_Known, base.MiniBatchClassifier):
@@ -141,7 +200,7 @@ class HerosClassifier(_Known, base.MiniBatchClassifier):
         self.features = None if features is None else list(features)
         self.classes = None if classes is None else list(classes)
         self.heros = Heros(pool, policy, k, score=score, answer=answer, watch=watch, warmup=warmup, seed=seed)
-        self._labels: dict[Hashable, int] = {}  # label -> class index
+        self._labels = {}
         names: list[str] = []
         for label in self.classes or ():
             names.append(_class_name(label, names))
@@ -267,6 +326,7 @@ class HerosRegressor(_Known, base.MiniBatchRegressor):
             warmup=warmup,
             seed=seed,
         )
+        self._labels = {}
         known = Schema.of(self.features or ())
         features_known = tuple(Feature(f.name, f.values, missing=True) for f in known.features)
         self._vocabulary = Vocabulary(Schema(features_known, (), numeric=True), grows=True)

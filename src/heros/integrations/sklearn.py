@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -10,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from heros.ensemble import Heros
 from heros.errors import DataError, MissingExtra, ParameterError
-from heros.integrations.frames import FrameColumns, is_frame
+from heros.integrations.frames import FEW, FrameColumns, is_frame, names_of
 from heros.policies import Policy
 from heros.pools import Pool
 from heros.schema import Feature, Schema
@@ -56,6 +58,41 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # it has no types
         self.warmup = warmup
         self.random_state = random_state
 
+    # -- parameters of the parts: policy__zeta ----------------------------------------------------------
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters; if `deep`, those of policy, running score and answer as well: ``policy__zeta``.
+
+        Examples
+        --------
+        >>> from heros import policies
+        >>> model = HerosClassifier(policy=policies.Explore(policies.Zeta(0.05), 0.2))
+        >>> model.get_params()["policy__epsilon"], model.get_params()["policy__policy__zeta"]
+        (0.2, 0.05)
+        >>> model.set_params(policy__zeta=0.1).policy  # or policy__policy__zeta
+        Explore(policy=Zeta(zeta=0.1), epsilon=0.2)
+        """
+        given: dict[str, Any] = super().get_params(deep=False)
+        inside = (pair for part in given for pair in _inside(part, given[part])) if deep else ()
+        return given | dict(inside)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, and those of parts by ``part__parameter``; the part is made anew."""
+        known = super().get_params(deep=False)
+        for key, value in sorted(params.items(), key=lambda pair: pair[0].count("__")):
+            name, _, inside = key.partition("__")
+            if name not in known:
+                rule = f"among {', '.join(map(repr, known))}"
+                raise ParameterError.of("params", "set_params", rule, key)
+            setattr(self, name, _changed(self._part(name), inside, value, key) if inside else value)
+        return self
+
+    def _part(self, name: str) -> Any:
+        """A part; the usual one where none was given."""
+        part = getattr(self, name)
+        usual = {"policy": "policy", "running_score": "score", "answer": "answer"}.get(name)
+        return getattr(Heros(self.pool), usual) if part is None and usual else part
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -64,6 +101,30 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # it has no types
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "heros_")
+
+    def _plain_rows(self, X: Any) -> NDArray[np.float64] | None:
+        """A few rows about which there is nothing to ask, as they are; None if they need a closer look.
+
+        scikit-learn's checks take longer than the core: what they would find has to be ruled out here.
+        """
+        if not hasattr(self, "heros_"):
+            return None
+        names = getattr(self, "feature_names_in_", None)
+        if type(X) is np.ndarray:
+            plain = names is None and X.ndim == 2 and X.dtype == np.float64 and 0 < len(X) <= FEW
+            fits = plain and X.shape[1] == self.n_features_in_ and self._columns is None
+            return X if fits and not np.isinf(X).any() else None
+        if self._columns is None or names is None or names_of(X) != names.tolist():
+            return None
+        return self._columns.known(X)
+
+    def _asked(self, X: Any) -> NDArray[np.float64]:
+        """The rows to predict, the short way if there is one."""
+        matrix = self._plain_rows(X)
+        if matrix is None:
+            check_is_fitted(self)
+            matrix = self._matrix(X)
+        return matrix
 
     def _rows(self, X: Any, y: ArrayLike, *, first: bool, numbers: bool) -> tuple[NDArray[np.float64], Any]:
         """The rows and their targets, checked; what columns there are is kept."""
@@ -178,15 +239,29 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The probability of each class, in the order of `classes_`, for each row."""
-        check_is_fitted(self)
-        return np.asarray(self.heros_.predict_proba(self._matrix(X)))
+        rows = self._asked(X)
+        return np.asarray(self.heros_.predict_proba(rows))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row."""
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
+    def _learn_plain(self, X: Any, y: Any) -> bool:
+        """Learn from a few rows and labels about which there is nothing to ask; False if there is."""
+        matrix = self._plain_rows(X)
+        if matrix is None or not isinstance(y, list | np.ndarray) or np.ndim(y) != 1 or len(y) != len(matrix):
+            return False
+        known = {label: index for index, label in enumerate(self.classes_.tolist())}
+        labels = [known.get(label, -1) for label in (y if isinstance(y, list) else y.tolist())]
+        if -1 in labels:
+            return False
+        self.heros_.learn(matrix, np.array(labels))
+        return True
+
     def _learn(self, X: Any, y: ArrayLike, classes: ArrayLike | None, *, first: bool) -> Self:
+        if not first and classes is None and self._learn_plain(X, y):
+            return self
         matrix, y = self._rows(X, y, first=first, numbers=False)
         check_classification_targets(y)
         known = self._known_classes(y, classes, first)
@@ -236,13 +311,13 @@ class HerosRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]  # they 
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """What the target of each row is."""
-        check_is_fitted(self)
-        return np.asarray(self.heros_.predict(self._matrix(X)))
+        rows = self._asked(X)
+        return np.asarray(self.heros_.predict(rows))
 
     def predict_interval(self, X: Any) -> NDArray[np.float64]:
         """The lower and the upper end of the interval that holds the target of each row."""
-        check_is_fitted(self)
-        return np.asarray(self.heros_.predict_interval(self._matrix(X)))
+        rows = self._asked(X)
+        return np.asarray(self.heros_.predict_interval(rows))
 
     def _learn(self, X: Any, y: ArrayLike, *, first: bool) -> Self:
         matrix, y = self._rows(X, y, first=first, numbers=True)
@@ -252,6 +327,29 @@ class HerosRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]  # they 
         self._columns = self._new_columns
         self.heros_.bind(Schema(self._features(), (), numeric=True)).learn(matrix, targets)
         return self
+
+
+def _inside(name: str, part: Any) -> Iterator[tuple[str, Any]]:
+    """The parameters of a part and of those inside it, as ``name__parameter``."""
+    if is_dataclass(part) and not isinstance(part, type):
+        for field in fields(part):
+            value = getattr(part, field.name)
+            yield f"{name}__{field.name}", value
+            yield from _inside(f"{name}__{field.name}", value)
+
+
+def _changed(part: Any, path: str, value: Any, key: str) -> Any:
+    """The part with another parameter, which may be one of a part inside it."""
+    name, _, rest = path.partition("__")
+    own = [field.name for field in fields(part)] if is_dataclass(part) else []
+    if name in own:
+        changed = _changed(getattr(part, name), rest, value, key) if rest else value
+        return replace(part, **{name: changed})
+    for inner in own:  # Explore(Zeta(0.05), 0.2) has a ζ, too
+        if any(found.endswith(f"__{path}") for found, _ in _inside("", getattr(part, inner))):
+            return replace(part, **{inner: _changed(getattr(part, inner), path, value, key)})
+    rule = "parameters of the parts given" + (f", e.g. {own[0]!r} of {type(part).__name__}" if own else "")
+    raise ParameterError.of("params", "set_params", rule, key)
 
 
 def _indices(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:

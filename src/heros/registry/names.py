@@ -27,6 +27,7 @@ class Made(Protocol):
     watch: Any
     burst: int
     warmup: int
+    class_weight: Any
 
     @property
     def costs(self) -> NDArray[np.float64]:
@@ -70,6 +71,7 @@ def settings_of(model: Made) -> dict[str, Any]:
         "pool_as_written": repr(model.pool),
         "models": [dict(configuration) for configuration in model.pool.configurations],
         "costs": model.costs.tolist(),
+        **({} if model.class_weight is None else {"class_weight": model.class_weight}),
         **_pace(model.pace),
     }
 

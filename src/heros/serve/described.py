@@ -20,7 +20,6 @@ from heros.serve.brain import Many, One
 from heros.serve.metrics import Requests, metrics
 from heros.serve.service import Service
 from heros.serve.state import Picture, leaderboard, why
-from heros.serve.wire import POSTS
 from heros.storage import models
 
 __all__ = ["application"]
@@ -159,28 +158,34 @@ def _version() -> str:
 def _add_posts(app: FastAPI, service: Service) -> None:
     """What `heros.serve.wire` serves before it gets here, described."""
 
-    def served(path: str, request: BaseModel) -> Any:
-        return POSTS[path](service, request.model_dump(exclude_unset=True))[1]
-
     @app.post("/answer", summary="Answer", response_model_exclude_unset=True)
     def answer(request: Ask) -> Said:
         """What the model says of an instance. With an id, it waits for its label from now on."""
-        return Said(**served("/answer", request))
+        return Said(**service.answer(_plain(request)))
 
     @app.post("/answer/batch", summary="Answer several", response_model_exclude_unset=True)
     def answer_batch(request: AskBatch) -> SaidBatch:
-        """The same for several instances; all of them are answered, or none."""
-        return SaidBatch(**served("/answer/batch", request))
+        """The same for several instances; if one is wrong, so is the request."""
+        return SaidBatch(
+            answers=[Said(**one) for one in service.answers(list(map(_plain, request.instances)))]
+        )
 
     @app.post("/learn", summary="Learn", status_code=202)
     def learn(request: Teach, wait: Annotated[bool, WAIT] = False) -> Taken:
         """Learn from an instance and its label, or from a label that came later."""
-        return Taken(**served("/learn", request))
+        service.learn(_plain(request))
+        return Taken(accepted=1)
 
     @app.post("/learn/batch", summary="Learn from several", status_code=202)
     def learn_batch(request: TeachBatch, wait: Annotated[bool, WAIT] = False) -> TakenBatch:
         """The same for several; those that are wrong are left out, and named."""
-        return TakenBatch(**served("/learn/batch", request))
+        taken = service.learn_all(list(map(_plain, request.instances)))
+        refused = [Refused(at=at, why=why) for at, why in taken.refused]
+        return TakenBatch(accepted=taken.accepted, unknown=taken.unknown, refused=refused)
+
+
+def _plain(request: BaseModel) -> dict[str, Any]:
+    return request.model_dump(exclude_unset=True)
 
 
 def _add_views(app: FastAPI, service: Service) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import socket
 import sys
@@ -81,10 +82,13 @@ class Running(uvicorn.Server):
         """Serve until it is told to stop by SIGTERM, Ctrl-C or `should_exit`; then learn what is left."""
         before = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH)
+        gc.collect()
+        gc.freeze()  # what was imported stays: looking through it would keep everybody waiting
         try:
             self.run(sockets=[self.socket])
         finally:
             sys.setswitchinterval(before)
+            gc.unfreeze()
             self.socket.close()
             self.service.stop()
 
@@ -147,6 +151,7 @@ def _bound(host: str, port: int) -> socket.socket:
             if sys.platform != "win32":
                 bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             bound.bind(address)
+            bound.listen(BACKLOG)  # whoever is told the address may come before the server has begun
         except BaseException:
             bound.close()
             raise

@@ -5,8 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,16 +24,26 @@ from heros.serve.limits import Limits, NotNow, Unknown, Wrong
 from heros.serve.rows import Rows, expect_name, open_schema
 from heros.serve.shelf import Shelf, Waiting
 
-__all__ = ["Service"]
+__all__ = ["Service", "Taken"]
 
 GATHER = 0.004  # seconds in which labelled instances are gathered: a block costs less than its rows
-CHUNK = 256  # instances that are learnt at a time: whoever waits for the models waits no longer
+CHUNK = 64  # instances that are learnt at a time: whoever waits for the models waits no longer
 IDLE = 1.0  # seconds after which it looks around though nothing has come
 SHARE = 20  # publishing takes at most one of so many parts of the time
 FRESH = 0.02  # seconds: more often is of no use to anybody
 
 Id = str | int
 Answer = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Taken:
+    """What became of a batch of instances to learn from."""
+
+    accepted: int = 0
+    unknown: int = 0  # labels of instances that do not wait
+    refused: list[tuple[int, str]] = field(default_factory=list)  # which, and why
+    seen: int = 0
 
 
 class Service:
@@ -105,6 +117,7 @@ class Service:
         self._door = threading.RLock()  # before what is known and what waits; held for microseconds
         self._jobs: deque[Any] = deque()
         self._queued = 0
+        self._expected = 0  # instances of batches that are being taken
         self._kept = 0  # instances queued since the last checkpoint
         self._news = threading.Event()
         self._stopping = False
@@ -183,26 +196,43 @@ class Service:
             self._learn(request)
         self._news.set()
 
-    def learn_all(self, requests: list[Any]) -> tuple[int, int, list[tuple[int, str]]]:
-        """The same with several: how many were taken, how many ids not known; the wrong ones and why."""
-        taken, unknown, wrong = 0, 0, []
+    def learn_all(self, requests: list[Any]) -> Taken:
+        """The same with several; they are all taken, but for those that are wrong, or none is."""
+        taken = Taken()
+        with self.room_for(len(requests)):
+            self.learn_some(requests, taken)
+        return taken
+
+    @contextmanager
+    def room_for(self, n: int) -> Iterator[None]:
+        """Keep room for so many instances, which come meanwhile by `learn_some`."""
         with self._door:
-            self._expect_room(len(requests))
-            for at, request in enumerate(requests):
+            self._expect_room(n)
+            self._expected += n
+        try:
+            yield
+        finally:
+            with self._door:
+                self._expected -= n
+
+    def learn_some(self, requests: list[Any], taken: Taken) -> None:
+        """Take the next instances of a batch for which there is room."""
+        with self._door:
+            for request in requests:
                 try:
                     self._learn(request)
-                    taken += 1
+                    taken.accepted += 1
                 except Unknown:
-                    unknown += 1
+                    taken.unknown += 1
                 except Wrong as why:
-                    wrong.append((at, str(why)))
+                    taken.refused.append((taken.seen, str(why)))
+                taken.seen += 1
         self._news.set()
-        return taken, unknown, wrong
 
     def _expect_room(self, n: int) -> None:
         if self.fault is not None:
             raise HerosError(f"The service learns no more: {self.fault}")
-        if self._queued + n > self.limits.queue:
+        if self._queued + self._expected + n > self.limits.queue:
             raise NotNow(f"{self._queued:,} instances are still to be learnt.")
 
     def _learn(self, request: Any) -> None:

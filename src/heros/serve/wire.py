@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import hmac
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
 from heros.errors import HerosError
 from heros.serve.limits import Limits, NotNow, Unknown, Wrong
 from heros.serve.metrics import Requests
-from heros.serve.service import Service
+from heros.serve.service import Service, Taken
 
 __all__ = ["POSTS", "Wire"]
 
@@ -27,6 +27,8 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 JSON = (b"content-type", b"application/json")
 SAFE = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 CLOSE = (b"connection", b"close")
+SLICE = 20  # instances of a batch that are dealt with before others have a turn
+T = TypeVar("T")
 OPEN = frozenset({"/", "/health"})  # what everybody may see: nothing that was learnt
 
 
@@ -142,11 +144,7 @@ class Wire:
         except orjson.JSONDecodeError as error:
             raise Refusal(400, f"The body must be JSON. Got: {error}.") from None
         try:
-            if self._threads is None:
-                status, said = act(self.service, request)
-            else:  # a model may have to be fetched from disk
-                loop = asyncio.get_running_loop()
-                status, said = await loop.run_in_executor(self._threads, partial(act, self.service, request))
+            status, said = await act(self, request)
             if query and _waits(query):
                 await asyncio.wrap_future(self.service.after(self.service.publish))
         except Wrong as why:
@@ -159,31 +157,50 @@ class Wire:
             raise Refusal(503, str(why)) from None
         return status, orjson.dumps(said, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
 
-
-Act = Callable[[Service, Any], tuple[int, Any]]
-
-
-def _answer(service: Service, request: Any) -> tuple[int, Any]:
-    return 200, service.answers([request])[0]
-
-
-def _answers(service: Service, request: Any) -> tuple[int, Any]:
-    return 200, {"answers": service.answers(_instances(service, request))}
+    async def do(self, step: Callable[..., T], *arguments: Any) -> T:
+        """Do a part of the work: here or, if a model may have to be fetched from disk, elsewhere."""
+        if self._threads is None:
+            return step(*arguments)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, partial(step, *arguments))
 
 
-def _learn(service: Service, request: Any) -> tuple[int, Any]:
-    service.learn(request)
+Act = Callable[[Wire, Any], Awaitable[tuple[int, Any]]]
+
+
+async def _answer(wire: Wire, request: Any) -> tuple[int, Any]:
+    return 200, (await wire.do(wire.service.answers, [request]))[0]
+
+
+async def _answers(wire: Wire, request: Any) -> tuple[int, Any]:
+    answers: list[Any] = []
+    async for some in _slices(_instances(wire.service, request)):
+        answers += await wire.do(wire.service.answers, some)
+    return 200, {"answers": answers}
+
+
+async def _learn(wire: Wire, request: Any) -> tuple[int, Any]:
+    wire.service.learn(request)
     return 202, {"accepted": 1}
 
 
-def _learn_all(service: Service, request: Any) -> tuple[int, Any]:
-    instances = _instances(service, request)
-    taken, unknown, wrong = service.learn_all(instances)
-    if taken == 0 and wrong:
-        at, why = wrong[0]
+async def _learn_all(wire: Wire, request: Any) -> tuple[int, Any]:
+    instances, taken = _instances(wire.service, request), Taken()
+    with wire.service.room_for(len(instances)):
+        async for some in _slices(instances):
+            wire.service.learn_some(some, taken)
+    if taken.accepted == 0 and taken.refused:
+        at, why = taken.refused[0]
         raise Wrong(f"None of the instances can be learnt. Number {at}: {why}")
-    refused = [{"at": at, "why": why} for at, why in wrong]
-    return 202, {"accepted": taken, "unknown": unknown, "refused": refused}
+    refused = [{"at": at, "why": why} for at, why in taken.refused]
+    return 202, {"accepted": taken.accepted, "unknown": taken.unknown, "refused": refused}
+
+
+async def _slices(instances: list[Any]) -> AsyncIterator[list[Any]]:
+    """A few instances at a time: in between, others have a turn."""
+    for start in range(0, len(instances), SLICE):
+        if start:
+            await asyncio.sleep(0)
+        yield instances[start : start + SLICE]
 
 
 def _instances(service: Service, request: Any) -> list[Any]:

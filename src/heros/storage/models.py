@@ -26,7 +26,7 @@ SETTINGS = ("k", "answer", "watch", "burst", "warmup", "seed")
 FIRST = {"task": {"kind": "Classification"}, "watch": "all", "burst": 0}
 """What the first files do not say, as there was no choice."""
 
-GROUPS = ("pool", "ensemble", "score", "pace")
+GROUPS = ("pool", "ensemble", "score", "pace", "weights")
 
 
 class Packable(Protocol):
@@ -62,6 +62,8 @@ def description(model: Packable) -> dict[str, Any]:
     """
     parts = {role: described(getattr(model, role)) for role in PARTS}
     settings = {name: getattr(model, name) for name in SETTINGS}
+    if (class_weight := getattr(model, "class_weight", None)) is not None:
+        settings["class_weight"] = class_weight
     if isinstance(settings["answer"], AnswerPart):
         settings["answer"] = described(settings["answer"])
     return parts | settings
@@ -110,7 +112,7 @@ def unpack(
     if not allow_code:
         expect_plain(parts["pool"])
     try:
-        settings = {name: whole[name] for name in SETTINGS}
+        settings = {name: whole[name] for name in (*SETTINGS, *({"class_weight"} & whole.keys()))}
         if isinstance(settings["answer"], dict):
             settings["answer"] = rebuilt(settings["answer"], "answer")
         model = kind(**parts, **settings)

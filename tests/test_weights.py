@@ -1,0 +1,204 @@
+"""What instances count: weights of instances and of classes, in training and in L."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from heros import Heros, Schema, evaluate, pools, scores, streams
+from heros.errors import DataError, ParameterError
+from heros.policies import Everything
+from heros.task import Regression
+from heros.weights import Weights
+from reference import balanced_weights, whole_times
+
+STREAM = streams.Agrawal(function=2)
+X, Y = STREAM.take(300).draw(300)
+POOLS = {
+    "mlp": pools.MLPGrid(hidden=[8], learning_rates=[0.05]),
+    "linear": pools.LinearGrid(),
+    "bayes": pools.NaiveBayesGrid(),
+    "trees": pools.HoeffdingGrid(max_bytes=[1 << 16]),
+    "forest": pools.ForestGrid(trees=[3]),
+    "neighbours": pools.NeighboursGrid(),
+    "default": None,
+}
+
+
+def fresh(pool, **settings):
+    return Heros(pool, seed=1, schema=STREAM.schema, **settings)
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_a_weight_of_one_changes_nothing(name):
+    plain, weighed = fresh(POOLS[name]), fresh(POOLS[name])
+    a, b = plain.test_then_train(X, Y), weighed.test_then_train(X, Y, sample_weight=np.ones(len(Y)))
+    assert (a.probabilities == b.probabilities).all()
+    assert (a.chosen == b.chosen).all()
+    assert (plain.scores == weighed.scores).all()
+    mapped = fresh(POOLS[name], class_weight={"groupA": 1.0})
+    assert (mapped.test_then_train(X, Y).probabilities == a.probabilities).all()
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_weights_do_not_depend_on_blocks_and_are_kept(name, tmp_path):
+    weights = np.random.default_rng(1).exponential(1.5, len(Y))
+    whole, cut = (fresh(POOLS[name], class_weight="balanced") for _ in range(2))
+    whole.learn(X, Y, sample_weight=weights)
+    for i in range(120):
+        cut.learn(X[i], Y[i], sample_weight=weights[i])
+    cut.save(tmp_path / "model.heros")
+    cut = copy.deepcopy(Heros.load(tmp_path / "model.heros"))
+    assert cut.class_weight == "balanced"
+    cut.learn(X[120:], Y[120:], sample_weight=weights[120:])
+    assert (whole.scores == cut.scores).all()
+    assert (whole.predict_proba(X) == cut.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_nothing_is_trained_on_what_counts_nothing(name):
+    model = fresh(POOLS[name]).learn(X, Y)
+    before, scores_before, trained = model.predict_proba(X), model.scores, model.trained
+    block = model.test_then_train(X[:50], Y[:50], sample_weight=0)
+    assert not block.chosen.any()
+    assert (model.trained == trained).all()
+    assert (model.scores == scores_before).all()
+    if name in ("trees", "bayes", "forest"):  # of the others the running moments go on
+        assert (model.predict_proba(X) == before).all()
+
+
+@pytest.mark.parametrize(
+    ("pool", "weights"),
+    [
+        (
+            pools.MLP([{"hidden": 4, "optimizer": "sgd", "learning_rate": 0.01}]),
+            lambda m: m.bound.weights(0)["2.weight"],
+        ),
+        (pools.Linear([{"optimizer": "sgd", "learning_rate": 0.01}]), lambda m: m.bound.weights(0)),
+    ],
+    ids=["mlp", "linear"],
+)
+def test_a_weight_scales_the_gradient(pool, weights):
+    start = fresh(pool, k=1, warmup=0, policy=Everything()).learn(X[:50], Y[:50])
+    steps = {}
+    for weight in (1.0, 2.5):
+        model = copy.deepcopy(start).learn(X[50], Y[50], sample_weight=weight)
+        steps[weight] = np.asarray(weights(model)) - np.asarray(weights(start))
+    assert np.abs(steps[1.0]).max() > 0
+    np.testing.assert_allclose(steps[2.5], 2.5 * steps[1.0], rtol=1e-3, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "pool",
+    [
+        pools.NaiveBayes([{"fading": 1.0}]),
+        pools.Hoeffding([{"max_bytes": 1 << 20}]),
+        pools.Neighbours([{"neighbours": 5, "window": 1000}]),
+    ],
+    ids=["bayes", "trees", "neighbours"],
+)
+def test_a_weight_of_three_counts_as_three(pool):
+    schema = Schema.of([("a", "x", "y", "z"), ("b", "u", "v", "w")], classes=["no", "yes"])
+    rng = np.random.default_rng(2)
+    rows = rng.integers(0, 3, (60, 2)).astype(float)
+    labels = (rows[:, 0] == 2).astype(int)
+    times = rng.integers(0, 4, 60)
+    weighed, repeated = (Heros(pool, Everything(), 1, seed=1, warmup=0, schema=schema) for _ in range(2))
+    weighed.learn(rows, labels, sample_weight=times)
+    repeated.learn(np.repeat(rows, times, axis=0), np.repeat(labels, times))
+    np.testing.assert_allclose(weighed.predict_proba(rows), repeated.predict_proba(rows), rtol=1e-9)
+
+
+def test_what_instances_count_is_what_the_slow_twin_says():
+    labels = np.random.default_rng(3).choice(3, 400, p=[0.9, 0.08, 0.02])
+    weights, times = Weights("balanced").of(labels.astype(float), None, ("a", "b", "c"))
+    assert weights.tolist() == balanced_weights(labels.tolist())
+    assert abs(times.sum() - weights.sum()) < 1
+    exact = np.round(weights * 8) / 8
+    _, times = Weights().of(labels.astype(float), exact, ("a", "b", "c"))
+    assert times.tolist() == whole_times(exact.tolist())
+
+
+def test_running_scores_count_weights():
+    model = fresh(POOLS["linear"], score=scores.Cumulative(), class_weight={"groupA": 3.0, "groupB": 0.5})
+    hits, total = np.zeros(model.pool.n_models), 0
+    _, times = Weights(model.class_weight).of(Y.astype(float), None, STREAM.schema.classes)
+    for x, y, n in zip(X, Y, times, strict=True):
+        before = model.scores * total
+        model.learn(x, y)
+        total += n
+        gained = model.scores * total - before
+        assert set(np.round(gained / max(n, 1), 6)) <= {0.0, 1.0}
+        hits += gained
+    np.testing.assert_allclose(model.scores, hits / total)
+
+
+def uneven(n=6000, share=0.03):
+    rng = np.random.default_rng(5)
+    y = rng.random(n) < share
+    return rng.normal(size=(n, 4)) + 0.8 * y[:, None], np.where(y, "rare", "usual")
+
+
+@pytest.mark.parametrize("pool", [None, pools.HoeffdingGrid()], ids=["default", "trees"])
+def test_balanced_classes_are_recognised_better(pool):
+    plain = evaluate(Heros(pool, seed=1), uneven())
+    balanced = evaluate(Heros(pool, seed=1, class_weight="balanced"), uneven())
+    assert balanced.imbalance.recall > plain.imbalance.recall + 0.2
+    assert balanced.imbalance.balanced_accuracy > plain.imbalance.balanced_accuracy + 0.1
+
+
+def test_rows_have_weights_too():
+    one, two = (Heros(POOLS["linear"], k=3, seed=1) for _ in range(2))
+    rows = [{"a": 1.0}, {"a": 2.0, "b": "x"}, {"a": 3.0, "b": "y"}]
+    one.learn(rows, ["no", "yes", "no"], sample_weight=[1, 2.5, 0.5])
+    for row, label, weight in zip(rows, ["no", "yes", "no"], [1, 2.5, 0.5], strict=True):
+        two.learn(row, label, sample_weight=weight)
+    assert one.predict_proba(rows) == two.predict_proba(rows)
+
+
+def test_what_will_not_do_is_refused():
+    with pytest.raises(
+        ParameterError, match="'class_weight' parameter of Heros must be 'balanced', a mapping"
+    ):
+        Heros(class_weight="even")
+    with pytest.raises(ParameterError, match="'class_weight' parameter of Heros must be"):
+        Heros(class_weight={"a": -1})
+    with pytest.raises(ParameterError, match="must be None, as the target is no class"):
+        Heros(POOLS["linear"], task=Regression(), class_weight="balanced")
+    with pytest.raises(ParameterError, match="must be None, as the target is no class"):
+        Heros(POOLS["linear"], class_weight="balanced", schema=streams.Friedman().schema)
+    model = fresh(POOLS["linear"])
+    for weights, text in (
+        ([1.0], r"one weight per instance \(300\). Got shape \(1,\)"),
+        (np.full(300, -1.0), r"must be in \[0, 10000\]. Got \[-1.0"),
+        (np.full(300, np.nan), r"must be in \[0, 10000\]"),
+        ("heavy", "sample_weight must be numbers"),
+    ):
+        with pytest.raises(DataError, match=text):
+            model.learn(X, Y, sample_weight=weights)
+    assert model.instances == 0
+
+    class Coin:
+        def predict_proba(self, x):
+            return [0.5, 0.5]
+
+        def learn(self, x, y):
+            pass
+
+    own = pools.Models([Coin()], costs=[1])
+    with pytest.raises(
+        ParameterError, match=r"compiled models \(Models cannot weigh instances\), if instances"
+    ):
+        fresh(own, class_weight="balanced")
+    with pytest.raises(ParameterError, match="Models cannot weigh instances"):
+        fresh(own).learn(X, Y, sample_weight=np.ones(300))
+
+
+def test_weights_of_numbers():
+    rows, targets = streams.Friedman().draw(400)
+    plain, weighed, same = (Heros(seed=1, schema=streams.Friedman().schema) for _ in range(3))
+    plain.learn(rows, targets)
+    same.learn(rows, targets, sample_weight=np.ones(400))
+    weighed.learn(rows, targets, sample_weight=np.where(rows[:, 0] > 0.5, 3.0, 0.1))
+    assert (plain.predict(rows) == same.predict(rows)).all()
+    assert not (plain.predict(rows) == weighed.predict(rows)).all()
