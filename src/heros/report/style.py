@@ -62,7 +62,7 @@ p{margin:.25rem 0 .75rem;max-width:46rem}.faint{color:var(--faint)}
 .tile span,.tile em{display:block;color:var(--faint);font-size:.8rem;font-style:normal;line-height:1.35}
 .tile b{display:block;font-size:1.3rem;line-height:1.35;font-variant-numeric:tabular-nums}
 .charts,.parts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,27rem),1fr));gap:1.1rem}
-.whole{grid-column:1/-1}
+.whole{grid-column:1/-1}p.card{max-width:none}
 .parts>figure:has(.map-plot){grid-column:1/-1}
 figure{min-width:0}
 .plot{position:relative;padding:.2rem .75rem 2.6rem 3.2rem;--tall:13rem}
@@ -139,12 +139,13 @@ dt{color:var(--faint)}dd{margin:0;overflow-wrap:anywhere}
 @media(max-width:56rem){.hero{grid-template-columns:1fr}}
 @media(max-width:34rem){body{padding:.9rem .7rem 2rem}dl{grid-template-columns:1fr}dt{margin-top:.4rem}
  .card,.verdict{padding:.8rem .75rem}.verdict{font-size:1rem}.plot{padding-left:2.6rem;padding-right:.4rem}
- .y{width:2.3rem}.x{left:2.6rem;right:.4rem}.map-plot{padding-left:4.6rem}.map-plot .y{width:4.4rem;
- font-size:.62rem}
- .map-plot .x{left:4.6rem}.tile b{font-size:1.1rem}.tiles{grid-template-columns:1fr 1fr}
+ .y{width:2.3rem}.x{left:2.6rem;right:.4rem}.map-plot{padding-left:5.2rem}.map-plot .y{width:5.05rem;
+ font-size:.57rem}.ribbon b{display:none}
+ .map-plot .x{left:5.2rem}.tile b{font-size:1.1rem}.tiles{grid-template-columns:1fr 1fr}
  .hero .area{inset:.2rem .4rem 2.6rem 2.6rem}}
-@media print{body{max-width:none;font-size:10.5pt;padding:0;background:none}.hit{display:none}
- .hero,.charts,.parts{grid-template-columns:1fr 1fr}.plot{--tall:9rem}section{break-before:auto}
- *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
+@media print{html{font-size:11px}body{max-width:none;font-size:11px;padding:0;background:none}
+ .hit{display:none}
+ .hero,.charts{grid-template-columns:1fr 1fr}.wide{overflow:visible}.plot{--tall:11rem}.bar{width:2rem}
+ th,td{padding:.3rem .4rem}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 """
 )
