@@ -5,6 +5,10 @@
 M = 10 perceptrons with 64 hidden units, k = 6. Every interface answers with probabilities, then learns,
 instance by instance or block by block; making the dictionaries, frames and instances is not counted.
 CapyMOA is measured if it is installed.
+
+    python benchmarks/interfaces.py --rows
+
+One row through each interface: the median time of a prediction and of a training step, by the wall clock.
 """
 
 from __future__ import annotations
@@ -119,16 +123,63 @@ INTERFACES: dict[str, Callable[[Electricity], Step]] = {
 }
 
 
+def _sklearn_row(data: Electricity, X: Any, y: Any) -> tuple[Callable[[Any], object], Callable[..., object]]:
+    from heros.integrations.sklearn import HerosClassifier  # noqa: PLC0415
+
+    model = HerosClassifier(**SETTINGS, random_state=1).fit(X, y)
+    return model.predict_proba, model.partial_fit
+
+
+def rows(data: Electricity, n: int, console: Console) -> None:
+    """One row through each interface."""
+    core = Heros(**SETTINGS, seed=1, schema=data.schema).learn(data.X, data.y)
+    river = _river(data)
+    river.learn_many(data.frame, data.series)
+    one = [slice(i, i + 1) for i in range(n)]
+    arrays, frames = [data.X[part] for part in one], [data.frame[part] for part in one]
+    labels = np.array(data.labels)
+    named = [labels[part] for part in one]
+    cases: dict[str, tuple[Any, Any, list[Any], list[Any]]] = {
+        "Heros: an array": (core.predict_proba, core.learn, list(data.X[:n]), data.y[:n].tolist()),
+        "Heros: a dictionary": (core.predict_proba, core.learn, data.dicts[:n], data.labels[:n]),
+        "Heros: a frame of one row": (core.predict_proba, core.learn, frames, named),
+        "River: a dictionary": (river.predict_proba_one, river.learn_one, data.dicts[:n], data.labels[:n]),
+        "scikit-learn: an array of one row": (*_sklearn_row(data, data.X, labels), arrays, named),
+        "scikit-learn: a frame of one row": (*_sklearn_row(data, data.frame, labels), frames, named),
+    }
+    table = Table(title=f"one row of electricity, M = 10, k = 6: median of {n} rows", box=box.SIMPLE_HEAD)
+    for heading in ("interface", "predict µs", "learn µs"):
+        table.add_column(heading, justify="left" if heading == "interface" else "right")
+    for name, (predict, learn, instances, targets) in cases.items():
+        asked = _median(lambda x, _, predict=predict: predict(x), instances, targets)
+        table.add_row(name, f"{asked:.0f}", f"{_median(learn, instances, targets):.0f}")
+    console.print(table)
+
+
+def _median(work: Callable[[Any, Any], object], instances: list[Any], targets: list[Any]) -> float:
+    """In microseconds."""
+    took = []
+    for x, y in zip(instances, targets, strict=True):
+        start = time.perf_counter()
+        work(x, y)
+        took.append(time.perf_counter() - start)
+    return 1e6 * float(np.median(took))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--n", type=int, default=10_000, help="instances per round")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--rows", action="store_true", help="one row, predicting and learning apart")
     options = parser.parse_args()
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})  # one core
     data, console = Electricity(options.n), Console()
     console.print(f"load average {os.getloadavg()[0]:.2f}, Python {sys.version.split()[0]}")
+    if options.rows:
+        rows(data, min(options.n, 500), console)
+        return
     there = [name for name in INTERFACES if "CapyMOA" not in name or importlib.util.find_spec("capymoa")]
     seconds: dict[str, list[float]] = {name: [] for name in there}
     for _ in range(options.rounds):

@@ -138,3 +138,19 @@ def test_a_checkpoint_is_a_model_too(tmp_path):
     (tmp_path / "broken.heros").write_bytes(b"\x89HEROS")
     with pytest.raises(DataError, match="must be whole"):
         Heros.load(tmp_path / "broken.heros")
+
+
+@pytest.mark.parametrize("convert", [lambda f: f, pl.from_pandas], ids=["pandas", "polars"])
+def test_a_few_rows_of_a_frame_take_the_short_way_to_the_same_answer(learnt, convert, monkeypatch):
+    few, other = copy.deepcopy(learnt), copy.deepcopy(learnt)
+    frame = convert(pd.DataFrame(ROWS).assign(shoe=[1, 2, 3])[["colour", "shoe", "age"]])
+    expected = learnt.predict_proba(X)
+    known = convert(pd.DataFrame(ROWS))
+    other.learn(pa.Table.from_pylist(ROWS), LABELS)
+    monkeypatch.setattr("heros.rows.table_of", lambda *_: pytest.fail("Arrow was asked"))
+    assert (few.predict_proba(frame).to_numpy() == expected).all()
+    few.learn(known, LABELS)
+    assert (few.predict_proba(X) == other.predict_proba(X)).all()
+    monkeypatch.undo()
+    few.learn(frame, LABELS)  # what is new takes the long way
+    assert few.schema.n_features == 3

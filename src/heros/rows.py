@@ -15,13 +15,14 @@ from heros.schema import Feature, Schema
 from heros.streams.arrow import MemoryReader
 from heros.streams.columns import NominalColumn, NumericColumn, counts_of, is_text
 from heros.streams.dates import date_columns
-from heros.streams.frames import is_frame, table_of
+from heros.streams.frames import few_rows, is_frame, names_of, table_of
 from heros.streams.number_forms import form_of as number_form
 from heros.streams.readers import Chunk, Column, TableReader
 from heros.vocabulary import Codes, Refused, Vocabulary, label_of, listed, natural_order
 
 __all__ = ["Learnable", "Rows", "form_of", "row_of"]
 
+PLAIN = (str, bool, int, float, type(None))
 Form = Literal["array", "row", "rows", "frame"]
 
 
@@ -104,9 +105,27 @@ class Rows:
         """The rows (n, n_features) of a row, of rows or of a frame."""
         form = form_of(x)
         if form == "frame":
-            return self._read_frame(x)
+            found = self._known_rows(x, None)
+            return self._read_frame(x) if found is None else np.array([row for row, _ in found], dtype=float)
         rows = [row_of(x)] if form == "row" else x
         return np.array([self._look_up(row) for row in rows], dtype=np.float64)
+
+    def _known_rows(self, frame: Any, labels: Sequence[Any] | None) -> list[tuple[list[float], Any]] | None:
+        """The rows of a frame that has few of them, if all in it is plain; None if it needs a closer look."""
+        rows, names = few_rows(frame), names_of(frame)
+        if rows is None or names is None or (labels is not None and len(labels) != len(rows)):
+            return None
+        if not all(type(value) in PLAIN for row in rows for value in row):
+            return None
+        named = [dict(zip(names, row, strict=True)) for row in rows]
+        try:
+            if labels is None:
+                return [(self._look_up(row), None) for row in named]
+            found = [self._encoded(row, y, grow=False) for row, y in zip(named, labels, strict=True)]
+        except DataError:
+            return None
+        known = [one for one in found if one is not None]
+        return known if len(known) == len(found) else None
 
     def _look_up(self, row: Mapping[Any, Any]) -> list[float]:
         try:
@@ -178,7 +197,8 @@ class Rows:
         """
         form = form_of(x)
         if form == "frame":
-            yield self._learn_frame(x, y)
+            known = self._known_rows(x, _listed(y))
+            yield from [self._learn_frame(x, y)] if known is None else self._stretch(known)
         elif form == "row":
             yield from self._learn_rows([row_of(x)], [y])
         else:

@@ -13,13 +13,12 @@ from heros.errors import DataError
 from heros.schema import Feature
 from heros.streams.arrow import MemoryReader
 from heros.streams.columns import NominalColumn
-from heros.streams.frames import is_frame, table_of
+from heros.streams.frames import FEW, few_rows, is_frame, names_of, table_of
 from heros.streams.readers import Column
 from heros.vocabulary import LARGEST, label_of
 
 __all__ = ["FEW", "FrameColumns", "is_frame", "names_of"]
 
-FEW = 32  # rows
 PLAIN = (str, bool, int, float)
 
 
@@ -71,7 +70,7 @@ class FrameColumns:
 
         That takes some microseconds, where Arrow needs a thousand to get to work.
         """
-        rows = _few_rows(frame)
+        rows = few_rows(frame)
         if rows is None:
             return None
         try:
@@ -96,23 +95,6 @@ class FrameColumns:
                 for column in self._columns
             ],
         )
-
-
-def names_of(frame: Any) -> list[str] | None:
-    """The names of the columns of a pandas or polars frame; None of another one."""
-    return list(frame.columns) if _library(frame) else None
-
-
-def _library(frame: Any) -> str:
-    library = type(frame).__module__.partition(".")[0]
-    return library if library in ("pandas", "polars") else ""
-
-
-def _few_rows(frame: Any) -> list[Any] | None:
-    if not _library(frame) or not 0 < len(frame) <= FEW:
-        return None
-    rows: list[Any] = frame.values.tolist() if _library(frame) == "pandas" else frame.rows()
-    return rows
 
 
 def _cell(column: Column, value: Any) -> float:
