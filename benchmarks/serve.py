@@ -262,7 +262,7 @@ def keyed(keys: int, core: int) -> None:
     with service("--keys", "--memory", "200", core=core) as (port, _):
         before = figures(port)["heros_memory_bytes"] / 1e6
         requests = []
-        for start in range(0, 2 * keys, 500):
+        for start in range(0, keys, 500):
             some = [(*rows[i % len(rows)], i % keys) for i in range(start, start + 500)]
             requests.append(
                 request("/learn/batch", {"instances": [{"x": x, "y": y, "key": k} for x, y, k in some]})
@@ -276,7 +276,7 @@ def keyed(keys: int, core: int) -> None:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/state") as reply:
             state = json.load(reply)
         known, process = state["keys"], state["memory"] / 1e6
-        print(f"{known['count']:,} keys, {2 * keys / took:,.0f} instances per second")
+        print(f"{known['count']:,} keys, {keys / took:,.0f} instances per second")
         print(f"{known['in_memory']:,} models in memory, {known['bytes'] / 1e6:.0f} MB by count")
         print(f"{process:.0f} MB of the process, {before:.0f} before")
 

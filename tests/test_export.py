@@ -132,7 +132,7 @@ def test_what_cannot_be_exported_is_said(tmp_path, monkeypatch):
     trees = Heros(pools.Hoeffding([{}]), seed=1, schema=schema()).learn(X, y)
     with pytest.raises(
         ParameterError,
-        match=r"pool of perceptrons .*trees and other models cannot be exported\. Got 'Hoeffding'",
+        match=r"a perceptron or a linear one of a class; others cannot be exported .*\. Got 'Hoeffding'",
     ):
         export.to_onnx(trees, path)
     with pytest.raises(HerosError, match="has learnt nothing yet"):
@@ -148,3 +148,32 @@ def test_what_cannot_be_exported_is_said(tmp_path, monkeypatch):
     with pytest.raises(MissingExtra, match=r"The export to ONNX needs .*: pip install 'heros-learn\[onnx\]'"):
         export.to_onnx(trees, path)
     assert not path.exists()
+
+
+@pytest.mark.parametrize("scale", [True, False])
+def test_linear_models_and_members_of_joined_pools(scale, tmp_path):
+    X, y = streams.Agrawal().draw(800)
+    schema = streams.Agrawal().schema
+    linear = pools.Linear([{"optimizer": "ftrl"}, {"optimizer": "adam"}], scale=scale)
+    alone = Heros(linear, k=2, seed=1, schema=schema).learn(X, y)
+    export.to_onnx(alone, tmp_path / "linear.onnx")
+    assert_equal_answers(alone, str(tmp_path / "linear.onnx"), X)
+    joined = Heros(pools.Join(POOL, linear, pools.HoeffdingGrid(max_bytes=[1 << 16])), seed=1, schema=schema)
+    joined.learn(X, y)
+    for member, part, i in ((3, 0, 3), (POOL.n_models + 1, 1, 1)):
+        path = str(tmp_path / f"{member}.onnx")
+        export.to_onnx(joined, path, member=member)
+        probabilities, _ = answers(path, X[:50])
+        bound = joined.bound.parts[part]
+        lone = Heros(bound.pool, k=1, seed=1, schema=schema)
+        lone.bound.restore(bound.state())
+        export.to_onnx(lone, tmp_path / "lone.onnx", member=i)  # the same models in a pool of their own
+        np.testing.assert_array_equal(probabilities, answers(str(tmp_path / "lone.onnx"), X[:50])[0])
+    with pytest.raises(ParameterError, match="must be one whose model is a perceptron or a linear one"):
+        export.to_onnx(joined, tmp_path / "tree.onnx", member=joined.pool.n_models - 1)
+    numbers = Heros(linear, seed=1, schema=streams.Friedman().schema).learn(*streams.Friedman().draw(50))
+    with pytest.raises(ParameterError, match="Got 'a number as its target' instead"):
+        export.to_onnx(numbers, tmp_path / "number.onnx")
+    hashed = Heros(pools.Linear([{}], own_values=4, hashed_to=8), k=1, seed=1, schema=schema).learn(X, y)
+    with pytest.raises(ParameterError, match="one without hashed values"):
+        export.to_onnx(hashed, tmp_path / "hashed.onnx")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import reference_regression as reference
-from heros import Heros, Schema, Stack, Top, evaluate, export, policies, pools, scores, streams
+from heros import Heros, Schema, Stack, Top, evaluate, policies, pools, scores, streams
 from heros.errors import DataError, HerosError, ParameterError
 from heros.keyed import Keyed
 from heros.late import LateLabels
@@ -339,14 +339,3 @@ def test_a_model_per_key_says_that_it_knows_classes_only(tmp_path):
         Keyed(Heros(task="regression"))
     with pytest.raises(HerosError, match="Keyed must learn classes"):
         Keyed(Heros(SMALL), directory=tmp_path).bind(streams.Friedman().schema)
-
-
-def test_a_perceptron_is_exported(tmp_path):
-    runtime = pytest.importorskip("onnxruntime")
-    pytest.importorskip("onnx")
-    X, y = jumping(900)
-    model = Heros(pools.MLP([{"hidden": 16}]), seed=1, schema=streams.Friedman().schema).learn(X, y)
-    export.to_onnx(model, tmp_path / "model.onnx")
-    session = runtime.InferenceSession(tmp_path / "model.onnx")
-    [said] = session.run(None, {"X": X})
-    np.testing.assert_allclose(said, model.predict(X), rtol=1e-3, atol=0.1)

@@ -255,6 +255,20 @@ def test_classes_are_named_and_counted(recorded, tmp_path):
     assert "Confusion matrix" not in (tmp_path / "none.html").read_text()
 
 
+def test_a_number_as_target_is_reported_by_its_own_measures(tmp_path):
+    pool = pools.MLPGrid(hidden=[4, 8], learning_rates=[0.05])
+    for policy in (policies.Everything(), policies.Cheapest()):
+        run = evaluate(Heros(pool, policy, k=2, seed=1), streams.Friedman().take(600), window=100)
+        records.save(run, tmp_path)
+    write_report(tmp_path, tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert "was best of 2: RMSE" in text
+    assert "Performance against energy: RMSE (lower is better)" in text
+    assert "Confusion matrix" not in text
+    figures = [float(one) for one in re.findall(r"<td>1</td><td>(?:<b>)?([\d.]+)", text)]
+    assert figures == sorted(figures)  # the lowest first
+
+
 def test_many_classes_are_a_list_of_mistakes(tmp_path):
     X = np.random.default_rng(1).normal(size=(600, 2))
     stream = streams.from_arrays(X, np.arange(600) % 30, name="many")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from heros.ensemble import Heros
 from heros.errors import HerosError, ParameterError
 from heros.extras import needed
 from heros.parameters import whole
-from heros.pools.mlp import BoundMLP
+from heros.pools import BoundJoin, BoundLinear, BoundPool, Linear
+from heros.pools.mlp import MLP, BoundMLP
 from heros.schema import schema_plain
 from heros.storage.disk import write_whole
 
@@ -26,14 +28,17 @@ LARGEST = 1e15  # the encoder's limit for numbers that are not scaled
 
 
 def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = None) -> None:
-    """Write one perceptron of a model as ONNX: raw instances in, probabilities out.
+    """Write one perceptron or linear model as ONNX: raw instances in, probabilities out.
 
     The input ``X`` (n, features) is float64 as `Heros.predict_proba` takes it: numbers, 0-based codes of
     nominal values, NaN where one is missing. The outputs are ``probabilities`` (n, classes), float64, and
-    ``label`` (n,), the class index; where the target is a number, the one output is ``prediction`` (n,).
-    Running means and deviations are frozen as they are. The names of features, values and classes are in the
-    model's metadata, as JSON under ``schema``. Needs the extra ``onnx``. Trees cannot be exported: ONNX has
-    no leaf that answers by naive Bayes.
+    ``label`` (n,), the class index. Running means and deviations are frozen as they are. The names of
+    features, values and classes are in the model's metadata, as JSON under ``schema``. Needs the extra
+    ``onnx``.
+
+    Perceptrons and logistic regressions of any pool, joined ones among them, can be exported. Trees and
+    forests cannot (ONNX has no leaf that answers by naive Bayes), nor neighbours (they are their instances),
+    naive Bayes, models written in Python, and models whose target is a number.
 
     Parameters
     ----------
@@ -60,17 +65,26 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
     True
     """
     onnx = needed("onnx", "The export to ONNX", "onnx")
-    bound = model.bound
-    i = model.best if member is None else whole(member, "member", "to_onnx", 0, model.pool.n_models - 1)
-    if not isinstance(bound, BoundMLP):
-        kind = type(model.pool).__name__
-        rule = "one with a pool of perceptrons (MLP, MLPGrid); trees and other models cannot be exported"
-        raise ParameterError.of("model", "to_onnx", rule, kind)
-    weights = bound.weights(i)
-    if not all(np.isfinite(array).all() for array in weights.values()):
-        raise HerosError(f"Model {i} must have finite weights to be exported. Got one that has diverged.")
+    whole_pool = model.bound
+    chosen = model.best if member is None else whole(member, "member", "to_onnx", 0, model.pool.n_models - 1)
+    bound, i = _place_of(whole_pool, chosen)
+    if model.task.numeric or not isinstance(bound, BoundMLP | BoundLinear):
+        kind = "a number as its target" if model.task.numeric else type(bound.pool).__name__
+        rule = "one whose model is a perceptron or a linear one of a class; others cannot be exported"
+        raise ParameterError.of("model", "to_onnx", f"{rule} (member= chooses another)", kind)
     graph = _Graph(onnx)
-    _perceptron(graph, _encoded(graph, bound), weights, bound)
+    if isinstance(bound, BoundMLP):
+        weights = bound.weights(i)
+        _expect_finite(weights.values(), chosen)
+        _perceptron(graph, _encoded(graph, bound.native.state(), bound.pool), weights)
+    else:
+        rows = bound.weights(i)
+        _expect_finite([rows], chosen)
+        state = {name.removeprefix("inputs_"): array for name, array in bound.native.state().items()}
+        if len(rows) != 1 + len(state["owner"]):
+            rule = "one without hashed values (own_values must be at least the number of values)"
+            raise ParameterError.of("model", "to_onnx", rule, type(bound.pool).__name__)
+        _logistic(graph, _encoded(graph, state, bound.pool), rows)
     write_whole(Path(path), [_finished(onnx, graph, model).SerializeToString()])
 
 
@@ -100,14 +114,32 @@ class _Graph:
         return self("Cast", value, to=self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind)))
 
 
-def _encoded(graph: _Graph, bound: BoundMLP) -> str:
-    """The inputs of the perceptron (n, inputs), float32, as the core's encoder makes them of X."""
-    state = bound.native.state()
+def _place_of(bound: BoundPool, i: int) -> tuple[BoundPool, int]:
+    """The part of a joined pool that model i is of, and its number there."""
+    for part in bound.parts if isinstance(bound, BoundJoin) else ():
+        if i < part.pool.n_models:
+            return part, i
+        i -= part.pool.n_models
+    return bound, i
+
+
+def _expect_finite(weights: Iterable[NDArray[Any]], i: int) -> None:
+    if not all(np.isfinite(array).all() for array in weights):
+        raise HerosError(f"Model {i} must have finite weights to be exported. Got one that has diverged.")
+
+
+def _logistic(graph: _Graph, inputs: str, rows: NDArray[np.float64]) -> None:
+    """Rows: the bias, then one per input."""
+    logits = graph("Add", graph("MatMul", graph.cast(inputs, np.float64), rows[1:].copy()), rows[0].copy())
+    graph("Softmax", logits, axis=1, named="probabilities")
+    graph("ArgMax", "probabilities", axis=1, keepdims=0, named="label")
+
+
+def _encoded(graph: _Graph, state: dict[str, NDArray[Any]], pool: MLP | Linear) -> str:
+    """The inputs of a model (n, inputs), float32, as the core's encoder makes them of X."""
     owner, code, values = state["owner"].astype(np.int64), state["code"], state["values"]
     number = (
-        _standardised(graph, state, bound.pool.divisor)
-        if bound.pool.scale
-        else graph("Clip", "X", -LARGEST, LARGEST)
+        _standardised(graph, state, pool.divisor) if pool.scale else graph("Clip", "X", -LARGEST, LARGEST)
     )
     number = graph("Where", graph("IsNaN", "X"), np.float64(0), number)
     scaled = graph.cast(graph("Gather", number, owner, axis=1), np.float32)
@@ -131,16 +163,10 @@ def _standardised(graph: _Graph, state: dict[str, NDArray[Any]], divisor: float)
     return graph("Where", finite, scaled, np.float64(0))
 
 
-def _perceptron(graph: _Graph, inputs: str, weights: dict[str, NDArray[np.float32]], bound: BoundMLP) -> None:
+def _perceptron(graph: _Graph, inputs: str, weights: dict[str, NDArray[np.float32]]) -> None:
     first = graph("Add", graph("MatMul", inputs, weights["0.weight"].T.copy()), weights["0.bias"])
     hidden = graph("Relu", first)
     logits = graph("Add", graph("MatMul", hidden, weights["2.weight"].T.copy()), weights["2.bias"])
-    if bound.schema.numeric:
-        state = bound.state()
-        sd, mean = state["target_unit_sd"], state["target_unit_mean"]
-        number = graph("Add", graph("Mul", graph.cast(logits, np.float64), sd), mean)
-        graph("Squeeze", number, np.array([1], dtype=np.int64), named="prediction")
-        return
     graph("Softmax", graph.cast(logits, np.float64), axis=1, named="probabilities")
     graph("ArgMax", "probabilities", axis=1, keepdims=0, named="label")
 
@@ -153,9 +179,7 @@ def _finished(onnx: Any, graph: _Graph, model: Heros) -> Any:
         graph.nodes,
         "heros",
         [helper.make_tensor_value_info("X", kinds.DOUBLE, ["n", schema.n_features])],
-        [helper.make_tensor_value_info("prediction", kinds.DOUBLE, ["n"])]
-        if schema.numeric
-        else [
+        [
             helper.make_tensor_value_info("probabilities", kinds.DOUBLE, ["n", schema.n_classes]),
             helper.make_tensor_value_info("label", kinds.INT64, ["n"]),
         ],

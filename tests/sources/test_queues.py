@@ -103,8 +103,8 @@ from heros import evaluate
 server = object.__new__(ALL[{kind!r}])
 server.url = {url!r}
 model = fresh()
-print("imported", flush=True)
 with server.source(target="y", follow=False) as source:
+    print("connected", flush=True)
     evaluate(model, source, window=100, block=50, checkpoint={directory!r}, every=70, resume=True)
 if len(sys.argv) > 1:
     import pickle
@@ -127,7 +127,7 @@ def killed_and_resumed(kind, directory):
         with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
             process.stdout.readline()  # it takes a second to begin
             try:
-                process.wait(float(rng.uniform(0.0, 0.7)))
+                process.wait(float(rng.uniform(0.0, 1.0)))
             except subprocess.TimeoutExpired:
                 process.send_signal(signal.SIGKILL)
                 alive += 1

@@ -337,3 +337,24 @@ def test_a_row_is_read_as_the_file_was(tmp_path):
     np.testing.assert_array_equal(rows.read(frame)[0], X[0])
     with pytest.raises(DataError, match=r"The feature 'born' must be a date\. Got 'soon' instead"):
         rows.read({"born": "soon"})
+
+
+def test_a_file_with_an_id_and_a_text_is_what_it_is_without_them(tmp_path):
+    """So nothing that is learnt from it is worse, nor takes more memory."""
+    rows = [
+        (
+            f"ORD-{i * 7919 % 100_003:06}",
+            f'"late, parcel {i}"',
+            f"{i * 37 % 101},{['DE', 'FR', 'US'][i % 3]},{'ny'[i % 7 == 0]}",
+        )
+        for i in range(2000)
+    ]
+    path = written(
+        tmp_path, "order id,comment,amount,country,fraud\n" + "".join(f"{','.join(row)}\n" for row in rows)
+    )
+    plain = written(tmp_path, "amount,country,fraud\n" + "".join(f"{row[2]}\n" for row in rows), "plain.csv")
+    (found, said), (expected, _) = quietly(path), quietly(plain)
+    assert [text.split("'")[1] for text in said] == ["order id", "comment"]
+    assert found.schema == expected.schema
+    for one, other in zip(found.draw(2000), expected.draw(2000), strict=True):
+        np.testing.assert_array_equal(one, other)

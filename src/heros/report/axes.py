@@ -45,7 +45,7 @@ def frame(
 
 def labels(low: float, high: float, ticks: Sequence[float], unit: str = "") -> list[tuple[float, str]]:
     """Ticks as shares of an axis, with what is written there."""
-    return [((tick - low) / (high - low), short(tick) + unit) for tick in ticks]
+    return [((tick - low) / (high - low), short(tick, 7) + unit) for tick in ticks]
 
 
 def axis(values: NDArray[np.float64], *, from_zero: bool = False) -> tuple[float, float, list[float]]:
@@ -86,15 +86,17 @@ def ticks_of(low: float, high: float, wanted: int, around: bool = False) -> list
     return [round(step * i, 12) for i in range(first, last + 1)]
 
 
-def short(value: float) -> str:
+def short(value: float, digits: int = 4) -> str:
     """A number as short as an axis needs it.
 
     Examples
     --------
     >>> short(250_000), short(1_500_000), short(0.9), short(12.5)
     ('250k', '1.5M', '0.9', '12.5')
+    >>> short(2.0675), short(2.0675, 7)  # a tick has all its digits
+    ('2.067', '2.0675')
     """
     for size, letter in ((1e6, "M"), (1e3, "k")):
         if abs(value) >= size * 0.9999:
-            return f"{value / size:.4g}{letter}"
-    return f"{value:.4g}"
+            return f"{value / size:.{digits}g}{letter}"
+    return f"{value:.{digits}g}"

@@ -41,7 +41,8 @@ def picture(groups: Sequence[Group], measure: Caption | None) -> str:
     ]
     if len(points) > 1:
         higher = measure.better == "higher"
-        return scatter("Performance against energy", points, "energy, joules", measure.label, higher=higher)
+        name = measure.label if higher else f"{measure.label} (lower is better)"
+        return scatter("Performance against energy", points, "energy, joules", name, higher=higher)
     return _over_time(groups, measure)
 
 

@@ -90,6 +90,7 @@ class Interrupts:
                 _thread.start_new_thread(self._break_off, ())
 
     def _put_back(self) -> None:
+        self._asking = False
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
 
@@ -99,7 +100,8 @@ class Interrupts:
         main = threading.main_thread().ident
         self._sending = True
         try:
-            if self._asking and main is not None:
+            ours = signal.getsignal(signal.SIGINT) == self._on_interrupt  # or it would hit somebody else
+            if self._asking and ours and main is not None:
                 self._breaking = True
                 with suppress(OSError):
                     if sys.platform == "win32":

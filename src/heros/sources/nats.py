@@ -64,7 +64,8 @@ class JetStream(MessageSource):
 
     async def _connected(self) -> Any:
         """Nobody there at the start is an error; one who goes away later is waited for."""
-        probe = await self._nats.connect(self.url, allow_reconnect=False, connect_timeout=5)
+        once = {"allow_reconnect": False, "max_reconnect_attempts": 1, "reconnect_time_wait": 0.1}
+        probe = await self._nats.connect(self.url, connect_timeout=5, **once)
         await probe.close()
         return await self._nats.connect(self.url, max_reconnect_attempts=-1)
 
