@@ -24,7 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import fuzz.documents
-import fuzz.loaders  # noqa: F401  (so does it)
+import fuzz.loaders
+import fuzz.numbers  # noqa: F401  (so do they)
 from fuzz.mutate import case
 from fuzz.targets import TARGETS, run, seeds_of
 from heros.progress import progress

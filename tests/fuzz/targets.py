@@ -11,6 +11,7 @@ import io
 import json
 import os
 import tempfile
+import warnings
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -22,7 +23,7 @@ import pyarrow.parquet as pq
 
 from fuzz.bytes_in import BytesIn
 from heros import Feature, Heros, Schema, evaluate, measures, meters, policies, pools, scores, streams
-from heros.errors import HerosError
+from heros.errors import DataNotice, HerosError
 from heros.storage import records
 from heros.streams.pipe import read_pipe
 from heros.validation import Validator
@@ -63,7 +64,9 @@ def seeds_of(name: str) -> tuple[bytes, ...]:
 def run(name: str, data: bytes) -> bool:
     """Run one case; whether it was refused with an error of HEROS' own."""
     try:
-        TARGETS[name](data)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataNotice)  # how a file is read is said, and no fault
+            TARGETS[name](data)
     except HerosError as error:
         text = str(error)
     else:
@@ -102,7 +105,7 @@ def _drain(stream: streams.Stream, size: int = 50) -> None:
         assert X.dtype == np.float64
         assert X.shape == (len(y), schema.n_features)
         Validator(schema).instances(X)
-        assert ((y >= 0) & (y < schema.n_classes)).all()
+        assert np.isfinite(y).all() if schema.numeric else ((y >= 0) & (y < schema.n_classes)).all()
 
 
 def _csv_seeds() -> list[bytes]:

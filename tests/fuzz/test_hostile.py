@@ -5,7 +5,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fuzz.documents
-import fuzz.loaders  # noqa: F401  (so does it)
+import fuzz.loaders
+import fuzz.numbers  # noqa: F401  (so do they)
 from fuzz.mutate import case
 from fuzz.targets import CORPUS, TARGETS, run, seeds_of
 

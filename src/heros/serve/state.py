@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
+import mmap
 import time
 from pathlib import Path
 from typing import Any
@@ -245,11 +245,10 @@ def _rule(model: Heros) -> str | None:
 def memory() -> int | None:
     """Bytes of memory that the process holds; None where nobody says."""
     try:
-        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf(
-            "SC_PAGE_SIZE"
-        )
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except (OSError, ValueError, IndexError):
         return None
+    return pages * mmap.PAGESIZE
 
 
 def _number(value: float) -> float | None:

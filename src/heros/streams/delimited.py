@@ -136,6 +136,8 @@ def _likeliest_delimiter(lines: Sequence[str], quote: str) -> str:
     (';', ' ')
     """
     filled = [line.rstrip("\r\n") for line in lines if line.strip()]
+    if not filled:
+        return DELIMITERS[0]
 
     def agreement(delimiter: str) -> tuple[float, bool, int]:
         counts = [_cells_in(line, delimiter, quote) for line in filled]

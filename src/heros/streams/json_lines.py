@@ -103,6 +103,8 @@ def _row_of(text: str) -> dict[str, Any] | None:
     """The members of an object, those of objects inside by names with dots; None if it is none."""
     try:
         row = json.loads(text)
+        if not text.isascii() or "\\ud" in text.lower():  # bytes that are no text, half a character
+            json.dumps(row, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return None
     return dict(_members(row, "", DEEPEST)) if isinstance(row, dict) else None
