@@ -69,7 +69,7 @@ live: $(VENV)/installed
 	@$(BIN)/python -m heros.serve.live $(if $(PORT),--port $(PORT)) $(if $(RATE),--rate $(RATE))
 
 test: $(VENV)/installed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 check: $(VENV)/strict
 	$(MAKE) --no-print-directory $(VENV)/installed
