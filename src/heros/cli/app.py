@@ -77,7 +77,7 @@ def in_options(text: str, options: Mapping[str, str]) -> str:
         value = re.sub(r"[\[\]'\"]", "", found["value"] or "")
         return f"{name} {value}".strip() if name.startswith("-") else found[0]
 
-    text = re.sub(rf"The '(?P<name>\w+)' parameter of (?:{OWNERS})\b", parameter, text)
+    text = re.sub(rf"The '(?P<name>\w+)' parameter of (?:{OWNERS})(?![\w-])", parameter, text)
     return re.sub(r"\b(?P<name>[a-z_]+)=(?P<value>'[^']*'|\[[^\]]*\])?(?![\w=])", advice, text)
 
 

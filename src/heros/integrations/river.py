@@ -292,8 +292,8 @@ class HerosRegressor(_Known, base.MiniBatchRegressor):
     >>> from heros import pools
     >>> model = HerosRegressor(pools.Linear([{}, {"optimizer": "pa"}]), k=2, seed=1)
     >>> for i in range(500):
-    ...     model.learn_one({"size": float(i % 7), "colour": "red" if i % 2 else "blue"}, 3.0 * (i % 7) + i %
-    2)
+    ...     x = {"size": float(i % 7), "colour": "red" if i % 2 else "blue"}
+    ...     model.learn_one(x, 3.0 * (i % 7) + i % 2)
     >>> bool(abs(model.predict_one({"size": 3.0, "colour": "red"}) - 10) < 1)
     True
     """

@@ -23,7 +23,7 @@ class Imbalance:
     --------
     >>> confusion = Confusion(np.array([[90, 5], [2, 3]]))
     >>> print(imbalance_of(confusion, ("no", "yes")))
-    rarest class 'yes' (5.0%): recall 0.6000  balanced accuracy 0.7737  F1 0.7123
+    rarest class 'yes' (5.0%): recall 0.6000  balanced accuracy 0.7737  F1 0.7121
     """
 
     rarest: str
