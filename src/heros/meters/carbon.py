@@ -75,7 +75,7 @@ class Carbon:
             return cls(number(intensity, "intensity", "Carbon", 0), "stated")
         if country is None:
             return None
-        if country.upper() not in COUNTRIES:
+        if not isinstance(country, str) or country.upper() not in COUNTRIES:
             rule = f"one of {', '.join(COUNTRIES)} (or state an intensity)"
             raise ParameterError.of("country", "Carbon", rule, country)
         return cls(float(COUNTRIES[country.upper()]), f"{country.upper()}: {SOURCE}")

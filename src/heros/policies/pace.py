@@ -123,6 +123,8 @@ class Pace:
         first, spent, trained, *rest = numbers.tolist()
         if min(rest) < 0:
             raise DataError("The state of a pace must have sums of zero or more.")
+        if first >= 0 and not self._ks:
+            raise DataError("The state of a pace that has begun must have a k.")
         self._start = None if first < 0 else (first, spent, trained)
         self._sums, (self._slope, self._behind, self.joules, warned) = np.array(rest[:5]), rest[5:]
         self.warned = bool(warned)

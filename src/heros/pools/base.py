@@ -121,7 +121,12 @@ def expect_mappings(configurations: object, owner: str) -> list[Mapping[str, Any
 def expect_schema(state: Mapping[str, NDArray[Any]], schema: Schema, owner: str) -> None:
     """Refuse a pool's state that was made for instances of another schema."""
     values, classes = state.get("values", np.empty(0)), state.get("classes", np.empty(0))
-    if not np.array_equal(values, feature_values(schema)) or not np.array_equal(classes, [schema.n_outputs]):
+    plain = all(array.dtype.kind in "iuf" for array in (values, classes))  # others cannot be compared
+    if not (
+        plain
+        and np.array_equal(values, feature_values(schema))
+        and np.array_equal(classes, [schema.n_outputs])
+    ):
         raise ParameterError.of("state", owner, "one of a pool for this schema", schema)
 
 
