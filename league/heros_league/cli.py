@@ -47,7 +47,7 @@ def run_command(
     streams: Streams = None,
     part: Annotated[
         str | None,
-        typer.Option(help="streams, small (data sets), whole (long ones) or regression; all by default."),
+        typer.Option(help="streams, small (data sets), whole (ours) or regression; all by default."),
     ] = None,
     seeds: Annotated[
         str | None, typer.Option(help="E.g. 1; by default 1,2,3 for ours and 1 for the others.")
