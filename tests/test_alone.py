@@ -84,6 +84,7 @@ FAMILIES = {
     "mlp": pools.MLP([{"hidden": 4}, {"hidden": 5, "optimizer": "sgd"}]),
     "trees": pools.Hoeffding([{}]),
     "forest": pools.ForestGrid(),
+    "boosted": pools.BoostedGrid(rounds=[3]),
     "neighbours": pools.NeighboursGrid(),
     "linear": pools.LinearGrid(),
     "bayes": pools.NaiveBayesGrid(),

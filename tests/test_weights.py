@@ -20,6 +20,7 @@ POOLS = {
     "bayes": pools.NaiveBayesGrid(),
     "trees": pools.HoeffdingGrid(max_bytes=[1 << 16]),
     "forest": pools.ForestGrid(trees=[3]),
+    "boosted": pools.BoostedGrid(rounds=[3]),
     "neighbours": pools.NeighboursGrid(),
     "default": None,
 }

@@ -34,6 +34,7 @@ NB_MODULE(_core, m) {
   heros::bind_mlp(m);
   heros::bind_hoeffding(m);
   heros::bind_forest(m);
+  heros::bind_boosted(m);
   heros::bind_neighbours(m);
   heros::bind_linear(m);
   heros::bind_bayes(m);

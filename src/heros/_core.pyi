@@ -116,6 +116,29 @@ class ForestPool(Pool):
     def state(self) -> State: ...
     def restore(self, state: State) -> None: ...
 
+class BoostedSettings:
+    def __init__(
+        self,
+        rounds: int,
+        learning_rate: float,
+        features: float,
+        grace_period: int,
+        split_confidence: float,
+        tie_threshold: float,
+        max_depth: int,
+        shrinkage: float,
+        horizon: float,
+        max_bytes: int,
+    ) -> None: ...
+
+class BoostedPool(Pool):
+    def __init__(self, settings: list[BoostedSettings], numeric: bool, seeds: list[int]) -> None: ...
+    def grow(self, values: NDArray[np.int32], classes: int) -> None: ...
+    def summary(self, i: int, /) -> tuple[int, int, int, int, int]: ...
+    def gains(self, i: int, /) -> NDArray[np.float64]: ...
+    def state(self) -> State: ...
+    def restore(self, state: State) -> None: ...
+
 class NeighboursPool(Pool):
     def __init__(
         self,

@@ -11,7 +11,7 @@ import numpy as np
 
 from heros.errors import ParameterError
 
-__all__ = ["expect_list", "number", "one_of", "seed", "whole"]
+__all__ = ["expect_list", "number", "one_of", "positive", "seed", "whole"]
 
 
 def whole(value: object, name: str, owner: str, low: int, high: int | None = None) -> int:
@@ -62,6 +62,29 @@ def number(value: object, name: str, owner: str, low: float, high: float | None 
         raise ParameterError.of(name, owner, rule, value) from None
     if not math.isfinite(result) or result < low or (high is not None and result > high):
         raise ParameterError.of(name, owner, rule, value)
+    return result
+
+
+def positive(value: object, name: str, owner: str, high: float | None = None, rule: str = "") -> float:
+    """The value as a float, if it is a finite number above 0, at most `high`.
+
+    Examples
+    --------
+    >>> positive(0.6, "features", "Forest", 1)
+    0.6
+    >>> positive(0, "features", "Forest", 1)
+    Traceback (most recent call last):
+        ...
+    heros.errors.ParameterError: The 'features' parameter of Forest must be in (0, 1]. Got 0 instead.
+    """
+    try:
+        result = number(value, name, owner, 0, high)
+    except ParameterError:
+        result = 0.0
+    if result == 0:
+        raise ParameterError.of(
+            name, owner, rule or ("above 0" if high is None else f"in (0, {high:g}]"), value
+        )
     return result
 
 

@@ -323,6 +323,12 @@ POOLS: dict[str, pools.Pool] = {
         [{}, {"optimizer": "ftrl"}, {"optimizer": "sgd", "l2": 0.1}], own_values=4, hashed_to=3
     ),
     "bayes": pools.NaiveBayes([{}, {"fading": 0.5}]),
+    "boosted": pools.Boosted(
+        [
+            {"rounds": 3, "grace_period": 20, "horizon": 50},
+            {"rounds": 2, "features": 0.5, "grace_period": 10, "max_bytes": 3000},
+        ]
+    ),
     "forest": pools.Forest(
         [
             {"trees": 3, "grace_period": 20, "warning": 0.9, "drift": 0.5},
@@ -486,6 +492,15 @@ def pools_and_settings(data: bytes) -> None:
         "drift": source.share,
         "max_bytes": lambda: source.whole(9000),
     }
+    boosted = {
+        "rounds": lambda: source.whole(5),
+        "learning_rate": source.share,
+        "features": source.share,
+        "grace_period": lambda: source.whole(50),
+        "shrinkage": source.number,
+        "horizon": lambda: source.one_of([None, 0.5, 20, np.nan]),
+        "max_bytes": lambda: source.whole(9000),
+    }
     families: list[tuple[dict[str, Callable[[], Any]], Any]] = [
         (net, pools.MLP),
         (tree, pools.Hoeffding),
@@ -493,6 +508,7 @@ def pools_and_settings(data: bytes) -> None:
         (line, pools.Linear),
         (bayes, pools.NaiveBayes),
         (forest, pools.Forest),
+        (boosted, pools.Boosted),
     ]
     chosen, make = source.one_of(families)
     configurations: Any = [
@@ -707,6 +723,12 @@ def restore_linear(data: bytes) -> None:
 def restore_bayes(data: bytes) -> None:
     """Naive Bayes models from a damaged state."""
     _restored("bayes", data)
+
+
+@target()
+def restore_boosted(data: bytes) -> None:
+    """Boosted trees from a damaged state."""
+    _restored("boosted", data)
 
 
 @target()

@@ -32,6 +32,14 @@ FAMILIES = {  # 12 models each
     "bayes": pools.NaiveBayes(
         [{"fading": f, "smoothing": s} for f in (1, 0.999, 0.99, 0.9) for s in (0.1, 1, 2)]
     ),
+    "boosted": pools.Boosted(
+        [
+            {"rounds": n, "grace_period": 20, "features": f, "horizon": h, "max_bytes": 40_000}
+            for n in (1, 2, 5)
+            for f in (0.5, 1)
+            for h in (None, 50)
+        ]
+    ),
     "forest": pools.Forest(
         [
             {"trees": n, "subspace": s, "bagging": b, "warning": 0.5, "drift": 0.1, "max_bytes": 40_000}

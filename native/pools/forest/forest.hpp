@@ -12,12 +12,14 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/draws.hpp"
 #include "core/scores.hpp"
 #include "pools/forest/settings.hpp"
 #include "pools/forest/tree.hpp"
+#include "pools/subspace.hpp"
 
 namespace heros {
 
@@ -150,20 +152,10 @@ class Forest {
     tree.grow(tree_settings(tree.settings().max_bytes, tree.settings().search.key), columns(tree.columns()), values_, classes_);
   }
 
-  // The features of a tree: those it knows, and as many others drawn at random as it may know.
+  // The features of a tree: those it knows, and others as it may know.
   std::vector<std::int32_t> columns(std::vector<std::int32_t> known) {
-    std::vector<std::uint8_t> taken(values_.size());
-    for (const std::int32_t f : known) taken[f] = 1;
-    std::vector<std::int32_t> others;
-    for (int f = 0; f < all_features(); ++f)
-      if (!taken[f]) others.push_back(f);
     const int n = settings_.per_leaf ? all_features() : settings_.features_of(all_features());
-    const int more = std::max(0, n - static_cast<int>(known.size())), from = static_cast<int>(others.size());
-    for (int j = 0; j < more && more < from; ++j)
-      std::swap(others[j], others[j + draws_.below(static_cast<std::uint32_t>(from - j))]);
-    std::sort(others.begin(), others.begin() + more);
-    known.insert(known.end(), others.begin(), others.begin() + more);
-    return known;
+    return subspace(std::move(known), all_features(), n, draws_);
   }
 
   void replace(int t) {

@@ -5,13 +5,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "pools/bins.hpp"
+
 namespace heros {
 
 // A leaf that looks for splits has an observer: for every numeric feature the range that its bins divide, and of each
 // bin how many targets there were, their sum and the sum of their squares; for a nominal one the same per value. The
 // sums are those of deviations from the leaf's first target, so that large targets lose no digits.
 struct RegressionLayout {
-  static constexpr int kBins = 24;
   static constexpr int kSums = 3;
 
   std::vector<std::int32_t> values;   // per feature: how many values it has, 0 if numeric
@@ -25,7 +26,7 @@ struct RegressionLayout {
     for (const std::int32_t n : values) {
       place.push_back(observer);
       number.push_back(n == 0 ? numbers++ : -1);
-      observer += n == 0 ? 2 + std::size_t(kSums) * kBins : std::size_t(kSums) * n;
+      observer += n == 0 ? Bins::size(kSums) : std::size_t(kSums) * n;
     }
   }
   int features() const { return static_cast<int>(values.size()); }

@@ -16,6 +16,7 @@
 
 #include "core/state.hpp"
 #include "core/target.hpp"
+#include "pools/bins.hpp"
 #include "pools/regression/layout.hpp"
 
 namespace heros {
@@ -141,7 +142,6 @@ class RegressionTree {
 
  private:
   static constexpr double kRate = 0.1, kFading = 0.995, kEnd = 1e-12;
-  static constexpr double kLargest = 1e150;  // of a feature: ranges have to be finite
   static constexpr int kFewest = 5;  // instances on either side of a split
 
   struct Split {
@@ -220,46 +220,9 @@ class RegressionTree {
     for (int f = 0; f < layout.features(); ++f) {
       if (std::isnan(x[f])) continue;
       double* at = observer + layout.place[f];
-      if (layout.values[f] == 0) {
-        const double value = std::clamp(x[f], -kLargest, kLargest);
-        widen(at, value);
-        at += 2 + RegressionLayout::kSums * bin(at, value);
-      } else {
-        at += RegressionLayout::kSums * static_cast<int>(x[f]);
-      }
+      at = layout.values[f] == 0 ? Bins::of(at, x[f], RegressionLayout::kSums)
+                                 : at + RegressionLayout::kSums * static_cast<int>(x[f]);
       at[0] += 1, at[1] += off, at[2] += off * off;
-    }
-  }
-  static int bin(const double* at, double x) {
-    const double share = (x - at[0]) / (at[1] - at[0]);  // NaN where the range is a point
-    return share > 0 ? std::min(static_cast<int>(share * RegressionLayout::kBins), RegressionLayout::kBins - 1) : 0;
-  }
-  // A range that does not hold x is made twice as wide, two bins becoming one, until it does.
-  static void widen(double* at, double x) {
-    constexpr int bins = RegressionLayout::kBins, sums = RegressionLayout::kSums;
-    double* bin = at + 2;
-    bool empty = true;
-    for (int b = 0; b < bins; ++b) empty = empty && bin[b * sums] == 0;
-    if (empty) {
-      at[0] = at[1] = x;
-      return;
-    }
-    if (at[0] == at[1]) {  // all at one point: the first bin, or the last
-      if (x == at[0]) return;
-      const double middle = at[0];
-      if (x < middle) std::swap_ranges(bin, bin + sums, bin + (bins - 1) * sums);
-      at[0] = std::min(x, middle), at[1] = std::max(x, middle);
-      return;
-    }
-    for (int guard = 0; (x < at[0] || x > at[1]) && guard < 2100; ++guard) {
-      const double width = at[1] - at[0];
-      if (!std::isfinite(2 * width)) return;
-      const bool down = x < at[0];
-      double merged[bins * sums] = {};
-      for (int b = 0; b < bins; ++b)
-        for (int s = 0; s < sums; ++s) merged[((down ? bins : 0) + b) / 2 * sums + s] += bin[b * sums + s];
-      std::copy_n(merged, bins * sums, bin);
-      (down ? at[0] : at[1]) += down ? -width : width;
     }
   }
 
@@ -284,7 +247,7 @@ class RegressionTree {
   Split best_of(int leaf, int f, const RegressionLayout& layout) const {
     const double* at = &observers[i(leaf, kObserver) * layout.observer] + layout.place[f];
     const bool number = layout.values[f] == 0;
-    const int parts = number ? RegressionLayout::kBins : layout.values[f];
+    const int parts = number ? Bins::kBins : layout.values[f];
     const double* sums = number ? at + 2 : at;
     Sums all, below;
     for (int p = 0; p < parts; ++p) all.add(sums + p * RegressionLayout::kSums);
@@ -296,7 +259,7 @@ class RegressionTree {
       if (below.n < kFewest || above.n < kFewest) continue;
       const double merit = all.error() - below.error() - above.error();
       if (!(merit > best.merit)) continue;
-      const double cut = number ? at[0] + (at[1] - at[0]) * (p + 1) / RegressionLayout::kBins : p;
+      const double cut = number ? Bins::cut(at, p) : p;
       best = {f, cut, merit, below, above};
     }
     return best;

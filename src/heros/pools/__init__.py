@@ -1,6 +1,7 @@
 """Pools: M models with different settings, and what each costs to train."""
 
 from heros.pools.base import BoundPool, Pool
+from heros.pools.boosted import Boosted, BoostedGrid, BoundBoosted
 from heros.pools.forest import BoundForest, Forest, ForestGrid, ForestStats
 from heros.pools.hoeffding import BoundHoeffding, Hoeffding, HoeffdingGrid, TreeStats
 from heros.pools.join import BoundJoin, Join
@@ -14,6 +15,9 @@ from heros.pools.set_ups import Paper, PaperTrees, default, default_regression
 
 __all__ = [
     "MLP",
+    "Boosted",
+    "BoostedGrid",
+    "BoundBoosted",
     "BoundForest",
     "BoundHoeffding",
     "BoundJoin",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from heros import core as _core
 from heros.errors import ParameterError
-from heros.parameters import number, one_of, whole
+from heros.parameters import number, one_of, positive, whole
 from heros.pools.base import Pool, expect_classes
 from heros.pools.native import BoundNative, checked_costs, completed
 from heros.pools.tree_text import tree_text
@@ -269,11 +269,11 @@ def _settings(configuration: Mapping[str, Any]) -> _core.ForestSettings:
 def _checked(configuration: Mapping[str, Any]) -> tuple[Any, ...]:
     return (
         whole(configuration["trees"], "trees", "Forest", 1, MOST_TREES),
-        _positive(configuration["features"], "features", "in (0, 1]"),
+        positive(configuration["features"], "features", "Forest", 1),
         one_of(configuration["subspace"], "subspace", "Forest", SUBSPACES, "'tree' or 'node'"),
         number(configuration["bagging"], "bagging", "Forest", 0, MOST_BAGGING),
         whole(configuration["grace_period"], "grace_period", "Forest", 1, (1 << 31) - 1),
-        _positive(configuration["split_confidence"], "split_confidence", "in (0, 1]"),
+        positive(configuration["split_confidence"], "split_confidence", "Forest", 1),
         number(configuration["tie_threshold"], "tie_threshold", "Forest", 0),
         bool(configuration["random_cuts"]),
         _delta(configuration["warning"], "warning"),
@@ -283,14 +283,4 @@ def _checked(configuration: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _delta(value: Any, name: str) -> float | None:
-    return None if value is None else _positive(value, name, "in (0, 1] or None")
-
-
-def _positive(value: Any, name: str, rule: str) -> float:
-    try:
-        result = number(value, name, "Forest", 0, 1)
-    except ParameterError:
-        result = 0.0
-    if result == 0:
-        raise ParameterError.of(name, "Forest", rule, value)
-    return result
+    return None if value is None else positive(value, name, "Forest", 1, "in (0, 1] or None")

@@ -22,7 +22,12 @@ CostModel = Callable[[Mapping[str, Any]], float]
 
 
 _Native = (
-    _core.NeighboursPool | _core.LinearPool | _core.BayesPool | _core.ForestPool | _core.RegressionTreePool
+    _core.NeighboursPool
+    | _core.LinearPool
+    | _core.BayesPool
+    | _core.ForestPool
+    | _core.BoostedPool
+    | _core.RegressionTreePool
 )
 
 

@@ -1,0 +1,62 @@
+#include "bind/bind.hpp"
+#include "bind/arrays.hpp"
+#include "pools/boosted/pool.hpp"
+
+namespace heros {
+
+void bind_boosted(nb::module_& m) {
+  nb::class_<BoostedSettings>(m, "BoostedSettings")
+      .def("__init__",
+           [](BoostedSettings* self, std::int32_t rounds, double learning_rate, double features, std::int64_t grace_period,
+              double split_confidence, double tie_threshold, std::int32_t max_depth, double shrinkage, double horizon,
+              std::int64_t max_bytes) {
+             expect(rounds >= 1 && amount(learning_rate) && features > 0 && features <= 1 && grace_period >= 1 &&
+                        split_confidence > 0 && split_confidence < 1 && amount(tie_threshold) && amount(shrinkage) &&
+                        shrinkage > 0 && (horizon == 0 || horizon >= 1) && max_bytes >= 1,
+                    "settings of a boosted model");
+             new (self) BoostedSettings{max_bytes, rounds, learning_rate, features, grace_period, split_confidence,
+                                        tie_threshold, max_depth, shrinkage, horizon};
+           },
+           nb::arg("rounds"), nb::arg("learning_rate"), nb::arg("features"), nb::arg("grace_period"),
+           nb::arg("split_confidence"), nb::arg("tie_threshold"), nb::arg("max_depth"), nb::arg("shrinkage"),
+           nb::arg("horizon"), nb::arg("max_bytes"));
+
+  nb::class_<BoostedPool, Pool>(m, "BoostedPool")
+      .def("__init__",
+           [](BoostedPool* self, const std::vector<BoostedSettings>& settings, bool numeric,
+              const std::vector<std::uint64_t>& seeds) {
+             expect(settings.size() == seeds.size(), "a seed for every model");
+             new (self) BoostedPool(settings, numeric, seeds);
+           },
+           nb::arg("settings"), nb::arg("numeric"), nb::arg("seeds"))
+      .def("grow",
+           [](BoostedPool& self, const In1<std::int32_t>& values, int classes) {
+             expect_growth(self, values, classes);
+             expect(!self.numeric() || classes == 1, "one number");
+             writable(self).grow(to_vector(values), classes);
+           },
+           nb::arg("values"), nb::arg("classes"))
+      .def("summary",
+           [](const BoostedPool& self, int i) {
+             expect(i >= 0 && i < self.models(), "no such model");
+             const GradientTree::Summary s = readable(self).model(i).summary();
+             return std::make_tuple(s.nodes, s.leaves, s.active, s.depth, s.bytes);
+           })
+      .def("gains",
+           [](const BoostedPool& self, int i) {
+             expect(i >= 0 && i < self.models(), "no such model");
+             return to_array(readable(self).model(i).gains(self.features()));
+           })
+      .def("state", [](BoostedPool& self) { return export_state(readable(self)); })
+      .def("restore",
+           [](BoostedPool& self, nb::dict state) {
+             BoostedPool fresh = writable(self);
+             import_state(fresh, std::move(state));
+             require(self.outputs() == 0 || (fresh.values() == self.values() && fresh.outputs() == self.outputs()),
+                     "models for the same instances");
+             self = std::move(fresh);
+           },
+           nb::arg("state"));
+}
+
+}  // namespace heros

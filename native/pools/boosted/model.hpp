@@ -1,0 +1,217 @@
+// Trees one after the other, each of which lowers the loss that those before it left (boosting for streams: SGBT,
+// Gunasekara, Pfahringer, Gomes and Bifet 2024). All learn from every instance: a tree sees the derivatives of the loss
+// at what the trees before it say. The loss of classes is the negative logarithm of the probability given to the right
+// one, that of numbers half the squared error.
+//
+// Two classes have one output, the logarithm of the odds of the second (which may be yet to come); more have one each; a
+// number has one. Before the
+// first tree stands what is known without features: how frequent the classes have been, or the mean of the numbers.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "core/draws.hpp"
+#include "core/state.hpp"
+#include "pools/boosted/settings.hpp"
+#include "pools/boosted/tree.hpp"
+#include "pools/subspace.hpp"
+
+namespace heros {
+
+class Boosted {
+ public:
+  Boosted(const BoostedSettings& settings, bool numeric, std::uint64_t seed)
+      : settings_(settings), numeric_(numeric), draws_(seed) {}
+
+  const BoostedSettings& settings() const { return settings_; }
+
+  // Fits the model to a schema that extends the one it knows (at first: nothing). classes: 1 for a number.
+  void grow(const std::vector<std::int32_t>& values, int classes) {
+    const int outputs = outputs_of(classes), all = static_cast<int>(values.size());
+    trees_.resize(settings_.rounds);
+    for (GradientTree& tree : trees_) {
+      std::vector<std::int32_t> known = subspace(tree.columns, all, settings_.features_of(all), draws_);
+      if (tree.ints.empty()) tree.begin(std::move(known), values, outputs, settings_.tree_bytes());
+      else tree.grow(std::move(known), values, outputs, settings_.tree_bytes());
+    }
+    prior_.resize(numeric_ ? 2 : classes);
+    make_place(classes);
+  }
+
+  // Writes its probabilities, or its number.
+  void look(const double* x, double* out) {
+    double* said = said_.data();
+    begin(said);
+    for (int t = 0; t < settings_.rounds; ++t) {
+      double* next = said + outputs_;
+      leaves_[t] = trees_[t].leaf_of(x);
+      for (int k = 0; k < outputs_; ++k)
+        next[k] = said[k] + settings_.learning_rate * trees_[t].step(leaves_[t], k, settings_.shrinkage);
+      said = next;
+    }
+    if (numeric_) *out = *said;
+    else probabilities(said, out);
+  }
+
+  // Learns from x, the last instance looked at.
+  void train(const double* x, double target, double weight) {
+    for (int t = 0; t < settings_.rounds; ++t) {
+      derive(said_.data() + std::size_t(t) * outputs_, target, weight);
+      trees_[t].learn(leaves_[t], x, gh_.data(), weight, settings_);
+    }
+    learn_prior(target, weight);
+  }
+
+  GradientTree::Summary summary() const {
+    GradientTree::Summary sum;
+    for (const GradientTree& tree : trees_) {
+      const GradientTree::Summary s = tree.summary();
+      sum.nodes += s.nodes, sum.leaves += s.leaves, sum.active += s.active, sum.bytes += s.bytes;
+      sum.depth = std::max(sum.depth, s.depth);
+    }
+    return sum;
+  }
+
+  // What the splits by each feature took from the loss.
+  std::vector<double> gains(int features) const {
+    std::vector<double> sum(features);
+    for (const GradientTree& tree : trees_)
+      for (std::size_t f = 0; f < tree.columns.size(); ++f) sum[tree.columns[f]] += tree.gains[f];
+    return sum;
+  }
+
+  // All trees' numbers one after the other, with how many of each kind a tree has.
+  template <class Archive>
+  void fields(Archive& a) {
+    std::uint64_t draws = draws_.state();
+    std::vector<std::int64_t> sizes;
+    std::vector<std::int32_t> columns, ints;
+    std::vector<double> reals, observers, gains;
+    for (const GradientTree& t : trees_) {
+      for (const std::size_t n : {t.columns.size(), t.ints.size(), t.reals.size(), t.observers.size()})
+        sizes.push_back(static_cast<std::int64_t>(n));
+      append(columns, t.columns), append(ints, t.ints), append(reals, t.reals), append(observers, t.observers);
+      append(gains, t.gains);
+    }
+    a("draws", draws), a("prior", prior_), a("sizes", sizes), a("columns", columns), a("ints", ints), a("reals", reals);
+    a("observers", observers), a("gains", gains);
+    draws_ = Draws(draws);
+    trees_.resize(sizes.size() / 4);  // how they lie in memory is theirs: `check` says it to those that were read
+    std::size_t at[4] = {};
+    whole_ = sizes.size() % 4 == 0;
+    for (std::size_t t = 0; whole_ && t < trees_.size(); ++t) {
+      GradientTree& tree = trees_[t];
+      std::size_t columns_at = at[0];
+      whole_ = cut(columns, at[0], sizes[4 * t], tree.columns) && cut(ints, at[1], sizes[4 * t + 1], tree.ints) &&
+               cut(reals, at[2], sizes[4 * t + 2], tree.reals) && cut(observers, at[3], sizes[4 * t + 3], tree.observers) &&
+               cut(gains, columns_at, sizes[4 * t], tree.gains);
+    }
+    whole_ = whole_ && at[0] == columns.size() && at[1] == ints.size() && at[2] == reals.size() &&
+             at[3] == observers.size() && gains.size() == columns.size();
+  }
+  void check(const std::vector<std::int32_t>& values, int classes) {
+    require(whole_ && trees_.size() == std::size_t(classes > 0 ? settings_.rounds : 0), "numbers of every tree");
+    if (classes == 0) return;
+    require(prior_.size() == std::size_t(numeric_ ? 2 : classes) &&
+                all_of(prior_, [](double v) { return std::isfinite(v); }) && prior_[0] >= 0 &&
+                (numeric_ || all_of(prior_, amount)),
+            "what was known before the first tree");
+    for (GradientTree& tree : trees_) {
+      tree.check(values, outputs_of(classes));
+      require(tree.bytes() <= std::max(settings_.tree_bytes(), GradientTree::node_bytes(outputs_of(classes))),
+              "trees within their limits");
+    }
+    make_place(classes);
+  }
+
+ private:
+  static constexpr double kSurest = 1e-6;    // a second derivative is no smaller than that
+  static constexpr double kFarthest = 1e100;  // no number that is said is farther from 0
+
+  int outputs_of(int classes) const { return numeric_ || classes <= 2 ? 1 : classes; }
+  void make_place(int classes) {
+    classes_ = classes, outputs_ = outputs_of(classes);
+    said_.assign(std::size_t(settings_.rounds + 1) * outputs_, 0);
+    leaves_.assign(settings_.rounds, 0), gh_.assign(2 * std::size_t(outputs_), 0);
+  }
+
+  // What is said before the first tree. prior_: how much each class has counted, or all numbers and their mean.
+  void begin(double* said) const {
+    if (numeric_) *said = prior_[1];
+    else if (outputs_ == 1) *said = std::log(((classes_ > 1 ? prior_[1] : 0) + 1) / (prior_[0] + 1));
+    else
+      for (int c = 0; c < classes_; ++c) said[c] = std::log(prior_[c] + 1);
+  }
+  void learn_prior(double target, double weight) {
+    if (numeric_) {
+      prior_[0] += weight;
+      prior_[1] += weight * (target - prior_[1]) / prior_[0];
+      if (settings_.horizon > 0) prior_[0] = std::min(prior_[0], settings_.horizon);
+      return;
+    }
+    if (settings_.horizon > 0)
+      for (double& n : prior_) n *= 1 - 1 / settings_.horizon;
+    prior_[static_cast<int>(target)] += weight;
+  }
+
+  static double logistic(double f) { return 1 / (1 + std::exp(-f)); }
+  void probabilities(const double* said, double* out) const {
+    if (outputs_ == 1) {
+      if (classes_ == 1) *out = 1;
+      else out[1] = logistic(*said), out[0] = 1 - out[1];
+      return;
+    }
+    const double most = *std::max_element(said, said + classes_);
+    double sum = 0;
+    for (int c = 0; c < classes_; ++c) sum += out[c] = std::exp(said[c] - most);
+    for (int c = 0; c < classes_; ++c) out[c] /= sum;
+  }
+
+  // The derivatives of the loss at what was said.
+  void derive(const double* said, double target, double weight) {
+    if (numeric_) {
+      gh_[0] = weight * std::clamp(*said - target, -kFarthest, kFarthest), gh_[1] = weight;
+    } else if (outputs_ == 1) {
+      const double p = logistic(*said);
+      gh_[0] = weight * (p - target), gh_[1] = weight * std::max(p * (1 - p), kSurest);
+    } else {
+      chances_.resize(classes_);
+      probabilities(said, chances_.data());
+      for (int c = 0; c < classes_; ++c) {
+        const double p = chances_[c];
+        gh_[2 * c] = weight * (p - (target == c ? 1 : 0)), gh_[2 * c + 1] = weight * std::max(p * (1 - p), kSurest);
+      }
+    }
+  }
+
+  template <class T>
+  static void append(std::vector<T>& all, const std::vector<T>& more) {
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  // The next n of all, if there are as many.
+  template <class T>
+  static bool cut(const std::vector<T>& all, std::size_t& at, std::int64_t n, std::vector<T>& part) {
+    if (n < 0 || static_cast<std::uint64_t>(n) > all.size() - at) return false;
+    const auto from = all.begin() + static_cast<std::ptrdiff_t>(at);
+    part.assign(from, from + n);
+    at += static_cast<std::size_t>(n);
+    return true;
+  }
+
+  BoostedSettings settings_;
+  bool numeric_;
+  int classes_ = 0, outputs_ = 0;
+  Draws draws_;
+  std::vector<double> prior_;
+  std::vector<GradientTree> trees_;
+  bool whole_ = true;  // what was read last fits together
+
+  std::vector<double> said_;           // of the last look, (rounds + 1, outputs): before each tree, and in the end
+  std::vector<std::int32_t> leaves_;   // where it came to in each tree
+  std::vector<double> gh_, chances_;
+};
+
+}  // namespace heros

@@ -1,0 +1,27 @@
+// What a boosted model is made of.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace heros {
+
+struct BoostedSettings {
+  std::int64_t max_bytes = 0;  // of all trees; each may hold an equal part
+  std::int32_t rounds = 1;     // trees, one after the other
+  double learning_rate = 0.1;
+  double features = 1;         // the share of the features that a tree knows
+  std::int64_t grace_period = 200;
+  double split_confidence = 1e-7, tie_threshold = 0.05;
+  std::int32_t max_depth = -1;  // negative: none
+  double shrinkage = 1;         // λ: added to a leaf's second derivatives
+  double horizon = 0;           // a leaf's sums fade as if so many instances counted; 0: all do
+
+  std::int64_t tree_bytes() const { return max_bytes / rounds; }
+  int features_of(int all) const {
+    return std::min(std::max(static_cast<int>(std::round(features * all)), 1), all);
+  }
+};
+
+}  // namespace heros

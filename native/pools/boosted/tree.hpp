@@ -1,0 +1,321 @@
+// A tree that lowers a loss: a leaf holds the sums of the loss's first and second derivatives at what was said so far,
+// one pair per output, and answers with the step that lowers it most, -G / (H + λ) (stochastic gradient trees, Gouk,
+// Pfahringer and Frank 2019). A leaf splits where two steps are better than one, once the best feature is ahead of the
+// second with the confidence asked for, as trees for numbers do (pools/regression).
+//
+// The byte limit counts nodes and observers. If something new would cross it, the leaves that the fewest instances came to
+// give their observers up, and do not split any more.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/state.hpp"
+#include "pools/bins.hpp"
+#include "pools/boosted/settings.hpp"
+
+namespace heros {
+
+// Where the numbers of a leaf's observer lie. Of every bin, or of every value: how much came, then G and H per output.
+struct GradientLayout {
+  std::vector<std::int32_t> values;  // per feature of the tree: how many values it has, 0 if numeric
+  std::vector<std::size_t> place;    // per feature: where its part of an observer begins
+  int outputs = 0, sums = 1;
+  std::size_t observer = 0;          // doubles
+
+  GradientLayout() = default;
+  GradientLayout(std::vector<std::int32_t> per_feature, int n_outputs)
+      : values(std::move(per_feature)), outputs(n_outputs), sums(1 + 2 * n_outputs) {
+    for (const std::int32_t n : values) {
+      place.push_back(observer);
+      observer += n == 0 ? Bins::size(sums) : std::size_t(sums) * n;
+    }
+  }
+  int features() const { return static_cast<int>(values.size()); }
+  std::size_t part(int f) const { return (f + 1 < features() ? place[f + 1] : observer) - place[f]; }
+  std::int64_t observer_bytes() const { return static_cast<std::int64_t>(observer * sizeof(double)); }
+};
+
+class GradientTree {
+ public:
+  struct Summary {
+    std::int64_t nodes = 0, leaves = 0, active = 0, depth = 0, bytes = 0;
+  };
+
+  std::vector<std::int32_t> columns;  // the features that it knows
+  std::vector<std::int32_t> ints;     // per node: feature or -1, first child, observer or -1, depth
+  std::vector<double> reals;          // per node: the cut, what it had at the last try, its sums
+  std::vector<double> observers;      // one after the other
+  std::vector<double> gains;          // per feature: what its splits took from the loss
+
+  static constexpr int kInts = 4, kCut = 0, kTried = 1, kSums = 2;
+  enum Int { kFeature, kChild, kObserver, kDepth };
+
+  int nodes() const { return static_cast<int>(ints.size()) / kInts; }
+  std::int64_t bytes() const {
+    return nodes() * node_bytes(layout_.outputs) + static_cast<std::int64_t>(observers.size() * sizeof(double));
+  }
+  static std::int64_t node_bytes(int outputs) { return kInts * 4 + 8 * (kSums + 1 + 2 * std::int64_t{outputs}); }
+
+  void begin(std::vector<std::int32_t> known, const std::vector<std::int32_t>& all_values, int outputs,
+             std::int64_t max_bytes) {
+    columns = std::move(known);
+    layout_ = GradientLayout(values_of(all_values), outputs);
+    gains.assign(columns.size(), 0);
+    add_node(0);
+    if (bytes() + layout_.observer_bytes() <= max_bytes) observe(0);
+  }
+
+  // Where x, a whole instance, falls. A missing value goes where more instances went.
+  int leaf_of(const double* x) const {
+    int node = 0;
+    while (i(node, kFeature) >= 0) {
+      const double v = x[columns[i(node, kFeature)]];
+      const int child = i(node, kChild);
+      bool below = v <= r(node)[kCut];
+      if (layout_.values[i(node, kFeature)] > 0) below = v == r(node)[kCut];
+      if (std::isnan(v)) below = r(child)[kSums] >= r(child + 1)[kSums];
+      node = child + (below ? 0 : 1);
+    }
+    return node;
+  }
+
+  double step(int leaf, int output, double shrinkage) const {
+    const double* gh = r(leaf) + kSums + 1 + 2 * output;
+    return -gh[0] / (gh[1] + shrinkage);
+  }
+
+  // gh: the first and second derivative per output of x's loss, already weighed.
+  void learn(int leaf, const double* x, const double* gh, double weight, const BoostedSettings& settings) {
+    double* sums = r(leaf) + kSums;
+    if (settings.horizon > 0) fade(sums, settings.horizon);
+    add(sums, gh, weight);
+    if (i(leaf, kObserver) < 0) return;
+    note(leaf, x, gh, weight);
+    r(leaf)[kTried] += weight;
+    if (r(leaf)[kTried] < static_cast<double>(settings.grace_period)) return;
+    r(leaf)[kTried] = 0;
+    if (settings.max_depth < 0 || i(leaf, kDepth) < settings.max_depth) try_split(leaf, settings);
+  }
+
+  // Takes on more features, values and outputs; the one output of two classes is the second class's.
+  void grow(std::vector<std::int32_t> known, const std::vector<std::int32_t>& all_values, int outputs,
+            std::int64_t max_bytes) {
+    const GradientLayout before = layout_;
+    columns = std::move(known);
+    layout_ = GradientLayout(values_of(all_values), outputs);
+    gains.resize(columns.size());
+    const int shift = before.outputs == 1 && outputs > 1 ? 1 : 0;
+    std::vector<double> wider(std::size_t(nodes()) * node_reals());
+    for (int node = 0; node < nodes(); ++node) {
+      const double* from = reals.data() + std::size_t(node) * (kSums + before.sums);
+      double* to = wider.data() + std::size_t(node) * node_reals();
+      to[kCut] = from[kCut], to[kTried] = from[kTried];
+      move(from + kSums, before.sums, to + kSums, shift);
+    }
+    const std::size_t slots = before.observer > 0 ? observers.size() / before.observer : 0;
+    std::vector<double> observed(slots * layout_.observer);
+    for (std::size_t slot = 0; slot < slots; ++slot)
+      for (int f = 0; f < before.features(); ++f)
+        move_part(before, f, &observers[slot * before.observer + before.place[f]],
+                  &observed[slot * layout_.observer + layout_.place[f]], shift);
+    reals = std::move(wider), observers = std::move(observed);
+    while (bytes() > max_bytes && give_up_least(-1)) {
+    }
+  }
+
+  Summary summary() const {
+    Summary s;
+    s.nodes = nodes(), s.bytes = bytes();
+    for (int node = 0; node < nodes(); ++node) {
+      s.depth = std::max<std::int64_t>(s.depth, i(node, kDepth));
+      s.leaves += i(node, kFeature) < 0, s.active += i(node, kObserver) >= 0;
+    }
+    return s;
+  }
+
+  // What was read from outside, for instances with these features: whether it can be worked with.
+  void check(const std::vector<std::int32_t>& all_values, int outputs) {
+    std::vector<std::uint8_t> seen(all_values.size());
+    for (const std::int32_t f : columns)
+      require(f >= 0 && std::size_t(f) < seen.size() && !seen[f]++, "features of a tree");
+    layout_ = GradientLayout(values_of(all_values), outputs);
+    require(ints.size() % kInts == 0 && nodes() >= 1 && reals.size() == std::size_t(nodes()) * node_reals() &&
+                gains.size() == columns.size() && all_of(gains, amount),
+            "numbers of every node");
+    require(layout_.observer > 0 ? observers.size() % layout_.observer == 0 : observers.empty(), "whole observers");
+    check_nodes();
+    for (const auto* numbers : {&reals, &observers})
+      require(all_of(*numbers, [](double v) { return std::isfinite(v); }), "finite numbers");
+    for (int node = 0; node < nodes(); ++node) check_sums(r(node) + kSums);
+  }
+
+ private:
+  static constexpr double kFewest = 5;  // instances on either side of a split
+  static constexpr double kEnd = 1e-12;  // a gain that is not rounding
+
+  struct Split {
+    int feature = -1;
+    double cut = 0, merit = 0;
+    std::vector<double> below, above;
+  };
+
+  std::int32_t& i(int node, Int what) { return ints[std::size_t(node) * kInts + what]; }
+  std::int32_t i(int node, Int what) const { return ints[std::size_t(node) * kInts + what]; }
+  std::size_t node_reals() const { return kSums + std::size_t(layout_.sums); }
+  double* r(int node) { return reals.data() + std::size_t(node) * node_reals(); }
+  const double* r(int node) const { return reals.data() + std::size_t(node) * node_reals(); }
+
+  std::vector<std::int32_t> values_of(const std::vector<std::int32_t>& all) const {
+    std::vector<std::int32_t> values;
+    for (const std::int32_t f : columns) values.push_back(all[f]);
+    return values;
+  }
+
+  void add(double* sums, const double* gh, double weight) const {
+    sums[0] += weight;
+    for (int k = 0; k < 2 * layout_.outputs; ++k) sums[1 + k] += gh[k];
+  }
+  void fade(double* sums, double horizon) const {
+    if (sums[0] < horizon) return;
+    const double keep = 1 - 1 / horizon;
+    for (int k = 0; k < layout_.sums; ++k) sums[k] *= keep;
+  }
+  void note(int leaf, const double* x, const double* gh, double weight) {
+    double* observer = &observers[i(leaf, kObserver) * layout_.observer];
+    for (int f = 0; f < layout_.features(); ++f) {
+      const double v = x[columns[f]];
+      if (std::isnan(v)) continue;
+      double* at = observer + layout_.place[f];
+      add(layout_.values[f] == 0 ? Bins::of(at, v, layout_.sums) : at + layout_.sums * static_cast<int>(v), gh, weight);
+    }
+  }
+
+  int add_node(int depth) {
+    const int node = nodes();
+    ints.insert(ints.end(), {-1, 0, -1, depth});
+    reals.resize(reals.size() + node_reals());
+    return node;
+  }
+  void observe(int node) {
+    i(node, kObserver) = layout_.observer > 0 ? static_cast<std::int32_t>(observers.size() / layout_.observer) : -1;
+    observers.resize(observers.size() + layout_.observer);
+  }
+  // The last observer takes the place of the one that goes.
+  void give_up(int node) {
+    const std::int32_t slot = i(node, kObserver);
+    const auto last = static_cast<std::int32_t>(observers.size() / layout_.observer) - 1;
+    for (int other = 0; other < nodes() && slot != last; ++other)
+      if (i(other, kObserver) == last) i(other, kObserver) = slot;
+    if (slot != last) std::copy_n(&observers[last * layout_.observer], layout_.observer, &observers[slot * layout_.observer]);
+    observers.resize(std::size_t(last) * layout_.observer);
+    i(node, kObserver) = -1;
+  }
+  bool give_up_least(int but) {
+    int least = -1;
+    for (int node = 0; node < nodes(); ++node)
+      if (i(node, kObserver) >= 0 && node != but && (least < 0 || r(node)[kSums] < r(least)[kSums])) least = node;
+    if (least < 0) return false;
+    give_up(least);
+    return true;
+  }
+
+  // By how much the best steps lower the loss, twice.
+  double worth(const double* sums, double shrinkage) const {
+    double sum = 0;
+    for (int k = 0; k < layout_.outputs; ++k) sum += sums[1 + 2 * k] * sums[1 + 2 * k] / (sums[2 + 2 * k] + shrinkage);
+    return sum;
+  }
+
+  void try_split(int leaf, const BoostedSettings& settings) {
+    Split best;
+    double second = 0;
+    for (int f = 0; f < layout_.features(); ++f) {
+      Split found = best_of(leaf, f, settings.shrinkage);
+      if (found.merit > best.merit) second = best.merit, best = std::move(found);
+      else second = std::max(second, found.merit);
+    }
+    if (best.feature < 0) return;
+    const double n = best.below[0] + best.above[0];
+    const double epsilon = std::sqrt(std::log(1 / settings.split_confidence) / (2 * n));
+    if (second / best.merit >= 1 - epsilon && epsilon >= settings.tie_threshold) return;
+    const std::int64_t more = 2 * node_bytes(layout_.outputs) + layout_.observer_bytes();  // the leaf's own goes over
+    while (bytes() + more > settings.tree_bytes())
+      if (!give_up_least(leaf)) return;
+    split(leaf, best);
+  }
+
+  Split best_of(int leaf, int f, double shrinkage) const {
+    const double* at = &observers[i(leaf, kObserver) * layout_.observer] + layout_.place[f];
+    const bool number = layout_.values[f] == 0;
+    const int parts = number ? Bins::kBins : layout_.values[f], n = layout_.sums;
+    const double* first = number ? at + 2 : at;
+    std::vector<double> all(n), below(n), above(n);
+    for (int p = 0; p < parts; ++p)
+      for (int s = 0; s < n; ++s) all[s] += first[p * n + s];
+    const double whole = worth(all.data(), shrinkage);
+    Split best;
+    for (int p = 0; p < parts - (number ? 1 : 0); ++p) {
+      for (int s = 0; s < n; ++s) below[s] = (number ? below[s] : 0) + first[p * n + s], above[s] = all[s] - below[s];
+      if (below[0] < kFewest || above[0] < kFewest) continue;
+      const double parted = worth(below.data(), shrinkage) + worth(above.data(), shrinkage), merit = parted - whole;
+      if (merit > best.merit && merit > kEnd * parted) best = {f, number ? Bins::cut(at, p) : p, merit, below, above};
+    }
+    return best;
+  }
+
+  void split(int leaf, const Split& by) {
+    give_up(leaf);
+    gains[by.feature] += by.merit;
+    const int first = add_node(i(leaf, kDepth) + 1);
+    add_node(i(leaf, kDepth) + 1);
+    i(leaf, kFeature) = by.feature, i(leaf, kChild) = first, r(leaf)[kCut] = by.cut;
+    for (int side = 0; side < 2; ++side) {
+      const std::vector<double>& sums = side == 0 ? by.below : by.above;
+      std::copy(sums.begin(), sums.end(), r(first + side) + kSums);
+      for (int k = 0; k < layout_.outputs; ++k) {  // a difference may fall below 0 by rounding
+        double& h = r(first + side)[kSums + 2 + 2 * k];
+        h = std::max(h, 0.0);
+      }
+      observe(first + side);
+    }
+  }
+
+  static void move(const double* from, int sums, double* to, int shift) {
+    to[0] = from[0];
+    std::copy_n(from + 1, sums - 1, to + 1 + 2 * shift);
+  }
+  void move_part(const GradientLayout& before, int f, const double* from, double* to, int shift) const {
+    const bool number = before.values[f] == 0;
+    if (number) std::copy_n(from, 2, to), from += 2, to += 2;
+    const int parts = number ? Bins::kBins : before.values[f];
+    for (int p = 0; p < parts; ++p) move(from + p * before.sums, before.sums, to + p * layout_.sums, shift);
+  }
+
+  void check_nodes() const {
+    const auto slots = layout_.observer > 0 ? static_cast<std::int32_t>(observers.size() / layout_.observer) : 0;
+    std::vector<std::uint8_t> taken(slots);
+    for (int node = 0; node < nodes(); ++node) {
+      const bool leaf = i(node, kFeature) < 0;
+      require(i(node, kFeature) >= -1 && i(node, kFeature) < layout_.features() && i(node, kDepth) >= 0,
+              "features of splits");
+      require(leaf || (i(node, kChild) > node && i(node, kChild) < nodes() - 1), "children behind their parents");
+      const std::int32_t slot = i(node, kObserver);
+      require(slot >= -1 && slot < slots && (slot < 0 || (leaf && !taken[slot])), "an observer per active leaf");
+      if (slot >= 0) taken[slot] = 1;
+    }
+    require(std::count(taken.begin(), taken.end(), 1) == slots, "a leaf for every observer");
+  }
+  void check_sums(const double* sums) const {
+    require(sums[0] >= 0, "weights that are amounts");
+    for (int k = 0; k < layout_.outputs; ++k) require(sums[2 + 2 * k] >= 0, "second derivatives that are amounts");
+  }
+
+  GradientLayout layout_;
+};
+
+}  // namespace heros
