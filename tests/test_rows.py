@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from heros import Heros, Schema, evaluate, pools, streams
-from heros.errors import DataError, HerosError
+from heros.errors import DataError, DataNotice, HerosError
 
 SCHEMA = Schema.of(["age", ("colour", "red", "green", "blue")], classes=["no", "yes"])
 ROWS = [{"age": 18, "colour": "red"}, {"age": 33, "colour": "blue"}, {"age": 21, "colour": "green"}]
@@ -154,3 +154,64 @@ def test_a_few_rows_of_a_frame_take_the_short_way_to_the_same_answer(learnt, con
     monkeypatch.undo()
     few.learn(frame, LABELS)  # what is new takes the long way
     assert few.schema.n_features == 3
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """A model that learnt from a file with all that people write, and the file's rows as they stand."""
+    path = tmp_path_factory.mktemp("rows") / "orders.csv"
+    header = "when;price;share;size;gift;late"
+    lines = [
+        f"{1 + i % 28:02}.{1 + i % 12:02}.2026 1{i % 10}:30;{1 + i % 5}.{i % 9}00,50 €;{i % 80},5 %;{i};"
+        f"{'TRUE' if i % 3 else 'FALSE'};{'true' if i % 2 else 'false'}"
+        for i in range(1, 200)
+    ]
+    path.write_text("\n".join([header, *lines]), encoding="utf-8")
+    with pytest.warns(DataNotice):
+        stream = streams.read(path, target="late")
+    with pytest.warns(DataNotice):
+        X, _ = streams.read(path, target="late").draw(300)
+    model = Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1)
+    evaluate(model, stream)
+    place = path.with_suffix(".heros")
+    model.save(place)
+    raw = [dict(zip(header.split(";")[:-1], line.split(";")[:-1], strict=True)) for line in lines]
+    return Heros.load(place), raw, X
+
+
+def test_raw_rows_are_read_as_the_file_was(written):
+    model, raw, X = written
+    expected = model.outputs(X)
+    assert (model.predict_proba(pd.DataFrame(raw)).to_numpy() == expected).all()
+    assert [list(one.values()) for one in model.predict_proba(raw)] == expected.tolist()
+    assert [*model.predict_proba(raw[7]).values()] == expected[7].tolist()
+    assert (model.predict_proba(pd.DataFrame(raw[:3])).to_numpy() == expected[:3]).all()  # few: row by row
+
+
+def test_what_a_row_may_lack_or_say_otherwise(written):
+    model, raw, _ = written
+    row = raw[7]
+    assert model.predict_proba(row | {"price": 800.5, "gift": True}) == model.predict_proba(
+        row | {"price": "800,50", "gift": "TRUE"}
+    )
+    assert model.predict_proba(row | {"price": "800.5"}) == model.predict_proba(row | {"price": 800.5})
+    for nothing in (None, "n/a", "", float("nan")):
+        lacking = model.predict_proba(row | {"price": nothing, "when": nothing})
+        assert lacking == model.predict_proba({k: v for k, v in row.items() if k not in {"price", "when"}})
+    with pytest.raises(DataError, match=r"The feature 'price' must be a number. Got 'dear' instead"):
+        model.predict(row | {"price": "dear"})
+    with pytest.raises(DataError, match=r"The feature 'when' must be a date. Got 'soon' instead"):
+        model.predict(row | {"when": "soon"})
+
+
+def test_raw_rows_teach_what_the_file_would(written):
+    model, raw, X = written
+    one, two, three = (copy.deepcopy(model) for _ in range(3))
+    one.learn(X[:9], ["true", "false"] * 4 + ["true"])
+    two.learn(raw[:9], [True, False] * 4 + [True])
+    three.learn(pd.DataFrame(raw[:9]), [True, False] * 4 + [True])
+    assert two.schema.classes == three.schema.classes == ("false", "true")
+    assert (one.predict_proba(X) == two.predict_proba(X)).all()
+    assert (one.predict_proba(X) == three.predict_proba(X)).all()
+    two.learn(raw[0] | {"colour": "red"}, "true")  # it grows, and knows still how prices are written
+    assert two.predict_proba(raw[3]) == two.predict_proba(raw[3] | {"price": 5400.5})

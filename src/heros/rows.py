@@ -15,10 +15,12 @@ from heros.schema import Feature, Schema
 from heros.streams.arrow import MemoryReader
 from heros.streams.columns import NominalColumn, NumericColumn, counts_of, is_text
 from heros.streams.dates import date_columns
+from heros.streams.delimited import MISSING
 from heros.streams.frames import few_rows, is_frame, names_of, table_of
+from heros.streams.number_forms import Form as NumberForm
 from heros.streams.number_forms import form_of as number_form
 from heros.streams.readers import Chunk, Column, TableReader
-from heros.vocabulary import Codes, Refused, Vocabulary, label_of, listed, natural_order
+from heros.vocabulary import NUMBER, Codes, Refused, Vocabulary, label_of, listed, natural_order
 
 __all__ = ["Learnable", "Rows", "form_of", "row_of"]
 
@@ -72,7 +74,8 @@ class Rows:
     """How rows become what the core takes: by the names of features, values and classes in a schema.
 
     What is to be predicted may lack features, and may have new features and values, which nothing is known
-    of: they are missing. What is learnt from makes the schema grow instead.
+    of: they are missing. What is learnt from makes the schema grow instead. Text where a number or a date is
+    known is read as in the file that the schema came from: ``"1.200,50 €"``, ``"n/a"``.
 
     Parameters
     ----------
@@ -90,6 +93,8 @@ class Rows:
     >>> [found] = rows.learn([{"age": 33, "colour": "green"}], ["maybe"])
     >>> found.X, found.y, found.schema.classes
     (array([[33.,  2.]]), array([2]), ('no', 'yes', 'maybe'))
+    >>> Rows(Schema((Feature("price", written=",."),), ("no", "yes"))).read({"price": "1.200,50 €"})
+    array([[1200.5]])
     """
 
     def __init__(self, schema: Schema | None, *, classes: bool = True) -> None:
@@ -98,6 +103,7 @@ class Rows:
         self._started = schema is not None
         self._vocabulary = Vocabulary(self.schema, grows=True)
         self._dates = date_columns(self.schema.features)
+        self._places = {feature.name: feature for feature in self.schema.features}
 
     # -- to predict -----------------------------------------------------------------------------------
 
@@ -130,7 +136,13 @@ class Rows:
     def _look_up(self, row: Mapping[Any, Any]) -> list[float]:
         try:
             row = self._dated(row)
-            found, known = self._vocabulary.look_up(row)
+            try:
+                found, known = self._vocabulary.look_up(row)
+            except Refused:
+                found, known = self._vocabulary.look_up(self._as_read(row))
+            else:
+                if not known:
+                    found, known = self._vocabulary.look_up(self._as_read(row))
         except Refused as why:
             raise _data_error(why) from None
         if not known and not any(self._vocabulary.place(name) for name in row):
@@ -145,10 +157,15 @@ class Rows:
         dated = {name: value for name, value in row.items() if name not in known}
         for name, column in known.items():
             try:
-                dated |= column.row(row[name])
+                value = row[name]
+                dated |= column.row(None if _stands_for_nothing(value) else value)
             except (ValueError, TypeError):
                 raise Refused(name, repr(row[name]), "be a date") from None
         return dated
+
+    def _as_read(self, row: Mapping[Any, Any]) -> dict[Any, Any]:
+        """The row as if it came from a file: text where a number is known is read, names are trimmed."""
+        return {name: _cell(self._places.get(str(name)), value) for name, value in row.items()}
 
     def _read_frame(self, frame: Any) -> NDArray[np.float64]:
         reader = _reader(frame)
@@ -222,9 +239,21 @@ class Rows:
         try:  # in the order of the names: the order in a dictionary must not matter
             row = self._dated(row)
             named = {name: row[name] for name in sorted(row, key=str)} if grow else row
-            return self._vocabulary.encode(named, label, started=self._started, grow=grow)
+            if self._classes and isinstance(label, bool | np.bool_):
+                label = _as_named(label, self.schema.classes)
+            known = self._encoded_as_it_is(named, label)
+            if known is None:  # only what needs it is looked at closer
+                named = self._as_read(named)
+                known = self._vocabulary.encode(named, label, started=self._started, grow=grow)
         except Refused as why:
             raise _data_error(why) from None
+        return known
+
+    def _encoded_as_it_is(self, row: Mapping[Any, Any], label: Any) -> tuple[list[float], Any] | None:
+        try:
+            return self._vocabulary.encode(row, label, started=self._started, grow=False)
+        except Refused:
+            return None
 
     def _stretch(self, waiting: list[tuple[list[float], Any]]) -> Iterator[Learnable]:
         if waiting:
@@ -261,7 +290,7 @@ class Rows:
         """The classes, new ones in their natural order behind the others, and the index of each label."""
         if not self._classes:
             return self.schema.classes, np.asarray(labels)
-        named = [label_of(label) for label in labels]
+        named = [label_of(_as_named(label, self.schema.classes)) for label in labels]
         if None in named:
             raise DataError(f"The label of row {named.index(None)} must have a value. Got a missing one.")
         codes = Codes(self.schema.classes)
@@ -271,6 +300,7 @@ class Rows:
 
     def _know(self, schema: Schema) -> None:
         self.schema, self._started, self._dates = schema, True, date_columns(schema.features)
+        self._places = {feature.name: feature for feature in schema.features}
         if self._vocabulary.schema is not schema:
             self._vocabulary.learn(schema)
 
@@ -284,7 +314,7 @@ def _reader(frame: Any) -> MemoryReader:
 
 def _column(feature: Feature, closed: bool) -> Column:
     if feature.values is None:
-        return NumericColumn(feature.name, missing=feature.missing)
+        return NumericColumn(feature.name, feature.missing, NumberForm.of(feature.written))
     return NominalColumn(feature.name, Codes(feature.values), closed=closed, missing=feature.missing)
 
 
@@ -300,7 +330,7 @@ def _new_column(reader: TableReader, index: int, array: Any, started: bool) -> C
 
 def _converted(column: Column, array: Any, reader: TableReader, chunk: Chunk) -> NDArray[np.float64]:
     if isinstance(column, NumericColumn) and is_text(array.type):
-        column = replace(column, form=number_form(counts_of(array), comma=reader.decimal_comma)[0])
+        column = replace(column, form=_form(column.form, counts_of(array), reader))
     values, faults = column.convert(array)
     if isinstance(column, NominalColumn):
         return np.where(values < 0, math.nan, values)  # a value that nothing is known of
@@ -310,6 +340,45 @@ def _converted(column: Column, array: Any, reader: TableReader, chunk: Chunk) ->
             f"{reader.label}, {chunk.place(row)}: {column.name!r} must {rule}. Got {value} instead."
         )
     return values
+
+
+def _form(known: NumberForm | None, counts: Mapping[str, int], reader: TableReader) -> NumberForm | None:
+    """How the numbers of a column are written: as before, if all can be read so, or as they look."""
+    plain = known is None or (reader.typed and all(NUMBER.fullmatch(value) for value in counts))
+    if known is not None and not plain and all(known.number(value) is not None for value in counts):
+        return known
+    return number_form(counts, comma=reader.decimal_comma)[0]
+
+
+def _stands_for_nothing(value: object) -> bool:
+    """Whether it is what people write, or have, where there is no value."""
+    if isinstance(value, str):
+        return value.strip() in MISSING
+    return label_of(value) is None or str(value) == "NaT"
+
+
+def _cell(feature: Feature | None, value: Any) -> Any:
+    """A value as a file's reader would have it, if there is more to it than meets the eye."""
+    if feature is None:
+        return value
+    if feature.values is not None:
+        return _as_named(value.strip() if isinstance(value, str) else value, feature.values)
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if text in MISSING:
+        return None
+    form = NumberForm.of(feature.written)
+    number = None if form is None else form.number(text)
+    return float(text) if number is None and NUMBER.fullmatch(text) else value if number is None else number
+
+
+def _as_named(value: Any, names: Sequence[str]) -> Any:
+    """True and False by the names that a file had for them: true, TRUE."""
+    if not isinstance(value, bool | np.bool_):
+        return value
+    written = str(value)
+    return next((name for name in (written, written.lower(), written.upper()) if name in names), value)
 
 
 def _listed(y: Any) -> list[Any]:

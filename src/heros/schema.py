@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from heros.errors import DataError, ParameterError
@@ -25,6 +25,10 @@ class Feature:
     missing
         Whether values may be missing. A missing value is NaN in a block; where `missing` is False a
         NaN is refused.
+    written
+        How numbers were written where they came from: what stood before decimals, then what may have stood
+        between thousands (``",."``); empty for the plain way. It says how text is read, and nothing else:
+        features that differ in it alone are equal.
 
     Examples
     --------
@@ -35,12 +39,15 @@ class Feature:
     name: str
     values: tuple[str, ...] | None = None
     missing: bool = False
+    written: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
             raise ParameterError.of("name", "Feature", "a string", self.name)
         if not isinstance(self.missing, bool):
             raise ParameterError.of("missing", "Feature", "True or False", self.missing)
+        if not isinstance(self.written, str):
+            raise ParameterError.of("written", "Feature", "a string", self.written)
         if self.values is not None:
             _expect_names(self.values, "values", "Feature")
 
@@ -159,7 +166,8 @@ def schema_plain(schema: Schema) -> dict[str, Any]:
         "features": [[feature.name, feature.values, feature.missing] for feature in schema.features],
         "classes": list(schema.classes),
     }
-    return plain | {"numeric": True} if schema.numeric else plain
+    written = {feature.name: feature.written for feature in schema.features if feature.written}
+    return plain | ({"numeric": True} if schema.numeric else {}) | ({"written": written} if written else {})
 
 
 def schema_of(plain: object) -> Schema:
@@ -176,15 +184,18 @@ def schema_of(plain: object) -> Schema:
             numeric = rest.get("numeric", False)
             if not isinstance(numeric, bool) or (numeric and classes):
                 raise DataError("A schema must have classes, or a number as its target. Got something else.")
-            found = tuple(_feature_of(feature) for feature in features)
+            written = rest.get("written", {})
+            if not isinstance(written, dict) or not _strings(list(written.values())):
+                raise DataError("A schema must say how numbers are written in text. Got something else.")
+            found = tuple(_feature_of(feature, written) for feature in features)
             return Schema(found, tuple(map(str, classes)), numeric=numeric)
     raise DataError("A schema must have features and classes. Got something else.")
 
 
-def _feature_of(plain: object) -> Feature:
+def _feature_of(plain: object, written: Mapping[str, str]) -> Feature:
     match plain:
         case [str(name), None, bool(missing)]:
-            return Feature(name, None, missing)
+            return Feature(name, None, missing, written.get(name, ""))
         case [str(name), [*values], bool(missing)] if _strings(values):
             return Feature(name, tuple(map(str, values)), missing)
     raise DataError("A feature must have a name, values and whether they may be missing. Got something else.")

@@ -175,6 +175,7 @@ class Vocabulary:
             for j, feature in enumerate(schema.features)
         }
         self._missing = [feature.missing for feature in schema.features]
+        self._written: dict[Hashable, str] = {f.name: f.written for f in schema.features if f.written}
         self._classes = Codes(schema.classes)
         self.numeric = schema.numeric
         self._prepare()
@@ -184,7 +185,9 @@ class Vocabulary:
         """What is known so far. Made when asked for: a column may have a million values."""
         if self._schema is None:
             features = (
-                Feature(str(name), None if codes is None else tuple(codes), missing)
+                Feature(
+                    str(name), None if codes is None else tuple(codes), missing, self._written.get(name, "")
+                )
                 for (name, (_, codes)), missing in zip(self._places.items(), self._missing, strict=True)
             )
             self._schema = Schema(tuple(features), tuple(self._classes), self.numeric)

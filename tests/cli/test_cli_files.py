@@ -106,3 +106,26 @@ def test_a_count_that_is_none_is_refused(text):
     result = runner.invoke(app, ["run", "agr_a", "--n", text])
     assert result.exit_code == 2
     assert "is not a whole number of at least 1" in result.stderr
+
+
+def test_a_file_is_predicted_as_it_was_learnt_from(place):
+    text = (place / "s.csv").read_text()
+    (place / "old.csv").write_text(text.replace("Net Price", "Größe"), encoding="latin-1")
+    model = str(place / "m.heros")
+    told = ["--encoding", "latin-1", "--missing", "x,-"]
+    learnt = runner.invoke(
+        app, ["run", str(place / "old.csv"), "--pool", str(place / "pool.toml"), "--save", model, *told]
+    )
+    assert learnt.exit_code == 0, learnt.output
+    said = runner.invoke(app, ["predict", model, str(place / "old.csv"), "--with", "Order Id,Größe", *told])
+    assert said.exit_code == 0, said.output
+    assert said.stdout.splitlines()[0] == '"Order Id","Größe","predicted","p_n","p_y"'
+    assert said.stdout.splitlines()[9].startswith('"u8","8,5",')
+    one = text.splitlines()  # a single row does not say how it is written; the model does
+    (place / "one.csv").write_text("\n".join([one[0].replace("Net Price", "Größe"), one[9]]))
+    alone = runner.invoke(app, ["predict", model, str(place / "one.csv"), "--missing", "x,-"])
+    assert alone.stdout.splitlines()[1] == said.stdout.splitlines()[9].removeprefix('"u8","8,5",')
+    wrong = runner.invoke(app, ["predict", model, str(place / "one.csv"), "--with", "Order ID"])
+    assert wrong.exit_code == 2
+    assert wrong.stderr.startswith("heros: --with must be made of the columns")
+    assert "Did you mean 'Order Id'?" in wrong.stderr

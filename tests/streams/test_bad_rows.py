@@ -34,7 +34,7 @@ BAD_LINES = {  # what stands in line 3, and what is said about it
     "too many": (b"18,red,no,really\n", "line 3: the row must have 3 columns. Got 4 instead."),
     "encoding": (
         b"18,caf\xe9,no\n",
-        "line 3: the 'colour' column must be UTF-8 text. Got b'caf\\xe9' instead.",
+        "line 3: the 'colour' column must be UTF-8 text (or say encoding=, such as latin-1). Got b'caf\\xe9' instead.",
     ),
 }
 

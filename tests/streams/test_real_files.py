@@ -1,6 +1,7 @@
 """Files as people have them: names with blanks, words for missing, numbers and dates as they are written."""
 
 import datetime
+import gzip
 import io
 import json
 import warnings
@@ -358,3 +359,90 @@ def test_a_file_with_an_id_and_a_text_is_what_it_is_without_them(tmp_path):
     assert found.schema == expected.schema
     for one, other in zip(found.draw(2000), expected.draw(2000), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".txt.gz"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_a_text_of_wide_characters_is_known_by_its_mark(tmp_path, encoding, suffix):
+    text = "Région\tScore\tRating\n" + "".join(
+        f"{name}\t{i}\tgut\n" for i in range(30) for name in ("Øst", "Île")
+    )
+    path = tmp_path / f"sheet{suffix}"
+    data = text.encode(encoding)
+    path.write_bytes(gzip.compress(data) if suffix.endswith("gz") else data)
+    stream = streams.read(path)
+    assert stream.schema.features[0].name == "Région"
+    assert stream.schema.features[0].values == ("Île", "Øst")
+    first = stream.draw(60)[0]
+    stream.restart()
+    assert (stream.draw(60)[0] == first).all()
+    lines = tmp_path / "rows.jsonl"
+    lines.write_text('{"a": 1, "label": "x"}\n{"a": 2, "label": "y"}\n', encoding=encoding)
+    assert streams.read(lines).draw(2)[0].tolist() == [[1], [2]]
+
+
+def test_bytes_that_are_no_text_lead_to_the_encoding(tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text("Stadt,label\nKöln,a\nMainz,b\n" * 2, encoding="cp1252")
+    with pytest.raises(DataError, match=r"must be UTF-8 text \(or say encoding=, such as latin-1\). Got b'K"):
+        streams.read(path).draw(2)
+    path.write_text("Stadt,label\nKöln,a\nMainz,b\n", encoding="cp1252")
+    assert streams.read(path, encoding="cp1252").schema.features[0].values == ("Köln", "Mainz")
+    path.write_bytes(b"\xff\xfea,label\n1")
+    with pytest.raises(DataError, match="must be readable to its end"):
+        list(streams.read(path).blocks())
+    with pytest.raises(
+        ParameterError, match=r"one that extends ASCII, such as 'latin-1', for standard input"
+    ):
+        read_pipe(io.BytesIO(b"a,label\n1,x\n"), encoding="utf-16")
+    with pytest.raises(ParameterError, match=r"Got 'latn-1' instead. Did you mean 'latin-1'"):
+        streams.read(path, encoding="latn-1")
+
+
+def test_thousands_are_told_from_decimals_by_the_values_without(tmp_path):
+    text = "pay;bonus;share;label\n" + "1,250;$2,500;0,125;a\n980;$1,100;0,250;b\n" * 9
+    X, _ = quietly(written(tmp_path, text))[0].draw(2)
+    assert X.tolist() == [[1250, 2500, 0.125], [980, 1100, 0.25]]
+
+
+@pytest.mark.parametrize("unit", [1, 1000])
+def test_numbers_that_are_said_to_be_times_are_read_as_such(tmp_path, unit):
+    rows = [{"ts": 1767225600 * unit + 60 * unit * i, "label": "ab"[i % 2]} for i in range(30)]
+    path = written(tmp_path, "\n".join(map(json.dumps, rows)), "s.jsonl")
+    name = "seconds since 1970" if unit == 1 else "milliseconds since 1970"
+    stream = streams.read(path, dates=["ts"])
+    assert stream.schema.features[0].name == f"ts (day; {name})"
+    X = stream.draw(30)[0]
+    assert X[:2].tolist() == [
+        [20454, 3, 1, 0],
+        [20454 + 60 / 86400, 3, 1, 1 / 60],
+    ]  # 2026 began on a Thursday
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "s.parquet")
+    np.testing.assert_allclose(streams.read(tmp_path / "s.parquet", dates=["ts"]).draw(30)[0], X)
+    reader = Rows(stream.schema)
+    np.testing.assert_allclose(reader.read({"ts": rows[1]["ts"]}), X[1:2])
+    np.testing.assert_allclose(reader.read({"ts": str(rows[1]["ts"])}), X[1:2])
+    assert "seconds since 1970 (dates=)?" in streams.look(path).columns[0].note
+    with pytest.raises(ParameterError, match="made of columns of dates or seconds since 1970"):
+        streams.read(written(tmp_path, "n,label\n1,a\n2,b\n"), dates=["n"])
+
+
+def test_members_that_come_too_late_are_said(tmp_path, monkeypatch):
+    row = {"a": 1, "wide": "w" * 500}
+    lines = [json.dumps(row | ({"b": i} if i > 150 else {}) | {"label": "xy"[i % 2]}) for i in range(200)]
+    path = written(tmp_path, "\n".join(lines), "s.jsonl")
+    assert [one.name for one in streams.read(path).schema.features] == [
+        "a",
+        "wide",
+        "b",
+    ]  # within the first rows
+    monkeypatch.setattr("heros.streams.json_lines.READ_BYTES", 1000)
+    with pytest.warns(DataNotice, match=r"The member 'b' is left out: it comes in line 152 of .* first"):
+        stream = streams.read(path)
+    assert [one.name for one in stream.schema.features] == ["a", "wide"]
+
+
+def test_a_file_that_is_nearly_there_is_proposed(tmp_path):
+    written(tmp_path, "a,label\n1,x\n", "tickets.csv")
+    with pytest.raises(DataError, match=r"Got no such file instead. Did you mean 'tickets.csv'\?"):
+        streams.read(tmp_path / "ticket.csv")

@@ -23,7 +23,7 @@ from heros.tables import Table
 
 FILE_OPTIONS = {
     name: f"--{name.replace('_', '-')}"
-    for name in ("nominal", "numeric", "ignore", "most_values", "task", "target")
+    for name in ("nominal", "numeric", "ignore", "dates", "most_values", "task", "target", "encoding")
 }
 """What notices about columns speak of."""
 

@@ -14,13 +14,14 @@ import typer
 from heros.cli import options
 from heros.cli.app import app
 from heros.cli.checkpoints import told
-from heros.cli.parsing import few_enough, meter_of, reading, stream_of, watch_of
+from heros.cli.file_options import FileOptions, reads_files
+from heros.cli.parsing import few_enough, meter_of, stream_of, watch_of
 from heros.errors import HerosError, ParameterError
 from heros.executors import Processes, Serial
 from heros.experiments import Experiment, Job, run_all
 from heros.meters import Meter
 from heros.pools import default_regression
-from heros.registry import answer_of, policy_id, policy_of, pool_of
+from heros.registry import answer_of, policy_id, policy_of, pool_of, written_parts
 from heros.report import write_report
 from heros.run.result import Run
 from heros.storage import records
@@ -34,21 +35,29 @@ HEADINGS = ("rank", "Σγ", "price", "train s", "CPU s", "joules", "saving")
 
 
 @app.command("compare")
+@reads_files
 def compare_command(
     stream: options.StreamName,
+    files: FileOptions,
     policy: Annotated[
         list[str] | None,
         typer.Option(help="E.g. zeta:0.05@0.2; several times. Without it, a usual four."),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="How many runs of each policy: seeds 1, 2, ...")] = 1,
     jobs: Annotated[int, typer.Option(min=1, help="How many runs at a time, each in a process.")] = 1,
-    target: options.Target = None,
-    task: options.TaskName = None,
-    pool: options.PoolName = None,
+    pool: Annotated[
+        str | None,
+        typer.Option(
+            help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools). By default mlp; of "
+            "numbers perceptrons, neighbours and linear models."
+        ),
+    ] = None,
     epsilon: options.Epsilon = None,
     k: options.K = None,
     watch: options.WatchName = "all",
-    answer: options.AnswerName = "best",
+    answer: Annotated[
+        str, typer.Option(help="Who answers: best, average, weighted, or top:N:SHARPNESS, e.g. top:5:60.")
+    ] = "best",
     n: options.N = None,
     window: options.Window = 1000,
     meter: options.MeterName = "cpu",
@@ -61,16 +70,6 @@ def compare_command(
         bool, typer.Option("--resume", help="Keep the runs that are recorded already.")
     ] = False,
     skip_bad_rows: options.SkipBadRows = False,
-    ignore: options.Ignore = None,
-    nominal: options.Nominal = None,
-    numeric: options.Numeric = None,
-    dates: options.Dates = None,
-    classes: options.Classes = None,
-    delimiter: options.Delimiter = None,
-    missing: options.Missing = None,
-    most_values: options.MostValues = None,
-    columns: options.ColumnsFile = None,
-    format: options.FormatName = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Run several policies on a stream: a table with ranks and the saving against training everything."""
@@ -83,20 +82,7 @@ def compare_command(
         raise ParameterError.of("jobs", "compare", rule, jobs)
     if resume and out is None:
         raise ParameterError.of("resume", "compare", "used with --out", resume)
-    how = reading(
-        ignore=ignore,
-        nominal=nominal,
-        numeric=numeric,
-        dates=dates,
-        classes=classes,
-        delimiter=delimiter,
-        missing=missing,
-        most_values=most_values,
-        columns=columns,
-        format=format,
-        task=task,
-    )
-    opened = partial(stream_of, stream, target=target, n=n, skip_bad_rows=skip_bad_rows, how=how)
+    opened = partial(stream_of, stream, target=files.target, n=n, skip_bad_rows=skip_bad_rows, how=files.how)
     reader = partial(meter_of, meter, watts, carbon_intensity, country)
     with told():
         first = opened()

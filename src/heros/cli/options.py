@@ -8,10 +8,8 @@ from typing import Annotated
 import typer
 
 from heros.meters import Meter
-from heros.registry import written_parts
 
 __all__ = [
-    "AnswerName",
     "AsJson",
     "CheckpointDirectory",
     "ClassWeights",
@@ -20,6 +18,7 @@ __all__ = [
     "Country",
     "Dates",
     "Delimiter",
+    "EncodingName",
     "Epsilon",
     "Every",
     "Force",
@@ -36,7 +35,6 @@ __all__ = [
     "Numeric",
     "OnCheckpointError",
     "Out",
-    "PoolName",
     "PredictionsFile",
     "Resume",
     "ResumeFrom",
@@ -137,6 +135,14 @@ Delimiter = Annotated[
     str | None,
     typer.Option(help="What stands between cells (tab: \\t); by default seen.", rich_help_panel=FILES),
 ]
+EncodingName = Annotated[
+    str | None,
+    typer.Option(
+        "--encoding",
+        help="Of text: latin-1, cp1252, ...; by default UTF-8, or UTF-16 where the file says so.",
+        rich_help_panel=FILES,
+    ),
+]
 Missing = Annotated[
     list[str] | None,
     typer.Option(
@@ -147,14 +153,6 @@ Missing = Annotated[
 Classes = Annotated[
     list[str] | None,
     typer.Option(help="All classes in their order: no,yes. Others are bad rows.", rich_help_panel=FILES),
-]
-PoolName = Annotated[
-    str | None,
-    typer.Option(
-        "--pool",
-        help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools). By default mlp; of "
-        "numbers perceptrons, neighbours and linear models.",
-    ),
 ]
 Epsilon = Annotated[float | None, typer.Option(help="How often to explore: train k random models.")]
 K = Annotated[
@@ -167,10 +165,6 @@ WatchName = Annotated[
         help="Who looks at an instance: all, trained (and those that answer), or N: also each model at rest "
         "at every N-th one.",
     ),
-]
-AnswerName = Annotated[
-    str,
-    typer.Option("--answer", help="Who answers: best, average, weighted, or top:N:SHARPNESS, e.g. top:5:60."),
 ]
 ClassWeights = Annotated[
     str | None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,8 +11,9 @@ import typer
 
 from heros.cli import options
 from heros.cli.app import app, say
+from heros.cli.parsing import reading
 from heros.ensemble import Heros
-from heros.errors import HerosError
+from heros.errors import HerosError, ParameterError
 from heros.lazy import pa
 from heros.rows import Rows
 from heros.run.predictions import predicted_table
@@ -35,12 +36,23 @@ def predict_command(
     out: Annotated[
         Path | None, typer.Option(help="A .csv, .parquet or .arrow file; without it, CSV on standard output.")
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with", help="Columns of the file to write in front, such as an id: a,b, or several times."
+        ),
+    ] = None,
     force: options.Force = False,
+    delimiter: options.Delimiter = None,
+    missing: options.Missing = None,
+    encoding: options.EncodingName = None,
+    format: options.FormatName = None,
 ) -> None:
     """Say the class of every row of a file, and how probable each class is.
 
     Columns are found by their names; the file needs no target. A column that it lacks is missing, and so is a
-    value that the model never learnt from. Nothing is learnt.
+    value that the model never learnt from. Numbers and dates are read as in the file that the model learnt
+    from. Nothing is learnt.
     """
     if out is not None:
         expect_table_place(out, "out", "heros predict")
@@ -49,7 +61,13 @@ def predict_command(
     learnt = Heros.load(model)
     if learnt.schema is None:
         raise HerosError(f"The model in {model} must have learnt something. Got one that has not.")
-    reader = reader_of(file)
+    how = reading(delimiter=delimiter, missing=missing, encoding=encoding)
+    reader = reader_of(file, format, **how)
+    kept = reading(keep=keep).get("keep", [])
+    for name in kept:
+        if name not in reader.names:
+            rule = f"made of the columns {list(reader.names)}"
+            raise ParameterError.of("keep", "heros", rule, name, reader.names)
     there = {*reader.names}
     for name, column in date_columns(learnt.schema.features).items():
         there |= {*column.names} if name in there else set()
@@ -59,7 +77,7 @@ def predict_command(
             f"heros: {file} has no column {', '.join(map(repr, absent))}: missing in every row",
             style="yellow",
         )
-    tables = _predicted(learnt, reader)
+    tables = _predicted(learnt, reader, kept)
     if out is None:
         for i, table in enumerate(tables):
             sys.stdout.write(as_csv(table, header=i == 0).decode())
@@ -69,7 +87,7 @@ def predict_command(
     typer.echo(f"{table.num_rows:,} predictions: {out}")
 
 
-def _predicted(model: Heros, reader: TableReader) -> Iterator[Any]:
+def _predicted(model: Heros, reader: TableReader, kept: Sequence[str]) -> Iterator[Any]:
     """The predictions, a table per chunk of rows."""
     schema = model.schema
     assert schema is not None, "it is bound"
@@ -77,4 +95,7 @@ def _predicted(model: Heros, reader: TableReader) -> Iterator[Any]:
     while (chunk := reader.read()) is not None:
         if chunk.faults:
             raise HerosError(f"Rows must have as many cells as there are columns. Got: {chunk.faults[0][1]}")
-        yield predicted_table(model.outputs(rows.read_chunk(reader, chunk)), schema.classes)
+        table = predicted_table(model.outputs(rows.read_chunk(reader, chunk)), schema.classes)
+        for place, name in enumerate(kept):
+            table = table.add_column(place, name, chunk.columns[reader.names.index(name)])
+        yield table

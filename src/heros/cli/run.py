@@ -14,7 +14,8 @@ from heros.cli import options
 from heros.cli.app import app, say
 from heros.cli.checkpoints import checkpointing, recorded_before, told
 from heros.cli.described import described
-from heros.cli.parsing import few_enough, meter_of, reading, source_of
+from heros.cli.file_options import FileOptions, reads_files
+from heros.cli.parsing import few_enough, meter_of, source_of
 from heros.cli.results import Results
 from heros.errors import HerosError
 from heros.measures import Measure
@@ -30,10 +31,10 @@ BLOCK = 1000
 
 
 @app.command("run")
+@reads_files
 def run_command(
     stream: options.StreamName,
-    target: options.Target = None,
-    task: options.TaskName = None,
+    files: FileOptions,
     pool: Annotated[
         str | None,
         typer.Option(
@@ -78,16 +79,6 @@ def run_command(
     predictions: options.PredictionsFile = None,
     force: options.Force = False,
     skip_bad_rows: options.SkipBadRows = False,
-    ignore: options.Ignore = None,
-    nominal: options.Nominal = None,
-    numeric: options.Numeric = None,
-    dates: options.Dates = None,
-    classes: options.Classes = None,
-    delimiter: options.Delimiter = None,
-    missing: options.Missing = None,
-    most_values: options.MostValues = None,
-    columns: options.ColumnsFile = None,
-    format: options.FormatName = None,
     as_json: options.AsJson = False,
     checkpoint: options.CheckpointDirectory = None,
     every: options.Every = 100_000,
@@ -118,27 +109,14 @@ def run_command(
     reader = meter_of(meter, watts, carbon_intensity, country)
     results = Results(out, save, predictions, replace=force or bool(kept.get("resume")))
     results.expect_places(model)
-    how = reading(
-        ignore=ignore,
-        nominal=nominal,
-        numeric=numeric,
-        dates=dates,
-        classes=classes,
-        delimiter=delimiter,
-        missing=missing,
-        most_values=most_values,
-        columns=columns,
-        format=format,
-        task=task,
-    )
     with told():
         source = source_of(
             stream,
-            target=target,
+            target=files.target,
             n=n,
             skip_bad_rows=skip_bad_rows,
             directory=kept.get("checkpoint"),
-            how=how,
+            how=files.how,
         )
     model.suit(source.schema)
     names = dict.fromkeys([*(one.name for one in model.task.measures()), *(measure or ())])

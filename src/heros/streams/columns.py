@@ -84,7 +84,7 @@ class NumericColumn:
 
     def features(self, size: int, missing: bool) -> list[Feature]:
         """The column as a feature."""
-        return [Feature(self.name, None, missing)]
+        return [Feature(self.name, None, missing, "" if self.form is None else self.form.written)]
 
 
 @dataclass

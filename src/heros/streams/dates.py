@@ -14,8 +14,18 @@ from numpy.typing import NDArray
 from heros.lazy import pa, pc
 from heros.schema import Feature
 from heros.streams.columns import Faults, Values, counts_of, encode, is_text
+from heros.vocabulary import NUMBER
 
-__all__ = ["DateColumn", "Reading", "date_column", "date_columns", "has_clock", "is_date", "reading_of"]
+__all__ = [
+    "DateColumn",
+    "Reading",
+    "date_column",
+    "date_columns",
+    "has_clock",
+    "is_date",
+    "reading_of",
+    "reading_of_numbers",
+]
 
 CLOCK = (
     r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d+))?)?"
@@ -33,6 +43,9 @@ SURE = 0.9
 
 
 ORDERS = ("day first", "month first")
+SINCE_1970 = {"seconds since 1970": 1.0, "milliseconds since 1970": 1e-3}
+"""Readings of numbers, and what one of them is in seconds."""
+
 FEATURE = re.compile(r"(?P<name>.*) \((?P<part>day|weekday|day of year|hour)(?:; (?P<how>.*))?\)", re.DOTALL)
 
 
@@ -47,11 +60,14 @@ class Reading:
     @property
     def written(self) -> str:
         """What must be known besides the dates themselves to read them so."""
-        return f"; {self.format or self.name}" if self.format or self.name in ORDERS else ""
+        told = self.name in ORDERS or self.name in SINCE_1970
+        return f"; {self.format or self.name}" if self.format or told else ""
 
     def moment(self, text: str) -> datetime | None:
         """The date and time, without a zone (in UTC if it had one); None if it is none."""
         try:
+            if self.name in SINCE_1970:
+                return EPOCH + timedelta(seconds=float(text) * SINCE_1970[self.name])
             if self.format:
                 return _without_zone(datetime.strptime(text, self.format))
             found = re.fullmatch(self.pattern, text)
@@ -73,6 +89,7 @@ READINGS = (
     ),
     Reading("times of day", CLOCK),
 )
+NUMBERS = tuple(map(Reading, SINCE_1970))
 
 
 def _moment(parts: Mapping[str, str | None]) -> datetime:
@@ -131,6 +148,26 @@ def reading_of(counts: Mapping[str, int]) -> tuple[Reading, bool] | None:
     return best[0][1], len(best) > 1 and best[1][0] == best[0][0]
 
 
+def reading_of_numbers(counts: Mapping[str, int]) -> Reading | None:
+    """How numbers that are said to be times are read: as seconds or milliseconds since 1970; None: neither.
+
+    Examples
+    --------
+    >>> reading_of_numbers({"1767225600": 1}).name, reading_of_numbers({"1767225600123": 1}).name
+    ('seconds since 1970', 'milliseconds since 1970')
+    >>> reading_of_numbers({"17": 1}) is None
+    True
+    """
+    if not counts or not all(NUMBER.fullmatch(text) for text in counts):
+        return None
+    least, largest = min(map(float, counts)), max(map(float, counts))
+    for reading in NUMBERS:  # from 1973 to 2286: where the two do not meet
+        unit = SINCE_1970[reading.name]
+        if least * unit >= 1e8 and largest * unit < 1e10:
+            return reading
+    return None
+
+
 @dataclass
 class DateColumn:
     """A column of dates or times: the day (from 1970 on), the weekday, the day of the year, the hour.
@@ -177,8 +214,9 @@ class DateColumn:
 
     def convert(self, array: pa.Array) -> tuple[Values, Faults]:
         """The features (n, width), NaN where missing, and the rows that hold no date."""
+        unit = None if self.reading is None else SINCE_1970.get(self.reading.name)
         if not is_text(array.type):
-            return self._features(_typed(array)), {}
+            return self._features(_typed(array) if unit is None else _since_1970(array, unit)), {}
         codes, labels = encode(array)
         reading = self.reading or (reading_of(counts_of(array)) or (READINGS[0],))[0]
         moments = [None if label is None else reading.moment(label) for label in labels]
@@ -213,7 +251,8 @@ class DateColumn:
             array = pa.array([value or None], pa.string())
         else:
             array = pa.array([value])
-        if not (is_text(array.type) or is_date(array.type)):
+        number = self.reading in NUMBERS and pa.types.is_primitive(array.type)
+        if not (is_text(array.type) or is_date(array.type) or number):
             raise ValueError
         values, faults = self.convert(array)
         if faults:
@@ -258,8 +297,8 @@ def _reading(parts: Mapping[str, re.Match[str]]) -> Reading | None:
     how = parts["day"]["how"] if "day" in parts else None
     if not how:
         return READINGS[-1] if "day" not in parts else None
-    known = {reading.name: reading for reading in READINGS}
-    return known[how] if how in ORDERS else Reading(f"written {how}", format=how)
+    known = {reading.name: reading for reading in (*READINGS, *NUMBERS)}
+    return known[how] if how in ORDERS or how in SINCE_1970 else Reading(f"written {how}", format=how)
 
 
 def has_clock(reading: Reading, labels: Iterable[str]) -> bool:
@@ -277,6 +316,17 @@ def _typed(array: pa.Array) -> NDArray[np.datetime64]:
         array = pc.cast(array, pa.timestamp(kind.unit))
     moments = pc.cast(array, pa.timestamp("us"), safe=False).to_numpy(zero_copy_only=False)
     return np.asarray(moments, dtype="datetime64[us]")
+
+
+def _since_1970(array: pa.Array, unit: float) -> NDArray[np.datetime64]:
+    """Numbers as moments; a date of the table's own is one already."""
+    if is_date(array.type):
+        return _typed(array)
+    micro = np.asarray(pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False)) * unit * 1e6
+    absent = ~(np.abs(micro) < 2e17)  # the years that a datetime has
+    moments = np.where(absent, 0, np.round(micro)).astype(np.int64).astype("datetime64[us]")
+    moments[absent] = np.datetime64("NaT", "us")
+    return moments
 
 
 def date_column(name: str, kind: pa.DataType) -> DateColumn:

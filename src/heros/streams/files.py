@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from heros.errors import DataError, ParameterError
+from heros.errors import DataError, ParameterError, did_you_mean
 from heros.lazy import pa
 from heros.streams.arff import ArffReader
 from heros.streams.arrow import IPCReader, ParquetReader
 from heros.streams.base import Stream
-from heros.streams.delimited import MISSING, DelimitedReader
+from heros.streams.delimited import BOM, MISSING, DelimitedReader
 from heros.streams.described import Columns, with_columns
 from heros.streams.json_lines import JsonReader, is_json
 from heros.streams.options import Options
 from heros.streams.readers import TableReader
 from heros.streams.tables import TableStream
-from heros.streams.text import COMPRESSIONS
+from heros.streams.text import COMPRESSIONS, encoding_of
 from heros.vocabulary import MOST_VALUES
 
 __all__ = ["opened", "read", "reader_of"]
@@ -55,7 +55,7 @@ def read(
     quote: str = '"',
     header: bool = True,
     missing: Sequence[str] = MISSING,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     dates: Sequence[str] | Mapping[str, str | None] = (),
     most_values: int | None = MOST_VALUES,
     columns: Columns | None = None,
@@ -94,7 +94,8 @@ def read(
     delimiter, quote, header, missing, encoding
         For text: the character between cells (default: the likeliest one in the first lines), the
         character around cells ("" for none), whether the first line has the names, what stands for a missing
-        value (CSV, JSON), and the encoding. Blanks around a cell do not count.
+        value (CSV, JSON), and the encoding (default: UTF-8, or UTF-16 where the file begins with its mark).
+        Blanks around a cell do not count.
     dates
         Columns of dates or times; as a mapping, with how they are written (``"%d.%m.%y"``, as `strptime` has
         it). Each becomes up to four numbers: day, weekday, day of the year, hour.
@@ -155,7 +156,7 @@ def opened(
     quote: str = '"',
     header: bool = True,
     missing: Sequence[str] = MISSING,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     most_values: int | None = MOST_VALUES,
     columns: Columns | None = None,
     **how: Any,
@@ -177,7 +178,7 @@ def reader_of(
     format: str | None = None,
     ignore: tuple[str, ...] = (),
     *,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     **csv: Any,
 ) -> TableReader:
     """What reads the rows of a file, raw, by what its name or `format` says."""
@@ -186,15 +187,34 @@ def reader_of(
     except OSError as error:
         what = f"{error.strerror}"
     if what is not None:
-        raise DataError(f"The file {file} must exist. Got {what} instead.")
+        raise DataError(f"The file {file} must exist. Got {what} instead.{_meant(file)}")
     kind = _format(file, format)
-    if kind == "json" or (kind == "csv" and format is None and is_json(_head(file))):
+    head = _head(file) if kind in {"csv", "json", "arff"} else b""
+    encoding = encoding or encoding_of(head)
+    if kind == "json" or (kind == "csv" and format is None and is_json(_utf8(head, encoding))):
         return JsonReader(file, encoding=encoding, missing=csv.get("missing", MISSING))
     if kind == "csv":
         return DelimitedReader(file, encoding=encoding, **csv)
     if kind == "arff":
         return ArffReader(file, encoding=encoding, ignore=ignore)
     return ParquetReader(file, ignore) if kind == "parquet" else IPCReader(file, ignore)
+
+
+def _meant(file: Path) -> str:
+    """Which file beside it is likeliest meant, as the end of a message."""
+    try:
+        there = [one.name for one in file.parent.iterdir() if one.is_file()]
+    except OSError:
+        return ""
+    return did_you_mean(file.name, there)
+
+
+def _utf8(head: bytes, encoding: str) -> bytes:
+    """The first bytes of a text in UTF-8; as they are in an unknown encoding, which is said elsewhere."""
+    try:
+        return head.decode(encoding, "ignore").encode("utf-8", "ignore").removeprefix(BOM)
+    except LookupError:
+        return head
 
 
 def _head(file: Path) -> bytes:

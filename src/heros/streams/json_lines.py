@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from heros.errors import DataError
+from heros.errors import DataError, DataNotice
 from heros.sources.bad_rows import BadRow
 from heros.streams.delimited import BOM, MISSING
 from heros.streams.readers import Column
-from heros.streams.text import LONGEST, RawRecords, Record, TextReader
+from heros.streams.text import LONGEST, READ_BYTES, RawRecords, Record, TextReader
 from heros.vocabulary import label_of
 
 __all__ = ["JsonReader", "is_json"]
 
-FIRST_LINES = 100
-"""So many lines, if there are so many, say which columns there are."""
+EARLY = 100
+"""In so many lines a member is in time to be the last, which is the target if nobody says another."""
+
+MOST_SAID = 5
+"""Of so many members that come too late to be columns it is said."""
 
 DEEPEST = 8
 """How deep objects in objects may be and still have columns of their own."""
@@ -26,22 +30,23 @@ DEEPEST = 8
 class JsonReader(TextReader):
     """The records of a file of JSON lines.
 
-    The columns are the members of the objects in the first hundred lines; those of objects inside have names
-    with dots (``address.city``). What others have besides is left out, what they lack is missing.
+    The columns are the members of the objects in the first two megabytes; those of objects inside have names
+    with dots (``address.city``). What others have besides is left out, and said; what they lack is missing.
     """
+
+    typed = True
+    first_lines: int | None = None  # so many lines say which columns there are
 
     def __init__(self, path: Path, *, missing: Sequence[str] = MISSING, encoding: str = "utf-8") -> None:
         super().__init__(path, encoding)
         self._missing = tuple(missing)
-        names: dict[str, None] = {}
-        for line in self._first_lines():
-            row = _row_of(line)
-            names.update(dict.fromkeys(row or ()))
+        names = _names_in(self._first_lines())
         if not names:
             raise DataError(
                 f"{self.label} must have a JSON object in each line. Got none in the first lines."
             )
-        self.names = list(names)
+        self.names = names
+        self._known = set(names)
 
     def declared(self, index: int) -> Column | None:
         """Nothing: what a column holds is seen, as in a CSV file."""
@@ -49,15 +54,15 @@ class JsonReader(TextReader):
 
     def _first_lines(self) -> list[str]:
         file, head = self._open(), b""
-        while head.count(b"\n") < FIRST_LINES:
+        while self.first_lines is None or head.count(b"\n") < self.first_lines:
             more = self._read(file, 1 << 16)
-            if not more or len(head) > LONGEST:
-                break
             head += more
+            if not more or len(head) >= (READ_BYTES if self.first_lines is None else LONGEST):
+                break
         self._close()
         if head.startswith(BOM):
             self._start = self._at = (len(BOM), 1)
-        lines = head.removeprefix(BOM).split(b"\n")[:FIRST_LINES]
+        lines = head.removeprefix(BOM).split(b"\n")[: self.first_lines]
         return [line.decode(self._encoding, "replace") for line in lines]
 
     def _is_plain(self, data: bytes) -> bool:
@@ -74,7 +79,17 @@ class JsonReader(TextReader):
                     BadRow(self.label, f"line {number}", None, repr(text.strip()[:80]), "be a JSON object"),
                 )
             else:
+                if not row.keys() <= self._known:
+                    self._say_late(row.keys() - self._known, number)
                 yield number, self._cells_of(row)
+
+    def _say_late(self, names: Iterable[str], line: int) -> None:
+        """Say of members that come too late to be columns that they are left out."""
+        for name in sorted(names):
+            if len(self._known) < len(self.names) + MOST_SAID:
+                self._known.add(name)
+                what = f"The member {name!r} is left out: it comes in line {line:,} of {self.label} first"
+                warnings.warn(f"{what}, columns are those of the first lines.", DataNotice, stacklevel=2)
 
     def _cells_of(self, row: Mapping[str, Any]) -> list[str | None]:
         cells: list[str | None] = []
@@ -97,6 +112,18 @@ def is_json(head: bytes) -> bool:
     """
     start = head.removeprefix(BOM).lstrip()
     return start[:1] == b"{" and start[1:].lstrip()[:1] in {b'"', b"}"}
+
+
+def _names_in(lines: Sequence[str]) -> list[str]:
+    """The members in their order; those that come late before the last, which may be the target."""
+    early: dict[str, None] = {}
+    late: dict[str, None] = {}
+    for number, line in enumerate(lines):
+        for name in _row_of(line) or ():
+            if name not in early:
+                (early if number < EARLY or not early else late)[name] = None
+    names = list(early)
+    return [*names[:-1], *late, *names[-1:]]
 
 
 def _row_of(text: str) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from heros.errors import ParameterError
 from heros.schema import Schema
 from heros.streams.columns import NominalColumn, NumericColumn, Values, counts_of, is_text
-from heros.streams.dates import DateColumn, Reading, has_clock, reading_of
+from heros.streams.dates import DateColumn, Reading, has_clock, reading_of, reading_of_numbers
 from heros.streams.number_forms import form_of
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, Column, TableReader
@@ -113,16 +113,21 @@ def _as_told(reader: TableReader, index: int, options: Options, first: Chunk) ->
         if isinstance(declared, DateColumn):
             return declared
         labels, written = counts_of(array), dates[name]
-        found = (Reading(f"written {written}", format=written), False) if written else reading_of(labels)
-        if found is None:
+        reading = Reading(f"written {written}", format=written) if written else _reading(labels)
+        if reading is None:
             raise ParameterError.of(
                 "dates",
                 options.owner,
-                "made of columns of dates (or say how they are written, as strptime)",
+                "made of columns of dates or seconds since 1970 (or say how they are written, as strptime)",
                 name,
             )
-        return _dates(name, found[0], labels)
+        return _dates(name, reading, labels)
     return None
+
+
+def _reading(labels: Mapping[str, int]) -> Reading | None:
+    found = reading_of(labels)
+    return reading_of_numbers(labels) if found is None else found[0]
 
 
 def _as_seen(reader: TableReader, index: int, options: Options, first: Chunk) -> Column | str:

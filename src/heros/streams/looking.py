@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from heros.streams.columns import NominalColumn, NumericColumn, counts_of
-from heros.streams.dates import DateColumn
+from heros.streams.dates import DateColumn, reading_of_numbers
 from heros.streams.files import opened
 from heros.streams.layout import Layout, layout_of
 from heros.streams.notices import no_classes, suspicion
@@ -154,7 +154,9 @@ def _note(column: Column, first: Chunk, index: int, counts: dict[str, int]) -> s
         if faults:
             value = next(iter(faults.values()))[0]
             notes.append(f"{len(faults):,} bad rows, the first with {value}")
-        if isinstance(column, NumericColumn) and _rises(values, first.n_rows):
+        if isinstance(column, NumericColumn) and reading_of_numbers(counts) is not None:
+            notes.append("seconds since 1970 (dates=)?")
+        elif isinstance(column, NumericColumn) and _rises(values, first.n_rows):
             notes.append("rises by one with every row: an identifier?")
     if len(counts) == 1 and first.n_rows > 1:
         notes.append("the same in all rows")

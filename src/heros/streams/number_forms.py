@@ -59,6 +59,22 @@ class Form:
         down = found["open"] or (found["minus"] or found["sign"] or "+") != "+"
         return -value if down else value
 
+    @property
+    def written(self) -> str:
+        """It as a feature keeps it."""
+        return self.decimal + self.groups
+
+    @classmethod
+    def of(cls, written: str) -> Form | None:
+        """The form that a feature keeps; None: the plain one, or none of ours.
+
+        Examples
+        --------
+        >>> Form.of(Form(",", ".").written) == Form(",", "."), Form.of("")
+        (True, None)
+        """
+        return next((form for form in FORMS if form.written == written), None)
+
     def __str__(self) -> str:
         return "decimal commas" if self.decimal == "," else "thousands, currency or percent signs"
 
@@ -83,17 +99,36 @@ def form_of(counts: Mapping[str, int], *, comma: bool = False) -> tuple[Form | N
     (None, 4)
     >>> form_of({"1,234": 2, "17": 1})[0] == FORMS[0], form_of({"1,234": 2}, comma=True)[0] == FORMS[2]
     (True, True)
+    >>> form_of({"1,234": 2, "17": 1}, comma=True)[0] == FORMS[0]  # decimals would be there in all of them
+    True
     >>> form_of({"red": 3})
     (None, 0)
     """
     best: tuple[Form | None, int] = (None, _sum(counts, (bool(NUMBER.fullmatch(value)) for value in counts)))
     if best[1] == sum(counts.values()):
         return best
+    comma = comma and not _has_thousands(counts)
     for form in sorted(FORMS, key=lambda form: (form.decimal == ",") != comma):
         matched = _sum(counts, (form.number(value) is not None for value in counts))
         if matched > best[1]:
             best = form, matched
     return best
+
+
+GROUPED = re.compile(r"[1-9]\d{0,2}(,\d{3})+(?!\d)(\.\d+)?")
+DIGITS = re.compile(r"\d[\d.,]*")
+
+
+def _has_thousands(counts: Iterable[str]) -> bool:
+    """Whether commas look like those between thousands: in front of three digits, and not in all values.
+
+    Where $ or £ stands beside a number, three digits are enough.
+    """
+    bodies = [(value, found[0]) for value in counts if (found := DIGITS.search(value))]
+    commas = [(value, body) for value, body in bodies if "," in body]
+    if not commas or not all(GROUPED.fullmatch(body) for _, body in commas):
+        return False
+    return len(commas) < len(bodies) or all(re.search("[$£]", value) for value, _ in commas)
 
 
 def _sum(counts: Mapping[str, int], chosen: Iterable[bool]) -> int:

@@ -10,7 +10,7 @@ from io import BufferedIOBase, BufferedReader, BytesIO, FileIO
 from pathlib import Path
 from typing import Any
 
-from heros.errors import DataError
+from heros.errors import DataError, ParameterError
 from heros.sources.base import END, IDLE, Signal
 from heros.sources.readers import BackgroundReader
 from heros.streams.base import Stream
@@ -22,7 +22,7 @@ from heros.streams.layout import Extent, Growth
 from heros.streams.options import Options
 from heros.streams.readers import Chunk
 from heros.streams.tables import TableStream
-from heros.streams.text import READ_BYTES, TextReader
+from heros.streams.text import READ_BYTES, TextReader, checked_encoding
 from heros.vocabulary import MOST_VALUES
 
 __all__ = ["read_pipe"]
@@ -46,6 +46,7 @@ def read_pipe(
     name: str = "stdin",
     delimiter: str | None = None,
     missing: Sequence[str] = MISSING,
+    encoding: str = "utf-8",
     dates: Sequence[str] | Mapping[str, str | None] = (),
     most_values: int | None = MOST_VALUES,
     task: str | None = None,
@@ -66,10 +67,14 @@ def read_pipe(
     """
     options = Options("read", target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values, task)
     options = with_columns(options, columns)
+    if checked_encoding(encoding)[1] is not None:
+        rule = "one that extends ASCII, such as 'latin-1', for standard input"
+        raise ParameterError.of("encoding", "read", rule, encoding)
     pipe = Pipe(file)
     if delimiter is None and is_json(pipe.peek()):
-        return PipeStream(JsonPipe(pipe, missing=missing), options, name)
-    return PipeStream(DelimitedPipe(pipe, delimiter=delimiter, missing=missing), options, name)
+        return PipeStream(JsonPipe(pipe, missing=missing, encoding=encoding), options, name)
+    reader = DelimitedPipe(pipe, delimiter=delimiter, missing=missing, encoding=encoding)
+    return PipeStream(reader, options, name)
 
 
 class PipeStream(TableStream):
@@ -169,7 +174,9 @@ class DelimitedPipe(PipeReader, DelimitedReader):
 
 
 class JsonPipe(PipeReader, JsonReader):
-    """The records of JSON lines from a pipe."""
+    """The records of JSON lines from a pipe; nobody waits for more than the first hundred."""
+
+    first_lines = FIRST_LINES
 
 
 class Pipe:

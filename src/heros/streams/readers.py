@@ -51,6 +51,9 @@ class TableReader(ABC):
     decimal_comma: bool = False
     """Whether a comma is likelier to stand before decimals than between thousands."""
 
+    typed: bool = False
+    """Whether numbers are told from text, so that one is written the plain way."""
+
     @property
     def n_rows(self) -> int | None:
         """How many rows there are in all; None if unknown."""

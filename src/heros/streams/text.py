@@ -19,7 +19,17 @@ from heros.lazy import pa, pc
 from heros.sources.bad_rows import BadRow
 from heros.streams.readers import Chunk, TableReader
 
-__all__ = ["BLANKS", "COMPRESSIONS", "LONGEST", "READ_BYTES", "RawRecords", "Record", "TextReader"]
+__all__ = [
+    "BLANKS",
+    "COMPRESSIONS",
+    "LONGEST",
+    "READ_BYTES",
+    "RawRecords",
+    "Record",
+    "TextReader",
+    "checked_encoding",
+    "encoding_of",
+]
 
 READ_BYTES = 1 << 21
 """About how much is read and parsed at once."""
@@ -31,6 +41,9 @@ BLANKS = " \t"
 """What does not count around a cell."""
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
+
+ENCODINGS = ("utf-8", "utf-16", "latin-1", "cp1252", "iso8859-15", "gb18030", "shift_jis")
+"""Those that are proposed for one that nobody knows."""
 
 Record = tuple[int, list[str | None] | BadRow]
 """The line a record starts in, and its cells (None = missing) or what is wrong with it."""
@@ -47,7 +60,7 @@ class TextReader(TableReader):
         self.label = str(path)
         self._path = path
         self._compression = COMPRESSIONS.get(path.suffix.lower())
-        self._encoding = _checked_encoding(encoding)
+        self._encoding, self._recoded = checked_encoding(encoding)
         self._delimiter = delimiter
         self._quote = quote
         self._missing: tuple[str, ...] = ()
@@ -113,12 +126,14 @@ class TextReader(TableReader):
         if self._file is None:
             offset = self._at[0]
             self._tail = b""
-            if self._compression is None:
+            if self._compression is None and self._recoded is None:
                 self._file = pa.OSFile(os.fsencode(self._path))
                 self._file.seek(offset)
             else:
                 self._file = pa.input_stream(pa.OSFile(os.fsencode(self._path)), self._compression)
-                while offset > 0:  # a compressed file has no other way to a place inside it
+                if self._recoded is not None:
+                    self._file = pa.transcoding_input_stream(self._file, self._recoded, "utf-8")
+                while offset > 0:  # such a file has no other way to a place inside it
                     offset -= len(self._read(self._file, min(offset, READ_BYTES))) or offset
         return self._file
 
@@ -131,7 +146,7 @@ class TextReader(TableReader):
     def _read(self, file: pa.NativeFile, n: int) -> bytes:
         try:
             return bytes(file.read(n))
-        except OSError as error:
+        except (OSError, UnicodeError) as error:
             raise DataError(f"{self.label} must be readable to its end. Got: {error}") from None
 
     def _close(self) -> None:
@@ -202,7 +217,8 @@ class TextReader(TableReader):
         for name, cell in zip(self.names, cells, strict=True):
             if not cell.isascii() and any("\udc80" <= character <= "\udcff" for character in cell):
                 raw = cell.encode(self._encoding, "surrogateescape")
-                return line, BadRow(self.label, place, name, repr(raw), f"be {self._encoding.upper()} text")
+                rule = f"be {self._encoding.upper()} text (or say encoding=, such as latin-1)"
+                return line, BadRow(self.label, place, name, repr(raw), rule)
         return line, self._cells(cells)
 
     def _lines(self, records: RawRecords) -> list[int]:
@@ -233,13 +249,32 @@ class RawRecords:
         return self.data if self._encoding == "utf-8" else self.data.decode(self._encoding).encode()
 
 
-def _checked_encoding(encoding: str) -> str:
+def checked_encoding(encoding: str) -> tuple[str, str | None]:
+    """The encoding that bytes are in when they are split, and the one they have before if that is another.
+
+    Examples
+    --------
+    >>> checked_encoding("latin-1"), checked_encoding("UTF8"), checked_encoding("utf-16")
+    (('latin-1', None), ('utf-8', None), ('utf-8', 'utf-16'))
+    """
     try:
         ascii_like = "\n,;".encode(encoding) == b"\n,;"
-    except LookupError:
-        ascii_like = False
-    if not ascii_like:
-        raise ParameterError.of(
-            "encoding", "read", "an encoding that extends ASCII, such as 'latin-1'", encoding
-        )
-    return "utf-8" if encoding.lower() in {"utf8", "utf-8"} else encoding
+    except (LookupError, UnicodeError):
+        rule = "an encoding of text, such as 'latin-1'"
+        raise ParameterError.of("encoding", "read", rule, encoding, ENCODINGS) from None
+    if encoding.lower() in {"utf8", "utf-8", "utf-8-sig", "utf_8_sig"}:
+        return "utf-8", None
+    return (encoding, None) if ascii_like else ("utf-8", encoding)
+
+
+def encoding_of(head: bytes) -> str:
+    r"""What the mark at the beginning of a text says of its encoding.
+
+    Examples
+    --------
+    >>> encoding_of("a,b".encode("utf-16")), encoding_of(b"a,b")
+    ('utf-16', 'utf-8')
+    """
+    if head.startswith((b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")):
+        return "utf-32"
+    return "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
