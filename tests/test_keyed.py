@@ -203,6 +203,52 @@ def test_a_changed_bit_in_a_model_is_found(tmp_path):
         keyed.learn("a", X, y)
 
 
+def test_a_file_of_the_first_format_is_gone_on_from(tmp_path):
+    X, y = STREAM.take(20).draw(20)
+    with Keyed(template(), directory=tmp_path) as keyed:
+        keyed.learn("a", X, y).learn("b", X[:5], y[:5]).commit({"offset": 25})
+        expected = keyed.predict_proba("a", X)
+    with sqlite3.connect(tmp_path / FILE) as file:  # as it was written then
+        file.executescript(
+            "CREATE TABLE first (key TEXT PRIMARY KEY, learnt BLOB NOT NULL, instances INTEGER NOT NULL, "
+            "hits INTEGER NOT NULL, spent REAL NOT NULL) WITHOUT ROWID; INSERT INTO first "
+            "SELECT key, learnt, instances, hits, spent FROM models JOIN figures USING (key); "
+            "DROP TABLE models; DROP TABLE figures; ALTER TABLE first RENAME TO models; PRAGMA user_version=1"
+        )
+    Keyed(template(), directory=tmp_path).close()  # not committed: still of the first format
+    with Keyed(template(), capacity=1, directory=tmp_path) as keyed:
+        assert (keyed.predict_proba("a", X) == expected).all()
+        assert (keyed.figures("b").instances, keyed.position) == (5, {"offset": 25})
+        keyed.learn("b", X, y)
+    with Keyed(template(), directory=tmp_path) as keyed:
+        assert (keyed.figures("a").instances, keyed.figures("b").instances) == (20, 25)
+
+
+def test_a_file_of_a_later_format_is_refused(tmp_path):
+    Keyed(template(), directory=tmp_path).close()
+    with sqlite3.connect(tmp_path / FILE) as file:
+        file.execute("PRAGMA user_version=3")
+    with pytest.raises(HerosError, match=r"must have a format up to 2\. Got 3"):
+        Keyed(template(), directory=tmp_path)
+
+
+def test_models_share_what_never_changes():
+    X, y = STREAM.take(20).draw(20)
+    with Keyed(template(), capacity=1) as keyed:
+        keyed.learn("a", X, y).learn("b", X, y)
+        parts = [keyed._resident(name, make=False).model.pool for name in ('"b"', '"a"')]  # a from the file
+        assert parts[0] is parts[1] is keyed.template.pool
+
+
+def test_a_model_of_the_file_stays_what_it_was_made_of(tmp_path):
+    X, y = STREAM.take(20).draw(20)
+    with Keyed(template(k=1), directory=tmp_path) as keyed:
+        keyed.learn("a", X, y)
+    with Keyed(template(k=2), directory=tmp_path) as keyed:
+        keyed.learn("b", X, y)
+        assert (keyed["a"].k, keyed["b"].k) == (1, 2)
+
+
 @pytest.mark.parametrize(
     ("settings", "text"),
     [

@@ -16,6 +16,7 @@ from typing import Any, Literal, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heros.copies import Copies
 from heros.ensemble import Block, Heros
 from heros.errors import DataError, HerosError, ParameterError
 from heros.parameters import whole
@@ -26,8 +27,10 @@ from heros.storage.keystore import KeyStore, Tally
 __all__ = ["KeyFigures", "Keyed"]
 
 Key = str | int
-OVERHEAD = 48 * 1024
-"""Bytes that a model takes beside what it has learnt: measured, and rounded up."""
+OVERHEAD = 12 * 1024
+"""Bytes that a model takes beside what it has learnt."""
+HELD = 1.5
+"""Bytes that are held for each that is learnt, holes between them included; measured, and rounded up."""
 WEIGHED = 1000  # instances after which a model's size is looked at again: trees grow
 
 
@@ -54,7 +57,7 @@ class _Resident:
 
     model: Heros
     tally: Tally
-    size: int = 0  # bytes
+    size: int  # bytes
     dirty: bool = False  # whether the file knows it otherwise
     learnt_since_weighed: int = 0
     fitted: Heros | None = None  # what answers if the schema has grown since it last learnt
@@ -115,6 +118,7 @@ class Keyed:
         self._expect_classes(model.task.numeric)
         self._start = copy.deepcopy(model)
         self.template = copy.deepcopy(model)  # what all start as, fitted to the schema as it is now
+        self._copies: Copies | None = None  # of the template as it is now
         self.capacity = None if capacity is None else whole(capacity, "capacity", "Keyed", 1)
         self.memory = None if memory is None else whole(memory, "memory", "Keyed", 1)
         self._temporary = TemporaryDirectory(prefix="heros-") if directory is None else None
@@ -176,6 +180,7 @@ class Keyed:
             if schema != self.template.schema:
                 self.template.bind(schema)  # refuses what does not fit
                 self.template = copy.deepcopy(self._start).bind(schema)
+                self._copies = None
             return self
 
     # -- the keys -------------------------------------------------------------------------------------------
@@ -296,30 +301,32 @@ class Keyed:
                 return None
             resident = self._fresh() if data is None else self._opened(name, data)
             self._residents[name] = resident
-            self._weigh(resident)
+            self._count(resident, resident.size)
         self._residents.move_to_end(name)
         if make:
             self._grow(resident)
         return resident
 
+    @property
+    def _moulds(self) -> Copies:
+        if self._copies is None:
+            self._copies = Copies(self.template)
+        return self._copies
+
     def _fresh(self) -> _Resident:
-        return _Resident(copy.deepcopy(self.template), (0, 0, 0.0), dirty=True)
+        copies = self._moulds
+        return _Resident(copies.fresh(), (0, 0, 0.0), copies.size, dirty=True)
 
     def _opened(self, name: str, data: bytes) -> _Resident:
         place = f"{self._store.path} (key {name})"
         document, arrays = archive.decoded(data, "model", place)
         try:
-            model = models.unpack(Heros, document, arrays, **self._own_parts(document))
+            model = self._moulds.opened(document, arrays)
         except DataError as error:
             raise DataError(f"The file {place} must hold a whole model. {error}") from None
         tally = self._store.tally(name)
         assert tally is not None
-        return _Resident(model, tally)
-
-    def _own_parts(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Copies of the parts of the user's own, which files only name."""
-        own = [role for role in models.PARTS if '"own"' in json.dumps(document.get(role))]
-        return {role: copy.deepcopy(getattr(self.template, role)) for role in own}
+        return _Resident(model, tally, sum(array.nbytes for array in arrays.values()))
 
     def _grow(self, resident: _Resident) -> None:
         schema = self.template.schema
@@ -344,9 +351,13 @@ class Keyed:
         if self.memory is None:
             return
         learnt = resident.model.state()
-        size = OVERHEAD + sum(array.nbytes for group in learnt.values() for array in group.values())
-        self._bytes += size - resident.size
-        resident.size = size
+        size = sum(array.nbytes for group in learnt.values() for array in group.values())
+        self._bytes -= resident.size
+        self._count(resident, size)
+
+    def _count(self, resident: _Resident, learnt: int) -> None:
+        resident.size = OVERHEAD + round(HELD * learnt)
+        self._bytes += resident.size
 
     def _make_room(self, using: str) -> None:
         """Spill those least recently used, but for the one in use."""

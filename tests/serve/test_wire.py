@@ -191,3 +191,80 @@ def test_whoever_comes_early_is_served():
         assert early.recv(1000).startswith(b"HTTP/1.1 200")
     running.should_exit = True
     thread.join()
+
+
+def heard(client, *parts):
+    """What is said to these bytes until the connection ends."""
+    port = int(client.running.address.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        for part in parts:
+            connection.sendall(part)
+            time.sleep(0.02)
+        said = b""
+        while data := connection.recv(65536):
+            said += data
+    return said
+
+
+def request(path, body, *lines):
+    head = [f"POST {path} HTTP/1.1", "host: x", "content-type: application/json", *lines]
+    if not any("chunked" in line for line in lines):
+        head.append(f"content-length: {len(body)}")
+    return "\r\n".join([*head, "", ""]).encode() + body
+
+
+ASK = b'{"x": {"size": 2.0, "colour": "red"}}'
+BODIES = [ASK, b"{", b"[]", b'{"id": "nobody", "y": 1}', b'{"x": {"size": "wide"}, "y": "odd"}']
+
+
+@pytest.mark.parametrize("path", ["/answer", "/learn"])
+@pytest.mark.parametrize("body", BODIES)
+def test_the_short_way_and_the_long_way_say_the_same(client, path, body):
+    head = {"content-type": "application/json"}
+    short = client.post(path, content=body, headers=head)
+    for way in ({"url": f"{path}?long"}, {"url": path, "headers": head | {"expect": "100-continue"}}):
+        long = client.post(**{"content": body, "headers": head} | way)
+        assert (long.status_code, long.content) == (short.status_code, short.content)
+        assert long.headers.keys() == short.headers.keys()
+    chunked = client.post(path, content=iter([body[:3], body[3:]]), headers=head)
+    assert (chunked.status_code, chunked.content) == (short.status_code, short.content)
+
+
+def test_replies_come_in_the_order_of_the_requests(client):
+    many = b"".join(
+        request("/answer" if i % 3 else "/answer?long", b'{"id": %d, "x": {"size": 1.0}}' % (1000 + i))
+        for i in range(9)
+    )
+    said = heard(client, many + request("/answer", b'{"id": 1009, "x": {"size": 1.0}}', "connection: close"))
+    assert [int(id) for id in re.findall(rb'"id":(\d+)', said)] == list(range(1000, 1010))
+
+
+def test_a_body_in_pieces_is_taken_whole(client):
+    whole = request("/answer", b'{"id": 77, "x": {"size": 1.0}}')
+    end = request("/answer", ASK, "connection: close")
+    assert heard(client, whole[:20], whole[20:-9], whole[-9:-4], whole[-4:] + end).count(b"HTTP/1.1 200") == 2
+
+
+def test_a_request_that_is_half_here_is_finished_when_it_stops():
+    service = one()
+    with served(service) as client:
+        port = int(client.running.address.rpartition(":")[2])
+        whole = request("/learn", b'{"x": {"size": 1.0}, "y": "odd"}')
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+            connection.sendall(whole[:-5])
+            time.sleep(0.2)
+            client.running.should_exit = True
+            time.sleep(0.3)
+            connection.sendall(whole[-5:])
+            said = connection.recv(1000)
+            assert said.startswith(b"HTTP/1.1 202")
+            assert b"connection: close" in said
+    assert service.history.learnt == 1
+
+
+def test_a_fault_of_ours_is_a_500_and_the_end_of_the_connection(client, monkeypatch):
+    monkeypatch.setattr(client.running.service, "answers", lambda requests: 1 / 0)
+    said = heard(client, request("/answer", ASK))
+    assert said.startswith(b"HTTP/1.1 500")
+    monkeypatch.undo()
+    assert client.post("/answer", content=ASK, headers={"content-type": "application/json"}).is_success

@@ -16,7 +16,8 @@ import uvicorn
 
 from heros.errors import HerosError, ParameterError
 from heros.serve.described import application
-from heros.serve.guard import guarded, sweep
+from heros.serve.express import express
+from heros.serve.guard import sweep
 from heros.serve.service import Service
 from heros.serve.state import Picture
 from heros.serve.wire import Wire
@@ -56,7 +57,7 @@ class Running(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 wire,
-                http=guarded(service.limits),
+                http=express(wire),
                 ws="none",
                 loop="auto",
                 log_config=None,

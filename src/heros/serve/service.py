@@ -194,7 +194,7 @@ class Service:
         with self._door:
             self._expect_room(1)
             self._learn(request)
-        self._news.set()
+        self.poke()
 
     def learn_all(self, requests: list[Any]) -> Taken:
         """The same with several; they are all taken, but for those that are wrong, or none is."""
@@ -227,7 +227,7 @@ class Service:
                 except Wrong as why:
                     taken.refused.append((taken.seen, str(why)))
                 taken.seen += 1
-        self._news.set()
+        self.poke()
 
     def _expect_room(self, n: int) -> None:
         if self.fault is not None:
@@ -289,7 +289,8 @@ class Service:
 
     def poke(self) -> None:
         """Have the thread that learns look around."""
-        self._news.set()
+        if not self._news.is_set():  # setting it takes a lock; whoever clears it looks at what came before
+            self._news.set()
 
     def checkpoint(self) -> Future[Any]:
         """Have all that is known by now written, as soon as it is learnt; the future says when it is."""

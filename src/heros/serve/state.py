@@ -61,7 +61,7 @@ class Picture:
 
     def _make(self) -> None:
         service = self._service
-        self._made = time.monotonic()
+        began = time.monotonic()
         history, brain = service.history, service.brain
         model, key = self._model()
         self.state = {
@@ -97,6 +97,7 @@ class Picture:
             "memory": memory(),
             "keys": self._all_keys(),
         }
+        self._made = began  # only now: whoever waits for it looks at once
 
     def _model(self) -> tuple[Heros, Any]:
         """The model whose leaders are shown: the one there is, or that of the busiest key."""

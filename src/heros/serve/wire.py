@@ -29,6 +29,7 @@ SAFE = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store")
 CLOSE = (b"connection", b"close")
 SLICE = 20  # instances of a batch that are dealt with before others have a turn
 T = TypeVar("T")
+Reply = tuple[int, bytes, list[tuple[bytes, bytes]]]  # status, body, headers
 OPEN = frozenset({"/", "/health"})  # what everybody may see: nothing that was learnt
 
 
@@ -38,6 +39,11 @@ class Refusal(Exception):
     def __init__(self, status: int, detail: str, *headers: tuple[bytes, bytes]) -> None:
         super().__init__(detail)
         self.status, self.headers = status, headers
+
+    @property
+    def said(self) -> bytes:
+        """The body of the reply."""
+        return orjson.dumps({"detail": str(self)})
 
 
 class Wire:
@@ -60,6 +66,7 @@ class Wire:
         self._token = None if token is None else b"Bearer " + token.encode()
         self._threads = ThreadPoolExecutor(1, "heros asks") if service.brain.keyed else None
         self._posts = POSTS
+        self.quick = {b"/learn": "/learn"} | ({} if service.brain.keyed else {b"/answer": "/answer"})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -87,7 +94,7 @@ class Wire:
                     await _reply(send, status, said)
         except Refusal as why:
             status = why.status
-            await _reply(send, status, orjson.dumps({"detail": str(why)}), *why.headers)
+            await _reply(send, status, why.said, *why.headers)
         finally:
             requests.now -= 1
             requests.count(path if path in self._posts or path in OPEN else "other", status, start)
@@ -108,12 +115,12 @@ class Wire:
     def _expect_welcome(self, headers: dict[bytes, bytes], path: str) -> None:
         if self.requests.now > self.limits.requests:
             raise Refusal(429, "There are too many requests at a time.", (b"retry-after", b"1"), CLOSE)
-        if self._token is not None and path not in OPEN:
-            given = headers.get(b"authorization", b"")
-            if not hmac.compare_digest(given, self._token):
-                raise Refusal(
-                    401, "The token must be the right one.", (b"www-authenticate", b"Bearer"), CLOSE
-                )
+        if path not in OPEN and not self._is_welcome(headers):
+            raise Refusal(401, "The token must be the right one.", (b"www-authenticate", b"Bearer"), CLOSE)
+
+    def _is_welcome(self, headers: dict[bytes, bytes]) -> bool:
+        given = headers.get(b"authorization", b"")
+        return self._token is None or hmac.compare_digest(given, self._token)
 
     async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes | None:
         """The body, if it is JSON and not too large; None if whoever sent it has gone."""
@@ -138,24 +145,39 @@ class Wire:
                 return b"".join([*parts, part]) if parts else part
             parts.append(part)
 
+    def may_pass(self, headers: dict[bytes, bytes], most: int) -> bool:
+        """Whether nothing is wrong with the head of a request, and its body is of at most so many bytes."""
+        length = headers.get(b"content-length", b"")
+        return (
+            headers.get(b"content-type") == b"application/json"
+            and length.isdigit()
+            and len(length) < 12
+            and int(length) <= min(most, self.limits.body)
+            and b"transfer-encoding" not in headers
+            and self.requests.now < self.limits.requests
+            and self._is_welcome(headers)
+        )
+
+    def at_once(self, path: str, body: bytes) -> Reply:
+        """Serve one of the `quick` requests: status, body and headers of the reply."""
+        start = time.perf_counter()
+        try:
+            status, said = QUICK[path](self.service, _loaded(body))
+            reply: Reply = status, _dumped(said), []
+        except REFUSED as error:
+            why = _refusal(error)
+            reply = why.status, why.said, list(why.headers)
+        self.requests.count(path, reply[0], start)
+        return reply
+
     async def _act(self, act: Act, body: bytes, query: bytes) -> tuple[int, bytes]:
         try:
-            request = orjson.loads(body)
-        except orjson.JSONDecodeError as error:
-            raise Refusal(400, f"The body must be JSON. Got: {error}.") from None
-        try:
-            status, said = await act(self, request)
+            status, said = await act(self, _loaded(body))
             if query and _waits(query):
                 await asyncio.wrap_future(self.service.after(self.service.publish))
-        except Wrong as why:
-            raise Refusal(422, str(why)) from None
-        except Unknown as why:
-            raise Refusal(404, str(why)) from None
-        except NotNow as why:
-            raise Refusal(429, str(why), (b"retry-after", b"1")) from None
-        except HerosError as why:
-            raise Refusal(503, str(why)) from None
-        return status, orjson.dumps(said, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
+        except REFUSED as error:
+            raise _refusal(error) from None
+        return status, _dumped(said)
 
     async def do(self, step: Callable[..., T], *arguments: Any) -> T:
         """Do a part of the work: here or, if a model may have to be fetched from disk, elsewhere."""
@@ -167,8 +189,20 @@ class Wire:
 Act = Callable[[Wire, Any], Awaitable[tuple[int, Any]]]
 
 
+def _answer_now(service: Service, request: Any) -> tuple[int, Any]:
+    return 200, service.answer(request)
+
+
+def _learn_now(service: Service, request: Any) -> tuple[int, Any]:
+    service.learn(request)
+    return 202, {"accepted": 1}
+
+
+QUICK = {"/answer": _answer_now, "/learn": _learn_now}
+
+
 async def _answer(wire: Wire, request: Any) -> tuple[int, Any]:
-    return 200, (await wire.do(wire.service.answers, [request]))[0]
+    return await wire.do(_answer_now, wire.service, request)
 
 
 async def _answers(wire: Wire, request: Any) -> tuple[int, Any]:
@@ -179,8 +213,7 @@ async def _answers(wire: Wire, request: Any) -> tuple[int, Any]:
 
 
 async def _learn(wire: Wire, request: Any) -> tuple[int, Any]:
-    wire.service.learn(request)
-    return 202, {"accepted": 1}
+    return _learn_now(wire.service, request)
 
 
 async def _learn_all(wire: Wire, request: Any) -> tuple[int, Any]:
@@ -218,6 +251,29 @@ POSTS: dict[str, Act] = {
     "/learn": _learn,
     "/learn/batch": _learn_all,
 }
+
+
+def _loaded(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise Refusal(400, f"The body must be JSON. Got: {error}.") from None
+
+
+def _dumped(said: Any) -> bytes:
+    return orjson.dumps(said, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
+
+
+REFUSED = (Refusal, Wrong, Unknown, NotNow, HerosError)
+
+
+def _refusal(why: Exception) -> Refusal:
+    """What is said to those whose request cannot be served."""
+    if isinstance(why, Refusal):
+        return why
+    if isinstance(why, NotNow):
+        return Refusal(429, str(why), (b"retry-after", b"1"))
+    return Refusal(422 if isinstance(why, Wrong) else 404 if isinstance(why, Unknown) else 503, str(why))
 
 
 def _head(scope: Scope) -> dict[bytes, bytes]:

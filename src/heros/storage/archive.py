@@ -26,6 +26,7 @@ import math
 import os
 import struct
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def encoded(kind: str, document: Mapping[str, Any], arrays: Arrays, place: str) 
     """A whole file, in parts; `place` is where errors say that it goes."""
     plain = {name: _plain(name, array) for name, array in arrays.items()}
     content = {
-        "heros": metadata.version("heros-learn"),
+        "heros": _version(),
         "kind": kind,
         "document": document,
         "arrays": [[name, array.dtype.str, list(array.shape)] for name, array in plain.items()],
@@ -147,6 +148,12 @@ def subset(arrays: Arrays, group: str) -> dict[str, NDArray[Any]]:
     }
 
 
+@cache
+def _version() -> str:
+    """Read once: looking it up takes longer than writing a small model."""
+    return metadata.version("heros-learn")
+
+
 def _bytes(path: str | os.PathLike[str]) -> bytes:
     try:
         return Path(path).read_bytes()
@@ -184,7 +191,7 @@ def _other_format(path: str | os.PathLike[str], data: bytes, found: int, length:
         who = f" (heros-learn {writer[:20]} or newer can)" if isinstance(writer, str) else ""
     except (ValueError, RecursionError, KeyError, TypeError):
         who = ""
-    mine = metadata.version("heros-learn")
+    mine = _version()
     return (
         f"The file {os.fspath(path)} must have a format up to {FORMAT}, which heros-learn {mine} reads. "
         f"Got {found}{who}."

@@ -15,15 +15,20 @@ from heros.errors import DataError, HerosError
 __all__ = ["FILE", "KeyStore", "Tally"]
 
 FILE = "keys.sqlite"
-FORMAT = 1
+FORMAT = 2  # what is written; 1 is read
+PAGE = 16384  # bytes: a model takes many pages, and fewer of them are written in less time
 Tally = tuple[int, int, float]  # instances, right answers, Σγ
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS models (
-    key TEXT PRIMARY KEY, learnt BLOB NOT NULL,
-    instances INTEGER NOT NULL, hits INTEGER NOT NULL, spent REAL NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-"""
+SCHEMA = (  # figures apart from models: all of them are looked at often, and models are large
+    "CREATE TABLE IF NOT EXISTS models (key TEXT PRIMARY KEY, learnt BLOB NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS figures (key TEXT PRIMARY KEY, instances INTEGER NOT NULL, "
+    "hits INTEGER NOT NULL, spent REAL NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+)
+FROM_1 = (
+    "INSERT INTO figures SELECT key, instances, hits, spent FROM models_1",
+    "INSERT INTO models SELECT key, learnt FROM models_1",
+    "DROP TABLE models_1",
+)
 
 
 class KeyStore:
@@ -65,19 +70,23 @@ class KeyStore:
 
     def _open(self) -> None:
         with self._said():
+            self._file.execute(f"PRAGMA page_size={PAGE}")  # of a file that is new
             self._file.execute("PRAGMA journal_mode=WAL")
             self._file.execute("PRAGMA synchronous=FULL")
-            self._file.executescript(SCHEMA)
             self._file.execute("BEGIN IMMEDIATE")  # holds off any other writer
             kept = self._file.execute("PRAGMA user_version").fetchone()[0]
-            if kept not in (0, FORMAT):
-                raise HerosError(f"The file {self.path} must have the format {FORMAT}. Got {kept}.")
+            if kept not in (0, 1, FORMAT):
+                raise HerosError(f"The file {self.path} must have a format up to {FORMAT}. Got {kept}.")
+            first = ("ALTER TABLE models RENAME TO models_1",) if kept == 1 else ()
+            for statement in (*first, *SCHEMA, *(FROM_1 if kept == 1 else ())):
+                self._file.execute(statement)
             self._file.execute(f"PRAGMA user_version={FORMAT}")
 
     def put(self, key: str, learnt: bytes, tally: Tally) -> None:
         """Keep a model's bytes and its figures."""
         with self._said():
-            self._file.execute("INSERT OR REPLACE INTO models VALUES (?, ?, ?, ?, ?)", (key, learnt, *tally))
+            self._file.execute("INSERT OR REPLACE INTO models VALUES (?, ?)", (key, learnt))
+            self._file.execute("INSERT OR REPLACE INTO figures VALUES (?, ?, ?, ?)", (key, *tally))
 
     def get(self, key: str) -> bytes | None:
         """A model's bytes, if there are any."""
@@ -88,7 +97,7 @@ class KeyStore:
     def tally(self, key: str) -> Tally | None:
         """A model's figures, if there are any."""
         with self._said():
-            query = "SELECT instances, hits, spent FROM models WHERE key = ?"
+            query = "SELECT instances, hits, spent FROM figures WHERE key = ?"
             row = self._file.execute(query, (key,)).fetchone()
         return None if row is None else (row[0], row[1], row[2])
 
@@ -96,14 +105,15 @@ class KeyStore:
         """All keys with their figures, in the order of the keys."""
         with self._said():
             for key, *tally in self._file.execute(
-                "SELECT key, instances, hits, spent FROM models ORDER BY key"
+                "SELECT key, instances, hits, spent FROM figures ORDER BY key"
             ):
                 yield key, (tally[0], tally[1], tally[2])
 
     def remove(self, key: str) -> None:
         """Forget a model."""
         with self._said():
-            self._file.execute("DELETE FROM models WHERE key = ?", (key,))
+            for table in ("models", "figures"):
+                self._file.execute(f"DELETE FROM {table} WHERE key = ?", (key,))
 
     def note(self) -> Mapping[str, Any] | None:
         """What the last commit said beside the models."""

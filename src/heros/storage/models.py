@@ -19,12 +19,15 @@ from heros.storage.generators import generator, generator_state
 from heros.task import Task
 from heros.watch import AnswerPart
 
-__all__ = ["FIRST", "PARTS", "description", "expect_plain", "pack", "unpack"]
+__all__ = ["FIRST", "PARTS", "description", "expect_plain", "fill", "pack", "unpack"]
 
 PARTS = ("task", "pool", "policy", "score")
 SETTINGS = ("k", "answer", "watch", "burst", "warmup", "seed")
 FIRST = {"task": {"kind": "Classification"}, "watch": "all", "burst": 0}
 """What the first files do not say, as there was no choice."""
+
+UNFIT = (KeyError, TypeError, ValueError, OverflowError, MemoryError)
+"""What is raised if a file has what no model can be made of."""
 
 GROUPS = ("pool", "ensemble", "score", "pace", "weights")
 
@@ -116,10 +119,21 @@ def unpack(
         if isinstance(settings["answer"], dict):
             settings["answer"] = rebuilt(settings["answer"], "answer")
         model = kind(**parts, **settings)
-        model.rng = generator(whole["rng"])
-        if whole["schema"] is not None:
-            _restore(model, schema_of(whole["schema"]), arrays)
-    except (KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
+    except UNFIT as error:
+        raise DataError(f"Got: {error!r}.") from None
+    return fill(model, document, arrays)
+
+
+def fill(model: M, document: Mapping[str, Any], arrays: archive.Arrays, schema: Schema | None = None) -> M:
+    """Have a model that is made as the packed one was know what that one knew.
+
+    `schema` is what the document says, if somebody has it already.
+    """
+    try:
+        model.rng = generator(document["rng"])
+        if document["schema"] is not None:
+            _restore(model, schema or schema_of(document["schema"]), arrays)
+    except UNFIT as error:
         raise DataError(f"Got: {error!r}.") from None
     own = own_part(model.policy)
     if own is not None:
