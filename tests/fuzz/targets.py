@@ -654,7 +654,7 @@ def _damaged(state: dict[str, Any], source: BytesIn) -> dict[str, Any]:
         if not isinstance(array, np.ndarray):
             state[name] = source.anything()
             continue
-        array = array.copy()
+        array = np.atleast_1d(array).copy()  # what was disguised before may have no dimension
         how = source.below(9)
         if how < 4 and array.size:
             hostile = (
@@ -669,7 +669,7 @@ def _damaged(state: dict[str, Any], source: BytesIn) -> dict[str, Any]:
         elif how == 4:
             array = array[: source.below(max(1, array.size))]
         elif how == 5:
-            array = np.concatenate([np.atleast_1d(array), np.atleast_1d(array)[: 1 + source.below(8)]])
+            array = np.concatenate([array, array[: 1 + source.below(8)]])
         elif how == 6:
             array = np.roll(array, 1 + source.below(8))
         elif how == 7:
