@@ -126,15 +126,80 @@ def test_the_file_says_what_its_numbers_mean(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
 
 
+class Coin:
+    """A model of somebody's own."""
+
+    def predict_proba(self, x):
+        return [1 / 3] * 3
+
+    def learn(self, x, y):
+        pass
+
+
+QUICK = {"grace_period": 50, "split_confidence": 0.1}
+FAMILIES = {
+    "bayes": pools.NaiveBayes([{}]),
+    "bayes that fades": pools.NaiveBayes([{"fading": 0.99, "variance_prior": 0}]),
+    "tree": pools.Hoeffding([QUICK]),
+    "tree of majorities": pools.Hoeffding([{**QUICK, "prediction": "majority", "binary_splits": True}]),
+    "forest": pools.Forest([{"trees": 4}]),
+    "forest of patches": pools.Forest([{"trees": 4, "subspace": "tree"}]),
+    "neighbours": pools.Neighbours([{"window": 300}]),
+    "neighbours alike": pools.Neighbours([{"window": 50, "weighting": "uniform"}]),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("learnt", [1, 2000])
+def test_every_family_says_what_it_says_here(family, learnt, tmp_path):
+    model = Heros(FAMILIES[family], k=1, seed=1, schema=schema()).learn(*mixed(learnt, 1))
+    path = str(tmp_path / "model.onnx")
+    export.to_onnx(model, path)
+    fresh, _ = mixed(300, 2)
+    fresh[0] = np.nan
+    fresh[1:3] = [[1e300, -1e300, 7, 1, 4, 0], [0, 0, 8, 0, 0, 1e9]]  # beyond all that was seen
+    np.testing.assert_allclose(answers(path, fresh)[0], model.predict_proba(fresh), atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["led_a", "rbf_f"])  # names only, numbers only
+def test_every_family_on_the_papers_streams(name, tmp_path):
+    stream = streams.load(name)
+    X, y = stream.draw(1500)
+    pool = pools.Join(*(FAMILIES[family] for family in ("bayes", "tree", "forest", "neighbours")))
+    joined = Heros(pool, k=4, seed=1, schema=stream.schema).learn(X, y)
+    for member, bound in enumerate(joined.bound.parts):
+        lone = Heros(bound.pool, k=1, seed=1, schema=stream.schema)
+        lone.bound.restore(bound.state())
+        path = str(tmp_path / f"{member}.onnx")
+        export.to_onnx(joined, path, member=member)
+        np.testing.assert_allclose(answers(path, X[:200])[0], lone.predict_proba(X[:200]), atol=1e-6)
+
+
+def test_trees_whose_schema_has_grown(tmp_path):
+    small = Schema.of(["a", ("b", "x", "y")], classes=["no", "yes"])
+    large = Schema.of(["a", ("b", "x", "y", "z"), "c"], classes=["no", "yes", "maybe"])
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.normal(size=600), rng.integers(0, 2, 600)])
+    pool = pools.Join(pools.Forest([{"trees": 3, "subspace": "tree"}]), pools.NaiveBayes([{}]))
+    model = Heros(pool, k=2, seed=1, schema=small).learn(X, (X[:, 0] > 0).astype(int))
+    model.bind(large)
+    wide = np.column_stack([rng.normal(size=600), rng.integers(0, 3, 600), rng.normal(size=600)])
+    model.learn(wide, rng.integers(0, 3, 600))
+    for member, bound in enumerate(model.bound.parts):
+        path = str(tmp_path / f"{member}.onnx")
+        export.to_onnx(model, path, member=member)
+        lone = Heros(bound.pool, k=1, seed=1, schema=large)
+        lone.bound.restore(bound.state())
+        np.testing.assert_allclose(answers(path, wide)[0], lone.predict_proba(wide), atol=1e-9)
+
+
 def test_what_cannot_be_exported_is_said(tmp_path, monkeypatch):
     X, y = mixed(200, 6, missing=False)
     path = tmp_path / "model.onnx"
-    trees = Heros(pools.Hoeffding([{}]), seed=1, schema=schema()).learn(X, y)
-    with pytest.raises(
-        ParameterError,
-        match=r"a perceptron or a linear one of a class; others cannot be exported .*\. Got 'Hoeffding'",
-    ):
-        export.to_onnx(trees, path)
+    own = Heros(pools.Models([("own", Coin())], costs=[1]), k=1, seed=1, schema=schema()).learn(X, y)
+    rule = r"is a perceptron, linear, naive Bayes, a tree, a forest or neighbours, of a class \(member="
+    with pytest.raises(ParameterError, match=rf"{rule} chooses another\)\. Got 'Models' instead"):
+        export.to_onnx(own, path)
     with pytest.raises(HerosError, match="has learnt nothing yet"):
         export.to_onnx(Heros(POOL), path)
     diverged = Heros(pools.MLP([{"optimizer": "sgd", "learning_rate": 1e30}]), seed=1, schema=schema()).learn(
@@ -146,7 +211,7 @@ def test_what_cannot_be_exported_is_said(tmp_path, monkeypatch):
         export.to_onnx(diverged, path)
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(MissingExtra, match=r"The export to ONNX needs .*: pip install 'heros-learn\[onnx\]'"):
-        export.to_onnx(trees, path)
+        export.to_onnx(own, path)
     assert not path.exists()
 
 
@@ -160,7 +225,7 @@ def test_linear_models_and_members_of_joined_pools(scale, tmp_path):
     assert_equal_answers(alone, str(tmp_path / "linear.onnx"), X)
     joined = Heros(pools.Join(POOL, linear, pools.HoeffdingGrid(max_bytes=[1 << 16])), seed=1, schema=schema)
     joined.learn(X, y)
-    for member, part, i in ((3, 0, 3), (POOL.n_models + 1, 1, 1)):
+    for member, part, i in ((3, 0, 3), (POOL.n_models + 1, 1, 1), (POOL.n_models + 2, 2, 0)):
         path = str(tmp_path / f"{member}.onnx")
         export.to_onnx(joined, path, member=member)
         probabilities, _ = answers(path, X[:50])
@@ -169,8 +234,6 @@ def test_linear_models_and_members_of_joined_pools(scale, tmp_path):
         lone.bound.restore(bound.state())
         export.to_onnx(lone, tmp_path / "lone.onnx", member=i)  # the same models in a pool of their own
         np.testing.assert_array_equal(probabilities, answers(str(tmp_path / "lone.onnx"), X[:50])[0])
-    with pytest.raises(ParameterError, match="must be one whose model is a perceptron or a linear one"):
-        export.to_onnx(joined, tmp_path / "tree.onnx", member=joined.pool.n_models - 1)
     numbers = Heros(linear, seed=1, schema=streams.Friedman().schema).learn(*streams.Friedman().draw(50))
     with pytest.raises(ParameterError, match="Got 'a number as its target' instead"):
         export.to_onnx(numbers, tmp_path / "number.onnx")

@@ -1,0 +1,66 @@
+"""Perceptrons and linear models: the encoder of the core, then products of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.errors import HerosError, ParameterError
+from heros.export.graph import Graph, standardised
+from heros.pools import BoundLinear, Linear
+from heros.pools.mlp import MLP, BoundMLP
+
+__all__ = ["linear", "perceptron"]
+
+LARGEST = 1e15  # the encoder's limit for numbers that are not scaled
+
+
+def perceptron(graph: Graph, bound: BoundMLP, i: int) -> None:
+    """Model i of a pool of perceptrons."""
+    weights = bound.weights(i)
+    _expect_finite(weights.values(), i)
+    _perceptron(graph, _encoded(graph, bound.native.state(), bound.pool), weights)
+
+
+def linear(graph: Graph, bound: BoundLinear, i: int) -> None:
+    """Model i of a pool of logistic regressions."""
+    rows = bound.weights(i)
+    _expect_finite([rows], i)
+    state = {name.removeprefix("inputs_"): array for name, array in bound.native.state().items()}
+    if len(rows) != 1 + len(state["owner"]):
+        rule = "one without hashed values (own_values must be at least the number of values)"
+        raise ParameterError.of("model", "to_onnx", rule, type(bound.pool).__name__)
+    _logistic(graph, _encoded(graph, state, bound.pool), rows)
+
+
+def _expect_finite(weights: Iterable[NDArray[Any]], i: int) -> None:
+    if not all(np.isfinite(array).all() for array in weights):
+        raise HerosError(f"Model {i} must have finite weights to be exported. Got one that has diverged.")
+
+
+def _logistic(graph: Graph, inputs: str, rows: NDArray[np.float64]) -> None:
+    """Rows: the bias, then one per input."""
+    logits = graph("Add", graph("MatMul", graph.cast(inputs, np.float64), rows[1:].copy()), rows[0].copy())
+    graph.probabilities(graph("Softmax", logits, axis=1))
+
+
+def _encoded(graph: Graph, state: dict[str, NDArray[Any]], pool: MLP | Linear) -> str:
+    """The inputs of a model (n, inputs), float32, as the core's encoder makes them of X."""
+    owner, code, values = state["owner"].astype(np.int64), state["code"], state["values"]
+    number = standardised(graph, state, pool.divisor) if pool.scale else graph("Clip", "X", -LARGEST, LARGEST)
+    number = graph("Where", graph("IsNaN", "X"), np.float64(0), number)
+    scaled = graph.cast(graph("Gather", number, owner, axis=1), np.float32)
+    alike = graph("Equal", graph("Gather", "X", owner, axis=1), code.astype(np.float64))  # NaN equals nothing
+    active = (code < 0) & (values[owner] <= 2)  # a feature that turned one-hot is a number no longer
+    number = graph("Where", active, scaled, np.float32(0))
+    return graph("Where", code >= 0, graph.cast(alike, np.float32), number)
+
+
+def _perceptron(graph: Graph, inputs: str, weights: dict[str, NDArray[np.float32]]) -> None:
+    first = graph("Add", graph("MatMul", inputs, weights["0.weight"].T.copy()), weights["0.bias"])
+    hidden = graph("Relu", first)
+    logits = graph("Add", graph("MatMul", hidden, weights["2.weight"].T.copy()), weights["2.bias"])
+    graph.probabilities(graph("Softmax", graph.cast(logits, np.float64), axis=1))

@@ -1,0 +1,100 @@
+"""ONNX operations, written one after the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Graph", "codes_of", "normed", "standardised"]
+
+NONE = -1e30
+"""The logarithm of what is impossible: infinities would not add up."""
+
+
+class Graph:
+    """Operations, one after the other, and the constants they need."""
+
+    def __init__(self, onnx: Any) -> None:
+        self._onnx = onnx
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def constant(self, values: Any) -> str:
+        """The name of a new constant."""
+        name = f"c{len(self.constants)}"
+        self.constants.append(self._onnx.numpy_helper.from_array(np.asarray(values), name))
+        return name
+
+    def __call__(self, operation: str, *inputs: Any, named: str | None = None, **attributes: Any) -> str:
+        """The name of the result; arrays among the inputs are constants."""
+        names = [value if isinstance(value, str) else self.constant(value) for value in inputs]
+        result = named or f"r{len(self.nodes)}"
+        self.nodes.append(self._onnx.helper.make_node(operation, names, [result], **attributes))
+        return result
+
+    def smallest(self, values: str, k: int) -> str:
+        """The places of the k smallest values of each row, of equal ones the first."""
+        names = [values, self.constant(np.array([k]))]
+        results = [f"r{len(self.nodes)}_least", f"r{len(self.nodes)}"]
+        self.nodes.append(self._onnx.helper.make_node("TopK", names, results, largest=0))
+        return results[1]
+
+    def cast(self, value: str, kind: type) -> str:
+        """The value as numbers of another type."""
+        return self("Cast", value, to=self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind)))
+
+    def either(self, condition: Any, one: Any, other: Any) -> str:
+        """What `Where` is for numbers, for what is true or false."""
+        condition = condition if isinstance(condition, str) else self.constant(condition)
+        return self("Or", self("And", condition, one), self("And", self("Not", condition), other))
+
+    def for_each(self, row: NDArray[Any]) -> str:
+        """A row of numbers (columns,), for every instance: (n, columns)."""
+        missing = self("IsNaN", self("Gather", "X", np.array([0]), axis=1))
+        return self(
+            "Add", self("Mul", self.cast(missing, row.dtype.type), np.zeros((1, 1), row.dtype)), row[None]
+        )
+
+    def probabilities(self, result: str) -> None:
+        """Say that this (n, classes) is what the model answers."""
+        self("Identity", result, named="probabilities")
+        self("ArgMax", "probabilities", axis=1, keepdims=0, named="label")
+
+
+def standardised(graph: Graph, state: dict[str, NDArray[Any]], divisor: float) -> str:
+    """(x − mean)/(divisor·sd) of X, x itself being part of the moments; 0 where nothing deviates."""
+    n = state["count"] + 1
+    off = graph("Sub", "X", state["mean"])
+    mean = graph("Add", state["mean"], graph("Div", off, n))
+    rest = graph("Sub", "X", mean)
+    squares = graph("Add", state["square_deviations"], graph("Mul", off, rest))
+    variance = graph("Div", squares, n)
+    finite = graph("And", graph("Greater", variance, np.float64(0)), graph("Less", variance, np.inf))
+    deviation = graph("Sqrt", graph("Where", finite, variance, np.float64(1)))
+    scaled = graph("Div", rest, graph("Mul", np.float64(divisor), deviation))
+    return graph("Where", finite, scaled, np.float64(0))
+
+
+def codes_of(graph: Graph, features: NDArray[np.int64], values: NDArray[np.int64]) -> str:
+    """The places (n, features) of nominal values among rows that lie one behind the other.
+
+    Feature j has values[j] + 1 rows, the last one for a missing value, or a code that the schema lacks.
+    """
+    x = graph("Gather", "X", features, axis=1)
+    last = values.astype(np.float64)
+    known = graph("And", graph("GreaterOrEqual", x, np.float64(0)), graph("Less", x, last))
+    code = graph.cast(graph("Where", known, x, last), np.int64)
+    begins = np.concatenate([[0], np.cumsum(values + 1)[:-1]]).astype(np.int64)
+    return graph("Add", code, begins)
+
+
+def normed(graph: Graph, logs: str, axis: int, otherwise: Any) -> tuple[str, str]:
+    """Probabilities from logarithms, and whether any class is possible; if none is, `otherwise`."""
+    top = graph("ReduceMax", logs, axes=[axis], keepdims=1)
+    possible = graph("Greater", top, np.float64(NONE / 10))
+    shares = graph("Exp", graph("Sub", logs, top))
+    shares = graph("Where", possible, shares, otherwise)
+    total = graph("ReduceSum", shares, np.array([axis]), keepdims=1)
+    return graph("Div", shares, total), possible
