@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 CUTS = 10
 SMALLEST_BRANCH = 0.01
@@ -24,6 +25,7 @@ class Settings:
     prediction: str = "adaptive"
     binary_splits: bool = False
     max_depth: int = -1
+    on_change: bool = False
 
 
 @dataclass
@@ -135,12 +137,13 @@ class Node:
     last_look: float = 0.0
     majority_hits: int = 0
     bayes_hits: int = 0
+    outcomes: list[bool] = field(default_factory=list)  # since change was last found
 
     def weight(self) -> float:
         return sum(self.counts[c] for c in sorted(self.counts))
 
     def forget(self) -> None:
-        self.observers, self.majority_hits, self.bayes_hits = {}, 0, 0
+        self.observers, self.majority_hits, self.bayes_hits, self.outcomes = {}, 0, 0, []
 
 
 class ReferenceTree:
@@ -203,15 +206,23 @@ class ReferenceTree:
             node = above.children[branch] = Node()
         if node.test is not None:
             return
-        node.majority_hits += times * (bool(node.counts) and highest(self.majority(node)) == y)
-        node.bayes_hits += times * (highest(self.bayes(node, x)) == y)
+        by_bayes = self.asks_bayes(node)
+        majority_hit = bool(node.counts) and highest(self.majority(node)) == y
+        bayes_hit = highest(self.bayes(node, x)) == y
+        node.majority_hits += times * majority_hit
+        node.bayes_hits += times * bayes_hit
+        node.outcomes += times * [bayes_hit if by_bayes else majority_hit]
         node.counts[y] = node.counts.get(y, 0.0) + times
         for f, v in enumerate(x):
             if f not in node.observers:
                 node.observers[f] = NominalObserver() if self.settings.values[f] else NumericObserver()
             if not math.isnan(v):
                 node.observers[f].add(v, y, times)
-        if node.weight() - node.last_look >= self.settings.grace_period:
+        if self.settings.on_change:
+            if changed(node.outcomes, self.settings.split_confidence):
+                node.outcomes = []
+                self.look_for_split(node, depth)
+        elif node.weight() - node.last_look >= self.settings.grace_period:
             node.last_look = node.weight()
             self.look_for_split(node, depth)
 
@@ -227,7 +238,7 @@ class ReferenceTree:
         span = 1.0 if s.criterion == "gini" else math.log2(max(max(node.counts) + 1, 2))
         bound = math.sqrt(span**2 * math.log(1 / s.split_confidence) / (2 * node.weight()))
         ahead = len(offers) < 2 or merit - offers[-2][0] > bound
-        if not (ahead or bound < s.tie_threshold):
+        if not (s.on_change or ahead or bound < s.tie_threshold):
             self.put_off(node, merit - offers[-2][0], bound)
             return
         if feature < 0:
@@ -269,6 +280,17 @@ class ReferenceTree:
         if sum(w / total > SMALLEST_BRANCH for w in weights) < 2:
             return -math.inf
         return entropy(node.counts) - sum(w * h for w, h in zip(weights, inside, strict=True)) / total
+
+
+def changed(outcomes: list[bool], delta: float) -> bool:
+    """HDDM-A, both ways: the mean against that of the first n, for the n where it was surely lowest or highest."""
+    log, n = math.log(1 / delta), len(outcomes)
+    means = [hits / (i + 1) for i, hits in enumerate(accumulate(map(int, outcomes)))]
+    bounds = [math.sqrt(log / (2 * (i + 1))) for i in range(n)]
+    low = max(range(n), key=lambda i: (-(means[i] + bounds[i]), i))
+    high = max(range(n), key=lambda i: (means[i] - bounds[i], i))
+    far = [math.sqrt((1 / (i + 1) - 1 / n) * log / 2) for i in (low, high)]
+    return means[-1] - means[low] > far[0] or means[high] - means[-1] > far[1]
 
 
 def highest(values: list[float]) -> int:

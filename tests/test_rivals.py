@@ -82,7 +82,7 @@ def test_a_part_of_a_stream_says_so_and_the_whole_does_not():
 
 
 def test_parameter_errors():
-    with pytest.raises(ParameterError, match=r"must be one of arf, srp, .*, amf. Got 'xgb'"):
+    with pytest.raises(ParameterError, match=r"must be one of arf, srp, .*, river_pa. Got 'xgb'"):
         rivals.run_rival("xgb", rbf(10))
     with pytest.raises(ParameterError, match="must be a stream whose length is known"):
         rivals.run_rival("bandit", streams.Agrawal())

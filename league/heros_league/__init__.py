@@ -4,8 +4,8 @@ Everybody is run by the same code, in a process of their own; tables, ranks and 
 alone.
 """
 
-from heros_league.arena import ALL, ARENA, SMALL, WHOLE, Arena
-from heros_league.entrants import ENTRANTS, OURS, Entrant
+from heros_league.arena import ALL, ARENA, NUMBERS, SMALL, WHOLE, Arena
+from heros_league.entrants import ENTRANTS, OURS, REGRESSORS, Entrant
 from heros_league.starts import LIMIT, Fresh, Start, all_starts
 
 __all__ = [
@@ -13,7 +13,9 @@ __all__ = [
     "ARENA",
     "ENTRANTS",
     "LIMIT",
+    "NUMBERS",
     "OURS",
+    "REGRESSORS",
     "SMALL",
     "WHOLE",
     "Arena",

@@ -13,10 +13,13 @@ from heros import streams
 from heros.extras import needed
 from heros.streams import Stream
 
-__all__ = ["ALL", "ARENA", "LENGTH", "PARTS", "SMALL", "WHOLE", "Arena"]
+__all__ = ["ALL", "ARENA", "LENGTH", "NUMBERS", "PARTS", "SMALL", "WHOLE", "Arena"]
 
 LENGTH = 100_000
 """Instances of the synthetic streams, with their three drifts at its quarters, and of long real ones."""
+
+NUMBERS_LENGTH = 20_000
+"""The same where the target is a number."""
 
 
 @dataclass(frozen=True)
@@ -45,18 +48,39 @@ def _known(name: str, label: str, length: int | None = None, window: int = 1000)
     return Arena(name, label, partial(streams.load, name, length=length), window)
 
 
-def _river(name: str) -> Stream:
+def _river(name: str, task: str = "classification") -> Stream:
     """One of River's small data sets, in its order."""
     data = list(getattr(needed("river.datasets", "This stream", "river"), name)())
     names = list(data[0][0])
     X = np.array([[float(x[feature]) for feature in names] for x, _ in data])
-    return streams.from_arrays(X, [str(y) for _, y in data], names=names, name=name.lower())
+    return _small(X, [y for _, y in data], task, names=names, name=name.lower())
 
 
-def _sklearn(name: str) -> Stream:
+def _sklearn(name: str, task: str = "classification") -> Stream:
     """One of scikit-learn's small data sets, in its order."""
     data: Any = getattr(needed("sklearn.datasets", "This stream", "sklearn"), f"load_{name}")()
-    return streams.from_arrays(data.data, [str(y) for y in data.target], name=name)
+    return _small(data.data, data.target, task, name=name)
+
+
+def _small(X: Any, y: Any, task: str, **named: Any) -> Stream:
+    """Arrays as a stream, classes by their names."""
+    if task == "regression":
+        return streams.from_arrays(X, np.asarray(y, dtype=np.float64), task=task, **named)
+    return streams.from_arrays(X, [str(target) for target in y], **named)
+
+
+def _generated(stream: Callable[[], Stream]) -> Stream:
+    return stream().take(NUMBERS_LENGTH)
+
+
+def _target(name: str, feature: str) -> Stream:
+    """The beginning of a real stream, with one of its numbers as the target."""
+    return streams.load(name).with_target(feature).take(NUMBERS_LENGTH)
+
+
+def _friedman(drift: str) -> Arena:
+    made = partial(streams.Friedman, drift, length=NUMBERS_LENGTH)
+    return Arena(f"friedman_{drift}", f"Friedman, {drift}", partial(_generated, made))
 
 
 _SYNTHETIC = {"agr_a": "AGR_a", "agr_g": "AGR_g", "led_a": "LED_a", "led_g": "LED_g"} | {
@@ -95,5 +119,22 @@ WHOLE: dict[str, Arena] = {
 }
 """The long real streams to their end, for ours."""
 
-PARTS = {"streams": ARENA, "small": SMALL, "whole": WHOLE}
-ALL = ARENA | SMALL | WHOLE
+NUMBERS: dict[str, Arena] = {
+    arena.name: arena
+    for arena in (
+        *map(_friedman, ("local", "global", "gradual")),
+        Arena("hyperplane", "hyperplane", partial(_generated, streams.Hyperplane)),
+        Arena("wave", "wave", partial(_generated, streams.Wave)),
+        Arena("price", "electricity's price", partial(_target, "electricity", "nswprice")),
+        Arena("elevation", "covtype's elevation", partial(_target, "covtype", "Elevation")),
+        Arena("flights", "airlines' length", partial(_target, "airlines", "Length")),
+        Arena("trump", "TrumpApproval", partial(_river, "TrumpApproval", "regression"), 100),
+        Arena("chicks", "ChickWeights", partial(_river, "ChickWeights", "regression"), 100),
+        Arena("stocks", "SP500Stocks", partial(_river, "SP500Stocks", "regression"), 100),
+        Arena("diabetes", "diabetes", partial(_sklearn, "diabetes", "regression"), 100),
+    )
+}
+"""Streams whose target is a number: generated, of real streams, and small data sets in their order."""
+
+PARTS = {"streams": ARENA, "small": SMALL, "whole": WHOLE, "regression": NUMBERS}
+ALL = ARENA | SMALL | WHOLE | NUMBERS

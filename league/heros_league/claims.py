@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import median
+from statistics import geometric_mean, median
 
-from heros_league.entrants import ENTRANTS, OURS
+from heros_league.entrants import OURS
 from heros_league.standing import Standing
 
-__all__ = ["Claim", "claims"]
+__all__ = ["Claim", "claims", "claims_of_numbers"]
 
 AHEAD, BEHIND = 8, 0.002  # on so many streams ahead of every rival; nowhere further behind the best one
 EACH, MEDIAN = 10, 20  # so many times cheaper than SRP on every stream, and in the median
@@ -37,15 +37,29 @@ def claims(standing: Standing, ours: str = "heros") -> list[Claim]:
     return [_first(standing, ours), *_auroc(standing, ours), *_cost(standing, ours), _memory(standing, ours)]
 
 
-def _first(standing: Standing, ours: str) -> Claim:
-    asked, ranks = "first by mean rank", standing.ranks(ours)
+def claims_of_numbers(standing: Standing, ours: str = "heros") -> list[Claim]:
+    """The same where the target is a number.
+
+    Examples
+    --------
+    >>> [claim.found for claim in claims_of_numbers(Standing({}, {}))]
+    ['not run', 'not run', 'not run']
+    """
+    figures = {"rmse": "RMSE", "mae": "MAE"}
+    ranked = [_first(standing, ours, name, f"first by mean rank of {text}") for name, text in figures.items()]
+    return [*ranked, _cheaper(standing, ours)]
+
+
+def _first(standing: Standing, ours: str, figure: str = "auroc", asked: str = "first by mean rank") -> Claim:
+    ranks = standing.ranks(ours, figure)
     if ranks is None:
         return Claim(asked, "not run", None)
     by_rank = sorted(zip(ranks.mean_ranks.tolist(), ranks.names, strict=True))
     mine = dict(zip(ranks.names, ranks.mean_ranks.tolist(), strict=True))[ours]
     place = sum(rank < mine for rank, _ in by_rank) + 1
-    best = next((rank, name) for rank, name in by_rank if name != ours)
-    found = f"{place} of {len(by_rank)}: {mine:.2f}; the best rival, {ENTRANTS[best[1]].label}: {best[0]:.2f}"
+    next_to, best = next((rank, name) for rank, name in by_rank if name != ours)
+    rival = f"the best rival, {standing.learners[best].label}: {next_to:.2f}"
+    found = f"{place} of {len(by_rank)}: {mine:.2f}; {rival}"
     return Claim(asked, found, place == 1 if _all_run(standing, ours) else None)
 
 
@@ -91,6 +105,23 @@ def _cost(standing: Standing, ours: str) -> list[Claim]:
     ]
 
 
+def _cheaper(standing: Standing, ours: str) -> Claim:
+    """Against the rival that comes first by RMSE."""
+    asked, ranks = f"at most 1/{EACH} of the CPU time of the best rival by RMSE", standing.ranks(ours, "rmse")
+    if ranks is None:
+        return Claim(asked, "not run", None)
+    rivals = zip(ranks.mean_ranks.tolist(), ranks.names, strict=True)
+    _, best = min((rank, name) for rank, name in rivals if name != ours)
+    theirs, mine = (_mean_time(standing, name) for name in (best, ours))
+    found = f"1/{theirs / mine:.1f} of {standing.learners[best].label}'s (geometric mean over the streams)"
+    return Claim(asked, found, theirs >= EACH * mine if _all_run(standing, ours) else None)
+
+
+def _mean_time(standing: Standing, name: str) -> float:
+    cells = (standing.cells[stream, name] for stream in standing.arenas)
+    return geometric_mean(cell.microseconds for cell in cells if cell.microseconds)
+
+
 def _memory(standing: Standing, ours: str) -> Claim:
     asked = f"peak memory under {MEGABYTES} MB over the interpreter's"
     cells = {stream: standing.cell(stream, ours) for stream in standing.arenas}
@@ -110,7 +141,7 @@ def _judged(so_far: bool, whole: bool) -> bool | None:
 
 def _all_run(standing: Standing, ours: str) -> bool:
     """Whether this one of ours and all rivals there are have been run on every stream."""
-    return all(standing.complete(name) for name in (ours, *(set(ENTRANTS) - set(OURS))))
+    return all(standing.complete(name) for name in (ours, *(set(standing.learners) - set(OURS))))
 
 
 def _rivals(standing: Standing) -> list[str]:

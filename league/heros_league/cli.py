@@ -15,15 +15,17 @@ from heros.errors import HerosError, ParameterError
 from heros.experiments import run_all
 from heros.storage import records as stored
 from heros.tables import Table
-from heros_league.arena import ALL, PARTS
-from heros_league.entrants import ENTRANTS, OURS
+from heros_league.arena import ALL, NUMBERS, PARTS
+from heros_league.entrants import ENTRANTS, EVERYBODY, OURS, REGRESSORS
 from heros_league.starts import LIMIT, Fresh, Start, all_starts
 
 __all__ = ["app"]
 
 RECORDS, TIMES = Path("league/records"), Path("league/times")
 PAGE, PAPER = Path("docs/league.md"), Path("paper/records/rivals")
-TAKES_PART = {"streams": tuple(ENTRANTS), "small": (*OURS, "river_arf"), "whole": tuple(OURS)}
+TAKES_PART = {"streams": tuple(ENTRANTS), "small": (*OURS, "river_arf"), "whole": tuple(OURS)} | {
+    "regression": tuple(REGRESSORS)
+}
 OUR_SEEDS, THEIR_SEEDS = (1, 2, 3), (1,)
 
 app = typer.Typer(
@@ -35,7 +37,7 @@ app = typer.Typer(
 )
 
 Records = Annotated[Path, typer.Option("--records", help="Where the records are.")]
-Entrants = Annotated[str | None, typer.Option(help=f"Of {', '.join(ENTRANTS)}; all by default.")]
+Entrants = Annotated[str | None, typer.Option(help=f"Of {', '.join(EVERYBODY)}; all by default.")]
 Streams = Annotated[str | None, typer.Option(help="E.g. electricity,wisdm; all of the part by default.")]
 
 
@@ -44,7 +46,8 @@ def run_command(
     entrants: Entrants = None,
     streams: Streams = None,
     part: Annotated[
-        str | None, typer.Option(help="streams, small (data sets) or whole (long ones); all by default.")
+        str | None,
+        typer.Option(help="streams, small (data sets), whole (ours) or regression; all by default."),
     ] = None,
     seeds: Annotated[
         str | None, typer.Option(help="E.g. 1; by default 1,2,3 for ours and 1 for the others.")
@@ -58,7 +61,9 @@ def run_command(
     """Run whoever has not been run yet, one process at a time; what is recorded is kept."""
     failed = 0
     for name in _names(part, "part", tuple(PARTS), tuple(PARTS)):
-        chosen = _names(entrants, "entrants", TAKES_PART[name], tuple(ENTRANTS))
+        able = TAKES_PART[name] if name == "regression" else tuple(ENTRANTS)
+        named = _names(entrants, "entrants", TAKES_PART[name], tuple(EVERYBODY))
+        chosen = [entrant for entrant in named if entrant in able]
         arenas = [s for s in _names(streams, "streams", tuple(PARTS[name]), tuple(ALL)) if s in PARTS[name]]
         for start in all_starts(chosen, arenas, partial(_seeds, seeds), limit):
             failed += _run(start, records, replace)
@@ -75,7 +80,7 @@ def time_command(
     times: Annotated[Path, typer.Option(help="Where the runs go.")] = TIMES,
 ) -> None:
     """Run the first instances of what is recorded again, on a quiet machine, and compare the CPU time."""
-    names = _names(entrants, "entrants", tuple(ENTRANTS), tuple(ENTRANTS))
+    names = _names(entrants, "entrants", tuple(EVERYBODY), tuple(EVERYBODY))
     arenas = _names(streams, "streams", tuple(PARTS["streams"]), tuple(ALL))
     table = Table(["run", "µs then", "µs alone", "then / alone"], align="lrrr")
     for start in all_starts(names, arenas, lambda _: (1,), first=first):
@@ -124,7 +129,7 @@ def _outdated(start: Start, out: Path) -> bool:
         recorded = stored.details(out / start.id)["settings"]
     except HerosError:
         return False  # broken: it is run again anyway
-    today = json.loads(json.dumps(OURS[start.entrant].settings(start.seed)))
+    today = json.loads(json.dumps(OURS[start.entrant].settings(start.seed, start.stream in NUMBERS)))
     return any(name in recorded and recorded[name] != value for name, value in today.items())
 
 

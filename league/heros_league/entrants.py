@@ -11,11 +11,12 @@ from heros.meters import Cpu
 from heros.policies import Cand, Everything
 from heros.pools import MLP, Forest, Hoeffding, Join, MLPGrid, Neighbours
 from heros.registry import settings_of
-from heros.rivals import RIVALS, Limited, run_rival
+from heros.rivals import REGRESSORS as THEIR_REGRESSORS
+from heros.rivals import RIVALS, Limited, Rival, run_rival
 from heros.run.loop import Run
 from heros.streams import Stream
 
-__all__ = ["ENTRANTS", "OURS", "Entrant", "Ours", "Theirs"]
+__all__ = ["ENTRANTS", "EVERYBODY", "OURS", "REGRESSORS", "Entrant", "Ours", "Theirs"]
 
 BLOCK = 64  # instances between two looks at the clock
 
@@ -45,7 +46,7 @@ class Theirs:
     Parameters
     ----------
     name
-        One of `heros.rivals.RIVALS`.
+        One of `heros.rivals.RIVALS` or `heros.rivals.REGRESSORS`.
     """
 
     name: str
@@ -53,16 +54,20 @@ class Theirs:
     @property
     def label(self) -> str:
         """What tables call it."""
-        return RIVALS[self.name].label
+        return self._rival.label
 
     @property
     def library(self) -> str:
         """CapyMOA or River."""
-        return RIVALS[self.name].library
+        return self._rival.library
 
     def start(self) -> None:
         """Import its library and start Java, if it needs that."""
-        RIVALS[self.name].start()
+        self._rival.start()
+
+    @property
+    def _rival(self) -> Rival:
+        return RIVALS[self.name] if self.name in RIVALS else THEIR_REGRESSORS[self.name]
 
     def run(self, stream: Stream, seed: int, *, window: int, limit: float) -> Run:
         """Test, then train."""
@@ -88,9 +93,10 @@ class Ours:
     def start(self) -> None:
         """It is there."""
 
-    def settings(self, seed: int) -> dict[str, Any]:
+    def settings(self, seed: int, numeric: bool = False) -> dict[str, Any]:
         """The setting as records have it, but for costs: by it an old record is told from one of today."""
-        settings = settings_of(self.make(seed).bind(Schema.of(["a"], classes=["no", "yes"])))
+        schema = Schema.of(["a"]) if numeric else Schema.of(["a"], classes=["no", "yes"])
+        settings = settings_of(self.make(seed).bind(schema))
         return {name: value for name, value in settings.items() if name != "costs"}
 
     def run(self, stream: Stream, seed: int, *, window: int, limit: float) -> Run:
@@ -144,3 +150,11 @@ ENTRANTS: dict[str, Entrant] = {
     **{name: Theirs(name) for name in RIVALS if name not in ("bandit", "halving")},
 }
 """All of them, by name; of River's, what its users would pick rather than what comes nearest to ours."""
+
+REGRESSORS: dict[str, Entrant] = {
+    "heros": OURS["heros"],
+    **{name: Theirs(name) for name in THEIR_REGRESSORS},
+}
+"""Those of them that learn numbers."""
+
+EVERYBODY: dict[str, Entrant] = ENTRANTS | REGRESSORS

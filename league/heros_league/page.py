@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import fmean, median
 
 from heros.errors import HerosError
-from heros_league.arena import SMALL, WHOLE
-from heros_league.claims import claims
-from heros_league.entrants import ENTRANTS, OURS
-from heros_league.picture import draw
-from heros_league.standing import Cell, Standing
+from heros_league.arena import NUMBERS, SMALL, WHOLE
+from heros_league.claims import Claim, claims, claims_of_numbers
+from heros_league.entrants import OURS, REGRESSORS
+from heros_league.picture import draw, draw_ranks
+from heros_league.standing import Cell, Standing, higher_is_better
 from heros_paper.tables.layout import Entry, Footnotes, Table, decimal, signed
 
 __all__ = ["filled", "write_page"]
@@ -28,7 +28,7 @@ def write_page(directory: Path, page: Path, borrowed: Path | None = None) -> lis
     picture = page.parent / "figures" / "league.png"
     drawn = draw(standing, picture)
     parts = {
-        "claims": _claims(standing),
+        "claims": _claims(claims(standing)),
         "picture": _caption(standing, drawn),
         "auroc": _table(standing, "auroc", "AUROC"),
         "ranks": _ranks(standing),
@@ -39,8 +39,27 @@ def write_page(directory: Path, page: Path, borrowed: Path | None = None) -> lis
         "small": _small(small),
         "state": _state(standing),
     }
-    page.write_text(filled(page.read_text(encoding="utf-8"), parts), encoding="utf-8")
-    return [page, *([picture] if drawn else [])]
+    numbers, pictures = _numbers(Standing.of(directory, NUMBERS, learners=REGRESSORS), page)
+    page.write_text(filled(page.read_text(encoding="utf-8"), parts | numbers), encoding="utf-8")
+    return [page, *([picture] if drawn else []), *pictures]
+
+
+def _numbers(standing: Standing, page: Path) -> tuple[dict[str, str], list[Path]]:
+    """The parts about targets that are numbers, and the pictures drawn."""
+    picture = page.parent / "figures" / "league_regression.png"
+    drawn = draw_ranks(standing, picture)
+    shown = f"![Mean rank by RMSE against CPU time](figures/{picture.name})" if drawn else "No picture yet."
+    parts = {
+        "numbers": _claims(claims_of_numbers(standing)),
+        "numbers picture": shown,
+        "rmse": _units(standing, "rmse", "RMSE, in the unit of each target"),
+        "mae": _units(standing, "mae", "MAE, in the unit of each target"),
+        "r2": _units(standing, "r2", "R²"),
+        "numbers against": _against(standing, "rmse", "RMSE lower by, in the mean", percent=True),
+        "numbers cpu": _costs(standing, "rmse"),
+        "numbers state": _state(standing),
+    }
+    return parts, [picture] if drawn else []
 
 
 def filled(text: str, parts: dict[str, str]) -> str:
@@ -64,8 +83,8 @@ def filled(text: str, parts: dict[str, str]) -> str:
     return text
 
 
-def _claims(standing: Standing) -> str:
-    rows = [[Entry(c.asked), Entry(c.found), Entry(HOLDS[c.holds])] for c in claims(standing)]
+def _claims(asked: Sequence[Claim]) -> str:
+    rows = [[Entry(c.asked), Entry(c.found), Entry(HOLDS[c.holds])] for c in asked]
     return _plain(["asked of `Heros()`", "found", "holds"], rows)
 
 
@@ -87,16 +106,55 @@ def _table(standing: Standing, figure: str, title: str) -> str:
         entries = [_entry(cell, figure, best[stream], notes) for stream, cell in cells.items()]
         known = [cell.mean(figure) for cell in cells.values() if cell]
         mean = decimal(fmean(known)) if len(known) == len(cells) else "–"
-        rows.append([Entry(ENTRANTS[name].label), *entries, Entry(mean)])
+        rows.append([Entry(standing.learners[name].label), *entries, Entry(mean)])
     header = ["", *(arena.label for arena in standing.arenas.values()), "mean"]
     lines = [f"{title}; the best of each stream in bold.", *notes.lines()]
     return _plain(header, rows, lines)
 
 
-def _entry(cell: Cell | None, figure: str, best: float, notes: Footnotes) -> Entry:
+def _units(standing: Standing, figure: str, title: str) -> str:
+    """As `_table`, of figures whose units differ from stream to stream: ranks are what can be averaged."""
+    notes = Footnotes()
+    ranks = _mean_ranks(standing, figure)
+    best = {stream: _best(standing, stream, figure) for stream in standing.arenas}
+    rows = []
+    for name in _by_mean(standing, figure):
+        cells = {stream: standing.cell(stream, name) for stream in standing.arenas}
+        entries = [_entry(cell, figure, best[stream], notes, _digits) for stream, cell in cells.items()]
+        rank = f"{ranks[name]:.2f}" if name in ranks else "–"
+        rows.append([Entry(standing.learners[name].label), *entries, Entry(rank)])
+    header = ["", *(arena.label for arena in standing.arenas.values()), "mean rank"]
+    lines = [f"{title}; the best of each stream in bold.", *notes.lines()]
+    return _plain(header, rows, lines)
+
+
+def _digits(value: float) -> str:
+    """Four digits that count.
+
+    Examples
+    --------
+    >>> _digits(0.012345), _digits(123.456), _digits(1e17)
+    ('0.01235', '123.5', '1e+17')
+    """
+    return f"{value:.4g}"
+
+
+def _mean_ranks(standing: Standing, figure: str) -> dict[str, float]:
+    """By name, of those that have been run everywhere; none if ours has not."""
+    ranks = standing.ranks("heros", figure)
+    return {} if ranks is None else dict(zip(ranks.names, ranks.mean_ranks.tolist(), strict=True))
+
+
+def _entry(
+    cell: Cell | None,
+    figure: str,
+    best: float,
+    notes: Footnotes,
+    text: Callable[[float], str] = decimal,
+) -> Entry:
     if cell is None:
         return Entry("–")
-    return Entry(decimal(cell.mean(figure)), cell.mean(figure) >= best, notes.mark(_note(cell)))
+    return Entry(text(cell.mean(figure)), cell.mean(figure) == best, notes.mark(_note(cell)))
 
 
 def _note(cell: Cell) -> str:
@@ -108,18 +166,18 @@ def _note(cell: Cell) -> str:
     return f"{seeds} of {SEEDS} seeds" if entrant in OURS and seeds < SEEDS else ""
 
 
-def _costs(standing: Standing) -> str:
+def _costs(standing: Standing, figure: str = "auroc") -> str:
     """CPU time of each learner on each stream, and the most memory on any."""
     notes = Footnotes()
     rows = []
-    for name in _by_mean(standing, "auroc"):
+    for name in _by_mean(standing, figure):
         cells = [standing.cell(stream, name) for stream in standing.arenas]
         entries = [_time(cell, notes) for cell in cells]
         times = [cell.microseconds for cell in cells if cell and cell.microseconds]
         sizes = [cell.megabytes for cell in cells if cell and cell.megabytes]
         middle = f"{median(times):,.0f}" if len(times) == len(cells) else "–"
         most = f"{max(sizes):,.0f}" if sizes else "–"
-        rows.append([Entry(ENTRANTS[name].label), *entries, Entry(middle), Entry(most)])
+        rows.append([Entry(standing.learners[name].label), *entries, Entry(middle), Entry(most)])
     header = ["", *(arena.label for arena in standing.arenas.values()), "median", "MB"]
     lines = ["CPU µs per instance, and the most memory on any stream.", *notes.lines()]
     return _plain(header, rows, lines)
@@ -142,29 +200,36 @@ def _ranks(standing: Standing) -> str:
             friedman = f"Friedman's test: p = {ranks.friedman:.1e}, over {ranks.n_rows} streams."
         pairs = sorted(zip(ranks.mean_ranks.tolist(), ranks.names, strict=True))
         rows += [
-            [Entry(ENTRANTS[name].label), Entry(f"{rank:.2f}", bold=place == 0), Entry(where)]
+            [Entry(standing.learners[name].label), Entry(f"{rank:.2f}", bold=place == 0), Entry(where)]
             for place, (rank, name) in enumerate(pairs)
             if (where := "" if ours == "heros" else "in the place of `Heros()`") == "" or name == ours
         ]
     if not rows:
         return "Nobody has been run on all streams yet."
-    left = [ENTRANTS[name].label for name in standing.entrants() if not standing.complete(name)]
+    left = [standing.learners[name].label for name in standing.entrants() if not standing.complete(name)]
     notes = [friedman] if standing.ranks("heros") else []
     if left:
         notes.append(f"Not ranked, since not run on all streams yet: {', '.join(left)}.")
     return _plain(["", "mean rank by AUROC", ""], rows, notes)
 
 
-def _against(standing: Standing) -> str:
+def _against(
+    standing: Standing,
+    figure: str = "auroc",
+    what: str = "mean difference in AUROC",
+    percent: bool = False,
+) -> str:
     rows = []
-    for pair in standing.against():
+    for pair in standing.against("heros", figure):
         n = len(pair.streams)
         differences = [signed(pair.difference), decimal(pair.behind)]
+        if percent:
+            differences = [f"{100 * pair.difference:.1f} %", f"{100 * pair.behind:.1f} %"]
         figures = [f"{pair.ahead} of {n}", *differences, f"{pair.p_value:.3f}"]
-        rows.append([Entry(ENTRANTS[pair.rival].label), *map(Entry, figures)])
+        rows.append([Entry(standing.learners[pair.rival].label), *map(Entry, figures)])
     if not rows:
         return "Nothing to compare yet."
-    header = ["`Heros()` against", "ahead on", "mean difference in AUROC", "behind by at most", "p"]
+    header = ["`Heros()` against", "ahead on", what, "behind by at most", "p"]
     note = "p: Wilcoxon's signed-rank test, exact, adjusted with Holm over the rivals."
     return _plain(header, rows, [note])
 
@@ -177,14 +242,14 @@ def _small(standing: Standing) -> str:
             f"{100 * cell.mean('accuracy'):.2f} %, {cell.microseconds:,.0f} µs" if cell else "–"
             for cell in cells
         ]
-        rows.append([Entry(ENTRANTS[name].label), *map(Entry, shown)])
+        rows.append([Entry(standing.learners[name].label), *map(Entry, shown)])
     header = ["", *(arena.label for arena in standing.arenas.values())]
     return _plain(header, rows) if rows else "Not run yet."
 
 
 def _state(standing: Standing) -> str:
     """How far it has come, and how busy the machine was."""
-    wanted = len(ENTRANTS) * len(standing.arenas)
+    wanted = len(standing.learners) * len(standing.arenas)
     cells = list(standing.cells.values())
     loads = [cell.load for cell in cells if cell.load is not None]
     busy = f" Mean load of the machine during the runs: {fmean(loads):.1f}." if loads else ""
@@ -196,18 +261,20 @@ def _state(standing: Standing) -> str:
 
 
 def _by_mean(standing: Standing, figure: str) -> list[str]:
-    """Those with all streams first, the best first; then the others."""
+    """Those with all streams first, the best first; then the others. Numbers go by their mean rank."""
+    ranks = _mean_ranks(standing, figure) if standing.arenas.keys() <= NUMBERS.keys() else {}
 
     def key(name: str) -> tuple[int, float]:
         cells = [cell for stream in standing.arenas if (cell := standing.cell(stream, name))]
-        return -len(cells), -fmean(cell.mean(figure) for cell in cells)
+        return -len(cells), ranks.get(name, -fmean(cell.mean(figure) for cell in cells))
 
     return sorted(standing.entrants(), key=key)
 
 
 def _best(standing: Standing, stream: str, figure: str) -> float:
     cells = [cell for name in standing.entrants() if (cell := standing.cell(stream, name))]
-    return max((cell.mean(figure) for cell in cells), default=1.0)
+    better = max if higher_is_better(figure) else min
+    return better((cell.mean(figure) for cell in cells), default=1.0)
 
 
 def _plain(header: Sequence[str], rows: Sequence[Sequence[Entry]], notes: Sequence[str] = ()) -> str:

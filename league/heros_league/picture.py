@@ -1,4 +1,4 @@
-"""AUROC against CPU time: a mark per learner."""
+"""How good against CPU time: a mark per learner."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from statistics import fmean, geometric_mean
 
 from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
-from heros_league.entrants import ENTRANTS, OURS
+from heros_league.entrants import OURS, Entrant
 from heros_league.standing import Standing
 from heros_paper.figures.style import DPI, FAINT, GRID, label_points, new_figure, tidy
 
-__all__ = ["draw", "points"]
+__all__ = ["draw", "draw_ranks", "points"]
 
 OUR_COLOUR, JAVA, RIVER = "#d55e00", "#0072b2", "#009e73"  # Okabe and Ito's
 
@@ -24,7 +24,7 @@ class Point:
 
     entrant: str
     microseconds: float
-    auroc: float
+    quality: float  # AUROC, or the mean rank
     stopped: bool
 
 
@@ -47,14 +47,40 @@ def draw(standing: Standing, path: Path) -> list[str]:
     shown = points(standing, streams)
     if all(point.entrant in OURS for point in shown):  # nothing to be held against
         return []
+    _draw(shown, standing, f"AUROC, mean over {_streams_of(len(streams))}", path)
+    return streams
+
+
+def draw_ranks(standing: Standing, path: Path) -> bool:
+    """Draw mean ranks by RMSE of those that have been run on all streams; False if there is no rival yet."""
+    ranks = standing.ranks("heros", "rmse")
+    if ranks is None:
+        return False
+    shown = []
+    for name, rank in zip(ranks.names, ranks.mean_ranks.tolist(), strict=True):
+        cells = [standing.cells[stream, name] for stream in standing.arenas]
+        times = [cell.microseconds for cell in cells if cell.microseconds]
+        shown.append(Point(name, geometric_mean(times), rank, any(cell.stopped for cell in cells)))
+    label = f"mean rank by RMSE over {_streams_of(len(standing.arenas))} (1 is best)"
+    _draw(shown, standing, label, path, low_is_best=True)
+    return True
+
+
+def _streams_of(n: int) -> str:
+    return f"{n} stream{'s' if n > 1 else ''}"
+
+
+def _draw(
+    shown: Sequence[Point], standing: Standing, label: str, path: Path, low_is_best: bool = False
+) -> None:
     figure = new_figure(7.6, 4.6)
     axes = figure.subplots()
     for point in shown:
-        colour = _colour(point.entrant)
+        colour = _colour(point.entrant, standing.learners[point.entrant])
         first = point.entrant == "heros"
         axes.plot(
             point.microseconds,
-            point.auroc,
+            point.quality,
             "*" if first else "o" if point.entrant in OURS else "s",
             color=colour,
             markerfacecolor="white" if point.stopped else colour,
@@ -66,19 +92,20 @@ def draw(standing: Standing, path: Path) -> list[str]:
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("CPU time per instance, µs (geometric mean, log scale)")
-    axes.set_ylabel(f"AUROC, mean over {len(streams)} stream{'s' if len(streams) > 1 else ''}")
+    axes.set_ylabel(label)
     axes.grid(color=GRID, lw=0.6, which="major")
     axes.margins(x=0.14, y=0.1)
+    if low_is_best:
+        axes.invert_yaxis()
     tidy(axes)
     title = "The best is at the top left: HEROS orange, CapyMOA and MOA blue, River green"
     if any(point.stopped for point in shown):
         title += "; hollow: stopped at the limit"
     axes.set_title(title, loc="left", fontsize=8.5, color=FAINT)
-    place = [(point.microseconds, point.auroc) for point in shown]
-    label_points(axes, place, [ENTRANTS[point.entrant].label for point in shown])
+    place = [(point.microseconds, point.quality) for point in shown]
+    label_points(axes, place, [standing.learners[point.entrant].label for point in shown])
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=DPI, metadata={"Software": None})
-    return streams
 
 
 def _streams(standing: Standing) -> list[str]:
@@ -96,7 +123,7 @@ def _streams(standing: Standing) -> list[str]:
     return [stream for stream in standing.arenas if stream in chosen]
 
 
-def _colour(entrant: str) -> str:
-    if entrant in OURS:
+def _colour(name: str, entrant: Entrant) -> str:
+    if name in OURS:
         return OUR_COLOUR
-    return RIVER if ENTRANTS[entrant].library == "river" else JAVA
+    return RIVER if entrant.library == "river" else JAVA

@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
 import numpy as np
 
+from heros.measures import Measure
 from heros.storage import records
 from heros_league.arena import ARENA, Arena
-from heros_league.entrants import ENTRANTS, OURS
+from heros_league.entrants import ENTRANTS, OURS, Entrant
 from heros_paper.ranks import Comparison, compare, holm, wilcoxon
 
-__all__ = ["SAME_INSTANCES", "Against", "Cell", "Standing"]
+__all__ = ["SAME_INSTANCES", "Against", "Cell", "Standing", "higher_is_better"]
 
 Document = Mapping[str, Any]
 Path_ = str | os.PathLike[str]
@@ -83,7 +84,7 @@ class Against:
     rival: str
     streams: tuple[str, ...]
     ahead: int
-    difference: float  # the mean of ours − theirs
+    difference: float  # the mean of ours − theirs; where lower is better, of (theirs − ours) / theirs
     behind: float  # at most so far
     p_value: float  # Wilcoxon's, adjusted with Holm over all rivals
 
@@ -98,24 +99,31 @@ class Standing:
         By stream and learner.
     arenas
         The streams, in the order of the tables.
+    learners
+        Who takes part, by name.
     """
 
     cells: Mapping[tuple[str, str], Cell]
     arenas: Mapping[str, Arena]
+    learners: Mapping[str, Entrant] = field(default_factory=lambda: ENTRANTS)
 
     @classmethod
     def of(
-        cls, directory: Path_, arenas: Mapping[str, Arena] = ARENA, borrowed: Path_ | None = None
+        cls,
+        directory: Path_,
+        arenas: Mapping[str, Arena] = ARENA,
+        borrowed: Path_ | None = None,
+        learners: Mapping[str, Entrant] = ENTRANTS,
     ) -> Standing:
         """What the records below a directory say; where they say nothing, the paper's of the same runs."""
         runs: dict[tuple[str, str], list[Document]] = defaultdict(list)
         for place in records.find(directory) if Path(directory).is_dir() else ():
             document = records.details(place)
             stream, entrant = document["stream"]["name"], document["settings"]["league"]["entrant"]
-            if stream in arenas and entrant in ENTRANTS:
+            if stream in arenas and entrant in learners:
                 runs[stream, entrant].append(document)
         cells = {key: Cell(tuple(documents)) for key, documents in runs.items()}
-        return cls(_borrowed(borrowed, arenas) | cells if borrowed else cells, arenas)
+        return cls(_borrowed(borrowed, arenas) | cells if borrowed else cells, arenas, learners)
 
     def cell(self, stream: str, entrant: str) -> Cell | None:
         """The runs of a learner on a stream."""
@@ -123,7 +131,7 @@ class Standing:
 
     def entrants(self) -> list[str]:
         """Who has been run at all, ours first."""
-        return [name for name in ENTRANTS if any(key[1] == name for key in self.cells)]
+        return [name for name in self.learners if any(key[1] == name for key in self.cells)]
 
     def complete(self, entrant: str) -> bool:
         """Whether a learner has been run on every stream."""
@@ -133,22 +141,24 @@ class Standing:
         """A row per stream, a column per learner."""
         return [[self.cells[stream, name].mean(figure) for name in entrants] for stream in streams]
 
-    def ranks(self, ours: str = "heros") -> Comparison | None:
+    def ranks(self, ours: str = "heros", figure: str = "auroc") -> Comparison | None:
         """One of ours and the rivals, all that have been run on every stream; None if none of them has."""
         named = [name for name in self.entrants() if name == ours or name not in OURS]
         ranked = [name for name in named if self.complete(name)]
         if ours not in ranked or len(ranked) < 2:
             return None
-        return compare(self.values("auroc", ranked, self.arenas), ranked, higher_is_better=True)
+        values = self.values(figure, ranked, self.arenas)
+        return compare(values, ranked, higher_is_better=higher_is_better(figure))
 
-    def against(self, ours: str = "heros") -> list[Against]:
+    def against(self, ours: str = "heros", figure: str = "auroc") -> list[Against]:
         """One of ours against each rival, on the streams where both were run."""
         found = []
         for rival in (name for name in self.entrants() if name not in OURS):
             common = [s for s in self.arenas if (s, ours) in self.cells and (s, rival) in self.cells]
             if common:
-                pairs = np.array(self.values("auroc", [ours, rival], common))
-                found.append((rival, tuple(common), pairs[:, 0] - pairs[:, 1]))
+                mine, theirs = np.array(self.values(figure, [ours, rival], common)).T
+                leads = mine - theirs if higher_is_better(figure) else 1 - mine / theirs
+                found.append((rival, tuple(common), leads))
         adjusted = holm([wilcoxon(differences) for _, _, differences in found]).tolist()
         return [
             Against(
@@ -161,6 +171,11 @@ class Standing:
             )
             for (rival, streams, differences), p in zip(found, adjusted, strict=True)
         ]
+
+
+def higher_is_better(figure: str) -> bool:
+    """Which way is better, as the measure says it."""
+    return Measure.of(figure).better == "higher"
 
 
 def _borrowed(directory: Path_, arenas: Mapping[str, Arena]) -> dict[tuple[str, str], Cell]:

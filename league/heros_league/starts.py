@@ -12,7 +12,7 @@ from heros.executors import Processes
 from heros.executors.base import WorkerDied
 from heros.run.loop import Run
 from heros_league.arena import ALL
-from heros_league.entrants import ENTRANTS
+from heros_league.entrants import EVERYBODY
 from heros_league.memory import peak_bytes, restart_peak
 
 __all__ = ["LIMIT", "ORDER", "Fresh", "Start", "all_starts"]
@@ -27,12 +27,16 @@ ORDER = (
     *("heros", "lean", "forest", "perceptrons"),
     *("arf", "bagging", "srp", "blast", "river_arf", "autoclass", "shrubs", "amf", "sgbt"),
     "capymoa_halving",
+    *("river_tree_reg", "river_linear", "river_pa", "fimtdd", "knn_reg", "sgd_reg", "pa_reg"),
+    *("river_arf_reg", "river_amf_reg", "arf_reg", "sgbr", "soknl"),
 )
 """The cheap ones first, so that the table fills evenly."""
 
 STREAM_ORDER = (
     *("wisdm", "electricity", "nomao", "agr_a", "led_a", "rbf_m", "rbf_f"),
     *("covtype", "airlines", "agr_g", "led_g"),
+    *("trump", "chicks", "stocks", "diabetes", "price", "friedman_global", "friedman_local"),
+    *("friedman_gradual", "hyperplane", "wave", "elevation", "flights"),
 )
 
 Item = TypeVar("Item")
@@ -46,7 +50,7 @@ class Start:
     Parameters
     ----------
     entrant
-        One of `ENTRANTS`.
+        One of `EVERYBODY`.
     stream
         One of `heros_league.arena.ALL`.
     seed
@@ -80,7 +84,7 @@ class Start:
     def run(self, progress: bool | str | None = False) -> Run:
         """Test, then train; with what the machine did meanwhile among the settings."""
         os.environ.setdefault("CAPYMOA_JVM_ARGS", JAVA)
-        entrant = ENTRANTS[self.entrant]
+        entrant = EVERYBODY[self.entrant]
         arena = ALL[self.stream]
         entrant.start()
         stream = arena.open()

@@ -26,13 +26,14 @@ void bind_hoeffding(nb::module_& m) {
       .def("__init__",
            [](TreeSettings* self, std::int64_t max_bytes, std::int32_t grace_period, double split_confidence,
               double tie_threshold, const std::string& criterion, const std::string& prediction, bool binary_splits,
-              std::int32_t max_depth) {
+              std::int32_t max_depth, bool on_change) {
              new (self) TreeSettings{max_bytes, grace_period, split_confidence, tie_threshold,
                                      criterion_named(criterion), prediction_named(prediction), binary_splits,
-                                     max_depth};
+                                     max_depth, on_change};
            },
            nb::arg("max_bytes"), nb::arg("grace_period"), nb::arg("split_confidence"), nb::arg("tie_threshold"),
-           nb::arg("criterion"), nb::arg("prediction"), nb::arg("binary_splits"), nb::arg("max_depth"));
+           nb::arg("criterion"), nb::arg("prediction"), nb::arg("binary_splits"), nb::arg("max_depth"),
+           nb::arg("on_change") = false);
 
   nb::class_<HoeffdingPool, Pool>(m, "HoeffdingPool")
       .def(nb::init<std::vector<TreeSettings>>(), nb::arg("settings"))

@@ -81,6 +81,7 @@ class TreeSettings:
         prediction: str,
         binary_splits: bool,
         max_depth: int,
+        on_change: bool = False,
     ) -> None: ...
 
 class HoeffdingPool(Pool):

@@ -314,7 +314,11 @@ def generators(data: bytes) -> None:
 POOLS: dict[str, pools.Pool] = {
     "mlp": pools.MLP([{"hidden": 4}, {"optimizer": "sgd", "hidden": 9, "learning_rate": 0.05}]),
     "trees": pools.Hoeffding(
-        [{"grace_period": 20}, {"max_bytes": 2500, "grace_period": 30, "prediction": "naive_bayes"}]
+        [
+            {"grace_period": 20},
+            {"max_bytes": 2500, "grace_period": 30, "prediction": "naive_bayes"},
+            {"split_on": "change", "split_confidence": 0.2},
+        ]
     ),
     "neighbours": pools.Neighbours(
         [{"window": 30, "neighbours": 3}, {"window": 500, "weighting": "uniform"}], max_bytes=5000
@@ -650,7 +654,7 @@ def _damaged(state: dict[str, Any], source: BytesIn) -> dict[str, Any]:
         if not isinstance(array, np.ndarray):
             state[name] = source.anything()
             continue
-        array = array.copy()
+        array = np.atleast_1d(array).copy()  # what was disguised before may have no dimension
         how = source.below(9)
         if how < 4 and array.size:
             hostile = (

@@ -46,7 +46,13 @@ def league(monkeypatch):
         name: arena.Arena(name, name.upper(), lambda: streams.LED().take(300), 100) for name in ("a", "b")
     }
     for module in (cli, standing, starts, entrants):
-        for name, value in {"ENTRANTS": ours | fakes, "OURS": ours, "ALL": open_, "ARENA": open_}.items():
+        for name, value in {
+            "ENTRANTS": ours | fakes,
+            "EVERYBODY": ours | fakes,
+            "OURS": ours,
+            "ALL": open_,
+            "ARENA": open_,
+        }.items():
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(cli, "PARTS", {"streams": open_})

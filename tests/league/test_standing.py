@@ -133,7 +133,7 @@ def test_the_picture_shows_who_has_both_figures(written, tmp_path):
     root = written("agr_a", "srp", 0.9, micros=2000, stopped=True)
     standing = Standing.of(root)
     (one,) = points(standing, ["agr_a", "led_a"])
-    assert (one.entrant, round(one.microseconds), round(one.auroc, 4)) == ("heros", 200, 0.94)
+    assert (one.entrant, round(one.microseconds), round(one.quality, 4)) == ("heros", 200, 0.94)
     assert {point.entrant: point.stopped for point in points(standing, ["agr_a"])} == {
         "heros": False,
         "srp": True,

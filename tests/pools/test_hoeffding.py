@@ -38,14 +38,30 @@ def test_the_other_settings_are_moas_defaults():
         "prediction": "adaptive",
         "binary_splits": False,
         "max_depth": None,
+        "split_on": "bound",
     }
+
+
+def test_splits_on_change_follow_a_drift_where_bounds_do_not():
+    """Functions of two features that change places: leaves whose hits fall split at once."""
+    rng = np.random.default_rng(1)
+    X = rng.uniform(size=(12_000, 2))
+    y = np.where(np.arange(12_000) < 6000, X[:, 0] > 0.5, X[:, 1] > 0.5).astype(int)
+
+    def late(**settings):
+        model = Heros(pools.Hoeffding([settings]), policies.Everything(), 1, seed=1, warmup=0)
+        model.bind(Schema.of(["a", "b"], classes=["no", "yes"]))
+        said = model.test_then_train(X, y).probabilities
+        return (said.argmax(1) == y)[6000:7500].mean()
+
+    assert late(split_on="change", split_confidence=0.001) > late() + 0.05
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: pools.Hoeffding([]), "The 'configurations' parameter of Hoeffding must be at least one model. Got [] instead."),
-        (lambda: pools.Hoeffding([{"size": 1}]), "The 'configurations' parameter of Hoeffding must be mappings with keys among ['max_bytes', 'grace_period', 'split_confidence', 'tie_threshold', 'criterion', 'prediction', 'binary_splits', 'max_depth']. Got ['size'] instead."),
+        (lambda: pools.Hoeffding([{"size": 1}]), "The 'configurations' parameter of Hoeffding must be mappings with keys among ['max_bytes', 'grace_period', 'split_confidence', 'tie_threshold', 'criterion', 'prediction', 'binary_splits', 'max_depth', 'split_on']. Got ['size'] instead."),
         (lambda: pools.Hoeffding([{"grace_period": 0}]), "The 'grace_period' parameter of Hoeffding must be a whole number in [1, 2147483647]. Got 0 instead."),
         (lambda: pools.Hoeffding([{"split_confidence": 0}]), "The 'split_confidence' parameter of Hoeffding must be in (0, 1]. Got 0 instead."),
         (lambda: pools.Hoeffding([{"criterion": "entropy"}]), "The 'criterion' parameter of Hoeffding must be 'information_gain' or 'gini'. Got 'entropy' instead."),

@@ -39,6 +39,40 @@ def test_equals_the_slow_twin_instance_by_instance(seed):
     )
 
 
+@pytest.mark.parametrize("prediction", ["adaptive", "naive_bayes", "majority"])
+@pytest.mark.parametrize("seed", range(3))
+def test_splits_on_change_equal_the_slow_twin(seed, prediction):
+    case = random_case(seed, 1200)
+    case.y[600:] = case.y[600:][::-1]  # what was learnt is wrong from here on
+    options = {"on_change": True, "split_confidence": 0.05, "prediction": prediction, "binary_splits": True}
+    pool = tree_pool([options, {}])  # leaves of the other have room for what it does not need
+    pool.grow(case.values, case.classes)
+    found = Steps(pool).run(case.X, case.y, lambda: np.array([True, False]))
+    alone = tree_pool([options])
+    alone.grow(case.values, case.classes)
+    said = Steps(alone).run(case.X, case.y)
+    np.testing.assert_allclose(said, reference(case, **options), rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(found, (said + 1 / case.classes) / 2, rtol=1e-7, atol=1e-9)
+    assert pool.summary(0)[0] > 1
+
+
+def test_splits_on_change_go_on_after_a_state_and_growth():
+    case = random_case(3, 1500)
+    options = {"on_change": True, "split_confidence": 0.05}
+    grown, whole, again = (tree_pool([options]) for _ in range(3))
+    grown.grow(case.values, case.classes)
+    whole.grow(case.values, case.classes)
+    Steps(whole).run(case.X[:700], case.y[:700])
+    Steps(grown).run(case.X[:700], case.y[:700])
+    grown.grow(np.append(case.values, 0).astype(np.int32), case.classes)
+    again.restore(whole.state())
+    rest, labels = case.X[700:], case.y[700:]
+    said = Steps(whole).run(rest, labels)
+    assert np.array_equal(Steps(again).run(rest, labels), said)
+    wider = np.column_stack([rest, np.full(len(rest), np.nan)])
+    np.testing.assert_allclose(Steps(grown).run(wider, labels), said, atol=1e-12)
+
+
 def test_the_twin_is_put_to_the_test():
     """The cases above split, also on nominal features, and reach leaves of both kinds."""
     nodes = []

@@ -49,7 +49,9 @@ inline void HoeffdingTree::move_observers(const TreeLayout& before, const Hoeffd
                                           const TreeLayout& after, int to) {
   const int link = nodes_[to].link = leaves_.take();
   leaves_.ints(link)[kOwner] = to;
-  std::copy_n(old.leaves_.reals(old.nodes_[from].link), kBases, leaves_.reals(link));
+  const double* record = old.leaves_.reals(old.nodes_[from].link);
+  std::copy_n(record, kBases, leaves_.reals(link));
+  std::copy_n(record + kBases + 2 * before.classes, before.watch, leaves_.reals(link) + kBases + 2 * after.classes);
   std::fill_n(blocks_of(to), after.classes, -1);
   for (int c = 0; c < before.classes; ++c) {
     const int b = old.blocks_of(from)[c];

@@ -40,10 +40,11 @@ struct TreeLayout {
   std::vector<std::int32_t> slot;      // per nominal feature: where its value counts begin
   std::vector<std::int32_t> usual;     // the slots of code 0 of features with two values (see TreeInstance)
   int slots = 0;
+  int watch = 0;                       // doubles that a leaf has for finding change
 
   TreeLayout() = default;
-  TreeLayout(std::vector<std::int32_t> values_per_feature, int n_classes)
-      : values(std::move(values_per_feature)), classes(n_classes) {
+  TreeLayout(std::vector<std::int32_t> values_per_feature, int n_classes, int watch_reals = 0)
+      : values(std::move(values_per_feature)), classes(n_classes), watch(watch_reals) {
     for (std::size_t f = 0; f < values.size(); ++f) {
       std::vector<std::int32_t>& kind = values[f] > 0 ? nominal : numeric;
       position.push_back(static_cast<std::int32_t>(kind.size()));
@@ -59,7 +60,7 @@ struct TreeLayout {
 
   int block_reals() const { return 5 * numbers(); }
   int block_ints() const { return numbers() + codes() + slots; }
-  int leaf_reals() const { return 2 + 2 * classes; }
+  int leaf_reals() const { return 2 + 2 * classes + watch; }
   int leaf_ints() const { return 1 + classes; }
 
   // What the byte limit of a tree counts.

@@ -28,7 +28,7 @@ class HoeffdingPool final : public Pool {
   // Fits the pool to a schema that extends the one it knows (at first: nothing). values[f]: how many values
   // feature f has, 0 if it is numeric. If there is not enough memory, the pool stays as it is.
   void grow(const std::vector<std::int32_t>& values, int classes) {
-    TreeLayout layout(values, classes);
+    TreeLayout layout(values, classes, watch_reals());
     for (const TreeSettings& settings : settings_)
       if (settings.max_bytes < layout.node_bytes())
         throw std::invalid_argument("A tree of one node needs " + std::to_string(layout.node_bytes()) +
@@ -108,7 +108,7 @@ class HoeffdingPool final : public Pool {
   void restore(const PoolState& state) {
     require(state.trees.empty() ? state.classes == 0 : state.trees.size() == settings_.size(),
             "a tree for every model");
-    TreeLayout layout(state.values, state.classes);
+    TreeLayout layout(state.values, state.classes, watch_reals());
     std::vector<HoeffdingTree> trees(state.trees.size());
     for (std::size_t i = 0; i < trees.size(); ++i) trees[i].adopt(state.trees[i], settings_[i], layout);
     make_place(layout.classes);
@@ -122,6 +122,12 @@ class HoeffdingPool final : public Pool {
     std::int32_t favoured = 0;  // the class with the most votes
     bool by_bayes = false, fresh = false;
   };
+
+  // Where one tree looks for change, the leaves of all have room for it.
+  int watch_reals() const {
+    const auto watches = [](const TreeSettings& settings) { return settings.on_change; };
+    return std::any_of(settings_.begin(), settings_.end(), watches) ? LeafChange::kReals : 0;
+  }
 
   double* votes(int i) { return &votes_[std::size_t(i) * layout_.classes]; }
   const double* votes(int i) const { return &votes_[std::size_t(i) * layout_.classes]; }

@@ -96,6 +96,7 @@ inline void HoeffdingTree::check_statistics(const TreeLayout& layout) {
     if (!nodes_[i].observes()) continue;
     const double* hits = leaves_.reals(nodes_[i].link);
     require(amount(hits[kMajorityHits]) && amount(hits[kBayesHits]), "hits");
+    require(layout.watch == 0 || LeafChange::sound(hits + kBases + 2 * layout.classes), "hits that may change");
     for (int c = 0; c < layout.classes; ++c) {
       const int b = blocks_of(static_cast<int>(i))[c];
       if (b < 0) continue;

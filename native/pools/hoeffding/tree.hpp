@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pools/hoeffding/bayes.hpp"
+#include "pools/hoeffding/change.hpp"
 #include "pools/hoeffding/memory.hpp"
 
 namespace heros {
@@ -23,6 +24,7 @@ struct TreeSettings {
   LeafPrediction prediction = LeafPrediction::adaptive;
   bool binary_splits = false;
   std::int32_t max_depth = -1;  // -1: none
+  bool on_change = false;       // leaves split when their hits change, not when a bound is reached
   Search search = {};
 };
 
@@ -86,10 +88,10 @@ class HoeffdingTree : public TreeMemory {
     if (node.link != Node::kInactive) {
       const bool bayes_hit = (bayes >= 0 ? bayes : bayes_vote(layout, instance, place, votes)) == y;
       if (open_observers(layout, place.node, y)) {
-        record_hits(layout, place.node, y, bayes_hit, times);
+        const bool changed = record_hits(layout, place.node, y, bayes_hit, times);
         count(layout, place.node, y, times);
         update_statistics(layout, instance, place.node, y, times);
-        if (due(layout, place.node)) look_for_split(layout, place);
+        if (settings_.on_change ? changed : due(layout, place.node)) look_for_split(layout, place);
         return;
       }
     }
@@ -125,16 +127,23 @@ class HoeffdingTree : public TreeMemory {
 
   // The class naive Bayes gives an instance at an active leaf; without statistics: the majority.
   int bayes_vote(const TreeLayout& layout, const TreeInstance& instance, const Place& place, double* votes) const {
-    if (settings_.prediction != LeafPrediction::adaptive) return 0;  // nobody asks
+    const bool asked = settings_.prediction == LeafPrediction::adaptive ||
+                       (settings_.prediction == LeafPrediction::naive_bayes && settings_.on_change);
+    if (!asked) return 0;
     if (!nodes_[place.node].observes()) return highest(counts(layout, place.node), layout.classes);
     return bayes_votes(layout, place, instance, votes);
   }
 
-  void record_hits(const TreeLayout& layout, int node, int y, bool bayes_hit, std::int32_t times) {
+  // Whether the hits of the one that answers have changed, for a tree that splits on that.
+  bool record_hits(const TreeLayout& layout, int node, int y, bool bayes_hit, std::int32_t times) {
     double* record = leaves_.reals(nodes_[node].link);
     const bool hit = lengths_[node] > 0 && highest(counts(layout, node), layout.classes) == y;
+    const bool by_bayes = settings_.prediction == LeafPrediction::naive_bayes ||
+                          (settings_.prediction == LeafPrediction::adaptive && !(record[kMajorityHits] > record[kBayesHits]));
     record[kMajorityHits] += hit ? times : 0;
     record[kBayesHits] += bayes_hit ? times : 0;
+    return settings_.on_change &&
+           LeafChange(record + kBases + 2 * layout.classes).add(by_bayes ? bayes_hit : hit, times, settings_.split_confidence);
   }
 
   void update_statistics(const TreeLayout& layout, const TreeInstance& instance, int node, int y,
@@ -174,7 +183,8 @@ class HoeffdingTree : public TreeMemory {
     const SplitSearch::Result found = search(leaf);
     const double bound = hoeffding_bound(search.range(lengths_[node]), n);
     const double gap = found.best.merit - found.second;
-    if (found.any && !(gap > bound || bound < settings_.tie_threshold)) return put_off(node, n, gap, bound);
+    if (!settings_.on_change && found.any && !(gap > bound || bound < settings_.tie_threshold))
+      return put_off(node, n, gap, bound);
     // Not splitting is best: the leaf begins anew with the counts it has, as MOA's do.
     if (found.best.feature < 0) return close_observers(layout, node);
     if (!std::isfinite(found.best.merit)) return;

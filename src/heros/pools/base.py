@@ -121,7 +121,7 @@ def expect_mappings(configurations: object, owner: str) -> list[Mapping[str, Any
 def expect_schema(state: Mapping[str, NDArray[Any]], schema: Schema, owner: str) -> None:
     """Refuse a pool's state that was made for instances of another schema."""
     values, classes = state.get("values", np.empty(0)), state.get("classes", np.empty(0))
-    plain = all(array.dtype.kind in "iuf" for array in (values, classes))  # others cannot be compared
+    plain = all(isinstance(array, np.ndarray) and array.dtype.kind in "iuf" for array in (values, classes))
     if not (
         plain
         and np.array_equal(values, feature_values(schema))

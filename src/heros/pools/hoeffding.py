@@ -41,9 +41,11 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "prediction": "adaptive",
         "binary_splits": False,
         "max_depth": None,
+        "split_on": "bound",
     }
 )
 CRITERIA = ("information_gain", "gini")
+SPLITS = ("bound", "change")
 PREDICTIONS = ("majority", "naive_bayes", "adaptive")
 COST_MODELS = ("max-bytes", "bytes", "measured")
 SIZES = tuple(1024 << k for k in range(1, 11))  # 2, 4, ..., 1024 KB
@@ -109,6 +111,10 @@ class Hoeffding(Pool):
             Whether nominal features are split by one value against the rest only.
         `max_depth` (None)
             The most tests on the way to a leaf.
+        `split_on` ("bound")
+            Or "change": a leaf takes the best test as soon as its hits have become more or fewer (HDDM-A with
+            `split_confidence` as its δ, 0.001 or so), however far ahead the test is, in the manner of local
+            adaptive streaming trees (LAST). Grace period and tie threshold then mean nothing.
     costs
         γ, the cost of a training step: "max-bytes" (∝ the byte limit, as in the paper), "bytes" (∝ what
         each tree holds, measured anew every 1000 instances), "measured" (CPU time on made-up instances
@@ -269,12 +275,12 @@ class BoundHoeffding(BoundPool):
 
 def _native(pool: Hoeffding) -> _core.HoeffdingPool:
     settings = (dict(zip(DEFAULTS, model, strict=True)) for model in pool.models)
-    return _core.HoeffdingPool(
-        [
-            _core.TreeSettings(**{**s, "max_depth": NO_LIMIT if s["max_depth"] is None else s["max_depth"]})
-            for s in settings
-        ]
-    )
+    return _core.HoeffdingPool([_settings(**s) for s in settings])
+
+
+def _settings(*, max_depth: int | None, split_on: str, **same: Any) -> _core.TreeSettings:
+    depth = NO_LIMIT if max_depth is None else max_depth
+    return _core.TreeSettings(**same, max_depth=depth, on_change=split_on == "change")
 
 
 def _checked(configuration: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -304,4 +310,5 @@ def _checked(configuration: Mapping[str, Any]) -> tuple[Any, ...]:
         ),
         bool(full["binary_splits"]),
         None if depth is None else whole(depth, "max_depth", "Hoeffding", 0, 1 << 20),
+        one_of(full["split_on"], "split_on", "Hoeffding", SPLITS, "'bound' or 'change'"),
     )

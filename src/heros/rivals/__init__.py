@@ -6,10 +6,12 @@ from a run of HEROS: the same stream, the same order of test and training, the s
 
 from heros.rivals.learners import RIVALS, Rival
 from heros.rivals.passing import Filled, Limited
+from heros.rivals.regressors import REGRESSORS
 from heros.rivals.running import HEROS, Match, first, match, run_rival, run_rivals
 
 __all__ = [
     "HEROS",
+    "REGRESSORS",
     "RIVALS",
     "Filled",
     "Limited",

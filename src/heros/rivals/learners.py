@@ -12,7 +12,7 @@ from typing import Any
 
 from heros.extras import needed
 
-__all__ = ["RIVALS", "Rival"]
+__all__ = ["RIVALS", "Rival", "module"]
 
 MEMBERS = 50  # of every ensemble of CapyMOA's that has no other number by its nature
 SUBSPACE = 0.6
@@ -59,53 +59,53 @@ class Rival:
 
 
 def _arf(seed: int, n: int) -> Any:
-    learner = _module("capymoa", "classifier").AdaptiveRandomForestClassifier
+    learner = module("capymoa", "classifier").AdaptiveRandomForestClassifier
     return partial(learner, ensemble_size=MEMBERS, max_features=SUBSPACE, random_seed=seed)
 
 
 def _srp(seed: int, n: int) -> Any:
-    learner = _module("capymoa", "classifier").StreamingRandomPatches
+    learner = module("capymoa", "classifier").StreamingRandomPatches
     return partial(learner, ensemble_size=MEMBERS, max_features=SUBSPACE, base_learner=TREE, random_seed=seed)
 
 
 def _bagging(seed: int, n: int) -> Any:
-    learner = _module("capymoa", "classifier").LeveragingBagging
-    tree = _module("moa", "classifiers.trees").HoeffdingTree()
+    learner = module("capymoa", "classifier").LeveragingBagging
+    tree = module("moa", "classifiers.trees").HoeffdingTree()
     tree.getOptions().setViaCLIString(TREE.partition(" ")[2])
     return partial(learner, ensemble_size=MEMBERS, base_learner=tree, random_seed=seed)
 
 
 def _sgbt(seed: int, n: int) -> Any:
-    learner = _module("capymoa", "classifier").StreamingGradientBoostedTrees
+    learner = module("capymoa", "classifier").StreamingGradientBoostedTrees
     return partial(learner, boosting_iterations=ROUNDS, random_seed=seed)
 
 
 def _shrubs(seed: int, n: int) -> Any:
-    learner = _module("capymoa", "classifier").ShrubsClassifier
-    tree = _module("sklearn", "tree").DecisionTreeClassifier(random_state=seed)
+    learner = module("capymoa", "classifier").ShrubsClassifier
+    tree = module("sklearn", "tree").DecisionTreeClassifier(random_state=seed)
     return partial(learner, ensemble_regularizer="hard-L0", l_ensemble_reg=MEMBERS, sk_dt=tree)
 
 
 def _blast(seed: int, n: int) -> Any:
     """CapyMOA has no class for it, but one for any learner of MOA's."""
-    learner = _module("capymoa", "base").MOAClassifier
-    blast = _module("moa", "classifiers.meta").HeterogeneousEnsembleBlast()
+    learner = module("capymoa", "base").MOAClassifier
+    blast = module("moa", "classifiers.meta").HeterogeneousEnsembleBlast()
     blast.prepareForUse()  # makes its models, which it is asked for when it is told the schema
     return partial(learner, moa_learner=blast, random_seed=seed)
 
 
 def _autoclass(seed: int, n: int) -> Any:
-    learner = _module("capymoa", "automl").AutoClass
+    learner = module("capymoa", "automl").AutoClass
     file = Path(__file__).with_name("autoclass.json")
     return partial(learner, configuration_json=str(file), random_seed=seed)
 
 
 def _capymoa_halving(seed: int, n: int) -> Any:
     """With this budget one of the seven is left at six tenths of the stream."""
-    known = _module("capymoa", "classifier")
+    known = module("capymoa", "classifier")
     names = ("NaiveBayes", "KNN", "HoeffdingTree", "HoeffdingAdaptiveTree")
     models = [*(getattr(known, name) for name in names), *(make(seed, n) for make in (_bagging, _arf, _srp))]
-    learner = _module("capymoa", "automl").SuccessiveHalvingClassifier
+    learner = module("capymoa", "automl").SuccessiveHalvingClassifier
     return partial(learner, base_classifiers=models, budget=2 * n, random_seed=seed)
 
 
@@ -113,40 +113,40 @@ def _capymoa_halving(seed: int, n: int) -> Any:
 
 
 def _bandit(seed: int, n: int) -> Any:
-    policy = _module("river", "bandit").EpsilonGreedy(epsilon=EXPLORATION, burn_in=BURN_IN, seed=seed)
-    accuracy = _module("river", "metrics").Accuracy()
-    return _module("river", "model_selection").BanditClassifier(_river_models(), accuracy, policy)
+    policy = module("river", "bandit").EpsilonGreedy(epsilon=EXPLORATION, burn_in=BURN_IN, seed=seed)
+    accuracy = module("river", "metrics").Accuracy()
+    return module("river", "model_selection").BanditClassifier(_river_models(), accuracy, policy)
 
 
 def _halving(seed: int, n: int) -> Any:
     """With this budget the last rung, after which one model is left, is at half of the stream."""
-    accuracy = _module("river", "metrics").Accuracy()
-    selection = _module("river", "model_selection")
+    accuracy = module("river", "metrics").Accuracy()
+    selection = module("river", "model_selection")
     return selection.SuccessiveHalvingClassifier(_river_models(), accuracy, budget=4 * n, eta=2)
 
 
 def _river_models() -> list[Any]:
     """River has no perceptrons: linear models with the pool's optimisers, trees with its grace periods."""
-    compose, scaling = _module("river", "compose"), _module("river", "preprocessing")
-    linear, optim = _module("river", "linear_model"), _module("river", "optim")
+    compose, scaling = module("river", "compose"), module("river", "preprocessing")
+    linear, optim = module("river", "linear_model"), module("river", "optim")
     models = []
     for optimizer, rate in product((optim.Adam, optim.SGD), LEARNING_RATES):
         scaled = compose.SelectType(numbers.Number) | scaling.StandardScaler()
         one_hot = compose.SelectType(str) | scaling.OneHotEncoder()
         models.append((scaled + one_hot) | linear.SoftmaxRegression(optimizer=optimizer(rate)))
-    trees = _module("river", "tree")
+    trees = module("river", "tree")
     return [*models, *(trees.HoeffdingTreeClassifier(grace_period=grace) for grace in GRACE_PERIODS)]
 
 
 def _river_arf(seed: int, n: int) -> Any:
-    return _module("river", "forest").ARFClassifier(n_models=RIVER_TREES, seed=seed)
+    return module("river", "forest").ARFClassifier(n_models=RIVER_TREES, seed=seed)
 
 
 def _amf(seed: int, n: int) -> Any:
     """Its trees cut numbers only: words are numbered in the order in which they come."""
-    compose, coding = _module("river", "compose"), _module("river", "preprocessing")
+    compose, coding = module("river", "compose"), module("river", "preprocessing")
     numbered = compose.SelectType(str) | coding.OrdinalEncoder()
-    forest = _module("river", "forest").AMFClassifier(n_estimators=RIVER_TREES, seed=seed)
+    forest = module("river", "forest").AMFClassifier(n_estimators=RIVER_TREES, seed=seed)
     return (compose.SelectType(numbers.Number) + numbered) | forest
 
 
@@ -170,7 +170,8 @@ RIVALS: dict[str, Rival] = {
 """The rivals by name; see docs/rivals.md for their settings."""
 
 
-def _module(library: str, part: str) -> Any:
+def module(library: str, part: str) -> Any:
+    """A module of a library; an error that says how to install it, if it is not there."""
     if library == "moa":  # Java's, which CapyMOA makes importable
         needed("capymoa", "A rival from MOA", "rivals")
     return needed(f"{library}.{part}", f"A rival from {library}", "rivals")

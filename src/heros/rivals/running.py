@@ -21,6 +21,7 @@ from heros.policies import Cand, Everything, Explore, Policy, Zeta
 from heros.pools import BoundModels, MLPGrid, Models
 from heros.rivals.learners import RIVALS, Rival
 from heros.rivals.passing import Filled, Limited
+from heros.rivals.regressors import REGRESSORS
 from heros.run.loop import Run, evaluate
 from heros.scores import Cumulative
 from heros.storage import records
@@ -52,7 +53,7 @@ def run_rival(
     Parameters
     ----------
     name
-        One of `RIVALS`.
+        One of `RIVALS`, or of `REGRESSORS` where the target is a number.
     stream
         Read from its current position to its end; its length must be known.
     seed
@@ -217,7 +218,8 @@ def first(name: str, n: int | None) -> Stream:
 
 
 def _rival(name: str) -> Rival:
-    return RIVALS[one_of(name, "name", "run_rival", RIVALS, f"one of {', '.join(RIVALS)}")]
+    known = {**RIVALS, **REGRESSORS}
+    return known[one_of(name, "name", "run_rival", known, f"one of {', '.join(known)}")]
 
 
 def _identity(name: str, seed: int) -> dict[str, Any]:
