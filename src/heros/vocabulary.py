@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from heros.errors import DataNotice
-from heros.parameters import one_of
+from heros.parameters import one_of, whole
 from heros.schema import Feature, Schema
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Refused",
     "Vocabulary",
     "cell_of",
+    "checked_most_values",
     "checked_task",
     "label_of",
     "listed",
@@ -394,6 +395,11 @@ def checked_task(task: str | None, owner: str) -> str | None:
     if task is not None:
         one_of(task, "task", owner, TASKS, "'classification', 'regression' or None")
     return task
+
+
+def checked_most_values(most: int | None) -> int | None:
+    """How many values a nominal feature may have, if that is bounded."""
+    return None if most is None else whole(most, "most_values", "HEROS", 2)
 
 
 LARGEST_TARGET = 1e100
