@@ -282,7 +282,8 @@ class Vocabulary:
 
     def _lacks(self, row: list[float]) -> bool:
         """Whether a value is missing that never was."""
-        return any(row[j] != row[j] for j in self._never_missing)
+        never = self._never_missing
+        return bool(never) and any(row[j] != row[j] for j in never)
 
     def _cells(self, features: Mapping[Any, Any]) -> dict[str, float | str]:
         """The values that are there: numbers and names, known or new."""
@@ -432,8 +433,8 @@ def label_of(value: object) -> str | None:
     >>> [label_of(value) for value in ("a", 3, 3.0, True, float("nan"), None)]
     ['a', '3', '3', 'True', None, None]
     """
-    if value is None:
-        return None
+    if type(value) is str or value is None:
+        return value
     if isinstance(value, float | np.floating):
         number = float(value)
         if math.isnan(number):
