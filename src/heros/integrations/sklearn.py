@@ -288,10 +288,15 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
     def _learn_plain(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> bool:
         """Learn from a few rows and labels about which there is nothing to ask; False if there is."""
         matrix = self._plain_rows(X)
-        if matrix is None or not isinstance(y, list | np.ndarray) or np.ndim(y) != 1 or len(y) != len(matrix):
+        if matrix is None or not (
+            isinstance(y, list) or (hasattr(y, "tolist") and getattr(y, "ndim", 0) == 1)
+        ):
             return False
         known = {label: index for index, label in enumerate(self.classes_.tolist())}
-        labels = [known.get(label, -1) for label in (y if isinstance(y, list) else y.tolist())]
+        given = y if isinstance(y, list) else y.tolist()  # of an array, or a column of pandas'
+        if len(given) != len(matrix) or any(isinstance(label, list | dict) for label in given):
+            return False
+        labels = [known.get(label, -1) for label in given]
         if -1 in labels:
             return False
         self.heros_.learn(matrix, np.array(labels), sample_weight)
@@ -378,7 +383,10 @@ class HerosRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]  # they 
 
 
 def _expect_some(sample_weight: ArrayLike | None) -> None:
-    if sample_weight is not None and np.size(sample_weight) and not np.any(sample_weight):
+    if sample_weight is None:
+        return
+    weights = np.asarray(sample_weight)
+    if weights.size and not weights.any():
         raise DataError("sample_weight must be above zero somewhere to fit anything. Got zeros alone.")
 
 
