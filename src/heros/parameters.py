@@ -107,12 +107,12 @@ def identifier(value: object, name: str, owner: str) -> str | int:
 
     Examples
     --------
-    >>> identifier("order 7", "id", "LateLabels"), identifier(7, "id", "LateLabels")
+    >>> identifier("order 7", "id", "Me"), identifier(7, "id", "Me")
     ('order 7', 7)
-    >>> identifier(1.5, "id", "Keyed")
+    >>> identifier(1.5, "id", "Me")
     Traceback (most recent call last):
         ...
-    heros.errors.ParameterError: The 'id' parameter of Keyed must be a string or a whole number. Got 1.5 instead.
+    heros.errors.ParameterError: The 'id' parameter of Me must be a string or a whole number. Got 1.5 instead.
     """
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise ParameterError.of(name, owner, "a string or a whole number", value)
