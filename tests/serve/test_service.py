@@ -322,3 +322,45 @@ def test_memory_is_bounded_whatever_comes():
             np.array([i % 2]), np.array([[0.4, 0.6]]), np.ones((1, 2), dtype=bool), np.ones(1), float(i)
         )
     assert len(history.points) <= 240
+
+
+def test_more_keys_than_memory_holds_are_learnt_and_kept(tmp_path):
+    def open_again():
+        return many(tmp_path / "keys", memory=150_000, shelf=Shelf(tmp_path))
+
+    with open_again() as service:
+        for i, (x, y) in enumerate(rows(600)):
+            service.learn({"x": x, "y": y, "key": i % 40})
+        service.wait()
+        models = service.brain.models
+        assert models.bytes_in_memory <= 150_000
+        assert 1 <= models.in_memory < 40
+    with open_again() as service:
+        models = service.brain.models
+        assert {key: models.figures(key).instances for key in models} == dict.fromkeys(range(40), 15)
+
+
+def test_rows_of_a_key_go_to_its_model_together(tmp_path, monkeypatch):
+    with many(tmp_path / "keys", memory=1, shelf=Shelf(tmp_path)) as service:
+        hold = threading.Event()
+        service.learn({"x": {"size": 1.0}, "y": "odd", "key": "first"})
+        service.wait()
+        opened = []
+        models = service.brain.models
+        monkeypatch.setattr(models, "test_then_train", _noting(models.test_then_train, opened))
+        service.after(hold.wait)
+        for i, (x, y) in enumerate(rows(400)):
+            x["size"], x["colour"] = 1.0, "red"
+            service.learn({"x": x, "y": y, "key": i % 4})
+        hold.set()
+        service.wait()
+        assert sum(n for _, n in opened) == 400
+        assert len(opened) < 20
+
+
+def _noting(call, noted):
+    def made(key, X, y):
+        noted.append((key, len(y)))
+        return call(key, X, y)
+
+    return made
