@@ -286,6 +286,24 @@ def test_only_classes_are_served():
 # -- the curves -----------------------------------------------------------------------------------------
 
 
+def test_long_windows_hold_few_instances():
+    rng = np.random.default_rng(1)
+    y, answers = rng.integers(0, 2, 3000), rng.random((3000, 2))
+    answers /= answers.sum(axis=1, keepdims=True)
+    chosen, spent = np.ones((3000, 4), dtype=bool), np.ones(3000)
+    with one() as service:
+        measures = service.history.measures
+    single = History(measures, 4, window=3000)
+    for i in range(3000):
+        part = slice(i, i + 1)
+        single.add(y[part], answers[part], chosen[part], spent[part], 0.0)
+        assert len(single._labels) < 256
+    whole = History(measures, 4, window=3000)
+    whole.add(y, answers, chosen, spent, 0.0)
+    assert single.lately == pytest.approx(whole.lately)
+    assert single.lately["accuracy"] == (answers.argmax(axis=1) == y).mean()
+
+
 def test_worse_is_noticed_and_better_is_not():
     worse = Worse()
     assert not worse.update(np.tile([0.0, 1.0], 300))
