@@ -158,7 +158,7 @@ def shares(costs: ArrayLike | Sequence[float], n_models: int, owner: str) -> NDA
     """
     try:
         gamma: NDArray[np.float64] = np.array(costs, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, MemoryError):
         raise ParameterError.of("costs", owner, f"one number per model ({n_models})", costs) from None
     if gamma.shape != (n_models,):
         raise ParameterError.of("costs", owner, f"one number per model ({n_models})", costs)
