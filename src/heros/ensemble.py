@@ -867,7 +867,8 @@ def _usual(task: Task, watch: Watch) -> _Usual:
     """What goes with a task where no pool was given."""
     together = Stack() if watch == "all" else Top()
     if task.numeric:
-        return _Usual(default_regression(), Cand(), None, together)
+        pool = default_regression()
+        return _Usual(pool, Cand(), pool.n_models, together)  # what it costs to train them all pays
     return _Usual(default(), Cand(), DEFAULT_K, together)
 
 
