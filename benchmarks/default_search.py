@@ -94,6 +94,8 @@ ELEVEN = joined(
     FOREST,
     *CHEAP,
 )
+BOOSTED = pools.Boosted([{"rounds": 30, "learning_rate": 0.3, "grace_period": 100}])
+TWELVE = joined(*ELEVEN.pools, BOOSTED)
 SIXTEEN = joined(
     pools.MLP([*adam((0.005, 0.001), (64, 256)), SGD]),
     pools.MLP([*adam((0.02, 0.005, 0.001), (64,)), SGD], scale=1.0),
@@ -108,6 +110,7 @@ CANDIDATES: dict[str, Callable[[], Heros]] = {
     "eleven, all, Top": lambda: Heros(ELEVEN, EVERYTHING, 11, answer=Top(), seed=1),
     "eleven, all, Stack": lambda: Heros(ELEVEN, EVERYTHING, 11, answer=Stack(), seed=1),
     "eleven, Cand 8, Stack": lambda: Heros(ELEVEN, CAND, 8, answer=Stack(), seed=1),
+    "eleven and boosted trees, Cand 9, Stack": lambda: Heros(TWELVE, CAND, 9, answer=Stack(), seed=1),
     "eleven, Cand 8, watch 8, Top": lambda: Heros(ELEVEN, CAND, 8, watch=8, answer=Top(), seed=1),
     "sixteen, Cand 10, watch 4, Top": lambda: Heros(SIXTEEN, CAND, 10, watch=4, answer=Top(), seed=1),
 }

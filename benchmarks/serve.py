@@ -2,6 +2,7 @@
 
     python benchmarks/serve.py                    # half a minute
     python benchmarks/serve.py --soak 600         # and ten minutes of load: memory must stay flat
+    python benchmarks/serve.py --seconds 0 --soak 3600 --rate 200      # an hour of 200 pairs a second, alone
     python benchmarks/serve.py --keys 10000       # and a model per key within 200 MB
 
 The service runs in a process of its own on one core, the load comes from another. Others may be at work on
@@ -242,24 +243,41 @@ def speed(seconds: float, core: int) -> None:
     ).show()
 
 
-def soak(seconds: float, core: int) -> None:
-    """Load for long: what memory does."""
+async def paced(port: int, rows: list[Any], seconds: float, first: int, rate: float) -> tuple[int, int]:
+    """So many pairs a second, each of its own id, on one connection; how many, and how many were refused."""
+    connection, start, done = await connect(port), time.perf_counter(), 0
+    while (now := time.perf_counter() - start) < seconds:
+        if done >= now * rate:
+            await asyncio.sleep(0.02)
+            continue
+        id, (x, y) = first + done, rows[(first + done) % len(rows)]
+        await connection.ask(request("/answer", {"id": id, "x": x}))
+        await connection.ask(request("/learn", {"id": id, "y": y}))
+        done += 1
+    return done, connection.refused
+
+
+def soak(seconds: float, rate: float, core: int) -> None:
+    """Load for long: what memory does. A line every thirtieth part, so that one can look on."""
     rows = instances(20_000)
-    with service(core=core) as (port, _):
-        sizes, end = [], time.perf_counter() + seconds
-        n = 0
-        while time.perf_counter() < end:
-            done, _ = asyncio.run(pairs(port, rows, min(20.0, seconds / 10), 16))
-            n += done
-            sizes.append(figures(port)["heros_memory_bytes"] / 1e6)
-        shown = ", ".join(f"{size:.1f}" for size in sizes[:: max(1, len(sizes) // 10)])
-        print(f"{seconds:.0f} s of load, {n:,} pairs: {shown} MB")
+    with service("--checkpoint", "kept", core=core) as (port, process):
+        n = refused = 0
+        for piece in range(1, 31):
+            if rate:
+                work: Any = paced(port, rows, seconds / 30, n, rate)
+            else:
+                work = pairs(port, rows, seconds / 30, 16)
+            done, other = asyncio.run(work)
+            n, refused = n + done, refused + (other if rate else 0)
+            size, cpu = figures(port)["heros_memory_bytes"] / 1e6, cpu_seconds(process)
+            at = f"{piece * seconds / 30:6.0f} s"
+            print(f"{at} {n:10,} pairs, {refused} refused {size:7.1f} MB {cpu:7.1f} CPU s", flush=True)
 
 
 def keyed(keys: int, core: int) -> None:
     """A model per key, within 200 MB of models in memory."""
     rows = instances(20_000)
-    with service("--keys", "--memory", "200", core=core) as (port, _):
+    with service("--keys", "--memory", "200", core=core) as (port, process):
         before = figures(port)["heros_memory_bytes"] / 1e6
         requests = []
         for start in range(0, keys, 500):
@@ -267,18 +285,19 @@ def keyed(keys: int, core: int) -> None:
             requests.append(
                 request("/learn/batch", {"instances": [{"x": x, "y": y, "key": k} for x, y, k in some]})
             )
-        start = time.perf_counter()
+        start, cpu = time.perf_counter(), cpu_seconds(process)
         asyncio.run(teach_all(port, requests))
-        took = time.perf_counter() - start
+        took, cpu = time.perf_counter() - start, cpu_seconds(process) - cpu
         time.sleep(6)  # what is known of keys is looked at every five seconds
         figures(port)
         time.sleep(1)
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/state") as reply:
             state = json.load(reply)
-        known, process = state["keys"], state["memory"] / 1e6
-        print(f"{known['count']:,} keys, {keys / took:,.0f} instances per second")
+        known, held = state["keys"], state["memory"] / 1e6
+        speed = f"{keys / took:,.0f} a second, {1000 * cpu / keys:.1f} ms of CPU time each"
+        print(f"{known['count']:,} keys, {speed}")
         print(f"{known['in_memory']:,} models in memory, {known['bytes'] / 1e6:.0f} MB by count")
-        print(f"{process:.0f} MB of the process, {before:.0f} before")
+        print(f"{held:.0f} MB of the process, {before:.0f} before")
 
 
 async def teach_all(port: int, requests: list[bytes]) -> None:
@@ -295,6 +314,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=6.0)
     parser.add_argument("--soak", type=float, default=0.0)
+    parser.add_argument("--rate", type=float, default=0.0, help="Of the soak, pairs a second; 0: all it can.")
     parser.add_argument("--keys", type=int, default=0)
     parser.add_argument("--core", type=int, default=0, help="Of the service; the load is on another.")
     arguments = parser.parse_args()
@@ -303,7 +323,7 @@ def main() -> None:
     if arguments.seconds:
         speed(arguments.seconds, arguments.core)
     if arguments.soak:
-        soak(arguments.soak, arguments.core)
+        soak(arguments.soak, arguments.rate, arguments.core)
     if arguments.keys:
         keyed(arguments.keys, arguments.core)
 

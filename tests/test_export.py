@@ -144,6 +144,8 @@ FAMILIES = {
     "tree of majorities": pools.Hoeffding([{**QUICK, "prediction": "majority", "binary_splits": True}]),
     "forest": pools.Forest([{"trees": 4}]),
     "forest of patches": pools.Forest([{"trees": 4, "subspace": "tree"}]),
+    "tree that splits on change": pools.Hoeffding([{"split_on": "change", "split_confidence": 0.3}]),
+    "boosted": pools.Boosted([{"rounds": 5, "grace_period": 20}]),
     "neighbours": pools.Neighbours([{"window": 300}]),
     "neighbours alike": pools.Neighbours([{"window": 50, "weighting": "uniform"}]),
 }
@@ -165,8 +167,8 @@ def test_every_family_says_what_it_says_here(family, learnt, tmp_path):
 def test_every_family_on_the_papers_streams(name, tmp_path):
     stream = streams.load(name)
     X, y = stream.draw(1500)
-    pool = pools.Join(*(FAMILIES[family] for family in ("bayes", "tree", "forest", "neighbours")))
-    joined = Heros(pool, k=4, seed=1, schema=stream.schema).learn(X, y)
+    pool = pools.Join(*(FAMILIES[family] for family in ("bayes", "tree", "forest", "boosted", "neighbours")))
+    joined = Heros(pool, k=5, seed=1, schema=stream.schema).learn(X, y)
     for member, bound in enumerate(joined.bound.parts):
         lone = Heros(bound.pool, k=1, seed=1, schema=stream.schema)
         lone.bound.restore(bound.state())
@@ -197,7 +199,7 @@ def test_what_cannot_be_exported_is_said(tmp_path, monkeypatch):
     X, y = mixed(200, 6, missing=False)
     path = tmp_path / "model.onnx"
     own = Heros(pools.Models([("own", Coin())], costs=[1]), k=1, seed=1, schema=schema()).learn(X, y)
-    rule = r"is a perceptron, linear, naive Bayes, a tree, a forest or neighbours, of a class \(member="
+    rule = r"is a perceptron, linear, naive Bayes, trees, neighbours, of a class \(member="
     with pytest.raises(ParameterError, match=rf"{rule} chooses another\)\. Got 'Models' instead"):
         export.to_onnx(own, path)
     with pytest.raises(HerosError, match="has learnt nothing yet"):
@@ -240,3 +242,14 @@ def test_linear_models_and_members_of_joined_pools(scale, tmp_path):
     hashed = Heros(pools.Linear([{}], own_values=4, hashed_to=8), k=1, seed=1, schema=schema).learn(X, y)
     with pytest.raises(ParameterError, match="one without hashed values"):
         export.to_onnx(hashed, tmp_path / "hashed.onnx")
+
+
+def test_boosted_trees_of_two_classes(tmp_path):
+    X, y = mixed(1500, 1)
+    pool = pools.Boosted([{"rounds": 8, "grace_period": 20, "features": 0.5}])
+    model = Heros(pool, k=1, seed=1, schema=schema(("a", "b"))).learn(X, y.clip(max=1))
+    export.to_onnx(model, tmp_path / "model.onnx")
+    fresh, _ = mixed(300, 2)
+    np.testing.assert_allclose(
+        answers(tmp_path / "model.onnx", fresh)[0], model.predict_proba(fresh), atol=1e-9
+    )

@@ -211,7 +211,7 @@ def test_the_verdict_says_who_was_best_what_it_cost_and_what_was_saved(recorded,
     verdict = figure_of(re.search(r'<p class="verdict">(.*?)</p>', text)[1])
     verdict = re.sub(r" +", " ", verdict)
     assert f"{best['policy']} was best of 3: AUROC {best['auroc']:.4f}" in verdict
-    assert "champion at the end has optimizer" in verdict
+    assert "champion at the end is optimizer" in verdict
     board = re.search(r"<h4>Leaderboard</h4>.*?</table>", text)[0]
     figures = [float(one) for one in re.findall(r"<td>\d+</td><td>(?:<b>)?([\d.]+)", board)]
     assert figures == sorted(figures, reverse=True)  # best first

@@ -3,6 +3,7 @@
 import copy
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from heros import Heros, Schema, evaluate, pools, scores, streams
@@ -203,3 +204,51 @@ def test_weights_of_numbers():
     weighed.learn(rows, targets, sample_weight=np.where(rows[:, 0] > 0.5, 3.0, 0.1))
     assert (plain.predict(rows) == same.predict(rows)).all()
     assert not (plain.predict(rows) == weighed.predict(rows)).all()
+
+
+def test_a_run_has_weights():
+    weights = np.random.default_rng(1).uniform(0, 2, len(Y))
+    pool = POOLS["linear"]
+    expected = fresh(pool).test_then_train(X, Y, sample_weight=weights).probabilities
+    run = evaluate(fresh(pool), source(), weights=weights, window=70)
+    assert (run.predictions.outputs == expected).all()
+    table = frame(weights)
+    by_column, plain = Heros(pool, seed=1), Heros(pool, seed=1)
+    weighed = evaluate(by_column, table, target="group", weights="counts")
+    other = evaluate(plain, table.drop_columns(["counts"]), target="group", weights=weights)
+    assert (weighed.predictions.outputs == other.predictions.outputs).all()
+    assert "counts" not in [feature.name for feature in by_column.schema.features]
+
+
+def frame(weights):
+    columns = {f"x{j}": X[:, j] for j in range(X.shape[1])}
+    return pa.table(columns | {"group": Y.astype(str), "counts": weights})
+
+
+def source():
+    return streams.from_arrays(X, Y, schema=STREAM.schema)
+
+
+def test_a_run_with_weights_is_resumed_with_the_same(tmp_path):
+    weights, pool = np.random.default_rng(1).uniform(0, 2, len(Y)), POOLS["linear"]
+    whole = evaluate(fresh(pool), source(), weights=weights)
+    settings = {"checkpoint": tmp_path, "every": 100, "window": 50}
+    stopped = evaluate(fresh(pool), source(), weights=weights, callback=lambda w: w.end == 150, **settings)
+    assert stopped.interrupted
+    with pytest.raises(ParameterError, match="'weights' parameter"):
+        evaluate(fresh(pool), source(), resume=True, **settings)
+    gone_on = evaluate(fresh(pool), source(), weights=weights, resume=True, **settings)
+    assert (gone_on.predictions.outputs == whole.predictions.outputs).all()
+
+
+def test_weights_of_a_run_that_will_not_do_are_refused():
+    table = frame(np.ones(len(Y)))
+    with pytest.raises(ParameterError, match=r"one of the columns .*'counts' instead|Did you mean 'counts'"):
+        evaluate(fresh(None), table, weights="count")
+    with pytest.raises(ParameterError, match="an array, unless the stream is a data frame"):
+        evaluate(fresh(None), STREAM.take(10), weights="counts")
+    with pytest.raises(DataError, match=r"weights must have one per instance \(10\). Got 3 instead"):
+        evaluate(fresh(None), STREAM.take(10), weights=[1, 2, 3])
+    rows = streams.from_iter(({"a": row[0]}, str(y)) for row, y in zip(X.tolist(), Y, strict=True))
+    with pytest.raises(DataError, match=r"weights must have one per instance. Got 3, and more came"):
+        evaluate(Heros(POOLS["linear"], seed=1), rows, weights=[1, 2, 3])

@@ -91,4 +91,19 @@ void expect_growth(const Pool& pool, const In1<std::int32_t>& values, int classe
   expect_countable(to_vector(values), classes);
 }
 
+// `state` and `restore` of a pool that lists its fields.
+template <class Kind>
+void bind_state(nb::class_<Kind, Pool>& pool) {
+  pool.def("state", [](Kind& self) { return export_state(readable(self)); })
+      .def("restore",
+           [](Kind& self, nb::dict state) {
+             Kind fresh = writable(self);
+             import_state(fresh, std::move(state));
+             require(self.outputs() == 0 || (fresh.values() == self.values() && fresh.outputs() == self.outputs()),
+                     "models for the same instances");
+             self = std::move(fresh);
+           },
+           nb::arg("state"));
+}
+
 }  // namespace heros

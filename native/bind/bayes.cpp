@@ -13,24 +13,15 @@ void bind_bayes(nb::module_& m) {
            },
            nb::arg("fading"), nb::arg("smoothing"), nb::arg("variance_prior"));
 
-  nb::class_<BayesPool, Pool>(m, "BayesPool")
-      .def(nb::init<std::vector<BayesSettings>>(), nb::arg("settings"))
+  nb::class_<BayesPool, Pool> pool(m, "BayesPool");
+  pool.def(nb::init<std::vector<BayesSettings>>(), nb::arg("settings"))
       .def("grow",
            [](BayesPool& self, const In1<std::int32_t>& values, int classes) {
              expect_growth(self, values, classes);
              writable(self).grow(to_vector(values), classes);
            },
-           nb::arg("values"), nb::arg("classes"))
-      .def("state", [](BayesPool& self) { return export_state(readable(self)); })
-      .def("restore",
-           [](BayesPool& self, nb::dict state) {
-             BayesPool fresh = writable(self);
-             import_state(fresh, std::move(state));
-             require(self.outputs() == 0 || (fresh.values() == self.values() && fresh.outputs() == self.outputs()),
-                     "models for the same instances");
-             self = std::move(fresh);
-           },
-           nb::arg("state"));
+           nb::arg("values"), nb::arg("classes"));
+  bind_state(pool);
 }
 
 }  // namespace heros

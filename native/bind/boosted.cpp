@@ -21,8 +21,8 @@ void bind_boosted(nb::module_& m) {
            nb::arg("split_confidence"), nb::arg("tie_threshold"), nb::arg("max_depth"), nb::arg("shrinkage"),
            nb::arg("horizon"), nb::arg("max_bytes"));
 
-  nb::class_<BoostedPool, Pool>(m, "BoostedPool")
-      .def("__init__",
+  nb::class_<BoostedPool, Pool> pool(m, "BoostedPool");
+  pool.def("__init__",
            [](BoostedPool* self, const std::vector<BoostedSettings>& settings, bool numeric,
               const std::vector<std::uint64_t>& seeds) {
              expect(settings.size() == seeds.size(), "a seed for every model");
@@ -46,17 +46,8 @@ void bind_boosted(nb::module_& m) {
            [](const BoostedPool& self, int i) {
              expect(i >= 0 && i < self.models(), "no such model");
              return to_array(readable(self).model(i).gains(self.features()));
-           })
-      .def("state", [](BoostedPool& self) { return export_state(readable(self)); })
-      .def("restore",
-           [](BoostedPool& self, nb::dict state) {
-             BoostedPool fresh = writable(self);
-             import_state(fresh, std::move(state));
-             require(self.outputs() == 0 || (fresh.values() == self.values() && fresh.outputs() == self.outputs()),
-                     "models for the same instances");
-             self = std::move(fresh);
-           },
-           nb::arg("state"));
+           });
+  bind_state(pool);
 }
 
 }  // namespace heros

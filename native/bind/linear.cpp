@@ -27,8 +27,8 @@ void bind_linear(nb::module_& m) {
            nb::arg("optimizer"), nb::arg("learning_rate"), nb::arg("l1"), nb::arg("l2"), nb::arg("loss") = "squared",
            nb::arg("epsilon") = 0.0);
 
-  nb::class_<LinearPool, Pool>(m, "LinearPool")
-      .def("__init__",
+  nb::class_<LinearPool, Pool> pool(m, "LinearPool");
+  pool.def("__init__",
            [](LinearPool* self, const std::vector<LinearSettings>& settings, double divisor, std::int32_t own_values,
               std::int32_t hashed_to, bool numeric) {
              expect(own_values >= 3 && hashed_to >= 1, "inputs for values");
@@ -53,17 +53,8 @@ void bind_linear(nb::module_& m) {
                         out.shape(1) == static_cast<std::size_t>(self.outputs()),
                     "weights of another shape");
              readable(self).read_weights(i, out.data());
-           })
-      .def("state", [](LinearPool& self) { return export_state(readable(self)); })
-      .def("restore",
-           [](LinearPool& self, nb::dict state) {
-             LinearPool fresh = writable(self);
-             import_state(fresh, std::move(state));
-             require(self.outputs() == 0 || (fresh.values() == self.values() && fresh.outputs() == self.outputs()),
-                     "models for the same instances");
-             self = std::move(fresh);
-           },
-           nb::arg("state"));
+           });
+  bind_state(pool);
 }
 
 }  // namespace heros

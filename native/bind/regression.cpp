@@ -27,8 +27,8 @@ void bind_regression(nb::module_& m) {
            nb::arg("max_bytes"), nb::arg("grace_period"), nb::arg("split_confidence"), nb::arg("tie_threshold"),
            nb::arg("prediction"), nb::arg("max_depth"));
 
-  nb::class_<RegressionTreePool, Pool>(m, "RegressionTreePool")
-      .def(nb::init<std::vector<RegressionTreeSettings>>(), nb::arg("settings"))
+  nb::class_<RegressionTreePool, Pool> pool(m, "RegressionTreePool");
+  pool.def(nb::init<std::vector<RegressionTreeSettings>>(), nb::arg("settings"))
       .def("grow",
            [](RegressionTreePool& self, const In1<std::int32_t>& values, int classes) {
              expect_growth(self, values, classes);
@@ -41,17 +41,8 @@ void bind_regression(nb::module_& m) {
              expect(i >= 0 && i < self.models(), "no such model");
              const RegressionTree::Summary s = readable(self).summary(i);
              return std::make_tuple(s.nodes, s.leaves, s.active, s.depth, s.bytes);
-           })
-      .def("state", [](RegressionTreePool& self) { return export_state(readable(self)); })
-      .def("restore",
-           [](RegressionTreePool& self, nb::dict state) {
-             RegressionTreePool fresh = writable(self);
-             import_state(fresh, std::move(state));
-             require(self.outputs() == 0 || (fresh.values() == self.values() && fresh.outputs() == self.outputs()),
-                     "models for the same instances");
-             self = std::move(fresh);
-           },
-           nb::arg("state"));
+           });
+  bind_state(pool);
 }
 
 }  // namespace heros

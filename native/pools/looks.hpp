@@ -9,6 +9,8 @@
 #include <limits>
 #include <vector>
 
+#include "core/pool.hpp"
+
 namespace heros {
 
 class Looks {
@@ -54,6 +56,21 @@ class Looks {
   std::vector<std::uint8_t> fresh_, sound_;   // per model: has looked at it, and what it said is finite
   std::vector<std::int32_t> favoured_;        // the class with the highest probability, the lowest of equals
   std::vector<double> said_;                  // (models, outputs)
+};
+
+// A pool whose models write what they say where all can read it, and weigh instances.
+class LookingPool : public Pool {
+ public:
+  double outcome(int i, double target) const override { return looks_.outcome(i, target); }
+  bool sound(int i) const override { return looks_.sound(i); }
+  void output(int i, double* out) const override { looks_.output(i, out); }
+
+  bool weighs() const override { return true; }
+  void weigh(const Weight& weight) override { instance_weight_ = weight; }
+
+ protected:
+  Looks looks_;
+  Weight instance_weight_;  // what the instances count that are trained on
 };
 
 }  // namespace heros

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from heros.errors import DataNotice
-from heros.parameters import one_of
+from heros.parameters import one_of, whole
 from heros.schema import Feature, Schema
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Refused",
     "Vocabulary",
     "cell_of",
+    "checked_most_values",
     "checked_task",
     "label_of",
     "listed",
@@ -281,7 +282,8 @@ class Vocabulary:
 
     def _lacks(self, row: list[float]) -> bool:
         """Whether a value is missing that never was."""
-        return any(row[j] != row[j] for j in self._never_missing)
+        never = self._never_missing
+        return bool(never) and any(row[j] != row[j] for j in never)
 
     def _cells(self, features: Mapping[Any, Any]) -> dict[str, float | str]:
         """The values that are there: numbers and names, known or new."""
@@ -395,6 +397,11 @@ def checked_task(task: str | None, owner: str) -> str | None:
     return task
 
 
+def checked_most_values(most: int | None) -> int | None:
+    """How many values a nominal feature may have, if that is bounded."""
+    return None if most is None else whole(most, "most_values", "HEROS", 2)
+
+
 LARGEST_TARGET = 1e100
 """Of numbers: their squares are reckoned with."""
 
@@ -426,8 +433,8 @@ def label_of(value: object) -> str | None:
     >>> [label_of(value) for value in ("a", 3, 3.0, True, float("nan"), None)]
     ['a', '3', '3', 'True', None, None]
     """
-    if value is None:
-        return None
+    if type(value) is str or value is None:
+        return value
     if isinstance(value, float | np.floating):
         number = float(value)
         if math.isnan(number):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from heros.errors import DataError, ParameterError
 from heros.parameters import number
 
-__all__ = ["HEAVIEST", "ClassWeight", "Weights", "checked_class_weight"]
+__all__ = ["HEAVIEST", "ClassWeight", "Weights", "checked_class_weight", "checked_weights"]
 
 HEAVIEST = 100.0
 """What an instance of a rare class may count at most, where classes are balanced."""

@@ -654,7 +654,9 @@ def _damaged(state: dict[str, Any], source: BytesIn) -> dict[str, Any]:
         if not isinstance(array, np.ndarray):
             state[name] = source.anything()
             continue
-        array = array.copy()
+        if array.size > 1 << 24:  # a broadcast one, which no memory would hold
+            continue
+        array = np.atleast_1d(array).copy()  # what was disguised before may have no dimension
         how = source.below(9)
         if how < 4 and array.size:
             hostile = (

@@ -11,7 +11,7 @@ import pytest
 from river import checks, datasets, evaluate, metrics, preprocessing
 
 from heros import Feature, Heros, Schema, policies, pools, streams
-from heros.errors import DataError, HerosError, ParameterError
+from heros.errors import DataError, DataNotice, HerosError, ParameterError
 from heros.integrations.river import HerosClassifier, HerosRegressor
 
 SMALL = pools.MLPGrid(hidden=[8, 16], learning_rates=[0.05, 0.005])
@@ -280,3 +280,23 @@ def test_a_regressor_is_saved_too(tmp_path):
     assert again.predict_one({"size": 3.0}) == model.predict_one({"size": 3.0})
     with pytest.raises(DataError, match="must hold a whole HerosClassifier"):
         HerosClassifier.load(tmp_path / "model.heros")
+
+
+def test_a_nominal_feature_has_no_more_inputs_than_it_may(tmp_path):
+    model = HerosClassifier(pools.Linear([{}]), k=1, most_values=8, seed=1)
+    for i in range(6):
+        model.learn_one({"user": f"u{i}"}, i % 2 == 0)
+    with pytest.warns(DataNotice, match=r"The column 'user' has very many values: 6 have an input each"):
+        model.learn_one({"user": "u6"}, True)
+    for i in range(50):
+        model.learn_one({"user": f"u{i}"}, i % 2 == 0)
+    assert len(model.heros.schema.features[0].values) == 8
+    model.save(tmp_path / "m.heros")
+    again = HerosClassifier.load(tmp_path / "m.heros")
+    assert (again.most_values, again.clone().most_values) == (8, 8)
+    wide = HerosRegressor(pools.Linear([{}]), k=1, most_values=None, seed=1)
+    for i in range(300):
+        wide.learn_one({"user": f"u{i}"}, float(i))
+    assert len(wide.heros.schema.features[0].values) == 300
+    with pytest.raises(ParameterError, match="'most_values' parameter of HEROS must be"):
+        HerosClassifier(most_values=1)

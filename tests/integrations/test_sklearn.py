@@ -19,12 +19,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from heros import Heros, Schema, policies, pools, scores, streams
+from heros import Feature, Heros, Schema, policies, pools, scores, streams
 from heros.errors import DataError, ParameterError
 from heros.integrations.sklearn import HerosClassifier, HerosRegressor
 
 SMALL = pools.MLPGrid(hidden=[8, 16], learning_rates=[0.05, 0.005])
-EXPECTED_FAILURES: dict[str, str] = {}
+EXPECTED_FAILURES = {
+    "check_sample_weight_equivalence_on_dense_data": "the rows are a stream: their order matters, and a weight "
+    "scales the step of models that follow a gradient"
+}
 
 
 @parametrize_with_checks(
@@ -225,8 +228,8 @@ def test_a_row_of_a_frame_takes_the_short_way_to_the_same_answer(convert, monkey
     monkeypatch.setattr("heros.integrations.frames.table_of", lambda *_: pytest.fail("Arrow was asked"))
     for row, answer in zip(rows, expected, strict=True):
         assert (model.predict_proba(row)[0] == answer).all()
-    for row, label in zip(rows, y, strict=False):
-        model.partial_fit(row, [label])
+    for i, (row, label) in enumerate(zip(rows, y, strict=False)):
+        model.partial_fit(row, pd.Series([label]) if i % 2 else [label])
     monkeypatch.undo()
     slow.partial_fit(convert(table.iloc[:10]), y[:10])
     monkeypatch.setattr(HerosClassifier, "_plain_rows", lambda self, X: None)
@@ -246,3 +249,28 @@ def test_a_regressor_says_what_the_core_says():
     assert whole.score(X, y) > 0.5
     with pytest.raises(ParameterError, match="must be one with classes"):
         HerosRegressor(pools.NaiveBayes([{}])).fit(X, y)
+
+
+def test_rows_and_labels_have_weights():
+    X, y = shuffled_iris()
+    weights = np.random.default_rng(2).uniform(0, 3, len(y))
+    schema = Schema.of([Feature(f"x{j}", missing=True) for j in range(4)], ["0", "1", "2"])
+    settings = {"k": 4, "seed": 5, "schema": schema}
+    core = Heros(SMALL, **settings).learn(X, y, sample_weight=weights)
+    whole = HerosClassifier(SMALL, k=4, random_state=5).fit(X, y, sample_weight=weights)
+    parts = HerosClassifier(SMALL, k=4, random_state=5)
+    for start in (0, 40, 41, 42):  # one row goes the short way
+        some = slice(start, {0: 40, 42: None}.get(start, start + 1))
+        parts.partial_fit(
+            X[some], y[some], classes=[0, 1, 2] if start == 0 else None, sample_weight=weights[some]
+        )
+    for model in (whole, parts):
+        assert np.array_equal(model.predict_proba(X), core.predict_proba(X))
+    balanced = Heros(SMALL, class_weight={"0": 9, "2": 0.1}, **settings).learn(X, y)
+    named = HerosClassifier(SMALL, k=4, class_weight={0: 9, 2: 0.1}, random_state=5)
+    assert np.array_equal(clone(named).fit(X, y).predict_proba(X), balanced.predict_proba(X))
+    with pytest.raises(DataError, match=r"sample_weight must have one weight per instance \(150\)"):
+        whole.fit(X, y, sample_weight=[1, 2])
+    numbers = HerosRegressor(pools.Linear([{}]), k=1, random_state=5)
+    light = clone(numbers).fit(X, y, sample_weight=np.full(len(y), 0.1)).predict(X)
+    assert not np.array_equal(light, numbers.fit(X, y).predict(X))

@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -94,25 +96,70 @@ def test_from_where_it_stood(queue, stop):
         assert rest.position == 1500
 
 
-KILLED = """
-import sys
+CONSUMERS = """
+import os, pickle, sys
 sys.path.insert(0, {here!r})
 from test_queues import fresh, learnt
 from queues import ALL
 from heros import evaluate
 server = object.__new__(ALL[{kind!r}])
 server.url = {url!r}
-model = fresh()
-with server.source(target="y", follow=False) as source:
-    print("connected", flush=True)
-    evaluate(model, source, window=100, block=50, checkpoint={directory!r}, every=70, resume=True)
-if len(sys.argv) > 1:
-    import pickle
-    pickle.dump(learnt(model), open(sys.argv[1], "wb"))
+
+def consume(result):
+    model = fresh()
+    with server.source(target="y", follow=False) as source:
+        print("connected", flush=True)
+        evaluate(model, source, window=100, block=50, checkpoint={directory!r}, every=70, resume=True)
+    if result:
+        pickle.dump(learnt(model), open(result, "wb"))
+
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            consume(line.strip())
+            code = 0
+        finally:
+            os._exit(code)
+    print(child, flush=True)
+    print("ended", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
 
 KILLS = int(os.environ.get("HEROS_KILLS", "2"))
+
+
+class Consumers:
+    """Consumers one after the other: processes of their own, forked from one that has imported everything."""
+
+    def __init__(self, code):
+        self._parent = subprocess.Popen(
+            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+
+    def start(self, result=""):
+        """Begin one, which writes to `result` what it knows in the end; its process."""
+        self._parent.stdin.write(f"{result}\n")
+        said = self._parent.stdout.readline()
+        self._early = said == "connected\n"  # it was quicker than its parent
+        return int(self._parent.stdout.readline() if self._early else said)
+
+    def connected(self):
+        """Wait until it has begun to read."""
+        return self._early or self._parent.stdout.readline() == "connected\n"
+
+    def ended(self):
+        """How it ended: an exit code, or minus the signal."""
+        line = self._parent.stdout.readline()
+        while line == "connected\n":
+            line = self._parent.stdout.readline()
+        return int(line.split()[1])
+
+    def stop(self):
+        self._parent.stdin.close()
+        self._parent.wait()
+        self._parent.stdout.close()
 
 
 def killed_and_resumed(kind, directory):
@@ -121,20 +168,24 @@ def killed_and_resumed(kind, directory):
     server = ALL[kind](directory)
     server.send(todo)
     here, result = os.path.dirname(__file__), directory / "learnt"
-    code = KILLED.format(here=here, kind=kind, url=server.url, directory=str(directory / "checkpoints"))
-    rng, alive = np.random.default_rng(3), 0
+    code = CONSUMERS.format(here=here, kind=kind, url=server.url, directory=str(directory / "checkpoints"))
+    rng, ends, consumers = np.random.default_rng(3), [], Consumers(code)
     for _ in range(KILLS):
-        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
-            process.stdout.readline()  # it takes a second to begin
-            try:
-                process.wait(float(rng.uniform(0.0, 1.0)))
-            except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGKILL)
-                alive += 1
+        process = consumers.start()
+        if rng.random() < 0.8:  # the others may not even have connected
+            consumers.connected()
+        time.sleep(float(rng.uniform(0.0, 0.6)))
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+        ends.append(consumers.ended())
+    alive = ends.count(-signal.SIGKILL)
     print(f"{kind}: {alive} of {KILLS} kills hit a consumer at work, {len(todo):,} rows")
-    subprocess.run([sys.executable, "-c", code, str(result)], check=True, stdout=subprocess.DEVNULL)
+    consumers.start(result)
+    ends.append(consumers.ended())
+    consumers.stop()
     server.stop()
     assert alive > 0
+    assert set(ends) <= {0, -signal.SIGKILL}
     return pickle.loads(result.read_bytes()), once(todo)
 
 

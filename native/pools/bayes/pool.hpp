@@ -41,7 +41,7 @@ class LogProduct {
   double product_ = 1, log_ = 0;
 };
 
-class BayesPool final : public Pool {
+class BayesPool final : public LookingPool {
  public:
   explicit BayesPool(std::vector<BayesSettings> settings)
       : settings_(std::move(settings)), weight_(settings_.size(), 1.0) {}
@@ -76,13 +76,6 @@ class BayesPool final : public Pool {
       if (looks(watched, i) && !looks_.fresh(i)) ask(i, x);
     clock.lap(Phase::evaluate);
   }
-
-  double outcome(int i, double target) const override { return looks_.outcome(i, target); }
-  bool sound(int i) const override { return looks_.sound(i); }
-  void output(int i, double* out) const override { looks_.output(i, out); }
-
-  bool weighs() const override { return true; }
-  void weigh(const Weight& weight) override { instance_weight_ = weight; }
 
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
     for (int i = 0; i < models(); ++i) {
@@ -217,8 +210,6 @@ class BayesPool final : public Pool {
   BayesLayout layout_;
   std::vector<double> weight_;      // per model: what its last instance weighed
   std::vector<double> statistics_;  // (models, 1 + classes, block)
-  Looks looks_;
-  Weight instance_weight_;  // what the instances count that are trained on
 };
 
 }  // namespace heros

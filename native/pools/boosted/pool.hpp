@@ -15,7 +15,7 @@
 
 namespace heros {
 
-class BoostedPool final : public Pool {
+class BoostedPool final : public LookingPool {
  public:
   // A seed for every model.
   BoostedPool(const std::vector<BoostedSettings>& settings, bool numeric, const std::vector<std::uint64_t>& seeds)
@@ -50,13 +50,6 @@ class BoostedPool final : public Pool {
       if (looks(watched, i)) look_with(i, x);
     clock.lap(Phase::evaluate);
   }
-
-  double outcome(int i, double target) const override { return looks_.outcome(i, target); }
-  bool sound(int i) const override { return looks_.sound(i); }
-  void output(int i, double* out) const override { looks_.output(i, out); }
-
-  bool weighs() const override { return true; }
-  void weigh(const Weight& weight) override { instance_weight_ = weight; }
 
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
     look(x, chosen, clock);  // for nothing if they have looked at x
@@ -103,8 +96,6 @@ class BoostedPool final : public Pool {
   std::vector<Boosted> boosted_;
   std::vector<std::int32_t> values_;
   std::int32_t classes_ = 0;
-  Looks looks_;
-  Weight instance_weight_;  // what the instances count that are trained on
 };
 
 }  // namespace heros

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/state.hpp"
+#include "pools/binned_tree.hpp"
 #include "pools/bins.hpp"
 #include "pools/boosted/settings.hpp"
 
@@ -40,22 +41,14 @@ struct GradientLayout {
   std::int64_t observer_bytes() const { return static_cast<std::int64_t>(observer * sizeof(double)); }
 };
 
-class GradientTree {
+class GradientTree : public BinnedTree {
  public:
-  struct Summary {
-    std::int64_t nodes = 0, leaves = 0, active = 0, depth = 0, bytes = 0;
-  };
-
   std::vector<std::int32_t> columns;  // the features that it knows
-  std::vector<std::int32_t> ints;     // per node: feature or -1, first child, observer or -1, depth
   std::vector<double> reals;          // per node: the cut, what it had at the last try, its sums
-  std::vector<double> observers;      // one after the other
   std::vector<double> gains;          // per feature: what its splits took from the loss
 
-  static constexpr int kInts = 4, kCut = 0, kTried = 1, kSums = 2;
-  enum Int { kFeature, kChild, kObserver, kDepth };
+  static constexpr int kCut = 0, kTried = 1, kSums = 2;
 
-  int nodes() const { return static_cast<int>(ints.size()) / kInts; }
   std::int64_t bytes() const {
     return nodes() * node_bytes(layout_.outputs) + static_cast<std::int64_t>(observers.size() * sizeof(double));
   }
@@ -67,7 +60,7 @@ class GradientTree {
     layout_ = GradientLayout(values_of(all_values), outputs);
     gains.assign(columns.size(), 0);
     add_node(0);
-    if (bytes() + layout_.observer_bytes() <= max_bytes) observe(0);
+    if (bytes() + layout_.observer_bytes() <= max_bytes) observe(0, layout_.observer);
   }
 
   // Where x, a whole instance, falls. A missing value goes where more instances went.
@@ -128,15 +121,7 @@ class GradientTree {
     }
   }
 
-  Summary summary() const {
-    Summary s;
-    s.nodes = nodes(), s.bytes = bytes();
-    for (int node = 0; node < nodes(); ++node) {
-      s.depth = std::max<std::int64_t>(s.depth, i(node, kDepth));
-      s.leaves += i(node, kFeature) < 0, s.active += i(node, kObserver) >= 0;
-    }
-    return s;
-  }
+  Summary summary() const { return summary_of(bytes()); }
 
   // What was read from outside, for instances with these features: whether it can be worked with.
   void check(const std::vector<std::int32_t>& all_values, int outputs) {
@@ -144,11 +129,9 @@ class GradientTree {
     for (const std::int32_t f : columns)
       require(f >= 0 && std::size_t(f) < seen.size() && !seen[f]++, "features of a tree");
     layout_ = GradientLayout(values_of(all_values), outputs);
-    require(ints.size() % kInts == 0 && nodes() >= 1 && reals.size() == std::size_t(nodes()) * node_reals() &&
-                gains.size() == columns.size() && all_of(gains, amount),
+    check_nodes(layout_.features(), layout_.observer);
+    require(reals.size() == std::size_t(nodes()) * node_reals() && gains.size() == columns.size() && all_of(gains, amount),
             "numbers of every node");
-    require(layout_.observer > 0 ? observers.size() % layout_.observer == 0 : observers.empty(), "whole observers");
-    check_nodes();
     for (const auto* numbers : {&reals, &observers})
       require(all_of(*numbers, [](double v) { return std::isfinite(v); }), "finite numbers");
     for (int node = 0; node < nodes(); ++node) check_sums(r(node) + kSums);
@@ -164,8 +147,6 @@ class GradientTree {
     std::vector<double> below, above;
   };
 
-  std::int32_t& i(int node, Int what) { return ints[std::size_t(node) * kInts + what]; }
-  std::int32_t i(int node, Int what) const { return ints[std::size_t(node) * kInts + what]; }
   std::size_t node_reals() const { return kSums + std::size_t(layout_.sums); }
   double* r(int node) { return reals.data() + std::size_t(node) * node_reals(); }
   const double* r(int node) const { return reals.data() + std::size_t(node) * node_reals(); }
@@ -186,42 +167,21 @@ class GradientTree {
     for (int k = 0; k < layout_.sums; ++k) sums[k] *= keep;
   }
   void note(int leaf, const double* x, const double* gh, double weight) {
-    double* observer = &observers[i(leaf, kObserver) * layout_.observer];
+    double* first = observer(leaf, layout_.observer);
     for (int f = 0; f < layout_.features(); ++f) {
       const double v = x[columns[f]];
       if (std::isnan(v)) continue;
-      double* at = observer + layout_.place[f];
+      double* at = first + layout_.place[f];
       add(layout_.values[f] == 0 ? Bins::of(at, v, layout_.sums) : at + layout_.sums * static_cast<int>(v), gh, weight);
     }
   }
 
   int add_node(int depth) {
-    const int node = nodes();
-    ints.insert(ints.end(), {-1, 0, -1, depth});
     reals.resize(reals.size() + node_reals());
-    return node;
+    return append_node(depth);
   }
-  void observe(int node) {
-    i(node, kObserver) = layout_.observer > 0 ? static_cast<std::int32_t>(observers.size() / layout_.observer) : -1;
-    observers.resize(observers.size() + layout_.observer);
-  }
-  // The last observer takes the place of the one that goes.
-  void give_up(int node) {
-    const std::int32_t slot = i(node, kObserver);
-    const auto last = static_cast<std::int32_t>(observers.size() / layout_.observer) - 1;
-    for (int other = 0; other < nodes() && slot != last; ++other)
-      if (i(other, kObserver) == last) i(other, kObserver) = slot;
-    if (slot != last) std::copy_n(&observers[last * layout_.observer], layout_.observer, &observers[slot * layout_.observer]);
-    observers.resize(std::size_t(last) * layout_.observer);
-    i(node, kObserver) = -1;
-  }
-  bool give_up_least(int but) {
-    int least = -1;
-    for (int node = 0; node < nodes(); ++node)
-      if (i(node, kObserver) >= 0 && node != but && (least < 0 || r(node)[kSums] < r(least)[kSums])) least = node;
-    if (least < 0) return false;
-    give_up(least);
-    return true;
+  bool give_up_least(int but) {  // the fewest instances came there
+    return BinnedTree::give_up_least(but, layout_.observer, [this](int node) { return r(node)[kSums]; });
   }
 
   // By how much the best steps lower the loss, twice.
@@ -250,7 +210,7 @@ class GradientTree {
   }
 
   Split best_of(int leaf, int f, double shrinkage) const {
-    const double* at = &observers[i(leaf, kObserver) * layout_.observer] + layout_.place[f];
+    const double* at = observer(leaf, layout_.observer) + layout_.place[f];
     const bool number = layout_.values[f] == 0;
     const int parts = number ? Bins::kBins : layout_.values[f], n = layout_.sums;
     const double* first = number ? at + 2 : at;
@@ -269,7 +229,7 @@ class GradientTree {
   }
 
   void split(int leaf, const Split& by) {
-    give_up(leaf);
+    give_up(leaf, layout_.observer);
     gains[by.feature] += by.merit;
     const int first = add_node(i(leaf, kDepth) + 1);
     add_node(i(leaf, kDepth) + 1);
@@ -281,7 +241,7 @@ class GradientTree {
         double& h = r(first + side)[kSums + 2 + 2 * k];
         h = std::max(h, 0.0);
       }
-      observe(first + side);
+      observe(first + side, layout_.observer);
     }
   }
 
@@ -296,20 +256,6 @@ class GradientTree {
     for (int p = 0; p < parts; ++p) move(from + p * before.sums, before.sums, to + p * layout_.sums, shift);
   }
 
-  void check_nodes() const {
-    const auto slots = layout_.observer > 0 ? static_cast<std::int32_t>(observers.size() / layout_.observer) : 0;
-    std::vector<std::uint8_t> taken(slots);
-    for (int node = 0; node < nodes(); ++node) {
-      const bool leaf = i(node, kFeature) < 0;
-      require(i(node, kFeature) >= -1 && i(node, kFeature) < layout_.features() && i(node, kDepth) >= 0,
-              "features of splits");
-      require(leaf || (i(node, kChild) > node && i(node, kChild) < nodes() - 1), "children behind their parents");
-      const std::int32_t slot = i(node, kObserver);
-      require(slot >= -1 && slot < slots && (slot < 0 || (leaf && !taken[slot])), "an observer per active leaf");
-      if (slot >= 0) taken[slot] = 1;
-    }
-    require(std::count(taken.begin(), taken.end(), 1) == slots, "a leaf for every observer");
-  }
   void check_sums(const double* sums) const {
     require(sums[0] >= 0, "weights that are amounts");
     for (int k = 0; k < layout_.outputs; ++k) require(sums[2 + 2 * k] >= 0, "second derivatives that are amounts");

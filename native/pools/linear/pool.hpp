@@ -16,7 +16,7 @@
 
 namespace heros {
 
-class LinearPool final : public Pool {
+class LinearPool final : public LookingPool {
  public:
   // numeric: whether the target is a number, which is learnt in the unit of its running scale.
   LinearPool(std::vector<LinearSettings> settings, double divisor, std::int32_t own, std::int32_t shared,
@@ -50,15 +50,10 @@ class LinearPool final : public Pool {
     clock.lap(Phase::evaluate);
   }
 
-  double outcome(int i, double target) const override { return looks_.outcome(i, target); }
-  bool sound(int i) const override { return looks_.sound(i); }
   void output(int i, double* out) const override {
     looks_.output(i, out);
     if (numeric_) *out = scale_.unscaled(*out);
   }
-
-  bool weighs() const override { return true; }
-  void weigh(const Weight& weight) override { instance_weight_ = weight; }
 
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
     if (numeric_) note_target(target);
@@ -221,10 +216,8 @@ class LinearPool final : public Pool {
   std::vector<double> weights_;                             // model after model, row after row
   std::vector<std::int64_t> touched_;                       // per row of the models whose rows drift
   std::vector<std::size_t> row_places_, touched_places_;  // where a model's begin
-  Looks looks_;
   std::vector<ActiveRow> active_;  // of the instance looked at
   std::vector<double> errors_;
-  Weight instance_weight_;  // what the instances count that are trained on
 };
 
 }  // namespace heros

@@ -26,7 +26,7 @@ struct NeighbourSettings {
   bool by_distance;  // a neighbour weighs 1/(distance + ε), or else 1
 };
 
-class NeighboursPool final : public Pool {
+class NeighboursPool final : public LookingPool {
  public:
   static constexpr double kEpsilon = 1e-3;    // of a standard deviation
   static constexpr double kSmoothing = 0.01;  // what every class weighs without any neighbour
@@ -69,13 +69,6 @@ class NeighboursPool final : public Pool {
     search(watched);
     clock.lap(Phase::evaluate);
   }
-
-  double outcome(int i, double target) const override { return looks_.outcome(i, target); }
-  bool sound(int i) const override { return looks_.sound(i); }
-  void output(int i, double* out) const override { looks_.output(i, out); }
-
-  bool weighs() const override { return true; }
-  void weigh(const Weight& weight) override { instance_weight_ = weight; }
 
   // The rows are shared: one is kept if any model is chosen. Whether a model forgets is its own affair.
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
@@ -234,12 +227,10 @@ class NeighboursPool final : public Pool {
   std::vector<std::int64_t> forgotten_;  // per model: the first rows, which it does not look at any more
   Adwin hits_;                            // of each model, of the instances it was trained on
 
-  Looks looks_;
   Row row_;  // the instance looked at
   NeighbourSearch search_;
   std::vector<Wish> wishes_;
   std::vector<double> outcomes_, means_, before_;
-  Weight instance_weight_;  // what the instances count that are trained on
 };
 
 }  // namespace heros

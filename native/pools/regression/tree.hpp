@@ -16,36 +16,27 @@
 
 #include "core/state.hpp"
 #include "core/target.hpp"
+#include "pools/binned_tree.hpp"
 #include "pools/bins.hpp"
 #include "pools/regression/layout.hpp"
 
 namespace heros {
 
-class RegressionTree {
+class RegressionTree : public BinnedTree {
  public:
   struct Sums {
     double n = 0, sum = 0, squares = 0;
     double error() const { return n > 0 ? std::max(squares - sum * sum / n, 0.0) : 0.0; }  // about their mean
     void add(const double* s) { n += s[0], sum += s[1], squares += s[2]; }
   };
-  struct Summary {
-    std::int64_t nodes = 0, leaves = 0, active = 0, depth = 0, bytes = 0;
-  };
-
-  std::vector<std::int32_t> ints;   // per node: feature or -1, first child, observer or -1, depth
   std::vector<double> reals;        // per node: see below
   std::vector<double> weights;      // per node: of its linear model
-  std::vector<double> observers;    // one after the other
 
-  static constexpr int kInts = 4, kReals = 8;
-  enum Int { kFeature, kChild, kObserver, kDepth };
+  static constexpr int kReals = 8;
   // The cut; how many targets, their mean and squared deviations; how many at the last try; the first target; recent
   // errors of mean and model.
   enum Real { kCut, kCount, kMean, kSquares, kTried, kOrigin, kMeanError, kModelError };
 
-  int nodes() const { return static_cast<int>(ints.size()) / kInts; }
-  std::int32_t& i(int node, Int what) { return ints[std::size_t(node) * kInts + what]; }
-  std::int32_t i(int node, Int what) const { return ints[std::size_t(node) * kInts + what]; }
   double& r(int node, Real what) { return reals[std::size_t(node) * kReals + what]; }
   double r(int node, Real what) const { return reals[std::size_t(node) * kReals + what]; }
 
@@ -58,7 +49,7 @@ class RegressionTree {
 
   void begin(const RegressionLayout& layout, std::int64_t max_bytes) {
     add_node(layout, 0);
-    if (fits(layout, max_bytes, static_cast<std::int64_t>(layout.observer * sizeof(double)))) observe(0, layout);
+    if (fits(layout, max_bytes, static_cast<std::int64_t>(layout.observer * sizeof(double)))) observe(0, layout.observer);
   }
 
   // Where x falls. A missing value goes where more instances went.
@@ -108,32 +99,12 @@ class RegressionTree {
     }
   }
 
-  Summary summary(const RegressionLayout& layout) const {
-    Summary s;
-    s.nodes = nodes(), s.bytes = bytes(layout);
-    for (int node = 0; node < nodes(); ++node) {
-      s.depth = std::max<std::int64_t>(s.depth, i(node, kDepth));
-      s.leaves += i(node, kFeature) < 0, s.active += i(node, kObserver) >= 0;
-    }
-    return s;
-  }
+  Summary summary(const RegressionLayout& layout) const { return summary_of(bytes(layout)); }
 
   void check(const RegressionLayout& layout) const {
-    require(ints.size() % kInts == 0 && nodes() >= 1 && reals.size() == std::size_t(nodes()) * kReals &&
-                weights.size() == std::size_t(nodes()) * layout.weights(),
+    check_nodes(layout.features(), layout.observer);
+    require(reals.size() == std::size_t(nodes()) * kReals && weights.size() == std::size_t(nodes()) * layout.weights(),
             "numbers of every node");
-    require(layout.observer > 0 && observers.size() % layout.observer == 0, "whole observers");
-    const auto slots = static_cast<std::int32_t>(observers.size() / layout.observer);
-    std::vector<std::uint8_t> taken(slots);
-    for (int node = 0; node < nodes(); ++node) {
-      const bool leaf = i(node, kFeature) < 0;
-      require(i(node, kFeature) < layout.features() && i(node, kDepth) >= 0, "features of splits");
-      require(leaf || (i(node, kChild) > node && i(node, kChild) + 1 < nodes()), "children behind their parents");
-      const std::int32_t slot = i(node, kObserver);
-      require(slot >= -1 && slot < slots && (slot < 0 || (leaf && !taken[slot])), "an observer per active leaf");
-      if (slot >= 0) taken[slot] = 1;
-    }
-    require(std::count(taken.begin(), taken.end(), 1) == slots, "a leaf for every observer");
     for (const auto* numbers : {&reals, &weights, &observers})
       require(all_of(*numbers, [](double x) { return std::isfinite(x); }), "finite numbers");
     for (int node = 0; node < nodes(); ++node)
@@ -181,34 +152,12 @@ class RegressionTree {
   }
 
   int add_node(const RegressionLayout& layout, int depth) {
-    const int node = nodes();
-    ints.insert(ints.end(), {-1, 0, -1, depth});
     reals.resize(reals.size() + kReals);
     weights.resize(weights.size() + layout.weights());
-    return node;
+    return append_node(depth);
   }
-  // The ranges of numeric features are 0 to 0 until values come.
-  void observe(int node, const RegressionLayout& layout) {
-    i(node, kObserver) = static_cast<std::int32_t>(observers.size() / layout.observer);
-    observers.resize(observers.size() + layout.observer);
-  }
-  // The last observer takes the place of the one that goes.
-  void give_up(int node, const RegressionLayout& layout) {
-    const std::int32_t slot = i(node, kObserver);
-    const auto last = static_cast<std::int32_t>(observers.size() / layout.observer) - 1;
-    for (int other = 0; other < nodes() && slot != last; ++other)
-      if (i(other, kObserver) == last) i(other, kObserver) = slot;
-    std::copy_n(&observers[last * layout.observer], layout.observer, &observers[slot * layout.observer]);
-    observers.resize(std::size_t(last) * layout.observer);
-    i(node, kObserver) = -1;
-  }
-  bool give_up_least(const RegressionLayout& layout, int but) {
-    int least = -1;
-    for (int node = 0; node < nodes(); ++node)
-      if (i(node, kObserver) >= 0 && node != but && (least < 0 || r(node, kSquares) < r(least, kSquares))) least = node;
-    if (least < 0) return false;
-    give_up(least, layout);
-    return true;
+  bool give_up_least(const RegressionLayout& layout, int but) {  // there is the least to gain
+    return BinnedTree::give_up_least(but, layout.observer, [this](int node) { return r(node, kSquares); });
   }
   bool fits(const RegressionLayout& layout, std::int64_t max_bytes, std::int64_t more) const {
     return bytes(layout) + more <= max_bytes;
@@ -216,10 +165,10 @@ class RegressionTree {
 
   // Counts a target, as its deviation from the leaf's origin, for every feature.
   void note(int leaf, const double* x, double off, const RegressionLayout& layout) {
-    double* observer = &observers[i(leaf, kObserver) * layout.observer];
+    double* first = observer(leaf, layout.observer);
     for (int f = 0; f < layout.features(); ++f) {
       if (std::isnan(x[f])) continue;
-      double* at = observer + layout.place[f];
+      double* at = first + layout.place[f];
       at = layout.values[f] == 0 ? Bins::of(at, x[f], RegressionLayout::kSums)
                                  : at + RegressionLayout::kSums * static_cast<int>(x[f]);
       at[0] += 1, at[1] += off, at[2] += off * off;
@@ -245,7 +194,7 @@ class RegressionTree {
 
   // What takes most from the sum of squared deviations.
   Split best_of(int leaf, int f, const RegressionLayout& layout) const {
-    const double* at = &observers[i(leaf, kObserver) * layout.observer] + layout.place[f];
+    const double* at = observer(leaf, layout.observer) + layout.place[f];
     const bool number = layout.values[f] == 0;
     const int parts = number ? Bins::kBins : layout.values[f];
     const double* sums = number ? at + 2 : at;
@@ -267,7 +216,7 @@ class RegressionTree {
 
   void split(int leaf, const Split& by, const RegressionLayout& layout) {
     const double origin = r(leaf, kOrigin);
-    give_up(leaf, layout);
+    give_up(leaf, layout.observer);
     const int first = add_node(layout, i(leaf, kDepth) + 1);
     add_node(layout, i(leaf, kDepth) + 1);
     i(leaf, kFeature) = by.feature, i(leaf, kChild) = first, r(leaf, kCut) = by.cut;
@@ -279,7 +228,7 @@ class RegressionTree {
       r(child, kCount) = r(child, kTried) = sums.n;
       r(child, kMean) = origin + sums.sum / sums.n, r(child, kOrigin) = r(child, kMean), r(child, kSquares) = sums.error();
       r(child, kMeanError) = r(leaf, kMeanError), r(child, kModelError) = r(leaf, kModelError);
-      observe(child, layout);
+      observe(child, layout.observer);
     }
   }
 };

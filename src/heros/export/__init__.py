@@ -11,6 +11,7 @@ from typing import Any
 from heros.ensemble import Heros
 from heros.errors import ParameterError
 from heros.export.bayes import naive_bayes
+from heros.export.boosted import boosted
 from heros.export.gradients import linear, perceptron
 from heros.export.graph import Graph
 from heros.export.neighbours import neighbours
@@ -18,6 +19,7 @@ from heros.export.trees import forest, tree
 from heros.extras import needed
 from heros.parameters import whole
 from heros.pools import BoundJoin, BoundLinear, BoundPool
+from heros.pools.boosted import BoundBoosted
 from heros.pools.forest import BoundForest
 from heros.pools.hoeffding import BoundHoeffding
 from heros.pools.mlp import BoundMLP
@@ -37,6 +39,7 @@ WRITERS: dict[type[BoundPool], Callable[[Graph, Any, int], None]] = {
     BoundNaiveBayes: naive_bayes,
     BoundHoeffding: tree,
     BoundForest: forest,
+    BoundBoosted: boosted,
     BoundNeighbours: neighbours,
 }
 """How a model of each family is written; another family is another line."""
@@ -51,11 +54,11 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
     features, values and classes are in the model's metadata, as JSON under ``schema``. Needs the extra
     ``onnx``.
 
-    Perceptrons, linear models, naive Bayes, trees, forests and neighbours of any pool can be exported, joined
-    ones among them. Neighbours take their instances with them, and trees the statistics in their leaves: such
-    a file may be large. Boosted trees and models written in Python cannot be exported, nor those whose target
-    is a number. What many models say together (`heros.ensemble.Top`, `Stack`) is not one model: each can be
-    had by its number.
+    Perceptrons, linear models, naive Bayes, trees, forests, boosted trees and neighbours of any pool can be
+    exported, joined ones among them. Neighbours take their instances with them, and trees the statistics in
+    their leaves: such a file may be large. Models written in Python cannot be exported, nor those whose
+    target is a number. What many models say together (`heros.ensemble.Top`, `Stack`) is not one model: each
+    can be had by its number.
 
     Parameters
     ----------
@@ -88,9 +91,7 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
     writer = next((WRITERS[kind] for kind in type(bound).__mro__ if kind in WRITERS), None)
     if model.task.numeric or writer is None:
         kind = "a number as its target" if model.task.numeric else type(bound.pool).__name__
-        rule = (
-            "one whose model is a perceptron, linear, naive Bayes, a tree, a forest or neighbours, of a class"
-        )
+        rule = "one whose model is a perceptron, linear, naive Bayes, trees, neighbours, of a class"
         raise ParameterError.of("model", "to_onnx", f"{rule} (member= chooses another)", kind)
     graph = Graph(onnx)
     writer(graph, bound, i)

@@ -14,7 +14,7 @@ from heros.export.graph import NONE, Graph, codes_of, normed
 from heros.pools.forest import BoundForest
 from heros.pools.hoeffding import BoundHoeffding
 
-__all__ = ["forest", "tree"]
+__all__ = ["Walk", "forest", "tree", "walked"]
 
 ABSENT, LEAF = -2, -1  # as in the core: what `node_test` holds
 AT_MOST, EACH_VALUE = 0, 1
@@ -65,10 +65,17 @@ class _Tree:
         self.splits = self.test >= 0
         self.kind = np.where(self.splits, self.test & 3, AT_MOST)
         self.feature = np.where(self.splits, columns[np.where(self.splits, self.test >> 2, 0)], 0)
-        self.hits = state["leaf_reals"].reshape(-1, 2 + 2 * self.classes)[:, :2]
         self.blocks = state["leaf_ints"].reshape(-1, 1 + self.classes)[:, 1:]
+        self.hits = state["leaf_reals"].reshape(len(self.blocks), -1)[:, :2]
         self.observes = (self.test == LEAF) & (self.link >= 0)
         self.by_bayes = self._by_bayes(prediction)
+
+    def walk(self) -> Walk:
+        """How instances go down."""
+        each, stays = self.kind == EACH_VALUE, np.full(len(self.test), -1)
+        return Walk(
+            self.feature, self.kind == AT_MOST, each, self.value, self.link, self.splits, stays, self.depth()
+        )
 
     def _by_bayes(self, prediction: str) -> Flags:
         """The leaves that answer by naive Bayes."""
@@ -179,7 +186,7 @@ def _answers(graph: Graph, bound: BoundHoeffding | BoundForest, trees: Sequence[
     """What each tree says (n, trees, classes), and whether it says anything (n, trees, 1)."""
     values = np.array([len(f.values or ()) for f in bound.schema.features], dtype=np.int64)
     classes = bound.schema.n_classes
-    node = _walked(graph, trees)
+    node = walked(graph, [one.walk() for one in trees])
     counts = np.concatenate([one.answering() for one in trees])
     total = counts.sum(axis=1, keepdims=True)
     shares = np.where(total > 0, counts / np.where(total > 0, total, 1), 1 / classes)
@@ -193,27 +200,45 @@ def _answers(graph: Graph, bound: BoundHoeffding | BoundForest, trees: Sequence[
     return graph("Where", chosen, shares_by_bayes, said), graph.either(chosen, possible, heard)
 
 
-def _walked(graph: Graph, trees: Sequence[_Tree]) -> str:
-    """The node (n, trees) at which an instance arrives: a leaf, or a split whose feature is missing."""
-    begins = np.cumsum([0, *(len(one.test) for one in trees[:-1])])
-    feature, kind, value, splits = (
-        np.concatenate([getattr(one, name) for one in trees])
-        for name in ("feature", "kind", "value", "splits")
+@dataclass(frozen=True)
+class Walk:
+    """How instances go down a tree: per node, what is asked, and where its children begin."""
+
+    feature: Ints
+    at_most: Flags  # a number: at most the value goes first; else: the value itself does
+    each: Flags  # a branch per value
+    value: Floats
+    link: Ints
+    splits: Flags
+    missing: Ints  # the branch where the feature is missing; -1: it stays
+    depth: int
+
+
+def walked(graph: Graph, walks: Sequence[Walk]) -> str:
+    """The node (n, trees) at which an instance arrives, of all trees' nodes one after the other."""
+    begins = np.cumsum([0, *(len(one.feature) for one in walks[:-1])]).astype(np.int64)
+    feature, at_most, each, value, splits, missing = (
+        np.concatenate([getattr(one, name) for one in walks])
+        for name in ("feature", "at_most", "each", "value", "splits", "missing")
     )
-    link = np.concatenate([one.link + begin for one, begin in zip(trees, begins, strict=True)])
-    link = np.where(splits, link, 0)
-    node = graph.for_each(begins.astype(np.int64))
+    link = np.concatenate([one.link + begin for one, begin in zip(walks, begins, strict=True)])
+    node = graph.for_each(begins)
     arrays = [
-        graph.constant(array) for array in (feature, kind == AT_MOST, kind == EACH_VALUE, value, link, splits)
+        graph.constant(array)
+        for array in (feature, at_most, each, value, np.where(splits, link, 0), splits, missing)
     ]
-    for _ in range(max(one.depth() for one in trees)):
-        tested, at_most, each, against, below, goes = (graph("Gather", array, node) for array in arrays)
+    for _ in range(max(one.depth for one in walks)):
+        tested, number, every, against, below, goes, without = (
+            graph("Gather", array, node) for array in arrays
+        )
         x = graph("GatherElements", "X", tested, axis=1)
         known = graph("Not", graph("IsNaN", x))
         x = graph("Where", known, x, np.float64(0))
-        hit = graph.either(at_most, graph("LessOrEqual", x, against), graph("Equal", x, against))
-        branch = graph("Where", each, _whole(graph, x), graph.cast(graph("Not", hit), np.int64))
-        node = graph("Where", graph("And", goes, known), graph("Add", below, branch), node)
+        hit = graph.either(number, graph("LessOrEqual", x, against), graph("Equal", x, against))
+        branch = graph("Where", every, _whole(graph, x), graph.cast(graph("Not", hit), np.int64))
+        branch = graph("Where", known, branch, without)
+        goes = graph("And", goes, graph("GreaterOrEqual", branch, np.int64(0)))
+        node = graph("Where", goes, graph("Add", below, branch), node)
     return node
 
 

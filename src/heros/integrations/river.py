@@ -7,6 +7,7 @@ import os
 import pickle
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -20,7 +21,7 @@ from heros.schema import Feature, Schema, schema_of, schema_plain
 from heros.scores import Score
 from heros.sources.pending import Counts, Id, Pending
 from heros.storage import archive, models
-from heros.vocabulary import Refused, Vocabulary, cell_of
+from heros.vocabulary import MOST_VALUES, Refused, Vocabulary, cell_of, checked_most_values
 from heros.watch import Answer, Watch
 
 try:
@@ -42,6 +43,7 @@ class _Known:
     """What a classifier and a regressor share: from dictionaries and frames to what the core takes."""
 
     heros: Heros
+    most_values: int | None
     _vocabulary: Vocabulary
     _labels: dict[Hashable, int]  # label -> class index
 
@@ -106,7 +108,11 @@ class _Known:
             if type(label) not in (str, int, float, bool):
                 raise HerosError(f"Labels must be text, numbers or booleans to be saved. Got {label!r}.")
         document, arrays = models.pack(self.heros)
-        known = {"labels": list(self._labels), "known": schema_plain(self._vocabulary.schema)}
+        known = {
+            "labels": list(self._labels),
+            "known": schema_plain(self._vocabulary.schema),
+            "most_values": self.most_values,
+        }
         archive.write(path, KIND, {"model": document, **known}, archive.grouped({"model": arrays}))
 
     @classmethod
@@ -126,13 +132,14 @@ class _Known:
                 answer=heros.answer,
                 watch=heros.watch,
                 warmup=heros.warmup,
+                most_values=document.get("most_values", MOST_VALUES),
                 seed=heros.seed,
             )
             loaded._expect_same(heros, known)
         except (DataError, KeyError, TypeError, ValueError) as error:
             raise DataError(f"The file {os.fspath(path)} must hold a whole {cls.__name__}. {error}") from None
         loaded.heros, loaded._labels = heros, labels
-        loaded._vocabulary = Vocabulary(known, grows=True)
+        loaded._vocabulary = Vocabulary(known, grows=True, most_values=loaded.most_values)
         return loaded
 
     def _expect_same(self, heros: Heros, known: Schema) -> None:
@@ -160,6 +167,9 @@ class HerosClassifier(_Known, base.MiniBatchClassifier):
         a nominal one, or a `heros.Feature`. Others are appended in the order of their names.
     classes
         The labels that are known from the start.
+    most_values
+        How many inputs a nominal feature may have: when there are more values, all that are new share a
+        quarter of them, and a `heros.errors.DataNotice` says so. None: one for every value.
     seed
         Of the initial weights and the policy's draws.
 
@@ -192,11 +202,12 @@ class HerosClassifier(_Known, base.MiniBatchClassifier):
         warmup: int = 100,
         features: Iterable[str | tuple[str, ...] | Feature] | None = None,
         classes: Iterable[Hashable] | None = None,
+        most_values: int | None = MOST_VALUES,
         seed: int | None = None,
     ) -> None:
         self.pool, self.policy, self.k = pool, policy, k
         self.score, self.answer, self.watch = score, answer, watch
-        self.warmup, self.seed = warmup, seed
+        self.warmup, self.seed, self.most_values = warmup, seed, checked_most_values(most_values)
         self.features = None if features is None else list(features)
         self.classes = None if classes is None else list(classes)
         self.heros = Heros(pool, policy, k, score=score, answer=answer, watch=watch, warmup=warmup, seed=seed)
@@ -206,8 +217,8 @@ class HerosClassifier(_Known, base.MiniBatchClassifier):
             names.append(_class_name(label, names))
             self._labels[label] = len(self._labels)
         known = Schema.of(self.features or (), names)
-        known = Schema(tuple(Feature(f.name, f.values, missing=True) for f in known.features), known.classes)
-        self._vocabulary = Vocabulary(known, grows=True)
+        known = Schema(tuple(replace(f, missing=True) for f in known.features), known.classes)
+        self._vocabulary = Vocabulary(known, grows=True, most_values=most_values)
         self._bind()
 
     @property
@@ -309,11 +320,12 @@ class HerosRegressor(_Known, base.MiniBatchRegressor):
         watch: Watch = "all",
         warmup: int = 100,
         features: Iterable[str | tuple[str, ...] | Feature] | None = None,
+        most_values: int | None = MOST_VALUES,
         seed: int | None = None,
     ) -> None:
         self.pool, self.policy, self.k = pool, policy, k
         self.score, self.answer, self.watch = score, answer, watch
-        self.warmup, self.seed = warmup, seed
+        self.warmup, self.seed, self.most_values = warmup, seed, checked_most_values(most_values)
         self.features = None if features is None else list(features)
         self.heros = Heros(
             pool,
@@ -328,8 +340,10 @@ class HerosRegressor(_Known, base.MiniBatchRegressor):
         )
         self._labels = {}
         known = Schema.of(self.features or ())
-        features_known = tuple(Feature(f.name, f.values, missing=True) for f in known.features)
-        self._vocabulary = Vocabulary(Schema(features_known, (), numeric=True), grows=True)
+        features_known = tuple(replace(f, missing=True) for f in known.features)
+        self._vocabulary = Vocabulary(
+            Schema(features_known, (), numeric=True), grows=True, most_values=most_values
+        )
         self._bind()
 
     def learn_one(self, x: Mapping[Hashable, Any], y: float) -> None:

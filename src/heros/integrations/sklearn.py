@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from numbers import Integral
 from typing import Any, Self
@@ -144,7 +144,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # it has no types
         self._new_columns = columns
         return matrix, y
 
-    def _fresh(self) -> Heros:
+    def _fresh(self, **more: Any) -> Heros:
         return Heros(
             self.pool,
             self.policy,
@@ -154,6 +154,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # it has no types
             watch=self.watch,
             warmup=self.warmup,
             seed=self._seed(),
+            **more,
         )
 
     def _matrix(self, X: Any) -> NDArray[np.float64]:
@@ -195,6 +196,9 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
         As for `heros.Heros`.
     running_score
         How the running performance L is kept: the `score` of `heros.Heros`, a name that is taken here.
+    class_weight
+        What instances count by their label: a mapping, "balanced", or None. As in `heros.Heros`: with
+        "balanced" a label's weight follows how often it has come so far, as a stream does not know more.
     random_state
         Of the initial weights and the policy's draws; a whole number is the `seed` of `heros.Heros`.
 
@@ -218,11 +222,43 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
     True
     """
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Learn from the rows of X, one after the other, from scratch."""
-        return self._learn(X, y, None, first=True)
+    def __init__(
+        self,
+        pool: Pool | None = None,
+        policy: Policy | None = None,
+        k: int | None = None,
+        *,
+        running_score: Score | None = None,
+        answer: Answer | None = None,
+        watch: Watch = "all",
+        warmup: int = 100,
+        class_weight: str | Mapping[Any, float] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            pool,
+            policy,
+            k,
+            running_score=running_score,
+            answer=answer,
+            watch=watch,
+            warmup=warmup,
+            random_state=random_state,
+        )
+        self.class_weight = class_weight
 
-    def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from the rows of X, one after the other, from scratch. `sample_weight`: what each counts."""
+        _expect_some(sample_weight)
+        return self._learn(X, y, None, sample_weight, first=True)
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Learn from more rows.
 
         Parameters
@@ -231,11 +267,13 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
             The rows and their labels.
         classes
             All labels there will be: needed by the first call.
+        sample_weight
+            What each row counts; 1 if nothing is said.
         """
         first = not hasattr(self, "heros_")
         if first and classes is None:
             raise ParameterError.of("classes", "partial_fit", "given on the first call", classes)
-        return self._learn(X, y, classes, first=first)
+        return self._learn(X, y, classes, sample_weight, first=first)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The probability of each class, in the order of `classes_`, for each row."""
@@ -247,31 +285,44 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
-    def _learn_plain(self, X: Any, y: Any) -> bool:
+    def _learn_plain(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> bool:
         """Learn from a few rows and labels about which there is nothing to ask; False if there is."""
         matrix = self._plain_rows(X)
-        if matrix is None or not isinstance(y, list | np.ndarray) or np.ndim(y) != 1 or len(y) != len(matrix):
+        if matrix is None or not (
+            isinstance(y, list) or (hasattr(y, "tolist") and getattr(y, "ndim", 0) == 1)
+        ):
             return False
         known = {label: index for index, label in enumerate(self.classes_.tolist())}
-        labels = [known.get(label, -1) for label in (y if isinstance(y, list) else y.tolist())]
+        given = y if isinstance(y, list) else y.tolist()  # of an array, or a column of pandas'
+        if len(given) != len(matrix) or any(isinstance(label, list | dict) for label in given):
+            return False
+        labels = [known.get(label, -1) for label in given]
         if -1 in labels:
             return False
-        self.heros_.learn(matrix, np.array(labels))
+        self.heros_.learn(matrix, np.array(labels), sample_weight)
         return True
 
-    def _learn(self, X: Any, y: ArrayLike, classes: ArrayLike | None, *, first: bool) -> Self:
-        if not first and classes is None and self._learn_plain(X, y):
+    def _learn(
+        self,
+        X: Any,
+        y: ArrayLike,
+        classes: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        *,
+        first: bool,
+    ) -> Self:
+        if not first and classes is None and self._learn_plain(X, y, sample_weight):
             return self
         matrix, y = self._rows(X, y, first=first, numbers=False)
         check_classification_targets(y)
         known = self._known_classes(y, classes, first)
         labels = _indices(np.asarray(y), known)
         if first:
-            self.heros_ = self._fresh()
+            self.heros_ = self._fresh(class_weight=self.class_weight)
             self.classes_ = known
         self._columns = self._new_columns
         names = tuple(str(label) for label in self.classes_)
-        self.heros_.bind(Schema(self._features(), names)).learn(matrix, labels)
+        self.heros_.bind(Schema(self._features(), names)).learn(matrix, labels, sample_weight)
         return self
 
     def _known_classes(self, y: ArrayLike, classes: ArrayLike | None, first: bool) -> NDArray[Any]:
@@ -301,13 +352,14 @@ class HerosRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]  # they 
     (True, (5, 2))
     """
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Learn from the rows of X, one after the other, from scratch."""
-        return self._learn(X, y, first=True)
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from the rows of X, one after the other, from scratch. `sample_weight`: what each counts."""
+        _expect_some(sample_weight)
+        return self._learn(X, y, sample_weight, first=True)
 
-    def partial_fit(self, X: Any, y: ArrayLike) -> Self:
+    def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from more rows."""
-        return self._learn(X, y, first=not hasattr(self, "heros_"))
+        return self._learn(X, y, sample_weight, first=not hasattr(self, "heros_"))
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """What the target of each row is."""
@@ -319,14 +371,23 @@ class HerosRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]  # they 
         rows = self._asked(X)
         return np.asarray(self.heros_.predict_interval(rows))
 
-    def _learn(self, X: Any, y: ArrayLike, *, first: bool) -> Self:
+    def _learn(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, *, first: bool) -> Self:
         matrix, y = self._rows(X, y, first=first, numbers=True)
         targets = np.asarray(y, dtype=np.float64)
         if first:
             self.heros_ = self._fresh()
         self._columns = self._new_columns
-        self.heros_.bind(Schema(self._features(), (), numeric=True)).learn(matrix, targets)
+        schema = Schema(self._features(), (), numeric=True)
+        self.heros_.bind(schema).learn(matrix, targets, sample_weight)
         return self
+
+
+def _expect_some(sample_weight: ArrayLike | None) -> None:
+    if sample_weight is None:
+        return
+    weights = np.asarray(sample_weight)
+    if weights.size and not weights.any():
+        raise DataError("sample_weight must be above zero somewhere to fit anything. Got zeros alone.")
 
 
 def _inside(name: str, part: Any) -> Iterator[tuple[str, Any]]:

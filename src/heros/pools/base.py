@@ -121,7 +121,7 @@ def expect_mappings(configurations: object, owner: str) -> list[Mapping[str, Any
 def expect_schema(state: Mapping[str, NDArray[Any]], schema: Schema, owner: str) -> None:
     """Refuse a pool's state that was made for instances of another schema."""
     values, classes = state.get("values", np.empty(0)), state.get("classes", np.empty(0))
-    plain = all(array.dtype.kind in "iuf" for array in (values, classes))  # others cannot be compared
+    plain = all(isinstance(array, np.ndarray) and array.dtype.kind in "iuf" for array in (values, classes))
     if not (
         plain
         and np.array_equal(values, feature_values(schema))
@@ -158,7 +158,7 @@ def shares(costs: ArrayLike | Sequence[float], n_models: int, owner: str) -> NDA
     """
     try:
         gamma: NDArray[np.float64] = np.array(costs, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, MemoryError):
         raise ParameterError.of("costs", owner, f"one number per model ({n_models})", costs) from None
     if gamma.shape != (n_models,):
         raise ParameterError.of("costs", owner, f"one number per model ({n_models})", costs)

@@ -74,10 +74,12 @@ def settings_text(configuration: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> settings_text({"learning_rate": 0.05, "hidden": 8})
-    'learning rate 0.05, hidden 8'
+    >>> settings_text({"family": "MLP", "learning_rate": 0.05, "hidden": 8})
+    'MLP, learning rate 0.05, hidden 8'
     """
-    return ", ".join(f"{_words(name)} {value}" for name, value in configuration.items())
+    return ", ".join(
+        str(value) if name == "family" else f"{_words(name)} {value}" for name, value in configuration.items()
+    )
 
 
 def titles_of(models: Sequence[Mapping[str, Any]]) -> list[str]:

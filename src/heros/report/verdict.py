@@ -81,7 +81,7 @@ def _champion(best: Group) -> str:
     title, share = _last(best)
     several = f"{len(reigns)} models led in turn; the" if len(reigns) > 1 else "The"
     seed = f" (seed {escape(str(run.settings['seed']))})" if len(best.runs) > 1 else ""
-    return f"{several} champion at the end{seed} has <b>{escape(title)}</b> and led {share:.0%} of the time."
+    return f"{several} champion at the end{seed} is <b>{escape(title)}</b> and led {share:.0%} of the time."
 
 
 def _last(group: Group) -> tuple[str, float]:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import warnings
+import zlib
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from heros import streams
 from heros.ensemble import Heros
@@ -25,6 +29,7 @@ from heros.sources import END, Source, expect_source
 from heros.sources.base import Signal
 from heros.storage.checkpoints import Checkpointer, CheckpointWarning
 from heros.streams.frames import is_frame, table_of
+from heros.weights import checked_weights
 
 __all__ = ["Curves", "Run", "evaluate"]
 
@@ -37,6 +42,7 @@ def evaluate(
     stream: Any,
     *,
     target: str | int | None = None,
+    weights: ArrayLike | str | None = None,
     measures: Iterable[Measure] | None = None,
     window: int = 1000,
     block: int = 4096,
@@ -69,6 +75,10 @@ def evaluate(
         (pandas, polars, Arrow) and a pair ``(X, y)`` of rows and labels are streams, too.
     target
         The column of a frame that has the class; by default the last.
+    weights
+        What each instance counts where the model learns (see `Heros.learn`): an array in the order in which
+        they come, or the column of a frame that has it, which is no feature then. Measures count every
+        instance once all the same.
     measures
         What is measured; by default what the model's task says: AUROC, accuracy, κ and log-loss. Objects of
         `heros.measures`, or any with a `name`, an ``update(y, output)`` and a `value` (see
@@ -130,7 +140,9 @@ def evaluate(
     """
     if not isinstance(model, Heros):
         raise ParameterError.of("model", "evaluate", "a Heros", model)
+    stream, counts = _weighed(stream, weights)
     source = _source_of(stream, target)
+    _expect_as_many(counts, source)
     callbacks = checked_callbacks(callback)
     window, block = whole(window, "window", "evaluate", 1), whole(block, "block", "evaluate", 1)
     meter = Cpu() if meter is None else meter
@@ -169,10 +181,11 @@ def evaluate(
             exact=bool(exact),
             keep=predictions,
             callbacks=callbacks,
+            weights=counts,
         )
         if checkpointer:
             names = [measure.name for measure in empty]
-            settings = {"window": window, "exact": bool(exact), "measures": names}
+            settings = {"window": window, "exact": bool(exact), "measures": names, "weights": _sum_of(counts)}
             checkpointer.restore(evaluation, settings, block, None if isinstance(progress, str) else progress)
         source.meet(model)
         interrupted = _learn(evaluation, block, checkpointer, progress, on_interrupt)
@@ -218,6 +231,31 @@ def _learn(
     if checkpointer:
         checkpointer.write(evaluation, at_the_end=True)
     return interrupts.pressed or evaluation.stopped
+
+
+def _weighed(stream: Any, weights: ArrayLike | str | None) -> tuple[Any, NDArray[np.float64] | None]:
+    """The stream, and what its instances count; a column that says so is taken out of it."""
+    if not isinstance(weights, str):
+        return stream, None if weights is None else checked_weights(weights, np.size(weights)).reshape(-1)
+    if not is_frame(stream):
+        raise ParameterError.of("weights", "evaluate", "an array, unless the stream is a data frame", weights)
+    table = table_of(stream, "evaluate")
+    if weights not in table.column_names:
+        rule = f"one of the columns {table.column_names}"
+        raise ParameterError.of("weights", "evaluate", rule, weights, table.column_names)
+    column = table.column(weights).to_numpy()
+    return table.drop_columns([weights]), checked_weights(column, len(column))
+
+
+def _expect_as_many(weights: NDArray[np.float64] | None, source: Source) -> None:
+    left = _instances_left(source)
+    if weights is not None and left is not None and left != len(weights):
+        raise DataError(f"weights must have one per instance ({left}). Got {len(weights)} instead.")
+
+
+def _sum_of(weights: NDArray[np.float64] | None) -> int | None:
+    """By which weights are known again."""
+    return None if weights is None else zlib.crc32(np.ascontiguousarray(weights).tobytes())
 
 
 def _source_of(stream: Any, target: str | int | None) -> Source:

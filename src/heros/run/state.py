@@ -52,6 +52,8 @@ class Evaluation:
         Whether the run has all predictions: True if so, None if a measure keeps them anyway.
     callbacks
         What is called after every window; if one of them says True, `stopped` is.
+    weights
+        What each instance counts where the model learns, in the order in which they come.
     """
 
     def __init__(
@@ -65,9 +67,10 @@ class Evaluation:
         exact: bool,
         keep: bool | None = None,
         callbacks: Sequence[Callback] = (),
+        weights: NDArray[np.float64] | None = None,
     ) -> None:
         self.model, self.stream, self.meter, self.measures = model, stream, meter, tuple(measures)
-        self.window, self.exact = window, exact
+        self.window, self.exact, self._weights = window, exact, weights
         self.points = Points([measure.name for measure in measures], None if exact else MOST_POINTS)
         self._keep, self._callbacks, self.stopped = keep, tuple(callbacks), False
         measured = any(measure.predictions is not None for measure in measures)
@@ -117,7 +120,7 @@ class Evaluation:
         while start < len(y):
             stop = min(len(y), start + self.window - self.pending)
             labels = y[start:stop]
-            block = self.model.test_then_train(X[start:stop], labels)
+            block = self.model.test_then_train(X[start:stop], labels, self._next_weights(len(labels)))
             if answers is not None:
                 block = replace(block, probabilities=_as_given(answers[start:stop], block.probabilities))
             self._window.append((labels, block))
@@ -125,6 +128,13 @@ class Evaluation:
             start = stop
             if self.pending == self.window:
                 self._close_window()
+
+    def _next_weights(self, n: int) -> NDArray[np.float64] | None:
+        if self._weights is None:
+            return None
+        if self.taken + n > len(self._weights):
+            raise DataError(f"weights must have one per instance. Got {len(self._weights)}, and more came.")
+        return self._weights[self.taken : self.taken + n]
 
     def wait(self) -> None:
         """Nothing has come for a while: counters that wrap around are looked at all the same."""

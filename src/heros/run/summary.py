@@ -35,6 +35,12 @@ def lines(run: Run) -> list[str]:
     ]
 
 
+def _settings(configuration: dict[str, Any]) -> str:
+    return ", ".join(
+        str(value) if name == "family" else f"{name} {value}" for name, value in configuration.items()
+    )
+
+
 def champion(run: Run) -> dict[str, Any]:
     """The configuration of the model with the highest L at the end."""
     configuration: dict[str, Any] = run.settings["models"][int(run.curves.scores[-1].argmax())]
@@ -51,7 +57,7 @@ def bill(run: Run, title: str | None = None) -> Table:
         **({} if run.imbalance is None else {"uneven": str(run.imbalance)}),
         "trained": f"{run.gamma_share:.1%} of the price of training everything (Σγ {run.gamma_spent:,.0f})",
         **_price(run),
-        "best model": ", ".join(f"{name} {value}" for name, value in champion(run).items()),
+        "best model": _settings(champion(run)),
         "CPU seconds": f"{run.cpu_seconds:.2f}: {phases}",
         "energy": energy_text(run.energy),
         "": f"{run.energy.source}: {run.energy.detail}",

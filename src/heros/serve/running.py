@@ -25,6 +25,7 @@ from heros.serve.wire import Wire
 __all__ = ["Running", "serve"]
 
 SWITCH = 0.0005  # seconds after which a thread lets another have its turn: an answer waits that long
+SELDOM = (20_000, 20, 20)  # when garbage is collected: most of what waits to be learnt is none
 BACKLOG = 2048
 GRACE = 5  # seconds for requests at work when it is stopped
 
@@ -85,10 +86,13 @@ class Running(uvicorn.Server):
         sys.setswitchinterval(SWITCH)
         gc.collect()
         gc.freeze()  # what was imported stays: looking through it would keep everybody waiting
+        often = gc.get_threshold()
+        gc.set_threshold(*SELDOM)
         try:
             self.run(sockets=[self.socket])
         finally:
             sys.setswitchinterval(before)
+            gc.set_threshold(*often)
             gc.unfreeze()
             self.socket.close()
             self.service.stop()

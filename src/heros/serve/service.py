@@ -192,7 +192,7 @@ class Service:
     def learn(self, request: Any) -> None:
         """Learn from ``{"x": {...}, "y": label}``, or from ``{"id": id, "y": label}`` if that waits."""
         with self._door:
-            self._expect_room(1)
+            self.expect_room(1)
             self._learn(request)
         self.poke()
 
@@ -207,7 +207,7 @@ class Service:
     def room_for(self, n: int) -> Iterator[None]:
         """Keep room for so many instances, which come meanwhile by `learn_some`."""
         with self._door:
-            self._expect_room(n)
+            self.expect_room(n)
             self._expected += n
         try:
             yield
@@ -229,7 +229,8 @@ class Service:
                 taken.seen += 1
         self.poke()
 
-    def _expect_room(self, n: int) -> None:
+    def expect_room(self, n: int) -> None:
+        """Refuse so many instances to learn from if too many wait already."""
         if self.fault is not None:
             raise HerosError(f"The service learns no more: {self.fault}")
         if self._queued + self._expected + n > self.limits.queue:

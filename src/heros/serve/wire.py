@@ -172,6 +172,8 @@ class Wire:
 
     async def _act(self, act: Act, body: bytes, query: bytes) -> tuple[int, bytes]:
         try:
+            if act in (_learn, _learn_all):
+                self.service.expect_room(1)  # before the body is looked at, which takes longer
             status, said = await act(self, _loaded(body))
             if query and _waits(query):
                 await asyncio.wrap_future(self.service.after(self.service.publish))

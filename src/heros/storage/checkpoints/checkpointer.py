@@ -275,8 +275,8 @@ class Checkpointer:
         assert self.content is not None
         document, name = self.content.document, self.content.path.name
         for setting, value in settings.items():
-            if document["settings"][setting] != value:
-                rule = f"{document['settings'][setting]!r}, as in {name}"
+            if (kept := document["settings"].get(setting)) != value:
+                rule = f"{kept!r}, as in {name}"
                 raise ParameterError.of(setting, "evaluate", rule, value)
         kept = {**models.FIRST, **document["model"]}
         for part, value in models.description(evaluation.model).items():
