@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from heros.copies import Copies
 from heros.ensemble import Block, Heros
 from heros.errors import DataError, HerosError, ParameterError
-from heros.parameters import whole
+from heros.parameters import identifier, whole
 from heros.schema import Schema
 from heros.storage import archive, models
 from heros.storage.keystore import KeyStore, Tally
@@ -392,13 +392,7 @@ class Keyed:
 
 def _name(key: object) -> str:
     """A key as text: 1 and "1" are two keys."""
-    if isinstance(key, bool) or not isinstance(key, str | int):
-        raise ParameterError.of("key", "Keyed", "a string or a whole number", key)
-    try:
-        json.dumps(key, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise HerosError(f"The key {key!r} must be text that can be written. Got a lone surrogate.") from None
-    return json.dumps(key, ensure_ascii=False)
+    return json.dumps(identifier(key, "key", "Keyed"), ensure_ascii=False)
 
 
 def _key(name: str) -> Key:

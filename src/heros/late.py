@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -15,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from heros.ensemble import Heros
 from heros.errors import DataError, HerosError, ParameterError
 from heros.measures import Measure
-from heros.parameters import expect_list
+from heros.parameters import expect_list, identifier
 from heros.schema import Schema
 from heros.sources.pending import Counts, Id, Pending
 from heros.storage import archive, models
@@ -239,13 +238,7 @@ class LateLabels:
 
 
 def _expect_id(id: Any) -> Id:
-    if isinstance(id, bool) or not isinstance(id, str | int):
-        raise ParameterError.of("id", "LateLabels", "a string or a whole number", id)
-    try:
-        json.dumps(id, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise ParameterError.of("id", "LateLabels", "text that can be written", id) from None
-    return id
+    return identifier(id, "id", "LateLabels")
 
 
 def _wide(values: NDArray[np.float64], width: int, fill: float = np.nan) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from heros.errors import ParameterError
 
-__all__ = ["expect_list", "number", "one_of", "positive", "seed", "whole"]
+__all__ = ["expect_list", "identifier", "number", "one_of", "positive", "seed", "whole"]
 
 
 def whole(value: object, name: str, owner: str, low: int, high: int | None = None) -> int:
@@ -99,6 +99,27 @@ def one_of(value: str, name: str, owner: str, choices: Container[str], rule: str
     if not isinstance(value, str) or value not in choices:
         known = choices if isinstance(choices, Iterable) else ()
         raise ParameterError.of(name, owner, rule, value, known)
+    return value
+
+
+def identifier(value: object, name: str, owner: str) -> str | int:
+    """A text or a whole number under which something is kept, and found again.
+
+    Examples
+    --------
+    >>> identifier("order 7", "id", "Me"), identifier(7, "id", "Me")
+    ('order 7', 7)
+    >>> identifier(1.5, "id", "Me")
+    Traceback (most recent call last):
+        ...
+    heros.errors.ParameterError: The 'id' parameter of Me must be a string or a whole number. Got 1.5 instead.
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise ParameterError.of(name, owner, "a string or a whole number", value)
+    try:
+        str(value).encode()
+    except UnicodeEncodeError:
+        raise ParameterError.of(name, owner, "text that can be written", value) from None
     return value
 
 

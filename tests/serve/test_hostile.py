@@ -256,6 +256,7 @@ def test_schemathesis_finds_no_fault_of_the_server(client):
             for mode in schemathesis.GenerationMode:
                 tried(operation.as_strategy(generation_mode=mode))
         fresh.post("/learn?wait=true", json={"x": {"a new one": 1.0}, "y": 1})
+        print(f"{sum(fresh.running.requests.total.values()):,} requests")
         assert (fresh.running.service.fault, fresh.running.service.failed) == (None, 0)
 
 

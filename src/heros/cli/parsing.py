@@ -15,7 +15,7 @@ from heros.cli.app import say
 from heros.errors import DataError, DataNotice, HerosError, ParameterError
 from heros.meters import Carbon, Cpu, Meter
 from heros.sources import Source, connect, is_address
-from heros.sources.first import First
+from heros.sources.passed import First
 from heros.streams import Stream
 from heros.streams.pipe import read_pipe
 from heros.watch import Watch, checked_watch

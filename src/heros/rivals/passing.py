@@ -1,4 +1,4 @@
-"""Sources that pass on what another one gives: until time is over, or without gaps."""
+"""Sources that pass on what another one gives until time is over, or without gaps."""
 
 from __future__ import annotations
 
@@ -6,54 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros.meters import Meter
-from heros.schema import Schema
 from heros.sources import END, Source
-from heros.sources.bad_rows import BadRows
-from heros.sources.base import DriftPoint, Polled, Signal
+from heros.sources.base import Polled, Signal
+from heros.sources.passed import Passed
 
 __all__ = ["Filled", "Limited"]
-
-
-class Passed(Source):
-    """What another source gives.
-
-    Parameters
-    ----------
-    source
-        The other one.
-    """
-
-    def __init__(self, source: Source) -> None:
-        self.source, self.name = source, source.name
-
-    def poll(self, most: int, timeout: float | None = None) -> Polled:
-        """What the source gives."""
-        return self.source.poll(most, timeout)
-
-    @property
-    def schema(self) -> Schema:
-        """The source's."""
-        return self.source.schema
-
-    @property
-    def position(self) -> int:
-        """The source's."""
-        return self.source.position
-
-    @property
-    def n_instances(self) -> int | None:
-        """The source's: how many there would be."""
-        return self.source.n_instances
-
-    @property
-    def drifts(self) -> tuple[DriftPoint, ...]:
-        """The source's."""
-        return self.source.drifts
-
-    @property
-    def bad_rows(self) -> BadRows:
-        """The source's."""
-        return self.source.bad_rows
 
 
 class Limited(Passed):

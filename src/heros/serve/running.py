@@ -54,6 +54,7 @@ class Running(uvicorn.Server):
         self.socket = _bound(host, port)
         self.picture = Picture(service)
         wire = Wire(service, self._other, token)
+        self.requests = wire.requests
         self._views = application(service, self.picture, wire.requests, secured=token is not None)
         super().__init__(
             uvicorn.Config(

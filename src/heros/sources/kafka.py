@@ -12,7 +12,7 @@ from heros.extras import needed
 from heros.sources.base import END, IDLE, Signal
 from heros.sources.messages import MessageSource
 
-__all__ = ["KafkaTopic"]
+__all__ = ["KafkaTopic", "is_passing", "reader_settings"]
 
 PATIENCE = 30.0  # seconds to wait for the brokers
 STEP = 1.0  # seconds that one call to the library waits: Ctrl-C is heard in between
@@ -29,6 +29,24 @@ PASSING = (  # what is so only for now: the brokers are busy, or choose another 
     "_TRANSPORT",
     "_WAIT_COORD",
 )
+
+
+def reader_settings(servers: str, group: str, *more: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What librdkafka is told by whoever reads from the start and says himself how far he is."""
+    settings: dict[str, Any] = {
+        "bootstrap.servers": servers,
+        "group.id": group,
+        "enable.auto.commit": False,
+        "auto.offset.reset": "earliest",
+    }
+    for some in more:
+        settings |= some or {}
+    return settings
+
+
+def is_passing(kafka: Any, error: Any) -> bool:
+    """Whether an error of librdkafka's may be none in a moment."""
+    return error.code() in {getattr(kafka.KafkaError, name) for name in PASSING}
 
 
 class KafkaTopic(MessageSource):
@@ -67,14 +85,8 @@ class KafkaTopic(MessageSource):
         super().__init__(f"kafka://{servers}/{topic}", **settings)
         self._kafka = needed("confluent_kafka", "A Kafka topic", "kafka")
         self.topic, self.group = topic, group
-        self._settings = {
-            "bootstrap.servers": servers,
-            "group.id": group or f"heros-{time.time_ns()}",
-            "enable.auto.commit": False,
-            "enable.partition.eof": not self.follow,
-            "auto.offset.reset": "earliest",
-            **(options or {}),
-        }
+        ends = {"enable.partition.eof": not self.follow}
+        self._settings = reader_settings(servers, group or f"heros-{time.time_ns()}", ends, options)
         self._consumer = self._kafka.Consumer(self._settings)
         self.partitions = self._all_partitions() if partitions is None else sorted(partitions)
         self._next: dict[int, int] = {}  # the offset that comes next, of partitions that have one
@@ -168,7 +180,7 @@ class KafkaTopic(MessageSource):
 
     def _expect_passing(self, error: Any) -> None:
         """Raise what will not be otherwise in a moment."""
-        if error.code() not in {getattr(self._kafka.KafkaError, name) for name in PASSING}:
+        if not is_passing(self._kafka, error):
             raise self._trouble(error) from None
 
     def _at(self, partition: int, offset: int) -> Any:

@@ -7,11 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from heros.errors import ParameterError
-from heros.schema import Schema
 from heros.sources.rows import RowSource
-from heros.vocabulary import MOST_VALUES
 
-__all__ = ["Decode", "MessageSource", "csv_decoder", "decode_json", "without_password"]
+__all__ = ["Decode", "MessageSource", "csv_decoder", "decode_json", "decoded", "without_password"]
 
 Decode = Callable[[bytes], Any]
 """From a message to a row: a mapping of names to values, or a pair (features, label)."""
@@ -56,6 +54,20 @@ def _value(cell: str) -> float | str | None:
         return cell
 
 
+def decoded(decode: Decode, message: bytes) -> Any:
+    """The row in a message; where there is none, the message, which is refused as a bad row in its turn.
+
+    Examples
+    --------
+    >>> decoded(decode_json, b'{"age": 31}'), decoded(decode_json, b"{broken")[:32]
+    ({'age': 31}, "b'{broken' (JSONDecodeError: Exp")
+    """
+    try:
+        return decode(message)
+    except Exception as error:
+        return f"{message[:80]!r} ({type(error).__name__}: {error})"
+
+
 def without_password(url: str) -> str:
     """An address as it may be shown and stored.
 
@@ -82,8 +94,8 @@ class MessageSource(RowSource):
         From the bytes of a message to a row; JSON objects by default.
     follow
         Whether to wait for messages that are still to come; else the source ends with those there are.
-    target, schema, nominal, classes, on_bad_row, most_values, task
-        As for `heros.sources.RowSource`.
+    **settings
+        As for `heros.sources.RowSource`: target, schema, nominal, classes, on_bad_row, most_values, task.
     """
 
     def __init__(
@@ -92,31 +104,13 @@ class MessageSource(RowSource):
         *,
         decode: Decode = decode_json,
         follow: bool = True,
-        target: str | None = None,
-        schema: Schema | None = None,
-        nominal: Sequence[str] = (),
-        classes: Sequence[object] | None = None,
-        on_bad_row: str = "raise",
-        most_values: int | None = MOST_VALUES,
-        task: str | None = None,
+        **settings: Any,
     ) -> None:
-        super().__init__(
-            name,
-            target=target,
-            schema=schema,
-            nominal=nominal,
-            classes=classes,
-            on_bad_row=on_bad_row,
-            most_values=most_values,
-            task=task,
-        )
+        super().__init__(name, **settings)
         if not callable(decode):
             raise ParameterError.of("decode", type(self).__name__, "a function of bytes", decode)
         self._decode, self.follow = decode, bool(follow)
 
     def decoded(self, message: bytes) -> Any:
         """The row in a message; where there is none, the message, which is then refused as a bad row."""
-        try:
-            return self._decode(message)
-        except Exception as error:
-            return f"{message[:80]!r} ({type(error).__name__}: {error})"
+        return decoded(self._decode, message)

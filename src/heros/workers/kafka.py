@@ -16,8 +16,8 @@ from heros.errors import DataError, HerosError, ParameterError
 from heros.extras import needed
 from heros.parameters import number, one_of, whole
 from heros.schema import Schema
-from heros.sources.kafka import PASSING
-from heros.sources.messages import Decode, decode_json
+from heros.sources.kafka import is_passing, reader_settings
+from heros.sources.messages import Decode, decode_json, decoded
 from heros.sources.rows import vocabulary_of
 from heros.workers.partition import Partition
 from heros.workers.snapshots import Snapshots
@@ -120,15 +120,7 @@ class KafkaWorker:
         self._stopping = False
         self._gathered = 0
         self._heard = math.inf  # when something came, or partitions did
-        self._consumer = self._kafka.Consumer(
-            {
-                "bootstrap.servers": servers,
-                "group.id": group,
-                "enable.auto.commit": False,
-                "auto.offset.reset": "earliest",
-                **(options or {}),
-            }
-        )
+        self._consumer = self._kafka.Consumer(reader_settings(servers, group, options))
 
     @property
     def partitions(self) -> Mapping[int, Partition]:
@@ -165,22 +157,14 @@ class KafkaWorker:
     def _take(self, message: Any) -> None:
         error = message.error()
         if error is not None:
-            if error.code() not in {getattr(self._kafka.KafkaError, name) for name in PASSING}:
+            if not is_passing(self._kafka, error):
                 raise HerosError(f"The Kafka topic {self.topic} must be readable. Got: {error}.")
             return
         partition = self._partitions.get(message.partition())
         if partition is not None:
-            key = message.key()
-            partition.take(
-                None if key is None else _text(key), self._decoded(message.value()), message.offset()
-            )
+            key, row = message.key(), decoded(self._decode, message.value() or b"")
+            partition.take(None if key is None else _text(key), row, message.offset())
             self._gathered += 1
-
-    def _decoded(self, data: bytes | None) -> Any:
-        try:
-            return self._decode(data or b"")
-        except Exception as error:  # refused as a bad row in its turn
-            return f"{(data or b'')[:80]!r} ({type(error).__name__}: {error})"
 
     def _learn(self) -> None:
         self._gathered = 0
