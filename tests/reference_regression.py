@@ -37,6 +37,11 @@ class TargetScale:
         mean, sd = self.unit
         return mean + sd * z
 
+    def within(self, said):
+        """What counts of answers where several are mixed."""
+        mean, sd = self.unit
+        return np.clip(said, mean - FARTHEST * sd, mean + FARTHEST * sd) if sd > 0 else said
+
 
 def rescaling(before, after):
     """Factor and shift of what is said in another unit."""
@@ -136,6 +141,7 @@ def answer(kind, said, sound, L, stack, scale):
     order = [i for i in order if sound[i]]
     if kind == "best":
         return said[order[0]], None
+    said = scale.within(said)
     if isinstance(kind, str):
         weights = np.where(sound, L if kind == "weighted" and L.any() else 1.0, 0.0)
         return np.average(said[sound], weights=weights[sound]), None

@@ -86,11 +86,26 @@ def test_the_task_equals_its_slow_twin(answer):
     assert model.diverged.tolist() == [False, False, False, True]
 
 
+@pytest.mark.parametrize("answer", ["average", "weighted", Top(3, 0), Stack(3, 0, 0.01)], ids=str)
+def test_a_model_far_off_does_not_outweigh_the_others(answer):
+    """It counts as if it had said the farthest target that would be learnt: ten standard deviations off."""
+    X, y = streams.Friedman().draw(400)
+    wild = pools.Models([MEMBERS[1], MEMBERS[2], Fixed(*[1e5] * 5)], costs=[1] * 3)
+    model = Heros(wild, policies.Everything(), 3, answer=answer, seed=1, schema=streams.Friedman().schema)
+    block = model.test_then_train(X, y)
+    assert abs(block.outputs[100:, 0] - y.mean()).max() < 11 * y.std()
+    single = Heros(wild, policies.Everything(), 3, seed=1, schema=streams.Friedman().schema)
+    assert single.test_then_train(X, y).outputs[0, 0] == MEMBERS[1].predict(
+        X[0]
+    )  # one alone is taken at its word
+
+
 def test_a_number_is_found_from_the_schema_or_asked_for():
     number, classes = Schema.of(["a"]), Schema.of(["a"], ["no", "yes"])
     assert Heros(schema=number).task == Regression()
     assert Heros(schema=classes).task == Classification()
-    assert Heros(task="regression").pool == pools.default_regression()
+    usual = Heros(task="regression")
+    assert (usual.pool, usual.k) == (pools.default_regression(), pools.default_regression().n_models)
     assert Heros(task=Regression(0.5), schema=number).task.level == 0.5
     model = Heros(SMALL)
     model.policy, model.k = policies.Cheapest(), 2

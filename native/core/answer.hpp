@@ -55,7 +55,7 @@ struct Answer {
     for (int i = 0; i < models; ++i) {
       double* words = words_.data() + std::size_t(i) * outputs;
       heard_[i] = ask(i, words);
-      if (heard_[i] && task.numeric()) odds.odds[i + 1] = *words;
+      if (heard_[i] && task.numeric()) odds.odds[i + 1] = *words = task.counted(*words);
       else if (heard_[i]) Stack::set(odds, i + 1, words, outputs);
     }
     const auto recall = [&](int i, double* said) {
@@ -93,6 +93,7 @@ struct Answer {
     double total = 0;
     const auto add = [&](int i, double weight) {
       if (weight == 0 || !ask(i, said_.data())) return false;
+      if (task.numeric()) said_[0] = task.counted(said_[0]);
       for (int c = 0; c < outputs; ++c) out[c] += weight * said_[c];
       total += weight;
       return true;

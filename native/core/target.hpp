@@ -33,6 +33,11 @@ class TargetScale {
   double scaled(double y) const {
     return unit_.sd > 0 ? std::clamp((y - unit_.mean) / unit_.sd, -kFarthest, kFarthest) : 0.0;
   }
+  // A number no farther off than a target that is learnt.
+  double within(double y) const {
+    const double most = kFarthest * unit_.sd;
+    return most > 0 ? std::clamp(y, unit_.mean - most, unit_.mean + most) : y;
+  }
   double unscaled(double z) const { return unit_.mean + unit_.sd * z; }
 
   // Makes y part of the moments, each of the first kMemory with the same weight. True if another unit is in use now.

@@ -25,6 +25,9 @@ class Task {
   virtual bool numeric() const { return false; }
   virtual double unit() const { return 0; }
 
+  // What a model says, as far as it counts where several answer: one that is far off must not outweigh all others.
+  virtual double counted(double said) const { return said; }
+
   // What is said if there is nobody who could answer.
   virtual void no_answer(double* out, int outputs) const = 0;
 
@@ -68,6 +71,7 @@ class Regression final : public Task {
   }
   bool numeric() const override { return true; }
   double unit() const override { return scale_.unit().sd; }
+  double counted(double said) const override { return scale_.within(said); }
   void no_answer(double* out, int) const override { *out = scale_.mean(); }
 
   int width(int) const override { return 4; }

@@ -111,9 +111,9 @@ class Heros:
         your own is any object with a method ``choose(scores, costs, k, rng)`` that returns a mask. Another
         one may take over at any time: ``model.policy = policies.Cheapest()``.
     k
-        How many models may be trained per step: 60 % of the pool if that is given, else 8 of the 11. Can be
-        changed likewise. With `policies.Within` around the policy it is the most that a budget of time or
-        energy may be spent on.
+        How many models may be trained per step: 60 % of the pool if that is given, else 8 of the 11 (of
+        numbers all 14). Can be changed likewise. With `policies.Within` around the policy it is the most
+        that a budget of time or energy may be spent on.
     task
         What is learnt: "classification", "regression", or a task of `heros.task`. By default what the
         schema's target asks for.
@@ -867,7 +867,8 @@ def _usual(task: Task, watch: Watch) -> _Usual:
     """What goes with a task where no pool was given."""
     together = Stack() if watch == "all" else Top()
     if task.numeric:
-        return _Usual(default_regression(), Cand(), None, together)
+        pool = default_regression()
+        return _Usual(pool, Cand(), pool.n_models, together)  # what it costs to train them all pays
     return _Usual(default(), Cand(), DEFAULT_K, together)
 
 
