@@ -19,7 +19,7 @@ help:
 	@echo "make demo    HEROS on a drifting stream: the bill of three policies (under a minute)"
 	@echo "make test    all tests and doctests"
 	@echo "make live    a broker, a simulated feed, the service and its page, in one; Ctrl-C stops all of it"
-	@echo "make check   ruff, mypy --strict, import-linter, a build in which compiler warnings are errors"
+	@echo "make check   ruff, mypy --strict, import-linter, the docs, a build in which compiler warnings are errors"
 	@echo "make docs    the documentation as a site, in build/site"
 	@echo "make notebooks     run the notebooks and keep what they show"
 	@echo "make native  the kernels against slow versions, without Python; make cross: those of the other processor, emulated"
@@ -78,6 +78,7 @@ check: $(VENV)/strict
 	$(BIN)/mypy
 	for system in darwin win32; do $(BIN)/mypy --platform $$system --cache-dir .mypy_cache/$$system src/heros || exit 1; done
 	$(BIN)/lint-imports --no-logo
+	@$(MAKE) --no-print-directory docs
 
 # A link that leads nowhere is an error.
 docs: $(VENV)/installed
