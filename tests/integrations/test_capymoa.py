@@ -21,7 +21,7 @@ from capymoa.evaluation import (  # noqa: E402
 from capymoa.stream import NumpyStream, Schema  # noqa: E402
 from capymoa.stream.generator import SEA, AgrawalGenerator, RandomTreeGenerator  # noqa: E402
 
-from heros.integrations.capymoa import HEROS, from_capymoa, schema_of  # noqa: E402
+from heros.integrations.capymoa import HEROS, HEROSRegressor, from_capymoa, schema_of  # noqa: E402
 
 SMALL = pools.MLPGrid(hidden=[8, 16], learning_rates=[0.05, 0.005])
 N = 1500
@@ -129,3 +129,42 @@ def test_parameters_are_captured_as_capymoa_wants():
     learner = HEROS(SEA().get_schema(), SMALL, k=4, warmup=10, random_seed=2)
     twin = HEROS.from_params(SEA().get_schema(), learner.get_params(), random_seed=2)
     assert (twin.heros.pool, twin.heros.k, twin.heros.warmup, twin.heros.seed) == (SMALL, 4, 10, 2)
+
+
+NUMBERS = pools.Join(pools.MLP([{"hidden": 16}]), pools.Linear([{}, {"optimizer": "pa"}]), costs=[2, 1])
+
+
+def numbers():
+    X, y = streams.Friedman().draw(600)
+    return NumpyStream(X, y, target_type="numeric")
+
+
+def test_capymoas_evaluation_of_numbers_gives_what_ours_gives():
+    learner = HEROSRegressor(numbers().get_schema(), NUMBERS, k=2, random_seed=3)
+    theirs = prequential_evaluation(numbers(), learner, window_size=200)
+    ours = evaluate(Heros(NUMBERS, k=2, seed=3), from_capymoa(numbers), window=200)
+    assert ours.n_instances == 600
+    assert theirs.cumulative.rmse() == pytest.approx(ours.rmse, rel=1e-9)
+    assert theirs.cumulative.mae() == pytest.approx(ours.mae, rel=1e-9)
+    assert str(learner) == "HEROSRegressor"
+
+
+def test_numbers_and_classes_are_told_apart():
+    with pytest.raises(ParameterError, match="must be CapyMOA's schema of a classification task"):
+        HEROS(numbers().get_schema())
+    with pytest.raises(ParameterError, match="must be CapyMOA's schema of a regression task"):
+        HEROSRegressor(SEA().get_schema())
+
+
+def test_regressors_of_three_libraries_in_one_pool():
+    from capymoa.regressor import FIMTDD, KNNRegressor  # noqa: PLC0415
+    from river.tree import HoeffdingTreeRegressor  # noqa: PLC0415
+    from sklearn.linear_model import SGDRegressor  # noqa: PLC0415
+
+    members = [FIMTDD, KNNRegressor, HoeffdingTreeRegressor(), SGDRegressor()]
+    model = Heros(pools.Models(members, costs=[1] * 4), k=4, warmup=0, seed=1)
+    run = evaluate(model, streams.Friedman().take(600), progress=False)
+    assert run.r2 > 0.3
+    X, _ = streams.Friedman(seed=2).draw(5)
+    again = pickle.loads(pickle.dumps(model))  # what lives in Java goes with it
+    assert np.array_equal(again.predict(X), model.predict(X))

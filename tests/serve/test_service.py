@@ -286,6 +286,24 @@ def test_only_classes_are_served():
 # -- the curves -----------------------------------------------------------------------------------------
 
 
+def test_long_windows_hold_few_instances():
+    rng = np.random.default_rng(1)
+    y, answers = rng.integers(0, 2, 3000), rng.random((3000, 2))
+    answers /= answers.sum(axis=1, keepdims=True)
+    chosen, spent = np.ones((3000, 4), dtype=bool), np.ones(3000)
+    with one() as service:
+        measures = service.history.measures
+    single = History(measures, 4, window=3000)
+    for i in range(3000):
+        part = slice(i, i + 1)
+        single.add(y[part], answers[part], chosen[part], spent[part], 0.0)
+        assert len(single._labels) < 256
+    whole = History(measures, 4, window=3000)
+    whole.add(y, answers, chosen, spent, 0.0)
+    assert single.lately == pytest.approx(whole.lately)
+    assert single.lately["accuracy"] == (answers.argmax(axis=1) == y).mean()
+
+
 def test_worse_is_noticed_and_better_is_not():
     worse = Worse()
     assert not worse.update(np.tile([0.0, 1.0], 300))
@@ -322,3 +340,45 @@ def test_memory_is_bounded_whatever_comes():
             np.array([i % 2]), np.array([[0.4, 0.6]]), np.ones((1, 2), dtype=bool), np.ones(1), float(i)
         )
     assert len(history.points) <= 240
+
+
+def test_more_keys_than_memory_holds_are_learnt_and_kept(tmp_path):
+    def open_again():
+        return many(tmp_path / "keys", memory=150_000, shelf=Shelf(tmp_path))
+
+    with open_again() as service:
+        for i, (x, y) in enumerate(rows(600)):
+            service.learn({"x": x, "y": y, "key": i % 40})
+        service.wait()
+        models = service.brain.models
+        assert models.bytes_in_memory <= 150_000
+        assert 1 <= models.in_memory < 40
+    with open_again() as service:
+        models = service.brain.models
+        assert {key: models.figures(key).instances for key in models} == dict.fromkeys(range(40), 15)
+
+
+def test_rows_of_a_key_go_to_its_model_together(tmp_path, monkeypatch):
+    with many(tmp_path / "keys", memory=1, shelf=Shelf(tmp_path)) as service:
+        hold = threading.Event()
+        service.learn({"x": {"size": 1.0}, "y": "odd", "key": "first"})
+        service.wait()
+        opened = []
+        models = service.brain.models
+        monkeypatch.setattr(models, "test_then_train", _noting(models.test_then_train, opened))
+        service.after(hold.wait)
+        for i, (x, y) in enumerate(rows(400)):
+            x["size"], x["colour"] = 1.0, "red"
+            service.learn({"x": x, "y": y, "key": i % 4})
+        hold.set()
+        service.wait()
+        assert sum(n for _, n in opened) == 400
+        assert len(opened) < 20
+
+
+def _noting(call, noted):
+    def made(key, X, y):
+        noted.append((key, len(y)))
+        return call(key, X, y)
+
+    return made

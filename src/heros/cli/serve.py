@@ -107,7 +107,7 @@ def serve_command(
         nominal=nominal or (),
     )
     if service.history.learnt:
-        say(f"heros: goes on after {service.history.learnt:,} instances")
+        say(f"heros: goes on after {_instances(service.history.learnt)}")
     serve(
         service,
         host=host,
@@ -115,7 +115,11 @@ def serve_command(
         token=token,
         started=lambda address: say(f"heros: {address} (process {os.getpid()}, Ctrl-C ends it)"),
     )
-    say(f"heros: stopped after {service.history.learnt:,} instances" + _kept(checkpoint))
+    say(f"heros: stopped after {_instances(service.history.learnt)}" + _kept(checkpoint))
+
+
+def _instances(n: int) -> str:
+    return "1 instance" if n == 1 else f"{n:,} instances"
 
 
 def _kept(directory: Path | None) -> str:

@@ -1,4 +1,4 @@
-"""HEROS as a classifier of CapyMOA, and CapyMOA's streams as HEROS's."""
+"""HEROS as a classifier and a regressor of CapyMOA, and CapyMOA's streams as HEROS's."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from heros.pools import Pool
 from heros.schema import Feature, Schema
 from heros.scores import Score
 from heros.streams import Stream
+from heros.streams.base import Block
 from heros.watch import Answer, Watch
 
 try:
@@ -26,7 +27,7 @@ except ModuleNotFoundError as error:
         raise
     raise MissingExtra.of("heros.integrations.capymoa", "capymoa") from None
 
-__all__ = ["HEROS", "from_capymoa", "schema_of"]
+__all__ = ["HEROS", "HEROSRegressor", "from_capymoa", "schema_of"]
 
 
 class HEROS(capymoa.base.Classifier):  # type: ignore[misc]  # it has no types
@@ -81,7 +82,7 @@ class HEROS(capymoa.base.Classifier):  # type: ignore[misc]  # it has no types
             watch=watch,
             warmup=warmup,
             seed=random_seed,
-            schema=schema_of(schema),
+            schema=_expected(schema, "HEROS", numeric=False),
         )
 
     def train(self, instance: Any) -> None:
@@ -93,8 +94,72 @@ class HEROS(capymoa.base.Classifier):  # type: ignore[misc]  # it has no types
         return np.asarray(self.heros.predict_proba(instance.x))
 
 
+class HEROSRegressor(capymoa.base.Regressor):  # type: ignore[misc]
+    """The same for a target that is a number.
+
+    Parameters
+    ----------
+    schema
+        CapyMOA's description of the instances.
+    pool, policy, k, score, answer, watch, warmup
+        As for `heros.Heros`.
+    random_seed
+        Of the initial weights and the policy's draws.
+
+    Attributes
+    ----------
+    heros : Heros
+        The ensemble itself, which also gives intervals (`predict_interval`).
+
+    Examples
+    --------
+    >>> from capymoa.evaluation import prequential_evaluation
+    >>> from capymoa.stream import NumpyStream
+    >>> from heros import streams
+    >>> X, y = streams.Friedman().draw(1000)
+    >>> stream = NumpyStream(X, y, target_type="numeric")
+    >>> results = prequential_evaluation(stream, HEROSRegressor(stream.get_schema()))
+    >>> results.cumulative.r2() > 0.5
+    True
+    """
+
+    def __init__(
+        self,
+        schema: Any,
+        pool: Pool | None = None,
+        policy: Policy | None = None,
+        k: int | None = None,
+        *,
+        score: Score | None = None,
+        answer: Answer | None = None,
+        watch: Watch = "all",
+        warmup: int = 100,
+        random_seed: int = 1,
+    ) -> None:
+        super().__init__(schema=schema, random_seed=random_seed)
+        self.heros = Heros(
+            pool,
+            policy,
+            k,
+            score=score,
+            answer=answer,
+            watch=watch,
+            warmup=warmup,
+            seed=random_seed,
+            schema=_expected(schema, "HEROSRegressor", numeric=True),
+        )
+
+    def train(self, instance: Any) -> None:
+        """Learn from an instance whose target is known."""
+        self.heros.learn(instance.x, instance.y_value)
+
+    def predict(self, instance: Any) -> float:
+        """What the target is."""
+        return float(self.heros.predict(instance.x))
+
+
 def schema_of(schema: Any) -> Schema:
-    """CapyMOA's schema of a classification task as one of HEROS; any value may be missing.
+    """CapyMOA's schema as one of HEROS; any value may be missing.
 
     Examples
     --------
@@ -102,12 +167,22 @@ def schema_of(schema: Any) -> Schema:
     >>> schema_of(SEA().get_schema()).classes
     ('groupA', 'groupB')
     """
-    if not isinstance(schema, capymoa.stream.Schema) or not schema.is_classification():
-        raise ParameterError.of("schema", "HEROS", "CapyMOA's schema of a classification task", schema)
+    if not isinstance(schema, capymoa.stream.Schema):
+        raise ParameterError.of("schema", "schema_of", "CapyMOA's schema", schema)
     header = schema.get_moa_header()
     attributes = [header.attribute(i) for i in range(header.numAttributes()) if i != header.classIndex()]
     features = tuple(Feature(str(a.name()), _values(a), missing=True) for a in attributes)
+    if schema.is_regression():
+        return Schema(features, (), numeric=True)
     return Schema(features, tuple(map(str, schema.get_label_values())))
+
+
+def _expected(schema: Any, owner: str, *, numeric: bool) -> Schema:
+    """The schema, if the target is of this kind."""
+    if not isinstance(schema, capymoa.stream.Schema) or schema.is_regression() != numeric:
+        task = "regression" if numeric else "classification"
+        raise ParameterError.of("schema", owner, f"CapyMOA's schema of a {task} task", schema)
+    return schema_of(schema)
 
 
 def _values(attribute: Any) -> tuple[str, ...] | None:
@@ -120,7 +195,7 @@ def from_capymoa(stream: Any | Callable[[], Any], *, name: str | None = None) ->
     Parameters
     ----------
     stream
-        A CapyMOA stream of a classification task, which is restarted; or a function that returns one.
+        A CapyMOA stream, of classes or of numbers, which is restarted; or a function that returns one.
         A stream that Java holds cannot be copied: only if a function is given the result can be copied
         and pickled, and ``take`` leaves it where it is.
     name
@@ -175,11 +250,13 @@ class CapymoaStream(Stream):
                 pass
         return self._stream
 
-    def _draw(self, n: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def _draw(self, n: int) -> Block:
         instances = list(islice(self._source(), n))
         X = np.array([instance.x for instance in instances], dtype=np.float64)
-        y = np.array([instance.y_index for instance in instances], dtype=np.int64)
-        return X.reshape(len(instances), self._schema.n_features), y
+        X = X.reshape(len(instances), self._schema.n_features)
+        if self._schema.numeric:
+            return X, np.array([instance.y_value for instance in instances], dtype=np.float64)
+        return X, np.array([instance.y_index for instance in instances], dtype=np.int64)
 
     def _restart(self) -> None:
         self._source().restart()

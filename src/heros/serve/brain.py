@@ -45,6 +45,7 @@ class Brain(ABC):
     """What learns and answers. One thread learns; answers may be asked for in another."""
 
     keyed = False
+    chunk = 64  # instances that are learnt at a time: whoever waits for the model waits no longer
     limits = Limits()
     pool: Pool
     task: Task
@@ -146,6 +147,7 @@ class Many(Brain):
     """A model per key. What is asked of a key waits while that key, or another, learns a few rows."""
 
     keyed = True
+    chunk = 1024  # those of a key go together: its model may have to be fetched from the file for them
 
     def __init__(self, keyed: Keyed) -> None:
         _expect_classes(keyed.template, "Many")

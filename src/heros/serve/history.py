@@ -18,6 +18,7 @@ MOST_POINTS = 240
 MOST_DRIFTS = 50
 DELTA = 0.002  # how unlikely a change must be to be marked
 CHECKED = 32  # outcomes between two looks for one
+HELD = 256  # instances that are held before they are counted: windows grow with the stream, this does not
 QUIET = 500  # what gets worse again before so many instances is still the same drift
 
 
@@ -98,7 +99,8 @@ class History:
         self._open()
 
     def _open(self) -> None:
-        self._labels, self._answers, self._held = [], [], 0
+        self._labels, self._answers, self._held, self._counted = [], [], 0, 0
+        self._parts = [measure.fresh() for measure in self.measures]
         self._spent, self._trained = 0.0, np.zeros(self._models)
 
     def add(
@@ -128,6 +130,8 @@ class History:
         self._held += len(y)
         self._spent += spent
         self._trained += chosen.sum(axis=0)
+        if self._held - self._counted >= HELD:
+            self._count()
         if self._worse.update((answers.argmax(axis=1) == y).astype(np.float64)):
             if self._noticed is None or self.learnt - self._noticed > QUIET:
                 self.drift_count += 1
@@ -138,14 +142,25 @@ class History:
         """Make a point of what was counted since the last one."""
         if self._held == 0:
             return
-        width = max(block.shape[1] for block in self._answers)
-        y = np.concatenate(self._labels)
-        answers = np.concatenate([_wide(block, width) for block in self._answers])
-        figures = {measure.name: measure.add(y, answers) for measure in self.measures}
+        self._count()
+        figures = {part.name: part.value for part in self._parts}
+        for measure, part in zip(self.measures, self._parts, strict=True):
+            measure.merge(part)
         held = {"spent": self._spent, "trained": self._trained}
         self.points.add({"end": self.learnt, "time": now, **held, **figures})
         self.window = max(self.window, self.points.curves["end"][0])  # as long as those that were merged
         self._open()
+
+    def _count(self) -> None:
+        """Count what is held."""
+        if not self._labels:
+            return
+        width = max(block.shape[1] for block in self._answers)
+        y = np.concatenate(self._labels)
+        answers = np.concatenate([_wide(block, width) for block in self._answers])
+        for part in self._parts:
+            part.add(y, answers)
+        self._labels, self._answers, self._counted = [], [], self._held
 
     @property
     def figures(self) -> dict[str, float]:

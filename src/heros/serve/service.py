@@ -27,7 +27,7 @@ from heros.serve.shelf import Shelf, Waiting
 __all__ = ["Service", "Taken"]
 
 GATHER = 0.004  # seconds in which labelled instances are gathered: a block costs less than its rows
-CHUNK = 64  # instances that are learnt at a time: whoever waits for the models waits no longer
+FEW = 64  # instances for which it is worth while to gather more
 IDLE = 1.0  # seconds after which it looks around though nothing has come
 SHARE = 20  # publishing takes at most one of so many parts of the time
 FRESH = 0.02  # seconds: more often is of no use to anybody
@@ -333,7 +333,7 @@ class Service:
         while not (self._stopping and not self._jobs):
             self._news.wait(self._patience())
             self._news.clear()
-            if self._queued < CHUNK and not self._stopping:
+            if self._queued < FEW and not self._stopping:
                 time.sleep(GATHER)
             while self._jobs:
                 self._turn()
@@ -346,7 +346,7 @@ class Service:
     def _turn(self) -> None:
         """Do what comes next: a block of instances, or something in between."""
         block: list[Given] = []
-        while self._jobs and len(block) < CHUNK and isinstance(self._jobs[0], Given):
+        while self._jobs and len(block) < self.brain.chunk and isinstance(self._jobs[0], Given):
             block.append(self._jobs.popleft())
         if block:
             self._learn_block(block)
