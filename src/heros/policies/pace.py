@@ -132,7 +132,8 @@ class Pace:
 
 def _array(state: Mapping[str, NDArray[Any]], name: str, kind: type) -> NDArray[Any]:
     array = state.get(name)
-    if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype != kind:
+    masked = isinstance(array, np.ma.MaskedArray)
+    if not isinstance(array, np.ndarray) or masked or array.ndim != 1 or array.dtype != kind:
         raise DataError(f"The state of a pace must have its {name}. Got {array!r} instead.")
     if not np.isfinite(array).all():
         raise DataError(f"The state of a pace must have finite {name}.")
