@@ -236,9 +236,10 @@ def test_linear_models_and_members_of_joined_pools(scale, tmp_path):
         lone.bound.restore(bound.state())
         export.to_onnx(lone, tmp_path / "lone.onnx", member=i)  # the same models in a pool of their own
         np.testing.assert_array_equal(probabilities, answers(str(tmp_path / "lone.onnx"), X[:50])[0])
-    numbers = Heros(linear, seed=1, schema=streams.Friedman().schema).learn(*streams.Friedman().draw(50))
-    with pytest.raises(ParameterError, match="Got 'a number as its target' instead"):
-        export.to_onnx(numbers, tmp_path / "number.onnx")
+    numbers = pools.RegressionTrees([{}])
+    tree = Heros(numbers, k=1, seed=1, schema=streams.Friedman().schema).learn(*streams.Friedman().draw(50))
+    with pytest.raises(ParameterError, match="a perceptron or linear, where the target is a number"):
+        export.to_onnx(tree, tmp_path / "number.onnx")
     hashed = Heros(pools.Linear([{}], own_values=4, hashed_to=8), k=1, seed=1, schema=schema).learn(X, y)
     with pytest.raises(ParameterError, match="one without hashed values"):
         export.to_onnx(hashed, tmp_path / "hashed.onnx")
@@ -253,3 +254,26 @@ def test_boosted_trees_of_two_classes(tmp_path):
     np.testing.assert_allclose(
         answers(tmp_path / "model.onnx", fresh)[0], model.predict_proba(fresh), atol=1e-9
     )
+
+
+@pytest.mark.parametrize("name", ["perceptron", "huber", "linear", "pa", "joined"])
+def test_models_of_numbers(name, tmp_path):
+    """In the unit of the target, whose mean and scale are frozen as they are."""
+    perceptron, linear = pools.MLP([{"hidden": 16}]), pools.Linear([{}])
+    pool = {
+        "perceptron": perceptron,
+        "huber": pools.MLP([{"hidden": 16, "loss": "huber"}], scale=1.0),
+        "linear": linear,
+        "pa": pools.Linear([{"optimizer": "pa"}]),
+        "joined": pools.Join(linear, perceptron, costs=[1, 1]),
+    }[name]
+    stream = streams.Agrawal().with_target("salary")  # words among its features
+    X, y = stream.draw(400)
+    model = Heros(pool, k=pool.n_models, seed=1, schema=stream.schema).learn(X, y)
+    path = str(tmp_path / "number.onnx")
+    export.to_onnx(model, path, member=pool.n_models - 1)
+    (value,) = answers(path, X)
+    lone = model.bound.parts[1] if name == "joined" else model.bound
+    alone = Heros(lone.pool, k=1, seed=1, schema=stream.schema)
+    alone.bound.restore(lone.state())
+    np.testing.assert_allclose(value, alone.predict(X), rtol=1e-5)

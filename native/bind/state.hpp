@@ -73,6 +73,8 @@ class StateReader {
   template <class T>
   nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu> fetch(const char* name) {
     require(dict_.contains(name), name);
+    // Some scalars of NumPy's (a date) offer a buffer that nanobind cannot take, and ends the process with.
+    require(nb::isinstance(dict_[name], nb::module_::import_("numpy").attr("ndarray")), name);
     nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu> array;
     require(nb::try_cast(dict_[name], array, false), name);
     require(reinterpret_cast<std::uintptr_t>(array.data()) % alignof(T) == 0, name);

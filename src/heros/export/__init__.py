@@ -44,6 +44,9 @@ WRITERS: dict[type[BoundPool], Callable[[Graph, Any, int], None]] = {
 }
 """How a model of each family is written; another family is another line."""
 
+OF_NUMBERS = (BoundMLP, BoundLinear)
+"""Those that are written where the target is a number."""
+
 
 def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = None) -> None:
     """Write one model of a pool as ONNX: raw instances in, probabilities out.
@@ -56,8 +59,9 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
 
     Perceptrons, linear models, naive Bayes, trees, forests, boosted trees and neighbours of any pool can be
     exported, joined ones among them. Neighbours take their instances with them, and trees the statistics in
-    their leaves: such a file may be large. Models written in Python cannot be exported, nor those whose
-    target is a number. What many models say together (`heros.ensemble.Top`, `Stack`) is not one model: each
+    their leaves: such a file may be large. Models written in Python cannot be exported. Where the target is a
+    number, perceptrons and linear models can be, and the output is ``value`` (n,), float64, in the target's
+    own unit. What many models say together (`heros.ensemble.Top`, `Stack`) is not one model: each
     can be had by its number.
 
     Parameters
@@ -89,9 +93,11 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
     chosen = model.best if member is None else whole(member, "member", "to_onnx", 0, model.pool.n_models - 1)
     bound, i = _place_of(whole_pool, chosen)
     writer = next((WRITERS[kind] for kind in type(bound).__mro__ if kind in WRITERS), None)
-    if model.task.numeric or writer is None:
-        kind = "a number as its target" if model.task.numeric else type(bound.pool).__name__
+    if writer is None or (model.task.numeric and not isinstance(bound, OF_NUMBERS)):
+        kind = type(bound.pool).__name__
         rule = "one whose model is a perceptron, linear, naive Bayes, trees, neighbours, of a class"
+        if model.task.numeric:
+            rule = "one whose model is a perceptron or linear, where the target is a number"
         raise ParameterError.of("model", "to_onnx", f"{rule} (member= chooses another)", kind)
     graph = Graph(onnx)
     writer(graph, bound, i)
@@ -115,7 +121,9 @@ def _finished(onnx: Any, graph: Graph, model: Heros) -> Any:
         graph.nodes,
         "heros",
         [helper.make_tensor_value_info("X", kinds.DOUBLE, ["n", schema.n_features])],
-        [
+        [helper.make_tensor_value_info("value", kinds.DOUBLE, ["n"])]
+        if schema.numeric
+        else [
             helper.make_tensor_value_info("probabilities", kinds.DOUBLE, ["n", schema.n_classes]),
             helper.make_tensor_value_info("label", kinds.INT64, ["n"]),
         ],

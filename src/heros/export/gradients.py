@@ -22,18 +22,22 @@ def perceptron(graph: Graph, bound: BoundMLP, i: int) -> None:
     """Model i of a pool of perceptrons."""
     weights = bound.weights(i)
     _expect_finite(weights.values(), i)
-    _perceptron(graph, _encoded(graph, bound.native.state(), bound.pool), weights)
+    state = bound.native.state()
+    said = graph.cast(_perceptron(graph, _encoded(graph, state, bound.pool), weights), np.float64)
+    _answer(graph, said, bound.schema.numeric, state)
 
 
 def linear(graph: Graph, bound: BoundLinear, i: int) -> None:
-    """Model i of a pool of logistic regressions."""
+    """Model i of a pool of linear models."""
     rows = bound.weights(i)
     _expect_finite([rows], i)
     state = {name.removeprefix("inputs_"): array for name, array in bound.native.state().items()}
     if len(rows) != 1 + len(state["owner"]):
         rule = "one without hashed values (own_values must be at least the number of values)"
         raise ParameterError.of("model", "to_onnx", rule, type(bound.pool).__name__)
-    _logistic(graph, _encoded(graph, state, bound.pool), rows)
+    inputs = graph.cast(_encoded(graph, state, bound.pool), np.float64)
+    said = graph("Add", graph("MatMul", inputs, rows[1:].copy()), rows[0].copy())  # the bias is the first row
+    _answer(graph, said, bound.schema.numeric, state)
 
 
 def _expect_finite(weights: Iterable[NDArray[Any]], i: int) -> None:
@@ -41,10 +45,13 @@ def _expect_finite(weights: Iterable[NDArray[Any]], i: int) -> None:
         raise HerosError(f"Model {i} must have finite weights to be exported. Got one that has diverged.")
 
 
-def _logistic(graph: Graph, inputs: str, rows: NDArray[np.float64]) -> None:
-    """Rows: the bias, then one per input."""
-    logits = graph("Add", graph("MatMul", graph.cast(inputs, np.float64), rows[1:].copy()), rows[0].copy())
-    graph.probabilities(graph("Softmax", logits, axis=1))
+def _answer(graph: Graph, said: str, numeric: bool, state: dict[str, NDArray[Any]]) -> None:
+    """Probabilities, or the number in its own unit, of what was said (n, outputs)."""
+    if numeric:
+        number = graph("Add", graph("Mul", said, state["target_unit_sd"]), state["target_unit_mean"])
+        graph("Squeeze", number, np.array([1]), named="value")
+    else:
+        graph.probabilities(graph("Softmax", said, axis=1))
 
 
 def _encoded(graph: Graph, state: dict[str, NDArray[Any]], pool: MLP | Linear) -> str:
@@ -59,8 +66,7 @@ def _encoded(graph: Graph, state: dict[str, NDArray[Any]], pool: MLP | Linear) -
     return graph("Where", code >= 0, graph.cast(alike, np.float32), number)
 
 
-def _perceptron(graph: Graph, inputs: str, weights: dict[str, NDArray[np.float32]]) -> None:
+def _perceptron(graph: Graph, inputs: str, weights: dict[str, NDArray[np.float32]]) -> str:
     first = graph("Add", graph("MatMul", inputs, weights["0.weight"].T.copy()), weights["0.bias"])
     hidden = graph("Relu", first)
-    logits = graph("Add", graph("MatMul", hidden, weights["2.weight"].T.copy()), weights["2.bias"])
-    graph.probabilities(graph("Softmax", graph.cast(logits, np.float64), axis=1))
+    return graph("Add", graph("MatMul", hidden, weights["2.weight"].T.copy()), weights["2.bias"])
