@@ -18,6 +18,7 @@ __all__ = ["STRETCH", "Pace"]
 STRETCH = 200  # instances with one k: at the same instances however blocks are cut
 PAY_BACK = 10  # stretches in which is paid back what was spent too much
 KEEP = 0.8  # what a stretch counts one stretch later
+LARGEST = 1 << 30  # bytes of an array of its state: a k for each of 25 billion instances
 
 
 class Pace:
@@ -135,6 +136,6 @@ def _array(state: Mapping[str, NDArray[Any]], name: str, kind: type) -> NDArray[
     masked = isinstance(array, np.ma.MaskedArray)
     if not isinstance(array, np.ndarray) or masked or array.ndim != 1 or array.dtype != kind:
         raise DataError(f"The state of a pace must have its {name}. Got {array!r} instead.")
-    if not np.isfinite(array).all():
-        raise DataError(f"The state of a pace must have finite {name}.")
+    if array.nbytes > LARGEST or not np.isfinite(array).all():
+        raise DataError(f"The state of a pace must have finite {name}, of at most {LARGEST >> 20} MB.")
     return array

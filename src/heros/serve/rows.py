@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
-from heros.schema import Feature, Schema
+from heros.schema import Schema
 from heros.serve.limits import Limits, Wrong
 from heros.vocabulary import Refused, Vocabulary, label_of
 
@@ -107,8 +108,8 @@ def open_schema(schema: Schema | None) -> Schema:
     """A schema in which every value may be missing, as in what people send."""
     if schema is None:
         return Schema((), ())
-    features = tuple(Feature(one.name, one.values, missing=True) for one in schema.features)
-    return Schema(features, schema.classes)
+    features = tuple(replace(one, missing=True) for one in schema.features)
+    return replace(schema, features=features)
 
 
 def expect_name(text: str, what: str, limits: Limits) -> str:
