@@ -206,6 +206,28 @@ def test_weights_of_numbers():
     assert not (plain.predict(rows) == weighed.predict(rows)).all()
 
 
+@pytest.mark.parametrize("prediction", ["mean", "adaptive"])
+def test_a_tree_of_numbers_that_weighs_two_has_seen_two(prediction):
+    rows, targets = streams.Friedman().draw(1500)
+    pool = pools.RegressionTrees([{"prediction": prediction, "grace_period": 50, "split_confidence": 0.01}])
+
+    def tree():
+        return Heros(pool, Everything(), 1, seed=1, schema=streams.Friedman().schema, warmup=0)
+
+    twice, heavy, none = tree(), tree(), tree()
+    twice.learn(np.repeat(rows, 2, axis=0), np.repeat(targets, 2))
+    heavy.learn(rows, targets, sample_weight=np.full(len(rows), 2.0))
+    none.learn(rows, targets, sample_weight=np.zeros(len(rows)))
+    assert twice.bound.stats()[0].leaves == heavy.bound.stats()[0].leaves > 3
+    close = (
+        1e-9 if prediction == "mean" else 0.05
+    )  # numbers are scaled by what was seen of them, which is not weighed
+    np.testing.assert_allclose(
+        heavy.predict(rows), twice.predict(rows), rtol=close, atol=close * targets.std()
+    )
+    assert none.bound.stats()[0].leaves == 1
+
+
 def test_a_run_has_weights():
     weights = np.random.default_rng(1).uniform(0, 2, len(Y))
     pool = POOLS["linear"]

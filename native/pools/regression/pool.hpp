@@ -15,7 +15,7 @@
 
 namespace heros {
 
-class RegressionTreePool final : public Pool {
+class RegressionTreePool final : public LookingPool {
  public:
   explicit RegressionTreePool(std::vector<RegressionTreeSettings> settings) : settings_(std::move(settings)) {}
 
@@ -49,13 +49,11 @@ class RegressionTreePool final : public Pool {
   }
 
   double outcome(int, double) const override { return 0; }  // a number's is the task's to say
-  bool sound(int i) const override { return looks_.sound(i); }
-  void output(int i, double* out) const override { looks_.output(i, out); }
 
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
     look_at(x);
     for (int i = 0; i < models(); ++i)
-      if (chosen[i]) trees_[i].learn(x, z_.data(), target, layout_, settings_[i]);
+      if (chosen[i]) trees_[i].learn(x, z_.data(), target, instance_weight_.value, layout_, settings_[i]);
     for (int f = 0; f < features(); ++f)
       if (layout_.values[f] == 0 && !std::isnan(x[f])) moments_.learn(f, x[f]);
     looks_.forget();
@@ -167,7 +165,6 @@ class RegressionTreePool final : public Pool {
   Moments moments_;
   bool whole_ = true;  // what was read last fits together
 
-  Looks looks_;
   std::vector<double> z_;  // the numbers of the instance looked at, standardised
 };
 

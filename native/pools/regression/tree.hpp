@@ -66,16 +66,17 @@ class RegressionTree : public BinnedTree {
   }
 
   // z: the numeric features, standardised.
-  void learn(const double* x, const double* z, double y, const RegressionLayout& layout,
+  void learn(const double* x, const double* z, double y, double weight, const RegressionLayout& layout,
              const RegressionTreeSettings& settings) {
+    if (!(weight > 0)) return;
     const int leaf = leaf_of(x, layout);
     if (r(leaf, kCount) == 0 && r(leaf, kSquares) == 0) r(leaf, kOrigin) = y;
-    learn_model(leaf, z, y, layout);
-    const double n = r(leaf, kCount) += 1, off = y - r(leaf, kMean);
-    r(leaf, kMean) += off / n;
-    r(leaf, kSquares) += off * (y - r(leaf, kMean));
+    learn_model(leaf, z, y, weight, layout);
+    const double n = r(leaf, kCount) += weight, off = y - r(leaf, kMean);
+    r(leaf, kMean) += weight * off / n;
+    r(leaf, kSquares) += weight * off * (y - r(leaf, kMean));
     if (i(leaf, kObserver) < 0) return;
-    note(leaf, x, y - r(leaf, kOrigin), layout);
+    note(leaf, x, y - r(leaf, kOrigin), weight, layout);
     if (n - r(leaf, kTried) < static_cast<double>(settings.grace_period)) return;
     r(leaf, kTried) = n;
     if (settings.max_depth < 0 || i(leaf, kDepth) < settings.max_depth) try_split(leaf, layout, settings);
@@ -139,16 +140,18 @@ class RegressionTree : public BinnedTree {
     return said;
   }
   // Scaled by the squared length of z, a step does not depend on the unit of the target.
-  void learn_model(int leaf, const double* z, double y, const RegressionLayout& layout) {
+  // A weight of two is two steps.
+  void learn_model(int leaf, const double* z, double y, double weight, const RegressionLayout& layout) {
     double* w = &weights[leaf * layout.weights()];
     if (leaf == 0 && r(0, kCount) == 0) w[layout.numbers] = y;
     const double error = y - model(leaf, z, layout);
     double squares = 1;
     for (int j = 0; j < layout.numbers; ++j) squares += z[j] * z[j];
-    r(leaf, kMeanError) = kFading * r(leaf, kMeanError) + std::fabs(y - r(leaf, kMean));
-    r(leaf, kModelError) = kFading * r(leaf, kModelError) + std::fabs(error);
-    for (int j = 0; j < layout.numbers; ++j) w[j] += kRate * error * z[j] / squares;
-    w[layout.numbers] += kRate * error / squares;
+    r(leaf, kMeanError) = kFading * r(leaf, kMeanError) + weight * std::fabs(y - r(leaf, kMean));
+    r(leaf, kModelError) = kFading * r(leaf, kModelError) + weight * std::fabs(error);
+    const double rate = weight == 1 ? kRate : 1 - std::pow(1 - kRate, weight);
+    for (int j = 0; j < layout.numbers; ++j) w[j] += rate * error * z[j] / squares;
+    w[layout.numbers] += rate * error / squares;
   }
 
   int add_node(const RegressionLayout& layout, int depth) {
@@ -164,14 +167,14 @@ class RegressionTree : public BinnedTree {
   }
 
   // Counts a target, as its deviation from the leaf's origin, for every feature.
-  void note(int leaf, const double* x, double off, const RegressionLayout& layout) {
+  void note(int leaf, const double* x, double off, double weight, const RegressionLayout& layout) {
     double* first = observer(leaf, layout.observer);
     for (int f = 0; f < layout.features(); ++f) {
       if (std::isnan(x[f])) continue;
       double* at = first + layout.place[f];
       at = layout.values[f] == 0 ? Bins::of(at, x[f], RegressionLayout::kSums)
                                  : at + RegressionLayout::kSums * static_cast<int>(x[f]);
-      at[0] += 1, at[1] += off, at[2] += off * off;
+      at[0] += weight, at[1] += weight * off, at[2] += weight * off * off;
     }
   }
 
