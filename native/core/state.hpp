@@ -50,4 +50,24 @@ bool all_of(const std::vector<T>& values, Rule rule) {
   return std::all_of(values.begin(), values.end(), rule);
 }
 
+// One array of every tree (or whatever holds such arrays), end to end, and how long each is.
+template <class Archive, class Tree, class Owner, class T>
+void joined(Archive& a, const std::string& name, std::vector<Tree>& trees, std::vector<T> Owner::*part) {
+  std::vector<T> all;
+  std::vector<std::int64_t> sizes;
+  for (Tree& tree : trees) {
+    all.insert(all.end(), (tree.*part).begin(), (tree.*part).end());
+    sizes.push_back(static_cast<std::int64_t>((tree.*part).size()));
+  }
+  a(name.c_str(), all), a((name + "_sizes").c_str(), sizes);
+  trees.resize(sizes.size());
+  std::int64_t at = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    require(sizes[i] >= 0 && sizes[i] <= static_cast<std::int64_t>(all.size()) - at, "sizes");
+    (trees[i].*part).assign(all.begin() + at, all.begin() + at + sizes[i]);
+    at += sizes[i];
+  }
+  require(at == static_cast<std::int64_t>(all.size()), "sizes");
+}
+
 }  // namespace heros

@@ -73,4 +73,24 @@ class LookingPool : public Pool {
   Weight instance_weight_;  // what the instances count that are trained on
 };
 
+// One whose models look each for itself, without anything prepared for all of them.
+class AskingPool : public LookingPool {
+ public:
+  void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) override {
+    looks_.at(x);
+    for (int i = 0; i < models(); ++i)
+      if (looks(watched, i) && !looks_.fresh(i)) ask(i, x);
+    clock.lap(Phase::evaluate);
+  }
+  void answer(int i, const double* x, double* out) override {
+    looks_.at(x);
+    if (!looks_.fresh(i)) ask(i, x);
+    output(i, out);
+  }
+
+ protected:
+  // Model i looks at x.
+  virtual void ask(int i, const double* x) = 0;
+};
+
 }  // namespace heros

@@ -36,8 +36,8 @@ def alone(configuration, schema, seed=1):
 def columns_of(bound):
     """The features of each tree."""
     state = bound.state()
-    sizes = state["model_0_sizes"].reshape(-1, 4)[:, 0]
-    return [own.tolist() for own in np.split(state["model_0_columns"], np.cumsum(sizes)[:-1])]
+    ends = np.cumsum(state["model_0_columns_sizes"])[:-1]
+    return [own.tolist() for own in np.split(state["model_0_columns"], ends)]
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -41,7 +41,7 @@ class LogProduct {
   double product_ = 1, log_ = 0;
 };
 
-class BayesPool final : public LookingPool {
+class BayesPool final : public AskingPool {
  public:
   explicit BayesPool(std::vector<BayesSettings> settings)
       : settings_(std::move(settings)), weight_(settings_.size(), 1.0) {}
@@ -70,13 +70,6 @@ class BayesPool final : public LookingPool {
     layout_ = std::move(grown), statistics_ = std::move(statistics), looks_ = std::move(looks);
   }
 
-  void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) override {
-    looks_.at(x);
-    for (int i = 0; i < models(); ++i)
-      if (looks(watched, i) && !looks_.fresh(i)) ask(i, x);
-    clock.lap(Phase::evaluate);
-  }
-
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
     for (int i = 0; i < models(); ++i) {
       if (!chosen[i]) continue;
@@ -87,12 +80,6 @@ class BayesPool final : public LookingPool {
     }
     looks_.forget();
     clock.lap(Phase::train);
-  }
-
-  void answer(int i, const double* x, double* out) override {
-    looks_.at(x);
-    if (!looks_.fresh(i)) ask(i, x);
-    looks_.output(i, out);
   }
 
   template <class Archive>
@@ -148,7 +135,7 @@ class BayesPool final : public LookingPool {
   }
 
   // log P(c) + Σ log P(x_f | c), up to what all classes share; a class that never came has probability 0.
-  void ask(int i, const double* x) {
+  void ask(int i, const double* x) override {
     double* p = looks_.of(i);
     constexpr double kNever = -std::numeric_limits<double>::infinity();
     for (int c = 0; c < outputs(); ++c) {

@@ -27,6 +27,7 @@ class Boosted {
       : settings_(settings), numeric_(numeric), draws_(seed) {}
 
   const BoostedSettings& settings() const { return settings_; }
+  int outputs_of(int classes) const { return numeric_ || classes <= 2 ? 1 : classes; }
 
   // Fits the model to a schema that extends the one it knows (at first: nothing). classes: 1 for a number.
   void grow(const std::vector<std::int32_t>& values, int classes) {
@@ -83,37 +84,17 @@ class Boosted {
     return sum;
   }
 
-  // All trees' numbers one after the other, with how many of each kind a tree has.
   template <class Archive>
   void fields(Archive& a) {
     std::uint64_t draws = draws_.state();
-    std::vector<std::int64_t> sizes;
-    std::vector<std::int32_t> columns, ints;
-    std::vector<double> reals, observers, gains;
-    for (const GradientTree& t : trees_) {
-      for (const std::size_t n : {t.columns.size(), t.ints.size(), t.reals.size(), t.observers.size()})
-        sizes.push_back(static_cast<std::int64_t>(n));
-      append(columns, t.columns), append(ints, t.ints), append(reals, t.reals), append(observers, t.observers);
-      append(gains, t.gains);
-    }
-    a("draws", draws), a("prior", prior_), a("sizes", sizes), a("columns", columns), a("ints", ints), a("reals", reals);
-    a("observers", observers), a("gains", gains);
+    a("draws", draws), a("prior", prior_);
     draws_ = Draws(draws);
-    trees_.resize(sizes.size() / 4);  // how they lie in memory is theirs: `check` says it to those that were read
-    std::size_t at[4] = {};
-    whole_ = sizes.size() % 4 == 0;
-    for (std::size_t t = 0; whole_ && t < trees_.size(); ++t) {
-      GradientTree& tree = trees_[t];
-      std::size_t columns_at = at[0];
-      whole_ = cut(columns, at[0], sizes[4 * t], tree.columns) && cut(ints, at[1], sizes[4 * t + 1], tree.ints) &&
-               cut(reals, at[2], sizes[4 * t + 2], tree.reals) && cut(observers, at[3], sizes[4 * t + 3], tree.observers) &&
-               cut(gains, columns_at, sizes[4 * t], tree.gains);
-    }
-    whole_ = whole_ && at[0] == columns.size() && at[1] == ints.size() && at[2] == reals.size() &&
-             at[3] == observers.size() && gains.size() == columns.size();
+    joined(a, "columns", trees_, &GradientTree::columns), joined(a, "ints", trees_, &GradientTree::ints);
+    joined(a, "reals", trees_, &GradientTree::reals), joined(a, "observers", trees_, &GradientTree::observers);
+    joined(a, "gains", trees_, &GradientTree::gains);
   }
   void check(const std::vector<std::int32_t>& values, int classes) {
-    require(whole_ && trees_.size() == std::size_t(classes > 0 ? settings_.rounds : 0), "numbers of every tree");
+    require(trees_.size() == std::size_t(classes > 0 ? settings_.rounds : 0), "numbers of every tree");
     if (classes == 0) return;
     require(prior_.size() == std::size_t(numeric_ ? 2 : classes) &&
                 all_of(prior_, [](double v) { return std::isfinite(v); }) && prior_[0] >= 0 &&
@@ -131,7 +112,6 @@ class Boosted {
   static constexpr double kSurest = 1e-6;    // a second derivative is no smaller than that
   static constexpr double kFarthest = 1e100;  // no number that is said is farther from 0
 
-  int outputs_of(int classes) const { return numeric_ || classes <= 2 ? 1 : classes; }
   void make_place(int classes) {
     classes_ = classes, outputs_ = outputs_of(classes);
     said_.assign(std::size_t(settings_.rounds + 1) * outputs_, 0);
@@ -187,27 +167,12 @@ class Boosted {
     }
   }
 
-  template <class T>
-  static void append(std::vector<T>& all, const std::vector<T>& more) {
-    all.insert(all.end(), more.begin(), more.end());
-  }
-  // The next n of all, if there are as many.
-  template <class T>
-  static bool cut(const std::vector<T>& all, std::size_t& at, std::int64_t n, std::vector<T>& part) {
-    if (n < 0 || static_cast<std::uint64_t>(n) > all.size() - at) return false;
-    const auto from = all.begin() + static_cast<std::ptrdiff_t>(at);
-    part.assign(from, from + n);
-    at += static_cast<std::size_t>(n);
-    return true;
-  }
-
   BoostedSettings settings_;
   bool numeric_;
   int classes_ = 0, outputs_ = 0;
   Draws draws_;
   std::vector<double> prior_;
   std::vector<GradientTree> trees_;
-  bool whole_ = true;  // what was read last fits together
 
   std::vector<double> said_;           // of the last look, (rounds + 1, outputs): before each tree, and in the end
   std::vector<std::int32_t> leaves_;   // where it came to in each tree

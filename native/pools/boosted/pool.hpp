@@ -15,7 +15,7 @@
 
 namespace heros {
 
-class BoostedPool final : public LookingPool {
+class BoostedPool final : public AskingPool {
  public:
   // A seed for every model.
   BoostedPool(const std::vector<BoostedSettings>& settings, bool numeric, const std::vector<std::uint64_t>& seeds)
@@ -32,23 +32,17 @@ class BoostedPool final : public LookingPool {
   // Fits the pool to a schema that extends the one it knows (at first: nothing). values[f]: how many values feature f
   // has, 0 if it is numeric. If there is not enough memory, the pool stays as it is.
   void grow(const std::vector<std::int32_t>& values, int classes) {
-    const std::int64_t node = GradientTree::node_bytes(numeric_ || classes <= 2 ? 1 : classes);
-    for (const Boosted& model : boosted_)
+    for (const Boosted& model : boosted_) {
+      const std::int64_t node = GradientTree::node_bytes(model.outputs_of(classes));
       if (model.settings().tree_bytes() < node)
         throw std::invalid_argument("A tree of one node needs " + std::to_string(node) +
                                     " bytes with this schema: no model may have less for its trees.");
+    }
     BoostedPool grown = *this;
     for (Boosted& model : grown.boosted_) model.grow(values, classes);
     grown.values_ = values, grown.classes_ = classes;
     grown.make_place();
     *this = std::move(grown);
-  }
-
-  void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) override {
-    looks_.at(x);
-    for (int i = 0; i < models(); ++i)
-      if (looks(watched, i)) look_with(i, x);
-    clock.lap(Phase::evaluate);
   }
 
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
@@ -57,12 +51,6 @@ class BoostedPool final : public LookingPool {
       if (chosen[i]) boosted_[i].train(x, target, instance_weight_.value);
     looks_.forget();
     clock.lap(Phase::train);
-  }
-
-  void answer(int i, const double* x, double* out) override {
-    looks_.at(x);
-    look_with(i, x);
-    output(i, out);
   }
 
   const Boosted& model(int i) const { return boosted_[i]; }
@@ -85,8 +73,7 @@ class BoostedPool final : public LookingPool {
 
  private:
   void make_place() { looks_.resize(models(), features(), classes_); }
-  void look_with(int i, const double* x) {
-    if (looks_.fresh(i)) return;
+  void ask(int i, const double* x) override {
     boosted_[i].look(x, looks_.of(i));
     if (numeric_) looks_.take(i, TargetScale::kLargest);
     else looks_.take(i);

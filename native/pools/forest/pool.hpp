@@ -35,7 +35,7 @@ struct ForestPoolState {
   }
 };
 
-class ForestPool final : public LookingPool {
+class ForestPool final : public AskingPool {
  public:
   // A seed for every forest.
   ForestPool(const std::vector<ForestSettings>& settings, const std::vector<std::uint64_t>& seeds) {
@@ -60,25 +60,12 @@ class ForestPool final : public LookingPool {
     adopt(std::move(forests), values, classes);
   }
 
-  void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) override {
-    looks_.at(x);
-    for (int i = 0; i < models(); ++i)
-      if (looks(watched, i)) look_with(i, x);
-    clock.lap(Phase::evaluate);
-  }
-
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
     look(x, chosen, clock);  // for nothing if they have looked at x
     for (int i = 0; i < models(); ++i)
       if (chosen[i]) forests_[i].train(x, static_cast<int>(target), instance_weight_.times);
     looks_.forget();
     clock.lap(Phase::train);
-  }
-
-  void answer(int i, const double* x, double* out) override {
-    looks_.at(x);
-    look_with(i, x);
-    output(i, out);
   }
 
   const Forest& forest(int i) const { return forests_[i]; }
@@ -102,8 +89,7 @@ class ForestPool final : public LookingPool {
     forests_ = std::move(forests), values_ = std::move(values), classes_ = classes, looks_ = std::move(looks);
   }
 
-  void look_with(int i, const double* x) {
-    if (looks_.fresh(i)) return;
+  void ask(int i, const double* x) override {
     forests_[i].look(x, looks_.of(i));
     looks_.take(i);
   }

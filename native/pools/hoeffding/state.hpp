@@ -107,25 +107,6 @@ inline void HoeffdingTree::check_statistics(const TreeLayout& layout) {
   }
 }
 
-template <class Archive, class Tree, class Owner, class T>
-void joined(Archive& a, const std::string& name, std::vector<Tree>& trees, std::vector<T> Owner::*part) {
-  std::vector<T> all;
-  std::vector<std::int64_t> sizes;
-  for (Tree& tree : trees) {
-    all.insert(all.end(), (tree.*part).begin(), (tree.*part).end());
-    sizes.push_back(static_cast<std::int64_t>((tree.*part).size()));
-  }
-  a(name.c_str(), all), a((name + "_sizes").c_str(), sizes);
-  trees.resize(sizes.size());
-  std::int64_t at = 0;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    require(sizes[i] >= 0 && sizes[i] <= static_cast<std::int64_t>(all.size()) - at, "sizes");
-    (trees[i].*part).assign(all.begin() + at, all.begin() + at + sizes[i]);
-    at += sizes[i];
-  }
-  require(at == static_cast<std::int64_t>(all.size()), "sizes");
-}
-
 template <class Archive, class Tree>
 void tree_fields(Archive& a, std::vector<Tree>& trees) {
   joined(a, "node_value", trees, &TreeArrays::node_value), joined(a, "node_test", trees, &TreeArrays::node_test);

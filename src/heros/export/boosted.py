@@ -37,10 +37,8 @@ def boosted(graph: Graph, bound: BoundBoosted, i: int) -> None:
 
 def _split(state: dict[str, NDArray[Any]]) -> list[list[NDArray[Any]]]:
     """Columns, whole numbers and numbers of the nodes, of each tree."""
-    sizes = state["sizes"].reshape(-1, 4)
     parts = [
-        np.split(state[name], np.cumsum(sizes[:, j])[:-1])
-        for j, name in enumerate(("columns", "ints", "reals"))
+        np.split(state[name], np.cumsum(state[f"{name}_sizes"])[:-1]) for name in ("columns", "ints", "reals")
     ]
     return [list(one) for one in zip(*parts, strict=True)]
 

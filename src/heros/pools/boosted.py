@@ -111,7 +111,7 @@ class Boosted(Pool):
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
         """Refuse a state that is too small to be one of these models, before memory is taken for them."""
         for i, configuration in enumerate(self.configurations):
-            rounds, found = configuration["rounds"], state.get(f"model_{i}_sizes", np.empty(0)).size // 4
+            rounds, found = configuration["rounds"], state.get(f"model_{i}_ints_sizes", np.empty(0)).size
             if found < rounds:
                 raise ParameterError.of("state", "Boosted", f"one of {rounds} trees", found)
 
