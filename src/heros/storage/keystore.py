@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -50,7 +51,7 @@ class Tally(NamedTuple):
         >>> Tally(10, 7, 3.5).plus(Tally(2, 1, 0.5))
         Tally(instances=12, hits=8, spent=4.0, absolute=0.0, squared=0.0, naive=0.0)
         """
-        return Tally(*(one + more for one, more in zip(self, other, strict=True)))
+        return Tally(*map(operator.add, self, other))
 
 
 FIGURES = ", ".join(Tally._fields)
