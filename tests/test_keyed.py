@@ -1,5 +1,6 @@
 """One model per key: each as if it were alone, in bounded memory, and whole after a kill."""
 
+import copy
 import os
 import signal
 import sqlite3
@@ -14,38 +15,49 @@ from heros.errors import DataError, HerosError, ParameterError
 from heros.keyed import Keyed
 from heros.storage.keystore import FILE
 
-POOL = pools.Join(pools.MLPGrid(hidden=[4], optimizers=["adam"]), pools.Hoeffding([{}]), costs=[1, 1])
-STREAM = streams.Agrawal(function=2, seed=3)
+TREES = {"classes": pools.Hoeffding([{}]), "numbers": pools.RegressionTrees([{}])}
+STREAMS = {"classes": streams.Agrawal(function=2, seed=3), "numbers": streams.Friedman(seed=3)}
+POOLS = {
+    task: pools.Join(pools.MLPGrid(hidden=[4], optimizers=["adam"]), trees, costs=[1, 1])
+    for task, trees in TREES.items()
+}
+POOL, STREAM = POOLS["classes"], STREAMS["classes"]
 
 
-def template(**settings):
+def template(task="classes", **settings):
     settings = {"policy": policies.Explore(policies.Zeta(0.05), 0.2), "k": 2, "seed": 1} | settings
-    return Heros(POOL, schema=STREAM.schema, **settings)
+    return Heros(POOLS[task], schema=STREAMS[task].schema, **settings)
 
 
-def visits(keys, n=400, seed=7):
+def visits(keys, n=400, seed=7, task="classes"):
     """Keys at random, each time with a few instances."""
     rng = np.random.default_rng(seed)
-    stream = streams.Agrawal(function=2, seed=3)
+    stream = copy.deepcopy(STREAMS[task])
+    stream.restart()
     return [(int(rng.integers(keys)), *stream.draw(int(rng.integers(1, 6)))) for _ in range(n)]
 
 
-def alone(todo):
+def alone(todo, task="classes"):
     """What every key's model says if nothing else is there."""
     models = {}
     for key, X, y in todo:
-        models.setdefault(key, template()).learn(X, y)
+        models.setdefault(key, template(task)).learn(X, y)
     return models
 
 
-@pytest.mark.parametrize("limit", [{}, {"capacity": 1}, {"capacity": 3}, {"memory": 300_000}])
-def test_every_key_learns_as_if_it_were_alone(limit):
-    X, _ = STREAM.take(50).draw(50)
-    with Keyed(template(), **limit) as keyed:
-        for key, *block in visits(12):
+LIMITS = [{}, {"capacity": 1}, {"capacity": 3}, {"memory": 300_000}]
+
+
+@pytest.mark.parametrize(
+    ("task", "limit"), [*(("classes", limit) for limit in LIMITS), ("numbers", {"capacity": 3})]
+)
+def test_every_key_learns_as_if_it_were_alone(task, limit):
+    X, _ = STREAMS[task].take(50).draw(50)
+    with Keyed(template(task), **limit) as keyed:
+        for key, *block in visits(12, task=task):
             keyed.learn(key, *block)
-        for key, model in alone(visits(12)).items():
-            assert (keyed.predict_proba(key, X) == model.predict_proba(X)).all()
+        for key, model in alone(visits(12, task=task), task).items():
+            assert (keyed.answers(key, X) == model.answers(X)).all()
             assert keyed[key].trained.tolist() == model.trained.tolist()
         if "capacity" in limit:
             assert keyed.in_memory <= limit["capacity"]
@@ -90,6 +102,40 @@ def test_figures_of_a_key_and_of_all():
         assert np.isnan(keyed.figures("nobody").accuracy)
 
 
+def test_figures_of_numbers():
+    X, y = STREAMS["numbers"].take(300).draw(300)
+    lone = template("numbers").test_then_train(X, y)
+    errors, naive = (np.abs(lone.outputs[:, column] - y) for column in (0, 3))
+    with Keyed(template("numbers"), capacity=1) as keyed:
+        keyed.test_then_train("a", X, y)
+        keyed.learn("b", X[0], y[0])
+        figures, overall = keyed.figures("a"), keyed.overall()
+        assert (figures.mae, figures.rmse) == pytest.approx((errors.mean(), np.sqrt((errors**2).mean())))
+        assert figures.relative_error == pytest.approx(errors.sum() / naive.sum())
+        assert figures.gamma_share == pytest.approx(lone.spent.mean())
+        assert overall.mae == pytest.approx((errors.sum() + abs(y[0])) / 301)  # the first answer of all is 0
+        assert np.isnan([figures.accuracy, keyed.figures("nobody").mae]).all()
+        low, high = keyed.predict_interval("a", X[0])
+        assert low <= keyed.predict("a", X[0]) <= high
+
+
+def test_names_of_classes_count_as_their_indices_do():
+    X, y = STREAM.take(50).draw(50)
+    with Keyed(template()) as keyed:
+        keyed.learn("index", X, y).learn("name", X, np.array(STREAM.schema.classes)[y])
+        assert repr(keyed.figures("index")) == repr(keyed.figures("name"))
+
+
+def test_a_target_that_is_no_number_changes_nothing():
+    X, y = STREAMS["numbers"].take(5).draw(5)
+    with Keyed(template("numbers")) as keyed:
+        keyed.learn("a", X, y)
+        for bad in (["1"] * 5, [np.nan] * 5, [1e300] * 5):
+            with pytest.raises(DataError, match="number"):
+                keyed.learn("a", X, bad)
+        assert keyed.figures("a").instances == 5
+
+
 def test_asking_makes_no_key_and_changes_nothing():
     X, _ = STREAM.take(5).draw(5)
     with Keyed(template()) as keyed:
@@ -119,18 +165,20 @@ def test_a_schema_that_grows_reaches_those_in_the_file(tmp_path):
         keyed.learn("q", [2.0, 1], 1)
 
 
-def test_what_was_committed_is_there_again_and_nothing_else(tmp_path):
-    X, y = STREAM.take(20).draw(20)
-    keyed = Keyed(template(), capacity=1, directory=tmp_path)
+@pytest.mark.parametrize("task", STREAMS)
+def test_what_was_committed_is_there_again_and_nothing_else(tmp_path, task):
+    X, y = STREAMS[task].take(20).draw(20)
+    keyed = Keyed(template(task), capacity=1, directory=tmp_path)
     keyed.learn("a", X[:10], y[:10]).learn("b", X[:10], y[:10])
     keyed.commit({"offset": 20})
-    expected = keyed.predict_proba("a", X)
+    expected, figures = keyed.answers("a", X), keyed.overall()
     keyed.learn("a", X[10:], y[10:]).learn("c", X, y)  # "a" is spilled again, but not committed
     keyed.close()
-    with Keyed(template(), directory=tmp_path) as again:
+    with Keyed(template(task), directory=tmp_path) as again:
         assert sorted(again) == ["a", "b"]
         assert again.position == {"offset": 20}
-        assert (again.predict_proba("a", X) == expected).all()
+        assert (again.answers("a", X) == expected).all()
+        assert repr(again.overall()) == repr(figures)
 
 
 def test_an_error_in_the_block_commits_nothing(tmp_path):
@@ -146,9 +194,9 @@ import sys
 sys.path.insert(0, {tests!r})
 from test_keyed import template, visits
 from heros.keyed import Keyed
-keyed = Keyed(template(), capacity=2, directory={directory!r})
+keyed = Keyed(template({task!r}), capacity=2, directory={directory!r})
 start = (keyed.position or {{"done": 0}})["done"]
-for i, (key, X, y) in enumerate(visits(12)):
+for i, (key, X, y) in enumerate(visits(12, task={task!r})):
     if i >= start:
         keyed.learn(key, X, y)
         if i % 5 == 4:
@@ -158,20 +206,21 @@ keyed.commit({{"done": 400}})
 """
 
 
-def test_killed_again_and_again_it_ends_as_if_nothing_had_happened(tmp_path):
-    code = KILLED.format(tests=os.path.dirname(__file__), directory=str(tmp_path))
+@pytest.mark.parametrize(("task", "kills"), [("classes", 4), ("numbers", 2)])
+def test_killed_again_and_again_it_ends_as_if_nothing_had_happened(tmp_path, task, kills):
+    code = KILLED.format(tests=os.path.dirname(__file__), directory=str(tmp_path), task=task)
     rng = np.random.default_rng(1)
-    for _ in range(6):
+    for _ in range(kills):
         with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
             for _ in range(int(rng.integers(1, 120))):
                 if not process.stdout.readline():
                     break
             process.send_signal(signal.SIGKILL)
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
-    X, _ = STREAM.take(50).draw(50)
-    with Keyed(template(), directory=tmp_path) as keyed:
-        for key, model in alone(visits(12)).items():
-            assert (keyed.predict_proba(key, X) == model.predict_proba(X)).all()
+    X, _ = STREAMS[task].take(50).draw(50)
+    with Keyed(template(task), directory=tmp_path) as keyed:
+        for key, model in alone(visits(12, task=task), task).items():
+            assert (keyed.answers(key, X) == model.answers(X)).all()
             assert keyed.figures(key).instances == model.instances
 
 
@@ -224,11 +273,27 @@ def test_a_file_of_the_first_format_is_gone_on_from(tmp_path):
         assert (keyed.figures("a").instances, keyed.figures("b").instances) == (20, 25)
 
 
+def test_a_file_of_the_second_format_is_gone_on_from(tmp_path):
+    X, y = STREAM.take(20).draw(20)
+    with Keyed(template(), directory=tmp_path) as keyed:
+        keyed.learn("a", X, y)
+        figures = keyed.figures("a")
+    with sqlite3.connect(tmp_path / FILE) as file:  # as it was written then
+        for column in ("absolute", "squared", "naive"):
+            file.execute(f"ALTER TABLE figures DROP COLUMN {column}")
+        file.execute("PRAGMA user_version=2")
+    with Keyed(template(), directory=tmp_path) as keyed:
+        assert repr(keyed.figures("a")) == repr(figures)
+        assert keyed.learn("a", X, y).figures("a").instances == 40
+    with Keyed(template(), directory=tmp_path) as keyed:
+        assert keyed.figures("a").instances == 40
+
+
 def test_a_file_of_a_later_format_is_refused(tmp_path):
     Keyed(template(), directory=tmp_path).close()
     with sqlite3.connect(tmp_path / FILE) as file:
-        file.execute("PRAGMA user_version=3")
-    with pytest.raises(HerosError, match=r"must have a format up to 2\. Got 3"):
+        file.execute("PRAGMA user_version=4")
+    with pytest.raises(HerosError, match=r"must have a format up to 3\. Got 4"):
         Keyed(template(), directory=tmp_path)
 
 

@@ -349,8 +349,28 @@ def test_labels_that_come_late():
     assert late.figures["mae"] == pytest.approx(np.abs(np.array(said)[:, 0] - y).mean())
 
 
-def test_a_model_per_key_says_that_it_knows_classes_only(tmp_path):
-    with pytest.raises(HerosError, match="Keyed must learn classes"):
-        Keyed(Heros(task="regression"))
-    with pytest.raises(HerosError, match="Keyed must learn classes"):
-        Keyed(Heros(SMALL), directory=tmp_path).bind(streams.Friedman().schema)
+def test_what_waits_for_a_number_is_kept_and_a_label_that_is_none_leaves_it_waiting(tmp_path):
+    X, y = streams.Friedman().draw(60)
+    late = LateLabels(small())
+    for order in range(60):
+        late.answer(order, X[order])
+        if order % 2:
+            late.learn(order, y[order])
+    for bad in ("12", "soon", None, np.nan, np.inf, 1e200):
+        with pytest.raises(DataError, match="number"):
+            late.learn(0, bad)
+    late.save(tmp_path / "late.heros")
+    again = LateLabels.load(tmp_path / "late.heros")
+    assert (again.waiting, again.figures) == (30, late.figures)
+    for order in range(0, 60, 2):
+        assert late.learn(order, y[order])
+        assert again.learn(order, y[order])
+    assert np.array_equal(late.model.answers(X), again.model.answers(X))
+    assert late.figures == again.figures
+
+
+def test_a_model_per_key_learns_that_it_is_numbers_from_the_schema():
+    X, y = streams.Friedman().draw(50)
+    with Keyed(Heros(SMALL, seed=1)) as keyed:
+        keyed.bind(streams.Friedman().schema).learn("a", X, y)
+        assert keyed.figures("a").mae < np.abs(y).mean()

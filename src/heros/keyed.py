@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import functools
 import heapq
 import json
+import math
 import os
 import threading
 from collections import OrderedDict
@@ -18,11 +20,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from heros.copies import Copies
 from heros.ensemble import Block, Heros
-from heros.errors import DataError, HerosError, ParameterError
+from heros.errors import DataError, ParameterError
 from heros.parameters import identifier, whole
 from heros.schema import Schema
 from heros.storage import archive, models
 from heros.storage.keystore import KeyStore, Tally
+from heros.task import Task
 
 __all__ = ["KeyFigures", "Keyed"]
 
@@ -36,19 +39,34 @@ WEIGHED = 1000  # instances after which a model's size is looked at again: trees
 
 @dataclass(frozen=True, slots=True)
 class KeyFigures:
-    """What the model of one key, or all of them together, have done."""
+    """What the model of one key, or all of them together, have done.
+
+    All are of the answers given before each label was seen, and NaN without instances; `accuracy` is NaN of
+    numbers, and the errors are NaN of classes.
+
+    Examples
+    --------
+    >>> KeyFigures.of(Tally(4, spent=2.0, absolute=6.0, squared=10.0, naive=12.0), numeric=True)
+    KeyFigures(instances=4, accuracy=nan, gamma_share=0.5, mae=1.5, rmse=1.58..., relative_error=0.5)
+    """
 
     instances: int
-    accuracy: float  # of the answers given before each label was seen; NaN without instances
-    gamma_share: float  # Σγ, as a share of training everything; NaN likewise
+    accuracy: float
+    gamma_share: float  # Σγ, as a share of training everything
+    mae: float = math.nan
+    rmse: float = math.nan
+    relative_error: float = math.nan  # MAE over that of the running mean of the targets
 
     @classmethod
-    def of(cls, tally: Tally) -> KeyFigures:
-        """From counts."""
-        instances, hits, spent = tally
-        if instances == 0:
-            return cls(0, np.nan, np.nan)
-        return cls(instances, hits / instances, spent / instances)
+    def of(cls, tally: Tally, *, numeric: bool = False) -> KeyFigures:
+        """From counts, of numbers or of classes."""
+        n = tally.instances
+        if n == 0:
+            return cls(0, math.nan, math.nan)
+        if not numeric:
+            return cls(n, tally.hits / n, tally.spent / n)
+        relative = tally.absolute / tally.naive if tally.naive > 0 else math.nan
+        return cls(n, math.nan, tally.spent / n, tally.absolute / n, math.sqrt(tally.squared / n), relative)
 
 
 @dataclass(slots=True)
@@ -62,13 +80,23 @@ class _Resident:
     learnt_since_weighed: int = 0
     fitted: Heros | None = None  # what answers if the schema has grown since it last learnt
 
-    def count(self, block: Block, y: NDArray[Any]) -> None:
+    def count(self, block: Block, y: ArrayLike) -> None:
         """Add what a block of instances gave."""
-        instances, hits, spent = self.tally
-        hits += int((block.probabilities.argmax(axis=1) == y).sum())
-        self.tally = instances + len(block.spent), hits, spent + float(block.spent.sum())
+        schema = self.model.schema
+        assert schema is not None, "it has learnt"
+        targets = self.model.task.targets(y, len(block.spent), schema)
+        self.tally = self.tally.plus(_tally(self.model.task, block, targets))
         self.learnt_since_weighed += len(block.spent)
         self.dirty = True
+
+
+def _tally(task: Task, block: Block, y: NDArray[np.float64]) -> Tally:
+    n, spent = len(block.spent), float(block.spent.sum())
+    if not task.numeric:
+        return Tally(n, int((block.probabilities.argmax(axis=1) == y).sum()), spent)
+    errors = np.abs(block.outputs[:, 0] - y)
+    naive = np.abs(block.outputs[:, 3] - y)
+    return Tally(n, 0, spent, float(errors.sum()), float(np.square(errors).sum()), float(naive.sum()))
 
 
 class Keyed:
@@ -115,7 +143,6 @@ class Keyed:
         if not model.pool.plain:
             rule = "a Heros whose pool is plain data, for models are kept in files"
             raise ParameterError.of("model", "Keyed", rule, model)
-        self._expect_classes(model.task.numeric)
         self._start = copy.deepcopy(model)
         self.template = copy.deepcopy(model)  # what all start as, fitted to the schema as it is now
         self._copies: Copies | None = None  # of the template as it is now
@@ -142,7 +169,7 @@ class Keyed:
             name = _name(key)
             resident = self._resident(name, make=True)
             block = resident.model.test_then_train(X, y)
-            resident.count(block, np.asarray(y))
+            resident.count(block, y)
             if resident.learnt_since_weighed >= WEIGHED:
                 self._weigh(resident)
             self._make_room(name)
@@ -153,8 +180,16 @@ class Keyed:
         return self._asked(key, Heros.predict_proba, x)
 
     def predict(self, key: Key, x: Any) -> Any:
-        """The name of the class with the highest probability, of one instance or of several."""
+        """The name of the class with the highest probability, or a number: of one instance or of several."""
         return self._asked(key, Heros.predict, x)
+
+    def predict_interval(self, key: Key, x: Any) -> Any:
+        """The ends of the interval that holds a target that is a number: (2,), or (n, 2) of several."""
+        return self._asked(key, Heros.predict_interval, x)
+
+    def answers(self, key: Key, x: ArrayLike) -> Any:
+        """All that the model of a key says of one instance or of several; what that is, says the task."""
+        return self._asked(key, Heros.answers, x)
 
     def _asked(self, key: Key, ask: Callable[[Heros, Any], Any], x: Any) -> Any:
         with self._lock:
@@ -164,18 +199,12 @@ class Keyed:
             self._make_room(name)
             return answer
 
-    @staticmethod
-    def _expect_classes(numeric: bool) -> None:
-        if numeric:
-            raise HerosError("Keyed must learn classes: what it counts are hits. Got a number as the target.")
-
     def bind(self, schema: Schema) -> Self:
         """Fit all models to this schema, each when it next learns.
 
         In how many steps a model grows changes what it becomes. So a key's model grows at its own instances
         alone, wherever it was meanwhile, and a new one begins with the whole schema.
         """
-        self._expect_classes(schema.numeric)
         with self._lock:
             if schema != self.template.schema:
                 self.template.bind(schema)  # refuses what does not fit
@@ -215,20 +244,20 @@ class Keyed:
     def figures(self, key: Key) -> KeyFigures:
         """How the model of a key has done; nothing yet, if the key is new."""
         with self._lock:
-            return KeyFigures.of(self._tally(_name(key)) or (0, 0, 0.0))
+            return self._figures(self._tally(_name(key)) or Tally())
 
     def overall(self) -> KeyFigures:
         """How all of them have done together."""
         with self._lock:
-            tallies = self._tallies().values()
-            return KeyFigures.of(
-                (sum(t[0] for t in tallies), sum(t[1] for t in tallies), sum(t[2] for t in tallies))
-            )
+            return self._figures(functools.reduce(Tally.plus, self._tallies().values(), Tally()))
 
     def busiest(self, n: int) -> list[tuple[Key, KeyFigures]]:
         """The keys with the most instances, and how their models have done."""
-        tallies = heapq.nlargest(n, self._tallies().items(), key=lambda pair: pair[1][0])
-        return [(_key(name), KeyFigures.of(tally)) for name, tally in tallies]
+        tallies = heapq.nlargest(n, self._tallies().items(), key=lambda pair: pair[1].instances)
+        return [(_key(name), self._figures(tally)) for name, tally in tallies]
+
+    def _figures(self, tally: Tally) -> KeyFigures:
+        return KeyFigures.of(tally, numeric=self.template.task.numeric)
 
     @property
     def in_memory(self) -> int:
@@ -315,7 +344,7 @@ class Keyed:
 
     def _fresh(self) -> _Resident:
         copies = self._moulds
-        return _Resident(copies.fresh(), (0, 0, 0.0), copies.size, dirty=True)
+        return _Resident(copies.fresh(), Tally(), copies.size, dirty=True)
 
     def _opened(self, name: str, data: bytes) -> _Resident:
         place = f"{self._store.path} (key {name})"

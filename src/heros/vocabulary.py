@@ -407,22 +407,31 @@ LARGEST_TARGET = 1e100
 
 
 def target_of(value: Any) -> float:
-    """A target that is a number, perhaps written as text.
+    """A target that is a number, perhaps written as one in text.
 
     Examples
     --------
     >>> target_of("2.5"), target_of(3)
     (2.5, 3.0)
+    >>> target_of("1_000")
+    Traceback (most recent call last):
+        ...
+    heros.vocabulary.Refused: be a finite number, 1e+100 at most
     """
     if _is_missing(value):
         raise Refused("label", "a missing value", "have a value: it is the target")
-    try:
-        number = float(value)
+    try:  # what Python takes for a number in text is more than anybody means: 1_000, infinity
+        number = float(value) if not isinstance(value, str | bytes) or _is_written(value) else math.nan
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not abs(number) <= LARGEST_TARGET:
         raise Refused("label", repr(value), f"be a finite number, {LARGEST_TARGET:g} at most")
     return number
+
+
+def _is_written(text: str | bytes) -> bool:
+    written = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    return NUMBER.fullmatch(written.strip()) is not None
 
 
 def label_of(value: object) -> str | None:

@@ -52,6 +52,20 @@ def test_a_model_per_key_as_if_it_had_never_been_put_away():
     assert states["k0"] == before
 
 
+def test_numbers_have_an_answer_and_an_interval():
+    learn, state = (
+        QuixModel(Heros(model().pool, task="regression", k=2, seed=1), "y", ignore=("id",)),
+        Memory(),
+    )
+    alone = Heros(model().pool, task="regression", k=2, seed=1)
+    for _, row in rows():
+        x, y = {"a": row["a"], "city": row["city"]}, 3 * row["a"] + 1
+        said = learn({**row, "y": y}, state)["heros"]
+        if alone.schema is not None:
+            assert said == {"answer": alone.predict(x), "interval": alone.predict_interval(x).tolist()}
+        alone.learn(x, y)
+
+
 def test_in_the_state_of_quix_itself():
     quix = pytest.importorskip("quixstreams.state.memory")
     store = quix.MemoryStore(name="default", stream_id="sensors")

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 sys.path.insert(0, os.path.dirname(__file__))
 from queues import Redis
-from test_queues import fresh, learnt, once, rows
+from test_queues import fresh, learnt, numbers, once, rows
 
-from heros import Heros, Schema, evaluate, pools, streams
+from heros import Feature, Heros, Schema, evaluate, pools, streams
 from heros.cli import app
 from heros.errors import DataError, ParameterError
 from heros.late import LateLabels
@@ -50,9 +50,12 @@ class Topic(RowSource):
         self.acknowledged = where["position"]
 
 
-def halves(n=400, order=None):
+MADE = {"classification": rows, "regression": numbers}
+
+
+def halves(n=400, order=None, task="classification"):
     """The rows in two: what is known at once, and the labels in the order they come."""
-    todo = [{"order": i, **row} for i, row in enumerate(rows(n))]
+    todo = [{"order": i, **row} for i, row in enumerate(MADE[task](n))]
     order = range(n) if order is None else order
     return (
         [{name: row[name] for name in row if name != "y"} for row in todo],
@@ -60,22 +63,62 @@ def halves(n=400, order=None):
     )
 
 
-def joined(portion=30, **how):
+def joined(portion=30, task="classification", **how):
     rng = np.random.default_rng(2)
     order = np.argsort(np.arange(400) + rng.uniform(0, 60, 400)).tolist()
-    features, labels = halves(400, order)
+    features, labels = halves(400, order, task)
     cut = [features[at : at + portion] for at in range(0, 400, portion)]
     late = [labels[at : at + portion] for at in range(0, 400, portion)]
-    return LateSource(Topic("orders", cut), Topic("labels", late), id="order", target="y", **how), order
+    topics = Topic("orders", cut), Topic("labels", late)
+    return LateSource(*topics, id="order", target="y", task=task, **how), order
 
 
-def test_it_learns_in_the_order_of_the_labels():
-    source, order = joined()
+@pytest.mark.parametrize("task", MADE)
+def test_it_learns_in_the_order_of_the_labels(task):
+    source, order = joined(task=task)
     model = fresh()
     run = evaluate(model, source, window=50)
     assert (run.n_instances, source.waiting, source.counts.learnt) == (400, 0, 400)
-    todo = rows(400)
-    assert learnt(model) == once([todo[i] for i in order])
+    todo = MADE[task](400)
+    assert learnt(model) == once([todo[i] for i in order], task)
+
+
+def test_the_measures_of_numbers_use_the_answers_given_at_the_time():
+    todo = [{"id": i, "a": row["a"], "y": row["y"]} for i, row in enumerate(numbers(300))]
+    portions = (slice(0, 100), slice(100, 300))
+    schema = Schema((Feature("a"),), (), numeric=True)
+    topics = [
+        Topic(
+            name, [[{field: row[field] for field in ("id", name)} for row in todo[one]] for one in portions]
+        )
+        for name in ("a", "y")
+    ]
+    run = evaluate(
+        fresh().bind(schema), LateSource(*topics, id="id", target="y", schema=schema), exact=False, window=50
+    )
+    late = LateLabels(fresh().bind(schema))
+    for portion in portions:
+        for row in todo[portion]:
+            late.answer(row["id"], [row["a"]])
+        for row in todo[portion]:
+            late.learn(row["id"], row["y"])
+    assert late.figures == pytest.approx(run.figures, rel=1e-12)
+    assert run.mae > 300  # a third of the answers was given before there was a target
+
+
+def test_a_late_label_that_is_no_number_is_a_bad_row():
+    features, labels = halves(60, task="regression")
+    labels[7]["y"], labels[8]["y"] = "soon", None
+    source = LateSource(
+        Topic("f", [features]),
+        Topic("l", [labels]),
+        id="order",
+        target="y",
+        task="regression",
+        on_bad_row="skip",
+    )
+    run = evaluate(fresh(), source, window=50)
+    assert (run.n_instances, run.bad_rows.count, run.bad_rows.first[0].value) == (58, 2, "'soon'")
 
 
 def test_the_measures_use_the_answers_given_at_the_time():
@@ -228,19 +271,23 @@ def test_killed_again_and_again_every_label_is_learnt_once(tmp_path):
     assert pickle.loads(result.read_bytes()) == once(rows(700))
 
 
-def test_on_the_command_line(tmp_path):
+@pytest.mark.parametrize("task", MADE)
+def test_on_the_command_line(tmp_path, task):
     server = Redis(tmp_path)
-    features, labels = halves(200)
+    features, labels = halves(200, task=task)
     server.send(features)
     server.send(labels[:150], "labels")
     (tmp_path / "pool.toml").write_text('kind = "mlp"\n[grid]\nhidden = [4]\n')
     address = f"{server.address}?labels=labels&id=order&follow=no&waiting=1000&longest=60"
-    said = CliRunner().invoke(app, ["run", address, "--target", "y", "--pool", str(tmp_path / "pool.toml")])
-    with connect(address, target="y") as source:
+    how = ["--target", "y", "--task", task, "--pool", str(tmp_path / "pool.toml")]
+    said = CliRunner().invoke(app, ["run", address, *how])
+    with connect(address, target="y", task=task) as source:
         assert isinstance(source, LateSource)
+        assert source.schema.numeric == (task == "regression")
     server.stop()
     assert said.exit_code == 0, said.output
     assert "150 learnt, 0 expired, 0 unknown, 50 waiting" in said.output
+    assert ("R²" in said.output) == (task == "regression")
 
 
 def test_a_model_that_knows_nothing_yet_has_no_opinion():

@@ -37,6 +37,13 @@ def rows(n=1500, seed=1):
     return made
 
 
+def numbers(n=1500, seed=1):
+    """The same with a number as the label."""
+    return [
+        {**row, "y": 1000 + 20 * row["a"] + 5 * row.get("b", 0) + len(row["city"])} for row in rows(n, seed)
+    ]
+
+
 def fresh():
     return Heros(POOL, policies.Explore(policies.Zeta(0.05), 0.2), k=2, seed=1)
 
@@ -50,11 +57,11 @@ def learnt(model):
     }
 
 
-def once(todo=None):
+def once(todo=None, task=None):
     """What a model knows that has read the rows once."""
     model = fresh()
     pairs = [({name: row[name] for name in row if name != "y"}, row["y"]) for row in todo or rows()]
-    evaluate(model, streams.from_iter(pairs), window=100)
+    evaluate(model, streams.from_iter(pairs, task=task), window=100)
     return learnt(model)
 
 

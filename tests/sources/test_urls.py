@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 sys.path.insert(0, os.path.dirname(__file__))
 from queues import ALL, Mqtt
-from test_queues import rows
+from test_queues import numbers, rows
 
 from heros import Heros, evaluate, streams
 from heros.cli import app
@@ -38,22 +38,49 @@ def run(directory, *arguments):
     return json.loads(result.stdout)
 
 
-def test_run_by_address_stopped_and_resumed(server, tmp_path):
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_run_by_address_stopped_and_resumed(server, tmp_path, task):
     where = f"{server.address}?follow=no"
     if isinstance(server, Mqtt):
         where += f"&journal={tmp_path / 'journal'}"
-    server.send(rows(400))
-    keep = ["--checkpoint", str(tmp_path / "kept"), "--every", "90", "--resume"]
+    todo = rows(400) if task == "classification" else numbers(400)
+    server.send(todo)
+    keep = ["--checkpoint", str(tmp_path / "kept"), "--every", "90", "--resume", "--task", task]
     first = run(tmp_path, where, *keep, "--n", "250")
     assert first["n_instances"] == 250
     second = run(tmp_path, where, *keep)
     assert second["n_instances"] == 400
-    pairs = [({name: row[name] for name in row if name != "y"}, row["y"]) for row in rows(400)]
+    pairs = [({name: row[name] for name in row if name != "y"}, row["y"]) for row in todo]
     model = Heros(pool_of(str(tmp_path / "pool.toml")), policy_of("zeta:0.05", 0.2), seed=1)
-    same = evaluate(model, streams.from_iter(pairs), window=50, exact=False)
-    assert (same.log_loss, same.accuracy) == tuple(
-        second["results"][name] for name in ("log_loss", "accuracy")
-    )
+    same = evaluate(model, streams.from_iter(pairs, task=task), window=50, exact=False)
+    assert second["results"] | same.figures == second["results"]
+    assert list(same.figures)[:2] == (["auroc", "accuracy"] if task == "classification" else ["rmse", "mae"])
+
+
+def test_lines_on_standard_input_with_numbers(tmp_path):
+    todo = [*numbers(300), {"a": 1.0, "city": "c0", "y": "many"}, {"a": 1.0, "city": "c0"}]
+    (tmp_path / "pool.toml").write_text(POOL)
+    how = [
+        "run",
+        "-",
+        "--target",
+        "y",
+        "--task",
+        "regression",
+        "--pool",
+        str(tmp_path / "pool.toml"),
+        "--json",
+    ]
+    lines = "".join(json.dumps(row) + "\n" for row in todo)
+    refused = CliRunner().invoke(app, how, input=lines)
+    assert refused.exit_code == 2
+    assert "must be a number" in refused.output
+    assert "'many'" in refused.output
+    done = CliRunner().invoke(app, [*how, "--skip-bad-rows"], input=lines)
+    assert done.exit_code == 0, done.output
+    document = json.loads(done.stdout)
+    assert (document["n_instances"], document["stream"]["bad_rows"]["count"]) == (300, 2)
+    assert document["results"]["mae"] < 1000
 
 
 def test_what_an_address_may_say(monkeypatch):

@@ -27,8 +27,9 @@ PARTITIONS, KEYS = 4, 200
 QUICK = {"heartbeat.interval.ms": 100, "session.timeout.ms": 3600}
 
 
-def template():
-    return Heros(pools.MLPGrid(hidden=[2], learning_rates=[0.05], optimizers=["adam", "sgd"]), k=1, seed=1)
+def template(task="classification"):
+    pool = pools.MLPGrid(hidden=[2], learning_rates=[0.05], optimizers=["adam", "sgd"])
+    return Heros(pool, task=task, k=1, seed=1)
 
 
 def made(n, seed=1):
@@ -82,7 +83,7 @@ def partition(number, directory, **how):
     return Partition(number, Snapshots(Path(directory, "alone"), "t"), place, template(), **settings)
 
 
-def kept(store, topic, directory):
+def kept(store, topic, directory, task="classification"):
     """Every key's model in the snapshots, and how many rows it has learnt."""
     models, instances = {}, {}
     snapshots = Snapshots(store, topic)
@@ -90,7 +91,7 @@ def kept(store, topic, directory):
         place = Path(directory, f"kept{number}")
         place.mkdir()
         snapshots.fetch(number, place / FILE)
-        with Keyed(template(), directory=place) as keyed:
+        with Keyed(template(task), directory=place) as keyed:
             keyed.bind(schema_of(keyed.position["schema"]))
             for key in keyed:
                 assert key not in models  # in one partition only
@@ -227,23 +228,24 @@ def test_rows_that_break_a_rule(tmp_path):
     strict.close()
 
 
-def test_the_keys_of_messages(tmp_path):
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_the_keys_of_messages(tmp_path, task):
     server = Kafka(tmp_path)
     for i in range(40):
-        message = json.dumps({"a": i % 3, "y": i % 2}).encode()
+        message = json.dumps({"a": i % 3, "y": i % 2 / 4}).encode()
         server._producer.produce(server.topic, message, key=f"k{i % 5}", partition=i % 5 % PARTITIONS)
     server._producer.flush(30)
     worker = KafkaWorker(
         server.servers,
         server.topic,
         group=server.topic,
-        model=template(),
+        model=template(task),
         store=tmp_path / "store",
         target="y",
         options=QUICK,
     )
     worker.run(idle=2.0)
-    _, instances = kept(tmp_path / "store", server.topic, tmp_path)
+    _, instances = kept(tmp_path / "store", server.topic, tmp_path, task)
     assert instances == {f"k{i}": 8 for i in range(5)}
 
 

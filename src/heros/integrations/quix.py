@@ -54,6 +54,8 @@ class QuixModel:
     >>> learn({"size": 4.0}, state)["heros"]
     {'no': 1.0}
 
+    Of a model of numbers the answer is ``{"answer": 3.5, "interval": [2.0, 5.0]}``.
+
     In an application: ``frame = app.dataframe(topic).apply(learn, stateful=True)``.
     """
 
@@ -69,7 +71,7 @@ class QuixModel:
         """The row with what the model said of it before it saw the label; None if it knew nothing yet."""
         model = self._opened(state.get_bytes(self.name))
         features = {field: value for field, value in row.items() if field not in self._besides}
-        answer = None if model.schema is None else model.predict_proba(features)
+        answer = None if model.schema is None else _said(model, features)
         label = row.get(self.target)
         if label is not None:
             model.learn(features, label)
@@ -83,3 +85,10 @@ class QuixModel:
             return copy.deepcopy(self.model)
         document, arrays = archive.decoded(kept, "model", "Quix's state")
         return models.unpack(Heros, document, arrays)
+
+
+def _said(model: Heros, features: Mapping[str, Any]) -> Any:
+    """The probabilities of classes, or a number and its interval."""
+    if not model.task.numeric:
+        return model.predict_proba(features)
+    return {"answer": model.predict(features), "interval": model.predict_interval(features).tolist()}

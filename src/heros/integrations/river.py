@@ -21,7 +21,7 @@ from heros.schema import Feature, Schema, schema_of, schema_plain
 from heros.scores import Score
 from heros.sources.pending import Counts, Id, Pending
 from heros.storage import archive, models
-from heros.vocabulary import MOST_VALUES, Refused, Vocabulary, cell_of, checked_most_values
+from heros.vocabulary import MOST_VALUES, Refused, Vocabulary, cell_of, checked_most_values, target_of
 from heros.watch import Answer, Watch
 
 try:
@@ -357,7 +357,7 @@ class HerosRegressor(_Known, base.MiniBatchRegressor):
             self._bind()
             row, _ = self._row(x)
         if self.heros.schema is not None:  # else no instance has had a feature yet: nothing to learn from
-            self.heros.learn(np.array(row, dtype=np.float64), float(y))
+            self.heros.learn(np.array(row, dtype=np.float64), _target(y))
 
     def predict_one(self, x: Mapping[Hashable, Any], **kwargs: Any) -> float:
         """What the target is; 0 before the first."""
@@ -376,7 +376,8 @@ class HerosRegressor(_Known, base.MiniBatchRegressor):
         """Learn from the rows, one after the other."""
         block, known = self._block(X)
         if known and self.heros.schema is not None:
-            self.heros.learn(block, y.to_numpy(dtype=np.float64))
+            plain = y.dtype.kind in "biuf"
+            self.heros.learn(block, y.to_numpy() if plain else [_target(one) for one in y.tolist()])
             return
         rows = X.astype(object).where(X.notna(), None).to_dict("records")
         for x, target in zip(rows, y.tolist(), strict=True):
@@ -487,7 +488,15 @@ class LateClassifier:
 
 
 def _data_error(why: Refused) -> DataError:
-    return DataError(f"The feature {why.column!r} must {why.rule}. Got {why.value} instead.")
+    what = "label" if why.column == "label" else f"feature {why.column!r}"
+    return DataError(f"The {what} must {why.rule}. Got {why.value} instead.")
+
+
+def _target(y: Any) -> float:
+    try:
+        return target_of(y)
+    except Refused as why:
+        raise _data_error(why) from None
 
 
 def _class_name(label: Hashable, taken: Iterable[str]) -> str:

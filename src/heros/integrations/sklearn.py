@@ -17,6 +17,7 @@ from heros.policies import Policy
 from heros.pools import Pool
 from heros.schema import Feature, Schema
 from heros.scores import Score
+from heros.validation import target_numbers
 from heros.watch import Answer, Watch
 
 try:
@@ -373,7 +374,7 @@ class HerosRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]  # they 
 
     def _learn(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, *, first: bool) -> Self:
         matrix, y = self._rows(X, y, first=first, numbers=True)
-        targets = np.asarray(y, dtype=np.float64)
+        targets = target_numbers(y, len(matrix))
         if first:
             self.heros_ = self._fresh()
         self._columns = self._new_columns

@@ -64,7 +64,8 @@ class LateSource(RowSource):
     clock
         What tells the time, in seconds since the epoch.
     **settings
-        `schema`, `nominal`, `classes` and `on_bad_row`, as for `heros.sources.RowSource`.
+        `schema`, `nominal`, `classes`, `on_bad_row`, `most_values` and `task`, as for
+        `heros.sources.RowSource`.
 
     Examples
     --------

@@ -159,6 +159,8 @@ JOINED = (
     "nominal",
     "classes",
     "on_bad_row",
+    "most_values",
+    "task",
 )  # what is said of instances and labels as one
 MOST_WAITING = 100_000
 KAFKA: Readers = {"group": str, "partitions": _numbers}

@@ -3,32 +3,58 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from heros.errors import DataError, HerosError
 
 __all__ = ["FILE", "KeyStore", "Tally"]
 
 FILE = "keys.sqlite"
-FORMAT = 2  # what is written; 1 is read
+FORMAT = 3  # what is written; 1 and 2 are read
 PAGE = 16384  # bytes: a model takes many pages, and fewer of them are written in less time
-Tally = tuple[int, int, float]  # instances, right answers, Σγ
 SCHEMA = (  # figures apart from models: all of them are looked at often, and models are large
     "CREATE TABLE IF NOT EXISTS models (key TEXT PRIMARY KEY, learnt BLOB NOT NULL) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS figures (key TEXT PRIMARY KEY, instances INTEGER NOT NULL, "
     "hits INTEGER NOT NULL, spent REAL NOT NULL) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
 )
+ERRORS = ("absolute", "squared", "naive")
+FROM_2 = tuple(f"ALTER TABLE figures ADD COLUMN {name} REAL NOT NULL DEFAULT 0" for name in ERRORS)
 FROM_1 = (
-    "INSERT INTO figures SELECT key, instances, hits, spent FROM models_1",
+    "INSERT INTO figures (key, instances, hits, spent) SELECT key, instances, hits, spent FROM models_1",
     "INSERT INTO models SELECT key, learnt FROM models_1",
     "DROP TABLE models_1",
 )
+
+
+class Tally(NamedTuple):
+    """Sums over the instances of a key, from which its figures are made."""
+
+    instances: int = 0
+    hits: int = 0  # right answers, of classes
+    spent: float = 0.0  # Σγ
+    absolute: float = 0.0  # Σ|error|, of numbers
+    squared: float = 0.0  # Σ error²
+    naive: float = 0.0  # Σ|error| of the running mean of the targets
+
+    def plus(self, other: Tally) -> Tally:
+        """The sums of both.
+
+        Examples
+        --------
+        >>> Tally(10, 7, 3.5).plus(Tally(2, 1, 0.5))
+        Tally(instances=12, hits=8, spent=4.0, absolute=0.0, squared=0.0, naive=0.0)
+        """
+        return Tally(*map(operator.add, self, other))
+
+
+FIGURES = ", ".join(Tally._fields)
 
 
 class KeyStore:
@@ -42,14 +68,14 @@ class KeyStore:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as directory:
     ...     store = KeyStore(directory)
-    ...     store.put("a", b"bytes", (10, 7, 3.5))
+    ...     store.put("a", b"bytes", Tally(10, 7, 3.5))
     ...     store.commit({"offset": 10})
-    ...     store.put("a", b"later", (20, 15, 7.0))
+    ...     store.put("a", b"later", Tally(20, 15, 7.0))
     ...     store.close()
     ...     again = KeyStore(directory)
-    ...     again.get("a"), again.note(), again.tally("a")
+    ...     again.get("a"), again.note(), again.tally("a").hits
     ...     again.close()
-    (b'bytes', {'offset': 10}, (10, 7, 3.5))
+    (b'bytes', {'offset': 10}, 7)
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
@@ -75,10 +101,9 @@ class KeyStore:
             self._file.execute("PRAGMA synchronous=FULL")
             self._file.execute("BEGIN IMMEDIATE")  # holds off any other writer
             kept = self._file.execute("PRAGMA user_version").fetchone()[0]
-            if kept not in (0, 1, FORMAT):
+            if kept not in range(FORMAT + 1):
                 raise HerosError(f"The file {self.path} must have a format up to {FORMAT}. Got {kept}.")
-            first = ("ALTER TABLE models RENAME TO models_1",) if kept == 1 else ()
-            for statement in (*first, *SCHEMA, *(FROM_1 if kept == 1 else ())):
+            for statement in _steps(kept):
                 self._file.execute(statement)
             self._file.execute(f"PRAGMA user_version={FORMAT}")
 
@@ -86,7 +111,8 @@ class KeyStore:
         """Keep a model's bytes and its figures."""
         with self._said():
             self._file.execute("INSERT OR REPLACE INTO models VALUES (?, ?)", (key, learnt))
-            self._file.execute("INSERT OR REPLACE INTO figures VALUES (?, ?, ?, ?)", (key, *tally))
+            kept = f"INSERT OR REPLACE INTO figures (key, {FIGURES}) VALUES (?, ?, ?, ?, ?, ?, ?)"
+            self._file.execute(kept, (key, *tally))
 
     def get(self, key: str) -> bytes | None:
         """A model's bytes, if there are any."""
@@ -97,17 +123,15 @@ class KeyStore:
     def tally(self, key: str) -> Tally | None:
         """A model's figures, if there are any."""
         with self._said():
-            query = "SELECT instances, hits, spent FROM figures WHERE key = ?"
+            query = f"SELECT {FIGURES} FROM figures WHERE key = ?"
             row = self._file.execute(query, (key,)).fetchone()
-        return None if row is None else (row[0], row[1], row[2])
+        return None if row is None else Tally(*row)
 
     def tallies(self) -> Iterator[tuple[str, Tally]]:
         """All keys with their figures, in the order of the keys."""
         with self._said():
-            for key, *tally in self._file.execute(
-                "SELECT key, instances, hits, spent FROM figures ORDER BY key"
-            ):
-                yield key, (tally[0], tally[1], tally[2])
+            for key, *tally in self._file.execute(f"SELECT key, {FIGURES} FROM figures ORDER BY key"):
+                yield key, Tally(*tally)
 
     def remove(self, key: str) -> None:
         """Forget a model."""
@@ -157,3 +181,10 @@ class KeyStore:
             raise HerosError(text) from None
         except (sqlite3.DatabaseError, ValueError) as error:
             raise DataError(f"The file {self.path} must be whole. Got: {error}.") from None
+
+
+def _steps(kept: int) -> tuple[str, ...]:
+    """What makes a file of that format one of today; 0 is a file that is new."""
+    if kept == 1:
+        return ("ALTER TABLE models RENAME TO models_1", *SCHEMA, *FROM_1, *FROM_2)
+    return SCHEMA if kept == FORMAT else (*SCHEMA, *FROM_2)

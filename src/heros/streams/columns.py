@@ -17,7 +17,16 @@ from heros.schema import Feature
 from heros.streams.number_forms import Form
 from heros.vocabulary import NUMBER, Codes, label_of, listed, many_values, natural_order
 
-__all__ = ["Faults", "NominalColumn", "NumericColumn", "Values", "counts_of", "encode", "is_text"]
+__all__ = [
+    "NOT_A_TARGET",
+    "Faults",
+    "NominalColumn",
+    "NumericColumn",
+    "Values",
+    "counts_of",
+    "encode",
+    "is_text",
+]
 
 Faults = dict[int, tuple[str, str]]
 """Rows of a column that break its rule: row -> (value, rule)."""
@@ -26,6 +35,7 @@ Values = NDArray[np.float64]
 """A number per row; of a column that makes several features, a row of them."""
 
 NOT_A_NUMBER = "be a number (or be named in nominal=)"
+NOT_A_TARGET = "be a number, for it is the target (or say task='classification')"
 
 
 @dataclass
@@ -46,6 +56,7 @@ class NumericColumn:
     name: str
     missing: bool = False
     form: Form | None = None
+    rule: str = NOT_A_NUMBER
     settled = True  # there are no values it has yet to learn
 
     def convert(self, array: pa.Array) -> tuple[Values, Faults]:
@@ -54,7 +65,7 @@ class NumericColumn:
             return self._convert_each(array.to_pylist())
         try:
             values = _floats(array)
-        except pa.ArrowInvalid:
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # text; a date
             return self._convert_each(array.to_pylist())
         if np.isinf(values).any() or (array.null_count < np.isnan(values).sum() and is_text(array.type)):
             return self._convert_each(array.to_pylist())
@@ -67,7 +78,7 @@ class NumericColumn:
         for row, value in enumerate(raw):
             number = _number(value, self.form)
             if number is None:
-                faults[row] = (repr(value), NOT_A_NUMBER)
+                faults[row] = (repr(value), self.rule)
             elif math.isinf(number):
                 faults[row] = (repr(value), "be a finite number")
             values.append(math.nan if number is None else number)
@@ -228,7 +239,10 @@ def _number(value: object, form: Form | None) -> float | None:
         if form is not None:
             return form.number(value)
         return float(value) if NUMBER.fullmatch(value) else None
-    return float(value)  # type: ignore[arg-type]
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):  # a date
+        return None
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from heros.errors import ParameterError
 from heros.schema import Schema
-from heros.streams.columns import NominalColumn, NumericColumn, Values, counts_of, is_text
+from heros.streams.columns import NOT_A_TARGET, NominalColumn, NumericColumn, Values, counts_of, is_text
 from heros.streams.dates import DateColumn, Reading, has_clock, reading_of, reading_of_numbers
 from heros.streams.number_forms import form_of
 from heros.streams.options import Options
@@ -93,7 +93,7 @@ def _target(reader: TableReader, index: int, options: Options, first: Chunk) -> 
         return _nominal(reader, index, options.classes, None)
     name = reader.names[index]
     form = form_of(counts_of(array), comma=reader.decimal_comma)[0] if is_text(array.type) else None
-    return NumericColumn(name, form=form)
+    return NumericColumn(name, form=form, rule=NOT_A_TARGET)
 
 
 def _as_told(reader: TableReader, index: int, options: Options, first: Chunk) -> Column | None:

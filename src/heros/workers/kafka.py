@@ -48,7 +48,7 @@ class KafkaWorker:
     group
         The consumer group that the workers are.
     model
-        What every key starts as.
+        What every key starts as. Its task says whether labels are names of classes or numbers.
     store
         Where snapshots are: a directory that all workers share, or an address that fsspec knows, e.g.
         ``s3://bucket/models``.
@@ -99,6 +99,7 @@ class KafkaWorker:
         self._scratch = TemporaryDirectory(prefix="heros-")
         self._opened = 0
         snapshots = Snapshots(store, topic)
+        task = "regression" if model.task.numeric else None
 
         def opened(partition: int) -> Partition:
             self._opened += 1
@@ -109,7 +110,7 @@ class KafkaWorker:
                 model,
                 target=target,
                 key=key,
-                vocabulary=vocabulary_of(schema, nominal, classes, "KafkaWorker"),
+                vocabulary=vocabulary_of(schema, nominal, classes, "KafkaWorker", task=task),
                 skip=skip,
                 capacity=capacity,
                 memory=memory,

@@ -1,0 +1,109 @@
+"""A target that is no number: said, or counted as a bad row, whatever it comes from; never turned into one."""
+
+import json
+from datetime import date
+
+import numpy as np
+import pytest
+
+from heros import Heros, evaluate, pools, streams
+from heros.errors import DataError
+
+POOL = pools.MLPGrid(hidden=[4], optimizers=["adam"])
+NO_NUMBERS = ["soon", "1_0", "0x10", "nan", "inf", "12 kg", "2020-01-01", ""]
+
+
+def model():
+    return Heros(POOL, task="regression", k=1, seed=1)
+
+
+def rows(bad, n=60):
+    return [{"a": i, "y": bad if i == 40 else i / 2} for i in range(n)]
+
+
+def written(place, kind, bad):
+    """A file with the bad target in its line 41."""
+    path = place / f"rows.{kind}"
+    if kind == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows(bad)))
+    else:
+        path.write_text("a,y\n" + "".join(f"{row['a']},{row['y']}\n" for row in rows(bad)))
+    return path
+
+
+@pytest.mark.parametrize("bad", NO_NUMBERS)
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "iterator"])
+def test_of_a_stream(tmp_path, kind, bad):
+    def stream(**how):
+        if kind == "iterator":
+            pairs = [({"a": row["a"]}, row["y"]) for row in rows(bad)]
+            return streams.from_iter(pairs, task="regression", **how)
+        return streams.read(written(tmp_path, kind, bad), target="y", task="regression", **how)
+
+    with pytest.raises(DataError, match=r"(line 42|line 41|row 41): the '(y|label)' column must"):
+        evaluate(model(), stream(), progress=False)
+    skipping = stream(on_bad_row="skip")
+    run = evaluate(model(), skipping, progress=False)
+    assert (run.n_instances, run.bad_rows.count) == (59, 1)
+
+
+def test_what_to_do_about_it_is_said(tmp_path):
+    text = r"line 42: the 'y' column must be a number, for it is the target \(or say task='classification'\)"
+    with pytest.raises(DataError, match=text):
+        evaluate(model(), streams.read(written(tmp_path, "csv", "soon"), target="y", task="regression"))
+
+
+@pytest.mark.parametrize(
+    "bad", [*NO_NUMBERS, None, float("nan"), float("inf"), 1e200, date(2020, 1, 1), [1.0]]
+)
+def test_of_rows_by_name(bad):
+    taught = model().learn({"a": 1.0}, 2.0)
+    for x, y in (({"a": 1.0}, bad), ([{"a": 1.0}, {"a": 2.0}], [1.0, bad]), ({"b": 1.0}, bad)):
+        with pytest.raises(DataError):
+            taught.learn(x, y)
+    assert taught.instances == 1
+
+
+@pytest.mark.parametrize("bad", ["soon", "12", "1_0"])
+def test_of_arrays_and_frames(bad):
+    pd = pytest.importorskip("pandas")
+    X = np.arange(9.0)[:, np.newaxis]
+    words = [bad] * 9
+    with pytest.raises(DataError, match="y must be an array of numbers"):
+        streams.from_arrays(X, words, task="regression")
+    with pytest.raises(DataError, match="number"):
+        model().learn(pd.DataFrame({"a": X[:, 0]}), words)
+    if bad != "12":  # a column of text that is all numbers is one of numbers, as in a file
+        frame = pd.DataFrame({"a": X[:, 0], "y": words})
+        with pytest.raises(DataError, match="must be a number"):
+            streams.from_frame(frame, target="y", task="regression").draw(9)
+
+
+def test_of_a_frame_with_dates():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": np.arange(9.0), "y": pd.date_range("2020-01-01", periods=9)})
+    with pytest.raises(DataError, match=r"the 'y' column must be a number.* Got datetime"):
+        streams.from_frame(frame, target="y", task="regression").draw(9)
+
+
+def test_of_river():
+    pytest.importorskip("river")
+    pd = pytest.importorskip("pandas")
+    from heros.integrations.river import HerosRegressor  # noqa: PLC0415
+
+    taught = HerosRegressor(POOL, k=1, seed=1)
+    taught.learn_one({"a": 1.0}, 2.0)
+    for bad in ("soon", "1_0", None, float("nan")):
+        with pytest.raises(DataError, match="The label must"):
+            taught.learn_one({"a": 1.0}, bad)
+        with pytest.raises(DataError, match="The label must"):
+            taught.learn_many(pd.DataFrame({"a": [1.0]}), pd.Series([bad], dtype=object))
+    assert taught.heros.instances == 1
+
+
+def test_of_scikit_learn():
+    pytest.importorskip("sklearn")
+    from heros.integrations.sklearn import HerosRegressor  # noqa: PLC0415
+
+    with pytest.raises(DataError, match="y must be an array of numbers"):
+        HerosRegressor(POOL, k=1).fit(np.arange(9.0)[:, np.newaxis], list("123123123"))
