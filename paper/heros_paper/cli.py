@@ -26,6 +26,7 @@ from heros_paper.further import missing as batches
 __all__ = ["app"]
 
 RECORDS = Path("paper/records")
+SEEDS = ",".join(map(str, paper.SEEDS))
 RIVALS = ("arf", "srp", "shrubs", "bandit", "halving")  # beside the paper's table III
 RIVALS_WHOLE = ("electricity", "wisdm", "nomao")
 RIVALS_FIRST = 100_000  # instances of the other streams, where a rival takes many minutes
@@ -52,7 +53,9 @@ def run_command(
     policies: Annotated[
         str | None, typer.Option(help="E.g. cand,zeta:0.05@0.2; thirteen by default (see heros policies).")
     ] = None,
-    seeds: Annotated[str, typer.Option(help="E.g. 1 or 1,2,3.")] = "1,2,3",
+    seeds: Annotated[
+        str | None, typer.Option(help="E.g. 1 or 1,2; by default 1,2,3, with --missing all of a part.")
+    ] = None,
     n: Annotated[int | None, typer.Option("--n", min=1, help="Only the first so many instances.")] = None,
     extras: Annotated[
         bool, typer.Option("--extras", help="The runs beside the grid: two figures, and M = 40.")
@@ -82,13 +85,13 @@ def run_command(
     directory = records or (RECORDS if n is None else Path(f"paper/records-first-{n}"))
     todo: Sequence[tuple[str, Sequence[Job]]]
     if rivals:  # one after the other: each has the process's CPU time to itself
-        todo, where = [("rivals", _rivals(streams, policies, seeds, n))], Serial()
+        todo, where = [("rivals", _rivals(streams, policies, seeds or SEEDS, n))], Serial()
     elif missing:
-        todo = _missing(parts, streams)
+        todo = _missing(parts, streams, seeds)
     elif extras:
         todo = list(paper.extra_cells().items())
     else:
-        todo = [("grid", _grid(base, streams, policies, seeds, n))]
+        todo = [("grid", _grid(base, streams, policies, seeds or SEEDS, n))]
     failed = [_run(jobs_, directory / name, where) for name, jobs_ in todo]
     if any(failed):
         raise typer.Exit(1)
@@ -174,11 +177,12 @@ def _run(jobs: Sequence[Job], out: Path, executor: Executor) -> bool:
     return bool(outcome.failed)
 
 
-def _missing(parts: str | None, streams: str | None) -> list[Batch]:
+def _missing(parts: str | None, streams: str | None, seeds: str | None) -> list[Batch]:
     chosen = tuple(PARTS) if parts is None else _words(parts)
     for part in chosen:
         one_of(part, "parts", "heros-paper run", PARTS, f"among {', '.join(PARTS)}")
-    return batches(chosen, tuple(paper.STREAMS) if streams is None else _words(streams))
+    names = tuple(paper.STREAMS) if streams is None else _words(streams)
+    return batches(chosen, names, None if seeds is None else [_seed(text) for text in _words(seeds)])
 
 
 def _rivals(streams: str | None, names: str | None, seeds: str, n: int | None) -> list[Job]:

@@ -10,6 +10,7 @@ from heros.pools import HoeffdingGrid
 from heros.pools.hoeffding import SIZES
 from heros_paper.settings import (
     BASES,
+    OURS,
     POLICIES,
     SEEDS,
     SMALL,
@@ -32,8 +33,21 @@ Batch = tuple[str, list[Cell]]
 GREEDY = (p.PerformBest(), p.Zeta(0.01), p.Zeta(0.05), p.Explore(p.Reward(1.0), 0.1))
 """What the grid has with exploration, without; and Reward, which the grid has without, with."""
 
+TRIED = (
+    *(
+        p.Explore(policy, epsilon)
+        for policy, epsilon in product((p.Zeta(0.01), p.Zeta(0.05), p.PerformBest()), (0.1, 0.2))
+    ),
+    *GREEDY,
+    *OURS,
+)
+"""Policies with and without exploration, and those that need none."""
+
 TWO_CLASSES = ("airlines", "electricity", "nomao", "agr_a", "agr_g")
-SWEPT = ("electricity", "wisdm", "nomao", "agr_a")
+SWEPT = ("electricity", "wisdm", "agr_a", "rbf_f")
+BEGINNING = 10_000  # instances
+DISTINCT = tuple(name for name in STREAMS if name not in {"agr_g", "led_g"})
+"""Before their first drift AGR_g and LED_g are AGR_a and LED_a."""
 EPSILONS = (0.0, 0.1, 0.2)
 KS = (5, 10, 20, 30, 40)
 TEN_SEEDS = range(1, 11)
@@ -75,13 +89,18 @@ def trees30_cells() -> list[Cell]:
 
 
 def sweep_cells() -> list[Cell]:
-    """ζ(.05) and perform-best under three ε and five k, on four streams."""
+    """The first instances of each stream with and without exploration; of four with other k, too."""
     around = [
         policy if epsilon == 0 else p.Explore(policy, epsilon)
         for policy, epsilon in product((p.Zeta(0.05), p.PerformBest()), EPSILONS)
     ]
-    pool = BASES["mlp"].pool
-    return [cell for name, k in product(SWEPT, KS) for cell in _short(name, Base(pool, k), around)]
+    pool, first = BASES["mlp"].pool, (SEEDS[:1], BEGINNING)
+    other_k = [k for k in KS if k != BASES["mlp"].k]
+    tried = [cell for name in DISTINCT for cell in _short(name, BASES["mlp"], TRIED, *first)]
+    swept = [
+        cell for name, k in product(SWEPT, other_k) for cell in _short(name, Base(pool, k), around, *first)
+    ]
+    return [*tried, *swept]
 
 
 def anew_cells() -> list[Cell]:
@@ -117,7 +136,11 @@ PARTS: dict[str, Callable[[], list[Cell]]] = {
 """Every run of the reproduction but those of the rivals, by the part of the records it belongs to."""
 
 
-def missing(parts: Iterable[str] = tuple(PARTS), streams: Iterable[str] = tuple(STREAMS)) -> list[Batch]:
+def missing(
+    parts: Iterable[str] = tuple(PARTS),
+    streams: Iterable[str] = tuple(STREAMS),
+    seeds: Iterable[int] | None = None,
+) -> list[Batch]:
     """All runs of these parts on these streams in batches, the cheapest first, a seed after the other.
 
     Those that are recorded are among them: `heros.experiments.run_all` keeps them.
@@ -129,7 +152,13 @@ def missing(parts: Iterable[str] = tuple(PARTS), streams: Iterable[str] = tuple(
     [('trees30', 'wisdm', 3, 13), ('greedy', 'wisdm', 1, 4)]
     """
     parts, wanted = list(parts), set(streams)
-    found = [(part, cell) for part in parts for cell in PARTS[part]() if cell.stream in wanted]
+    numbers = None if seeds is None else set(seeds)
+    found = [
+        (part, cell)
+        for part in parts
+        for cell in PARTS[part]()
+        if cell.stream in wanted and (numbers is None or cell.seed in numbers)
+    ]
 
     def rank(item: tuple[str, Cell]) -> tuple[float, int, int]:
         return item[1].work, item[1].seed, parts.index(item[0])
@@ -142,10 +171,16 @@ def _batch(items: list[tuple[str, Cell]]) -> Batch:
     return items[0][0], [cell for _, cell in items]
 
 
-def _short(name: str, base: Base, policies: Iterable[p.Policy], seeds: Iterable[int] = SEEDS) -> list[Cell]:
+def _short(
+    name: str,
+    base: Base,
+    policies: Iterable[p.Policy],
+    seeds: Iterable[int] = SEEDS,
+    n: int | None = None,
+) -> list[Cell]:
     """Runs of which only the end of the curves is kept."""
     return [
-        Cell(name, base.pool, policy, base.k, seed, span=end_of(name))
+        Cell(name, base.pool, policy, base.k, seed, n, span=end_of(name, n))
         for seed in seeds
         for policy in policies
     ]

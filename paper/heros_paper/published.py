@@ -17,6 +17,7 @@ __all__ = [
     "TREES",
     "Published",
     "StreamFacts",
+    "choosing_of",
     "label_of",
 ]
 
@@ -185,3 +186,24 @@ def label_of(name: str) -> str:
         head, _, drift = name.partition("_")
         return f"{head.upper()}_{drift}" if drift else {"wisdm": "WISDM"}.get(name, name)
     return {**ENSEMBLES, **BESIDE, **OURS, **POLICIES}.get(name, name)
+
+
+_CHOOSING = {
+    "cand": "> 32 %",
+    "cand_as_published": "> 32 %",
+    "cheapest_0.1": "2–3 %",
+    "expensive_0.1": "2–3 %",
+}
+
+
+def choosing_of(base: str, policy: str) -> str | None:
+    """What the paper says choosing takes of the time on electricity, if it says something.
+
+    Examples
+    --------
+    >>> choosing_of("trees", "cand"), choosing_of("trees", "zeta_0.05_0.1"), choosing_of("mlp", "cand")
+    ('> 32 %', '< 18 %', '1 %')
+    """
+    if base == "mlp":
+        return "1 %" if policy in POLICIES or policy in _CHOOSING else None
+    return "< 18 %" if policy.startswith("zeta") else _CHOOSING.get(policy)

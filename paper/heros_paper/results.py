@@ -27,7 +27,9 @@ __all__ = [
     "Base",
     "Cell",
     "Grid",
+    "beginning_cells",
     "cells_in",
+    "common",
     "exploration_cells",
     "grids",
     "longest",
@@ -202,11 +204,36 @@ def cells_in(directory: str | os.PathLike[str], part: str) -> dict[tuple[str, st
 
 
 def exploration_cells(directory: str | os.PathLike[str], mlp: Grid) -> dict[tuple[str, str], Cell]:
-    """Policies with and without exploration, by stream and policy: of the grid and of the runs beside it."""
+    """Policies with and without exploration, by stream and policy: of the grid and of the runs beside it.
+
+    On WISDM, where another machine's rounding moves a cell, those of the machine of the runs beside it.
+    """
+    again = {
+        (stream, name): Cell(stream, name, runs)
+        for (stream, name, k), cell in cells_in(directory, "seeds").items()
+        if k == 30 and len(runs := tuple(run for run in cell.runs if run["seed"] in settings.SEEDS)) == SEEDS
+    }
     beside = {
         (stream, name): cell for (stream, name, k), cell in cells_in(directory, "greedy").items() if k == 30
     }
-    return {**{key: cell for key, cell in mlp.cells.items() if key[1] in TRIED}, **beside}
+    of_grid = {**mlp.cells, **(again if beside else {})}
+    return {**{key: cell for key, cell in of_grid.items() if key[1] in TRIED}, **beside}
+
+
+def beginning_cells(directory: str | os.PathLike[str]) -> dict[tuple[str, str], Cell]:
+    """The same policies on the first instances of each stream, all of one machine and version."""
+    found = cells_in(directory, "sweep")
+    return {(stream, name): cell for (stream, name, k), cell in found.items() if k == 30 and name in TRIED}
+
+
+def common(cells: Mapping[tuple[str, str], Cell], policies: Sequence[str]) -> list[str]:
+    """The streams on which all of these policies ran equally long."""
+    found = []
+    for stream in STREAMS:
+        row = [cells[stream, name] for name in policies if (stream, name) in cells]
+        if len(row) == len(policies) and len({cell.n_instances for cell in row}) == 1:
+            found.append(stream)
+    return found
 
 
 def records_in(directory: str | os.PathLike[str], part: str) -> list[Path]:

@@ -245,9 +245,10 @@ def extra_cells() -> dict[str, list[Cell]]:
     }
 
 
-def end_of(name: str) -> tuple[int, int]:
-    """The last window of a stream: the span to keep of curves that nobody draws."""
-    length = STREAMS[name].instances
+def end_of(name: str, n: int | None = None) -> tuple[int, int]:
+    """The last window of a stream or of its first `n`: the span to keep of curves that nobody draws."""
+    whole_stream = STREAMS[name].instances
+    length = whole_stream if n is None else min(n, whole_stream)
     return length - ROUND, length
 
 

@@ -131,10 +131,20 @@ def test_exploration_is_shown_on_the_streams_where_every_policy_ran(write, tmp_p
                 write(stream, name, auroc=auroc, part="greedy" if beside else "grid")
     exploring.draw_exploring(tmp_path, grids(tmp_path)[0], tmp_path)
     both, one = drawn["exploring_mlp"].axes
-    assert both.get_title(loc="left") == "electricity, WISDM"
-    assert one.get_title(loc="left") == "electricity"
+    assert both.get_title(loc="left") == "perceptrons, k = 30, electricity, WISDM"
+    assert one.get_title(loc="left") == "perceptrons, k = 30, electricity"
     heights = {line.get_ydata()[0] for line in one.lines if len(line.get_xdata()) == 1}
     assert max(heights) == pytest.approx(tried["perform_best"] - tried["everything"])
+
+
+def test_exploration_is_shown_where_most_streams_have_all_policies(write, tmp_path, drawn):
+    for name in TRIED:
+        write("electricity", name, part="greedy" if name in BESIDE else "grid")
+        for stream in ("wisdm", "nomao"):
+            write(stream, name, part="sweep", n=10_000)
+    exploring.draw_exploring(tmp_path, grids(tmp_path)[0], tmp_path)
+    _, first = drawn["exploring_mlp"].axes
+    assert first.get_title(loc="left") == ("perceptrons, k = 30, the first 10,000 instances of WISDM, nomao")
 
 
 def test_the_drift_figure_marks_drifts_and_shows_what_a_step_costs(drifting, tmp_path, drawn, monkeypatch):

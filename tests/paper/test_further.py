@@ -8,7 +8,8 @@ from heros import Heros, policies, pools, streams
 from heros.storage import records
 from heros_paper.cli import app
 from heros_paper.further import PARTS, missing, unlimited
-from heros_paper.results import OTHERWISE, grids
+from heros_paper.paired import Paired, write_paired
+from heros_paper.results import OTHERWISE, TRIED, grids
 from heros_paper.settings import STREAMS, Cell
 from heros_paper.tables import all_tables
 
@@ -48,6 +49,18 @@ def test_what_is_missing_is_run_and_what_is_there_is_kept(tmp_path, monkeypatch)
         "0 run,",
     ]  # agr_a is the cheaper one
     assert records.exists(tmp_path / "seeds" / "agr_a/mlp2/random/k1/seed1")
+
+
+def test_what_is_missing_may_be_of_some_seeds_only():
+    cells = [cell for _, batch in missing(["seeds", "sweep"], ["wisdm"], [1, 7]) for cell in batch]
+    assert {cell.seed for cell in cells} == {1, 7}
+
+
+def test_the_beginnings_are_of_distinct_streams_and_one_length():
+    made = PARTS["sweep"]()
+    assert {cell.instances for cell in made} == {5_418, 10_000}
+    assert {cell.stream for cell in made} == set(STREAMS) - {"agr_g", "led_g"}
+    assert all(cell.span == (cell.instances - 100, cell.instances) for cell in made)
 
 
 def test_a_part_that_is_none_is_refused(tmp_path):
@@ -93,7 +106,32 @@ def test_tables_of_further_runs_say_what_was_not_run(tmp_path, write):
         assert "not run" in text
         assert figure in text
     assert "not run" in found["seeds_wisdm"].markdown()
+    assert "1 of 120 cells were run." in found["sweep_mlp"].markdown()
+    assert "0 of 9 streams" in found["exploration_first_mlp"].markdown()
     assert {base.name for base in OTHERWISE} == {"unlimited", "trees30"}
+
+
+def test_the_beginnings_of_streams_are_ranked_where_all_policies_ran(tmp_path, write):
+    for stream in ("wisdm", "nomao"):
+        for i, name in enumerate(TRIED):
+            write(stream, name, part="sweep", n=10_000, auroc=0.9 - 0.01 * i, gamma=0.6)
+    write("electricity", "cand", part="sweep", n=10_000)
+    table = tables(tmp_path)["exploration_first_mlp"]
+    ranks, gained, _ = ([entry.text for entry in row] for row in table.groups[-1])
+    assert ranks[2:] == [f"{1 + i:.2f}" for i in range(len(TRIED))]
+    assert gained[2] == "+.1100"  # the first of twelve against Everything, the last
+    assert "25 of 108 cells were run." in table.markdown()
+
+
+def test_what_choosing_takes_is_said_in_turn_and_alone_beside_the_paper(tmp_path, write):
+    write("electricity", "cand", pool="trees50", k=20, seconds=9.0, training=4.0)
+    one = [
+        Paired(stream, "trees50", "cand", 1000, 0.5, 0.001, 0.002, choose, 0.004)
+        for stream, choose in (("electricity", 0.003), ("wisdm", 0.001), ("nomao", 0.013))
+    ]
+    write_paired(one, tmp_path / "paired" / "trees.csv")
+    (row,) = [row for row in tables(tmp_path)["phases"].groups[0] if row[0].text == "Cand"]
+    assert [entry.text for entry in row[5:]] == ["30.0 %", "11.1 %", "30.0 %", "> 32 %"]
 
 
 def test_seeds_of_wisdm_are_set_beside_the_papers_figure(tmp_path, write):

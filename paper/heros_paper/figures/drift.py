@@ -104,7 +104,7 @@ def _emissions(axes: Axes) -> None:
     """A second axis: micrograms of CO2e at the stated intensity, from millijoules."""
     per_mj = 1e3 * INTENSITY / JOULES_PER_KWH
     both = (lambda mj: np.asarray(mj) * per_mj, lambda micrograms: np.asarray(micrograms) / per_mj)
-    second = axes.secondary_yaxis(-0.085, functions=both)
+    second = axes.secondary_yaxis(-0.115, functions=both)
     second.tick_params(colors=FAINT, labelsize=8, width=0.6, length=3)
     second.set_ylabel("µg CO2e", color=INK, fontsize=8)
     second.spines["left"].set_color(FAINT)

@@ -9,9 +9,10 @@ from statistics import median
 
 from matplotlib.axes import Axes
 
-from heros_paper.figures.style import FAINT, GRID, INK, WIDTH, label_points, look_of, new_figure, save, tidy
-from heros_paper.published import BESIDE, STREAMS, label_of
-from heros_paper.results import TRIED, Cell, Grid, exploration_cells
+from heros_paper.figures.style import GRID, INK, WIDTH, label_points, look_of, new_figure, save, tidy
+from heros_paper.further import BEGINNING
+from heros_paper.published import BESIDE, label_of
+from heros_paper.results import TRIED, Cell, Grid, beginning_cells, common, exploration_cells
 
 __all__ = ["draw_exploring"]
 
@@ -25,38 +26,31 @@ CHAINS = (
 
 AGAINST = "everything"
 Cells = Mapping[tuple[str, str], Cell]
+Points = dict[str, tuple[float, float]]
 
 
 def draw_exploring(directory: str | os.PathLike[str], grid: Grid, out: Path) -> list[Path]:
-    """Medians over streams: of the grid's policies, and with those beside it on the streams they ran on."""
-    cells = exploration_cells(directory, grid)
-    panels = [
-        (policies, streams)
-        for policies in ([name for name in TRIED if name not in BESIDE], TRIED)
-        if (streams := _common(cells, policies))
-    ]
+    """Medians over streams: of the grid's policies, and of all where those beside it ran on most streams."""
+    whole = exploration_cells(directory, grid)
+    first = beginning_cells(directory)
+    some = [name for name in TRIED if name not in BESIDE]
+    beside = max((whole, first), key=lambda cells: len(common(cells, TRIED)))
+    shown = [(whole, some, common(whole, some)), (beside, list(TRIED), common(beside, TRIED))]
+    panels = [panel for panel in shown if panel[2]]
     if not panels:
         return []
-    figure = new_figure(WIDTH, 3.4)
-    for axes, (policies, streams) in zip(
-        figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True
-    ):
-        _panel(axes, cells, policies, streams)
+    figure = new_figure(WIDTH, 2.9 * len(panels) + 0.3)
+    column = figure.subplots(len(panels), 1, squeeze=False)[:, 0]
+    points = [_panel(axes, *panel) for axes, panel in zip(column, panels, strict=True)]
+    column[-1].set_xlabel("Σγ, share of training everything (median)")
+    for axes, named in zip(column, points, strict=True):  # when nothing moves any more
+        label_points(axes, list(named.values()), [label_of(name) for name in named])
     return save(figure, out, f"exploring_{grid.base.name}")
 
 
-def _common(cells: Cells, policies: Sequence[str]) -> list[str]:
-    """The streams on which all of these ran equally long."""
-    found = []
-    for stream in STREAMS:
-        row = [cells[stream, name] for name in policies if (stream, name) in cells]
-        if len(row) == len(policies) and len({cell.n_instances for cell in row}) == 1:
-            found.append(stream)
-    return found
-
-
-def _panel(axes: Axes, cells: Cells, policies: Sequence[str], streams: Sequence[str]) -> None:
-    points = {name: _point(cells, name, streams) for name in policies}
+def _panel(axes: Axes, cells: Cells, policies: Sequence[str], streams: Sequence[str]) -> Points:
+    """Draw the policies around Everything, which is the line at zero; where each of them is."""
+    points = {name: _point(cells, name, streams) for name in policies if name != AGAINST}
     for chain in CHAINS:
         steps = [points[name] for name in chain if name in points]
         axes.plot(*zip(*steps, strict=True), color=look_of(chain[0]).colour, lw=0.8, alpha=0.6, zorder=1)
@@ -64,16 +58,24 @@ def _panel(axes: Axes, cells: Cells, policies: Sequence[str], streams: Sequence[
         look = look_of(name)
         face = "white" if look.hollow else look.colour
         axes.plot(x, y, look.marker, color=look.colour, markerfacecolor=face, markersize=5, zorder=3)
-    axes.axhline(0, color=FAINT, lw=0.6, ls=(0, (3, 3)), zorder=0)
-    axes.set_xlabel("Σγ, share of training everything (median)")
+    axes.axhline(0, color=INK, lw=0.8, ls=(0, (3, 3)), zorder=0)
+    axes.margins(0.16, 0.12)
+    place = axes.get_yaxis_transform()
+    axes.text(
+        0.995, 0, "Everything (Σγ = 1)", transform=place, ha="right", va="bottom", fontsize=8, color=INK
+    )
     axes.set_ylabel("AUROC − Everything's (median)")
-    axes.margins(0.18)
     axes.grid(color=GRID, lw=0.6)
     tidy(axes)
+    axes.set_title(f"perceptrons, k = 30, {_where(cells, streams)}", loc="left", fontsize=9, color=INK)
+    return points
+
+
+def _where(cells: Cells, streams: Sequence[str]) -> str:
     n = len(streams)
     which = f"{n} streams" if n > 4 else ", ".join(map(label_of, streams))
-    axes.set_title(which, loc="left", fontsize=9, color=INK)
-    label_points(axes, list(points.values()), [label_of(name) for name in points])
+    longest = max(cells[stream, AGAINST].n_instances for stream in streams)
+    return f"the first {longest:,} instances of {which}" if longest == BEGINNING else which
 
 
 def _point(cells: Cells, name: str, streams: Sequence[str]) -> tuple[float, float]:

@@ -23,7 +23,7 @@ from heros_paper.figures.style import (
     tidy,
 )
 from heros_paper.paired import Paired
-from heros_paper.published import label_of
+from heros_paper.published import choosing_of, label_of
 from heros_paper.results import Grid
 
 __all__ = ["draw_phases"]
@@ -35,9 +35,6 @@ PHASES = {
     "train": ("training them", ORANGE),
     "other": ("other", GREY),
 }
-PAPER = {"cand": "> 32 %", "cand_as_published": "> 32 %", "cheapest_0.1": "2–3 %", "expensive_0.1": "2–3 %"}
-"""What the paper says choosing takes of the time, trees; of ζ it says under 18 %, of perceptrons 1 %."""
-
 Turns = Mapping[tuple[str, str], Paired]
 
 
@@ -70,7 +67,7 @@ def draw_phases(
     figure = new_figure(WIDTH, 0.22 * rows + 1.1)
     panels = figure.subplots(1, len(found), squeeze=False)[0]
     for axes, (grid, bars) in zip(panels, found, strict=True):
-        _panel(axes, bars, {} if grid.base.name == "mlp" else PAPER)
+        _panel(axes, bars, grid.base.name)
         axes.set_title(f"{grid.base.label}, k = {grid.base.k}", loc="left", fontsize=9, color=INK)
     for axes in panels[1:]:
         if [bar.policy for bar in found[0][1]] == [bar.policy for bar in found[1][1]]:
@@ -100,7 +97,7 @@ def _bars(grid: Grid, turns: Turns, stream: str) -> list[_Bar]:
     ]
 
 
-def _panel(axes: Axes, bars: Sequence[_Bar], paper: Mapping[str, str]) -> None:
+def _panel(axes: Axes, bars: Sequence[_Bar], base: str) -> None:
     places, left = np.arange(len(bars)), np.zeros(len(bars))
     for phase, (label, colour) in PHASES.items():
         width = np.array([bar.micros[phase] for bar in bars])
@@ -108,13 +105,14 @@ def _panel(axes: Axes, bars: Sequence[_Bar], paper: Mapping[str, str]) -> None:
         axes.barh(places, width, left=left, color=colour, height=0.68, label=shown, lw=0)
         left += width
     for place, bar, total in zip(places.tolist(), bars, left.tolist(), strict=True):
-        said = "< 18 %" if paper and bar.policy.startswith("zeta") else paper.get(bar.policy)
-        text = f" {100 * bar.choosing:.1f} %" + (f"  (paper {said})" if said else "")
+        said = choosing_of(base, bar.policy)
+        text = f" {100 * bar.choosing:.1f} %" + (f"  (paper {said})" if said and base != "mlp" else "")
         axes.text(total, place, text, va="center", fontsize=6.5, color=FAINT)
     axes.set_yticks(places, [label_of(bar.policy) for bar in bars])
     axes.invert_yaxis()
-    axes.set_xlim(0, (1.45 if paper else 1.15) * left.max())
-    axes.set_xlabel("CPU µs per instance; in %: choosing")
+    axes.set_xlim(0, (1.15 if base == "mlp" else 1.45) * left.max())
+    about = ", paper about 1" if base == "mlp" else ""
+    axes.set_xlabel(f"CPU µs per instance; in %: choosing{about}")
     tidy(axes)
     axes.xaxis.label.set_fontsize(7.5)
     axes.tick_params(axis="y", length=0, labelcolor=INK, labelsize=7.5)

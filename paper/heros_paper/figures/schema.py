@@ -22,9 +22,9 @@ from heros_paper.figures.style import (
 
 __all__ = ["draw_schema"]
 
-SCORES = (0.62, 0.91, 0.88, 0.55, 0.86)
-COSTS = (0.18, 0.80, 0.40, 1.00, 0.12)
-CHOSEN = (2, 4)
+SCORES = (0.62, 0.91, 0.55, 0.88, 0.86)
+COSTS = (0.18, 0.80, 1.00, 0.40, 0.12)
+CHOSEN = (3, 4)
 BEST = 1
 LAST = len(SCORES) - 1
 ROW = 0.62
@@ -45,6 +45,8 @@ def draw_schema(out: Path) -> list[Path]:
     _box(axes, (8.6, 0.6), 3.3, 1.25, "3  choose", "the policy π picks at most k\nfrom L and γ", VERMILION)
     _arrow(axes, (2.05, 2.95), (2.75, 2.95), INK)
     axes.text(2.4, 3.1, "x", ha="center", fontsize=8, color=INK)
+    axes.plot([1.05, 1.05, 8.15, 8.15], [3.75, 5.75, 5.75, 3.3], color=FAINT, lw=1.1, zorder=1)
+    axes.plot([7.95, 8.35], [_height(BEST) + 0.19, _height(BEST) + 0.58], color="white", lw=6, zorder=2)
     _arrow(axes, (7.75, _height(BEST)), (8.55, 4.7), BLUE)
     _arrow(axes, (7.75, 2.95), (8.55, 2.95), GREEN)
     _arrow(axes, (8.55, 1.2), (7.75, _height(CHOSEN[0])), VERMILION)
@@ -61,7 +63,6 @@ def draw_schema(out: Path) -> list[Path]:
     _arrow(axes, (11.2, 5.4), (11.2, 5.95), BLUE)
     axes.text(11.05, 5.7, "ŷ, before y is seen", ha="right", va="center", fontsize=7.5, color=BLUE)
     _arrow(axes, (10.25, 2.3), (10.25, 1.9), INK)
-    axes.plot([1.05, 1.05, 8.15, 8.15], [3.75, 5.75, 5.75, 3.3], color=FAINT, lw=1.1)
     _arrow(axes, (8.13, 3.3), (8.55, 3.3), FAINT)
     axes.text(1.2, 5.45, "y", fontsize=8, color=INK)
     return save(figure, out, "schema")
@@ -101,4 +102,6 @@ def _box(
 
 
 def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], colour: str) -> None:
-    axes.add_patch(FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=9, color=colour, lw=1.1))
+    axes.add_patch(
+        FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=9, color=colour, lw=1.1, zorder=3)
+    )

@@ -16,8 +16,9 @@ from heros_paper.tables.agreement import Agreement, Summary, agreement
 from heros_paper.tables.claim import claim_tables
 from heros_paper.tables.closeness import closeness_table
 from heros_paper.tables.ensembles import ensemble_table
-from heros_paper.tables.further import exploration_table, seeds_table, sweep_table
+from heros_paper.tables.further import beginning_table, exploration_table, seeds_table, sweep_table
 from heros_paper.tables.layout import Table
+from heros_paper.tables.phases import phases_table
 from heros_paper.tables.policies import auroc_table, energy_table
 from heros_paper.tables.streams import stream_table
 
@@ -46,7 +47,7 @@ def write_tables(records_dir: Directory, out_dir: Directory) -> list[Path]:
     ...     paths = write_tables(records, out)  # of no records at all
     ...     text = Path(out, "table2_mlp_auroc.md").read_text(encoding="utf-8")
     >>> len(paths), "not run" in text, ".9663" in text
-    (64, True, True)
+    (70, True, True)
     """
     out = Path(out_dir)
     with progress() as bar:
@@ -66,6 +67,7 @@ def all_tables(records_dir: Directory) -> list[Table]:
 
 def tables_of(records_dir: Directory, mlp: Grid, trees: Grid) -> list[Table]:
     """Every table of these results; rivals and costs measured in turn come from the directory."""
+    turns = {grid.base.name: in_turn(records_dir, grid.base.name) for grid in (mlp, trees)}
     return [
         stream_table([mlp, trees]),
         auroc_table(mlp),
@@ -74,10 +76,11 @@ def tables_of(records_dir: Directory, mlp: Grid, trees: Grid) -> list[Table]:
         auroc_table(trees),
         energy_table(trees),
         *(closeness_table(grid) for grid in (mlp, trees)),
-        *claim_tables(mlp, in_turn(records_dir, mlp.base.name)),
-        *claim_tables(trees, in_turn(records_dir, trees.base.name)),
+        *(table for grid in (mlp, trees) for table in claim_tables(grid, turns[grid.base.name])),
+        phases_table((mlp, trees), turns),
         seeds_table(records_dir, mlp),
         exploration_table(records_dir, mlp),
+        beginning_table(records_dir),
         sweep_table(records_dir),
         *(auroc_table(grid) for grid in grids(records_dir, OTHERWISE)),
     ]

@@ -47,7 +47,7 @@ class Closeness:
         return [Entry(self.name), Entry(texts[0]), Entry(f"{texts[1]} to {texts[2]}"), Entry(guess)]
 
     def _text(self, value: float) -> str:
-        return f"{value:.0f}" if self.whole else decimal(value, 4 if abs(value) < 0.1 else 2)
+        return f"{value:.0f}" if self.whole else decimal(value, 4 if "distance" in self.name else 2)
 
 
 def within_rows(ours: Matrix, paper: Matrix) -> float:

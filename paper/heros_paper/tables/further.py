@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
+from statistics import median
 
-from heros_paper.further import EPSILONS, KS, SWEPT
+from heros_paper.further import BEGINNING, DISTINCT, EPSILONS, KS, SWEPT, TEN_SEEDS
 from heros_paper.published import OURS, POLICIES, STREAMS, label_of
-from heros_paper.results import TRIED, Cell, Grid, cells_in, exploration_cells
+from heros_paper.ranks import ranks
+from heros_paper.results import TRIED, Cell, Grid, beginning_cells, cells_in, common, exploration_cells
 from heros_paper.tables.layout import NOT_RUN, Entry, Table, decimal, percent, signed
 
-__all__ = ["exploration_table", "seeds_table", "sweep_table"]
+__all__ = ["beginning_table", "exploration_table", "seeds_table", "sweep_table"]
 
 Directory = str | os.PathLike[str]
 DASH = Entry("–")
+MEANS = "AUROC: mean ± standard deviation over seeds. Σγ: share of the price of training everything."
 
 
 def seeds_table(directory: Directory, mlp: Grid) -> Table:
@@ -51,7 +54,8 @@ def seeds_table(directory: Directory, mlp: Grid) -> Table:
         groups=[rows],
         notes=[
             "In sd: difference from the paper, in standard deviations of the difference of two such means "
-            "(the paper's of three seeds). The grid has the same seeds 1 to 3, run on another machine."
+            "(the paper's of three seeds). The grid has the same seeds 1 to 3, run on another machine.",
+            f"{sum(len(cell.seeds) for cell in cells.values())} of {len(rows) * len(TEN_SEEDS)} runs.",
         ],
         data=data,
     )
@@ -94,9 +98,59 @@ def exploration_table(directory: Directory, mlp: Grid) -> Table:
         title="Perceptrons, k = 30: what is due to exploration",
         header=["stream", "", *map(label_of, TRIED)],
         groups=groups,
-        notes=["AUROC: mean ± standard deviation over seeds. Σγ: share of the price of training everything."],
+        notes=[MEANS, _count(cells.get((stream, name)) for stream in STREAMS for name in TRIED)],
         data=[_datum(stream, name, 30, cells.get((stream, name))) for stream in STREAMS for name in TRIED],
     )
+
+
+def beginning_table(directory: Directory) -> Table:
+    """What is due to ε, on the first instances of every stream: ranks, Σγ, and AUROC against Everything's."""
+    cells = beginning_cells(directory)
+    groups = [
+        _two_rows(label_of(stream), [cells.get((stream, name)) for name in TRIED]) for stream in DISTINCT
+    ]
+    streams = common(cells, TRIED)
+    return Table(
+        name="exploration_first_mlp",
+        title=f"Perceptrons, k = 30, the first {BEGINNING:,} instances: what is due to exploration",
+        header=["stream", "", *map(label_of, TRIED)],
+        groups=[*groups, _in_short(cells, streams)],
+        notes=[
+            f"Seed 1, all runs of one machine and version. {MEANS}",
+            "AGR_g and LED_g are left out: before their first drift they are AGR_a and LED_a.",
+            f"The last rows: the {len(streams)} of {len(DISTINCT)} streams where all policies ran.",
+            _count(cells.get((stream, name)) for stream in DISTINCT for name in TRIED),
+        ],
+        data=[_datum(stream, name, 30, cells.get((stream, name))) for stream in DISTINCT for name in TRIED],
+    )
+
+
+def _in_short(cells: Mapping[tuple[str, str], Cell], streams: Sequence[str]) -> list[list[Entry]]:
+    """Over these streams: mean ranks, the median of AUROC less Everything's, and the median Σγ."""
+    if not streams:
+        return [[Entry("mean rank"), Entry(""), *[DASH] * len(TRIED)]]
+
+    def values(figure: str, name: str) -> list[float]:
+        return [cells[stream, name].mean(figure) for stream in streams]
+
+    table = [[cells[stream, name].mean("auroc") for name in TRIED] for stream in streams]
+    means = ranks(table, higher_is_better=True).mean(axis=0)
+    whole = values("auroc", "everything")
+    gained = [
+        median(one - other for one, other in zip(values("auroc", name), whole, strict=True)) for name in TRIED
+    ]
+    shares = [median(values("gamma_share", name)) for name in TRIED]
+    return [
+        [Entry("mean rank"), Entry(""), *(Entry(f"{value:.2f}") for value in means)],
+        [Entry("median"), Entry("AUROC − Everything's"), *(Entry(signed(value)) for value in gained)],
+        [Entry(""), Entry("Σγ"), *(Entry(percent(value)) for value in shares)],
+    ]
+
+
+def _count(cells: Iterable[Cell | None]) -> str:
+    """How many of these were run."""
+    found = list(cells)
+    return f"{sum(cell is not None for cell in found)} of {len(found)} cells were run."
 
 
 def _two_rows(head: str, cells: Sequence[Cell | None]) -> list[list[Entry]]:
@@ -108,6 +162,7 @@ def sweep_table(directory: Directory) -> Table:
     """ζ(.05) and perform-best under other ε and k."""
     cells = cells_in(directory, "sweep")
     groups, data = [], []
+    run: list[Cell | None] = []
     for stream in SWEPT:
         rows = []
         for name, epsilon in product(("zeta_0.05", "perform_best"), EPSILONS):
@@ -116,6 +171,7 @@ def sweep_table(directory: Directory) -> Table:
             called = "ζ = .05" if name.startswith("zeta") else "perform-best"
             head = f"{label_of(stream)}, {called}, ε = {epsilon:g}"
             rows += _two_rows(head, found)
+            run += found
             data += [_datum(stream, policy, k, cell) for k, cell in zip(KS, found, strict=True)]
         groups.append(rows)
     return Table(
@@ -123,7 +179,7 @@ def sweep_table(directory: Directory) -> Table:
         title="Perceptrons: other ε and k",
         header=["", "", *(f"k = {k}" for k in KS)],
         groups=groups,
-        notes=["AUROC: mean ± standard deviation over seeds. Σγ: share of the price of training everything."],
+        notes=[f"The first {BEGINNING:,} instances (WISDM has 5,418), seed 1. {MEANS}", _count(run)],
         data=data,
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 
-from heros_paper.figures.style import new_figure
+from heros_paper.figures.style import DPI, INK, WIDTH, new_figure, tidy
 from heros_paper.theory.checks import Check, Measurement
 from heros_paper.theory.claims import (
     BEST_COST,
@@ -61,7 +61,7 @@ def draw_theory(
     zetas = sorted({check.zeta for check in checks if check.zeta is not None})
     model = shown[0] if model is None else model
     zeta = zetas[(len(zetas) - 1) // 2] if zeta is None else zeta
-    figure = new_figure(13.5, 7.6)
+    figure = new_figure(WIDTH, 5.4)
     axes = figure.subplots(2, 3)
     mine = [check for check in checks if check.model == model and check.zeta in (None, zeta)]
     for row, figure_of in enumerate(("performance", "cost")):
@@ -69,16 +69,25 @@ def draw_theory(
         _proportional(axes[row][1], mine, figure_of)
     for axis, other in zip(axes[:, 2], (shown[0], shown[-1]), strict=True):
         _threshold(axis, [c for c in checks if c.model == other and c.claim is ZETA_ABOVE_CAND])
-    axes[1][0].legend(loc="center right", frameon=False)
+    axes[1][0].legend(loc="center right", frameon=False, fontsize=7)
+    for axis in axes.flat:
+        tidy(axis)
+        axis.tick_params(labelsize=7)
+        axis.xaxis.label.set_fontsize(8)
+        axis.yaxis.label.set_fontsize(8)
     figure.suptitle(
         f"Left and middle: scores {model}, costs U(0, 1), ζ = {zeta:g}. "
-        f"Points: simulated, ± {ERRORS} standard errors; thin lines: exact."
+        f"Points: simulated, ± {ERRORS} standard errors; thin lines: exact.",
+        x=0.01,
+        ha="left",
+        fontsize=8,
+        color=INK,
     )
     files = [Path(f"{path}.{suffix}") for suffix in FORMATS]
     with rc_context({"svg.hashsalt": "heros"}):
         for file in files:
             undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(file.suffix[1:])
-            figure.savefig(file, dpi=150, metadata=undated)
+            figure.savefig(file, dpi=DPI, metadata=undated)
     return files
 
 
@@ -91,7 +100,7 @@ def _growing(axis: Axes, checks: Sequence[Check], figure: str) -> None:
         exact = [(m.pool.models, m.exact) for m in points if m.exact is not None]
         axis.plot([models for models, _ in exact], [mean for _, mean in exact], color=colour, linewidth=1)
         axis.axhline(check.limit, color=colour, linestyle="--", linewidth=1)
-        axis.set_title(f"k = {k}, M → ∞ (dashed: the limits)", fontsize="medium")
+        _titled(axis, f"k = {k}, M → ∞\n(dashed: the limits)")
     _label(axis, figure)
 
 
@@ -104,7 +113,7 @@ def _proportional(axis: Axes, checks: Sequence[Check], figure: str) -> None:
         if check.proportional_limit is not None:
             axis.axhline(check.proportional_limit, color=colour, linestyle=":", linewidth=1.5)
         share = points[0].pool.k / points[0].pool.models
-        axis.set_title(f"k = {share:g} M (dashed: limits for fixed k; dotted: for this k)", fontsize="medium")
+        _titled(axis, f"k = {share:g} M (dashed: limits\nfor fixed k; dotted: for this k)")
     _label(axis, figure)
 
 
@@ -121,14 +130,16 @@ def _threshold(axis: Axes, checks: Sequence[Check]) -> None:
             [check.zeta for check in checks],  # type: ignore[arg-type]
             [m.mean for m in points],
             [ERRORS * m.error for m in points],
-            color=colour, marker=marker, markersize=5, linewidth=1, label=str(points[0].pool),
+            color=colour, marker=marker, markersize=3, linewidth=0.8, label=str(points[0].pool),
         )  # fmt: skip
     axis.axhline(0, color="black", linewidth=0.8)
-    axis.axvline(claimed, color="#D55E00", linestyle="--", label=f"(1 − E X)/2 = {claimed:.3f}")
-    axis.axvline(true, color="#0072B2", linestyle=":", label=f"true, M → ∞: {true:.3f}")
-    axis.set(xlabel="ζ", ylabel="X̄ of ζ − X̄ of CAND")
-    axis.set_title(f"The threshold, scores {model}", fontsize="medium")
-    axis.legend(frameon=False, fontsize="small")
+    axis.axvline(claimed, color="#D55E00", lw=1.2, linestyle="--", label=f"(1 − E X)/2 = {claimed:.3f}")
+    axis.axvline(true, color="#0072B2", lw=1.2, linestyle=":", label=f"true, M → ∞: {true:.3f}")
+    axis.set(xlabel="ζ", ylabel="score of ζ − of CAND")
+    _titled(axis, f"the threshold,\nscores {model}")
+    axis.legend(
+        loc="upper left", bbox_to_anchor=(-0.1, -0.26), ncols=2, frameon=False, fontsize=6, handlelength=1.6
+    )
 
 
 def _policies(checks: Sequence[Check], figure: str) -> list[tuple[str, str, str, Check]]:
@@ -149,12 +160,16 @@ def _points(axis: Axes, points: Sequence[Measurement], colour: str, marker: str,
         [m.pool.models for m in points],
         [m.mean for m in points],
         [ERRORS * m.error for m in points],
-        color=colour, marker=marker, markersize=6, linestyle="none", capsize=3, label=label,
+        color=colour, marker=marker, markersize=4, linestyle="none", capsize=2, elinewidth=0.8, label=label,
     )  # fmt: skip
 
 
+def _titled(axis: Axes, text: str) -> None:
+    axis.set_title(text, loc="left", fontsize=8, color=INK)
+
+
 def _label(axis: Axes, figure: str) -> None:
-    symbol = {"performance": "mean score of the chosen, X̄", "cost": "mean cost of the chosen, γ̄"}[figure]
+    symbol = {"performance": "mean score of the chosen", "cost": "mean cost of the chosen"}[figure]
     axis.set(xscale="log", xlabel="M", ylabel=symbol)
     if figure == "cost":
         axis.set_ylim(-0.02, 0.6)
