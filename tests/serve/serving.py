@@ -28,12 +28,18 @@ def rows(n, start=0):
         yield x, "even" if i % 2 == 0 else "odd"
 
 
-def one(**settings):
-    return Service(One(model()), **settings)
+def numbers(n, start=0):
+    """The same instances with a number that is plain to see."""
+    for i, (x, _) in enumerate(rows(n, start), start):
+        yield x, 100.0 + 3.0 * x.get("size", 3.0) + 10.0 * (i % 3)
 
 
-def many(directory=None, memory=None, **settings):
-    return Service(Many(Keyed(model(), directory=directory, memory=memory)), **settings)
+def one(task="classification", **settings):
+    return Service(One(model(task=task)), **settings)
+
+
+def many(directory=None, memory=None, task="classification", **settings):
+    return Service(Many(Keyed(model(task=task), directory=directory, memory=memory)), **settings)
 
 
 @contextmanager

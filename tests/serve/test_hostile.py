@@ -245,11 +245,11 @@ def test_a_full_queue_is_told_over_the_wire():
 TRIES = int(os.environ.get("HEROS_SCHEMATHESIS", "4"))  # requests of every kind to every path
 
 
-def test_schemathesis_finds_no_fault_of_the_server(client):
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_schemathesis_finds_no_fault_of_the_server(task):
     schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
-    description = client.get("/openapi.json").json()
-    with served(one(limits=LIMITS)) as fresh:
-        schema = schemathesis.openapi.from_dict(description)
+    with served(one(task, limits=LIMITS)) as fresh:
+        schema = schemathesis.openapi.from_dict(fresh.get("/openapi.json").json())
         schema.config.update(base_url=str(fresh.base_url))
         for found in schema.get_all_operations():
             operation = found.ok()

@@ -13,7 +13,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 if CHROMIUM is None:
     pytest.skip("chromium is not installed: the page is not looked at", allow_module_level=True)
 
-from serve.serving import many, one, rows, served  # noqa: E402
+from serve.serving import many, numbers, one, rows, served  # noqa: E402
 
 SIZES = {"light": ("light", 1280, 900), "dark": ("dark", 1280, 900), "phone": ("light", 390, 844)}
 
@@ -67,6 +67,28 @@ def test_the_page_shows_everything_in_its_width(browser, client, how, tmp_path):
     assert page.faults == []
     assert all(url.startswith(client.running.address) or url.startswith("data:") for url in page.asked)
     page.close()
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e9])
+def test_numbers_have_errors_in_the_place_of_hits(browser, unit, tmp_path):
+    with served(many(task="regression", window=20)) as client:
+        for sign in (1, 1, -1):
+            teach = [{"key": "roof", "x": x, "y": sign * unit * y} for x, y in numbers(400)]
+            assert client.post("/learn/batch?wait=true", json={"instances": teach}).status_code == 202
+        page = opened(browser, client, "light", fragment="")
+        page.wait_for_selector("#keys tr", timeout=20_000)
+        page.wait_for_function("document.querySelectorAll('#good .line').length === 1")
+        assert "MAE lately" in page.inner_text("#tiles")
+        assert "R² lately" in page.inner_text("#tiles")
+        assert page.inner_text("#keys-measure").lower() == "mae"
+        assert "lower is better" in page.inner_text("#good-note")
+        assert page.locator("#good .drift").count() >= 1
+        left = page.evaluate("[...document.querySelectorAll('#good text')].map(one => one.getBBox().x)")
+        assert min(left) >= -1  # no label is cut off
+        shots = os.environ.get("HEROS_SCREENSHOTS", str(tmp_path))
+        page.screenshot(path=f"{shots}/numbers-{unit:g}.png", full_page=True)
+        assert page.faults == []
+        page.close()
 
 
 @pytest.mark.parametrize("how", ["light", "phone"])

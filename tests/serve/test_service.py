@@ -11,9 +11,8 @@ pytest.importorskip("orjson", reason="heros serve is not installed")
 
 from heros import Heros, Schema, pools
 from heros.errors import DataError, HerosError, ParameterError
-from heros.keyed import Keyed
 from heros.policies import Everything
-from heros.serve.brain import Many, One
+from heros.serve.brain import One
 from heros.serve.history import History, Worse
 from heros.serve.limits import Limits, NotNow, Unknown, Wrong
 from heros.serve.rows import Rows
@@ -276,11 +275,9 @@ def test_every_key_has_a_model_of_its_own(tmp_path):
         assert same(service.brain.models["roof"], taught(300))
 
 
-def test_only_classes_are_served():
-    with pytest.raises(ParameterError):
-        One("no model")
-    with pytest.raises((ParameterError, AttributeError)):
-        Many(Keyed("no model"))
+def test_a_brain_is_made_of_models():
+    with pytest.raises(ParameterError, match="The 'model' parameter of One must be a Heros"):
+        One(3)
 
 
 # -- the curves -----------------------------------------------------------------------------------------

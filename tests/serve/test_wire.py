@@ -19,7 +19,7 @@ pytest.importorskip("fastapi", reason="heros serve is not installed")
 
 from heros.errors import HerosError, ParameterError
 from heros.serve.running import Running
-from serve.serving import many, one, rows, served
+from serve.serving import many, numbers, one, rows, served
 
 
 @pytest.fixture(scope="module")
@@ -159,21 +159,23 @@ def command(*arguments, cwd):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are of Unix")
-def test_stopped_it_keeps_all_and_goes_on(tmp_path):
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_stopped_it_keeps_all_and_goes_on(tmp_path, task):
     (tmp_path / "pool.toml").write_text('kind = "mlp"\n[grid]\nhidden = [8]\nlearning_rates = [0.05]\n')
     arguments = ["serve", "--pool", "pool.toml", "--k", "1", "--port", "0", "--checkpoint", "kept"]
-    process, address = command(*arguments, cwd=tmp_path)
-    batch = [{"x": x, "y": y} for x, y in rows(500)]
+    process, address = command(*arguments, "--task", task, cwd=tmp_path)
+    batch = [{"x": x, "y": y} for x, y in (numbers if task == "regression" else rows)(500)]
     assert httpx.post(f"{address}/learn/batch", json={"instances": batch}).status_code == 202
     httpx.post(f"{address}/answer", json={"x": {"size": 1.0}, "id": 1})
     process.terminate()
     _, said = process.communicate(timeout=30)
     assert process.returncode == 0, said
     assert "stopped after 500 instances" in said
-    process, address = command(*arguments, cwd=tmp_path)
+    process, address = command(*arguments, cwd=tmp_path)  # what is kept says which task it is
     try:
         assert httpx.get(f"{address}/model").json()["instances"] == 500
-        assert httpx.post(f"{address}/learn", json={"id": 1, "y": "odd"}).status_code == 202
+        label = 12.5 if task == "regression" else "odd"
+        assert httpx.post(f"{address}/learn", json={"id": 1, "y": label}).status_code == 202
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=30)

@@ -24,6 +24,7 @@ def described(
     within: float | None = None,
     answer: str | None = None,
     class_weight: str | None = None,
+    task: str | None = None,
     seed: int = 1,
 ) -> Heros:
     """A new model; what is not said is as `heros.Heros` has it.
@@ -40,6 +41,7 @@ def described(
         None if pool is None else pool_of(pool),
         _policy(pool, policy, epsilon, within),
         k,
+        task=task,
         seed=seed,
         watch=watch_of(watch),
         burst=burst,

@@ -33,6 +33,9 @@ def serve_command(
     k: options.K = None,
     watch: options.WatchName = "all",
     answer: Annotated[str | None, typer.Option("--answer", help="Who answers, as for heros run.")] = None,
+    task: Annotated[
+        str | None, typer.Option("--task", help="regression if labels are numbers; else they are classes.")
+    ] = None,
     seed: options.Seed = 1,
     nominal: Annotated[
         list[str] | None, typer.Option(help="A feature whose numbers are names; several times.")
@@ -80,7 +83,7 @@ def serve_command(
     from heros.serve.service import Service  # noqa: PLC0415
     from heros.serve.shelf import Shelf  # noqa: PLC0415
 
-    said = (pool, policy, epsilon, k, answer)
+    said = (pool, policy, epsilon, k, answer, task)
     if model is not None and any(one is not None for one in said):
         raise HerosError("The model of heros serve must be a file or a description. Got both.")
     if not keys and (capacity is not None or memory is not None):
@@ -88,7 +91,7 @@ def serve_command(
     heros = (
         Heros.load(model)
         if model
-        else described(pool, policy, epsilon, k, watch=watch, answer=answer, seed=seed)
+        else described(pool, policy, epsilon, k, watch=watch, answer=answer, task=task, seed=seed)
     )
     shelf = None if checkpoint is None else Shelf(checkpoint)
     brain: Brain = One(heros)

@@ -6,20 +6,21 @@ import copy
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.ensemble import Heros
+from heros.ensemble import Block, Heros
 from heros.errors import ParameterError
 from heros.keyed import Keyed
 from heros.pools import Pool
 from heros.schema import Schema
 from heros.serve.limits import Limits
 from heros.serve.rows import Rows
-from heros.task import Classification, Task
+from heros.task import Task
 
 __all__ = ["Brain", "Given", "Learnt", "Many", "One"]
 
@@ -32,13 +33,14 @@ class Given(NamedTuple):
 
     key: Id | None
     row: list[float]
-    label: int
+    label: float  # the index of its class, or a number
     answer: NDArray[np.float64] | None  # what it was answered when it came; None: with its label
 
 
-Told = tuple[tuple[str, ...], NDArray[np.float64]]  # the classes, and their probabilities
-Learnt = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]
-"""Labels (n,), the answers that were given (n, classes), who was trained (n, M), Σγ (n,)."""
+Told = tuple[tuple[str, ...], NDArray[np.float64]]
+"""The classes, and their probabilities; none, and a number with its interval; nothing if nothing is known."""
+Learnt = tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]
+"""Labels (n,), the answers that were given (n, width), who was trained (n, M), Σγ (n,)."""
 
 
 class Brain(ABC):
@@ -47,8 +49,16 @@ class Brain(ABC):
     keyed = False
     chunk = 64  # instances that are learnt at a time: whoever waits for the model waits no longer
     limits = Limits()
-    pool: Pool
-    task: Task
+
+    @property
+    @abstractmethod
+    def pool(self) -> Pool:
+        """The models that there are to train."""
+
+    @property
+    @abstractmethod
+    def task(self) -> Task:
+        """What is learnt."""
 
     @property
     @abstractmethod
@@ -84,16 +94,26 @@ class One(Brain):
     """One model. Answers come from a copy, which is brought up to date by `publish`."""
 
     def __init__(self, model: Heros) -> None:
-        _expect_classes(model, "One")
+        if not isinstance(model, Heros):
+            raise ParameterError.of("model", "One", "a Heros", model)
         self._looking = threading.Lock()  # while somebody reads from the copy
         self.take_over(model)
 
     def take_over(self, model: Heros) -> None:
         """Another model takes the place of the one given, before anybody has asked."""
         self.model = model
-        self.pool, self.task = model.pool, model.task
         self._face, self._spare = copy.deepcopy(model), copy.deepcopy(model)
         self._rows: Rows | None = None
+
+    @property
+    def pool(self) -> Pool:
+        """The models that there are to train."""
+        return self.model.pool
+
+    @property
+    def task(self) -> Task:
+        """What is learnt."""
+        return self.model.task
 
     @property
     def schema(self) -> Schema | None:
@@ -102,7 +122,7 @@ class One(Brain):
 
     def open(self, schema: Schema) -> None:
         """Know this schema from now on, which has grown."""
-        if schema.n_features > 0 and schema.n_classes > 0:
+        if schema.n_features > 0 and schema.n_outputs > 0:
             self.model.bind(schema)
             self.publish()
 
@@ -114,11 +134,11 @@ class One(Brain):
                 nobody = Rows(Schema((), ()), self.limits)
                 return [_nothing(nobody.look_up(x)) for _, x in asked]
             block = np.array([rows.look_up(x) for _, x in asked], dtype=np.float64)
-            return [(model.schema.classes, p) for p in model.predict_proba(block)]
+            return [(model.schema.classes, p) for p in model.answers(block)]
 
     def learn(self, block: list[Given]) -> Iterator[Learnt]:
         """Learn from instances, one after the other."""
-        yield _learnt(self.model.test_then_train, block)
+        yield _learnt(self.model.test_then_train, block, self.task)
 
     def publish(self) -> None:
         """Answer from what is known now."""
@@ -150,10 +170,18 @@ class Many(Brain):
     chunk = 1024  # those of a key go together: its model may have to be fetched from the file for them
 
     def __init__(self, keyed: Keyed) -> None:
-        _expect_classes(keyed.template, "Many")
         self.models = keyed
-        self.pool, self.task = keyed.template.pool, keyed.template.task
         self._rows: Rows | None = None
+
+    @property
+    def pool(self) -> Pool:
+        """The models that every key has."""
+        return self.models.template.pool
+
+    @property
+    def task(self) -> Task:
+        """What is learnt."""
+        return self.models.template.task
 
     @property
     def schema(self) -> Schema | None:
@@ -162,7 +190,7 @@ class Many(Brain):
 
     def open(self, schema: Schema) -> None:
         """Know this schema from now on, which has grown."""
-        if schema.n_features > 0 and schema.n_classes > 0:
+        if schema.n_features > 0 and schema.n_outputs > 0:
             self.models.bind(schema)
             self._rows = Rows(schema, self.limits)
 
@@ -176,17 +204,17 @@ class Many(Brain):
         for key, group in groupby(asked, key=lambda pair: pair[0]):
             block = np.array([rows.look_up(x) for _, x in group], dtype=np.float64)
             assert key is not None
-            told += [(rows.schema.classes, p) for p in self._probabilities(key, block)]
+            told += [(rows.schema.classes, p) for p in self._answers(key, block)]
         return told
 
-    def _probabilities(self, key: Id, block: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _answers(self, key: Id, block: NDArray[np.float64]) -> NDArray[np.float64]:
         """With columns for what has been learnt to know since the rows were looked up."""
         schema = self.schema
         assert schema is not None
         missing = schema.n_features - block.shape[1]
         if missing:
             block = np.pad(block, ((0, 0), (0, missing)), constant_values=np.nan)
-        return np.asarray(self.models.predict_proba(key, block))
+        return np.asarray(self.models.answers(key, block))
 
     def learn(self, block: list[Given]) -> Iterator[Learnt]:
         """Learn from instances; those of a key in their order."""
@@ -195,7 +223,8 @@ class Many(Brain):
             assert given.key is not None
             by_key.setdefault(given.key, []).append(given)
         for key, rows in by_key.items():
-            yield _learnt(lambda X, y, key=key: self.models.test_then_train(key, X, y), rows)
+            learn = partial(self.models.test_then_train, key)
+            yield _learnt(learn, rows, self.task)
 
     def publish(self) -> None:
         """There is no other state than what is."""
@@ -220,11 +249,11 @@ class Many(Brain):
         self.models.close()
 
 
-def _learnt(test_then_train: Any, block: list[Given]) -> Learnt:
+def _learnt(test_then_train: Callable[..., Block], block: list[Given], task: Task) -> Learnt:
     X = _rows_of(block)
-    y = np.array([given.label for given in block], dtype=np.int64)
+    y = np.array([given.label for given in block], dtype=np.float64 if task.numeric else np.int64)
     done = test_then_train(X, y)
-    answers = done.probabilities
+    answers = done.outputs
     for at, given in enumerate(block):
         if given.answer is not None:  # what was said at the time counts, not what would be said now
             answers[at] = 0.0
@@ -239,10 +268,3 @@ def _rows_of(block: list[Given]) -> NDArray[np.float64]:
 
 def _nothing(row: list[float]) -> Told:
     return (), np.zeros(0)
-
-
-def _expect_classes(model: Heros, owner: str) -> None:
-    if not isinstance(model, Heros):
-        raise ParameterError.of("model", owner, "a Heros", model)
-    if not isinstance(model.task, Classification):
-        raise ParameterError.of("model", owner, "one that learns classes", model.task)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from importlib import resources
 from typing import Annotated, Any
 
@@ -21,6 +22,7 @@ from heros.serve.metrics import Requests, metrics
 from heros.serve.service import Service
 from heros.serve.state import Picture, leaderboard, why
 from heros.storage import models
+from heros.vocabulary import LARGEST_TARGET
 
 __all__ = ["application"]
 
@@ -74,6 +76,23 @@ class SaidBatch(Strict):
     answers: list[Said]
 
 
+class SaidNumber(Strict):
+    """What the model says, of a target that is a number."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"answer": 21.5, "interval": [20.0, 23.1]}]})
+    answer: float | None = Field(description="The number; null before anything was learnt.")
+    interval: Annotated[list[float], Field(min_length=2, max_length=2)] | None = Field(
+        description="Where the target is, at the level of the model's task (0.9, if nothing was said)."
+    )
+    id: Name | None = None
+
+
+class SaidNumberBatch(Strict):
+    """What the model says of several instances."""
+
+    answers: list[SaidNumber]
+
+
 class Teach(Strict):
     """A labelled instance, or the label of one that waits under its id."""
 
@@ -91,6 +110,24 @@ class TeachBatch(Strict):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"instances": [{"x": X, "y": "ok"}]}]})
     instances: list[Teach] = Field(min_length=1)
+
+
+class TeachNumber(Teach):
+    """An instance and its target, a number, or the target of one that waits under its id."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"x": X, "y": 21.5}, {"id": "order 7", "y": 20}]}
+    )
+    y: Annotated[float, Field(ge=-LARGEST_TARGET, le=LARGEST_TARGET, strict=True)] = Field(
+        description="The target: a finite number."
+    )
+
+
+class TeachNumberBatch(Strict):
+    """Several of them, learnt in this order."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"instances": [{"x": X, "y": 21.5}]}]})
+    instances: list[TeachNumber] = Field(min_length=1)
 
 
 class Taken(Strict):
@@ -144,7 +181,9 @@ def application(service: Service, picture: Picture, requests: Requests, *, secur
         dependencies=[Depends(HTTPBearer(auto_error=False))] if secured else [],
         responses=WRONG,
     )
-    _add_posts(app, service)
+    numeric = service.brain.task.numeric
+    _add_answers(app, service, *((SaidNumber, SaidNumberBatch) if numeric else (Said, SaidBatch)))
+    (_add_learning_numbers if numeric else _add_learning)(app, service)
     _add_views(app, service)
     _add_watching(app, service, picture, requests)
     return app
@@ -155,33 +194,59 @@ def _version() -> str:
     return metadata.version("heros-learn")
 
 
-def _add_posts(app: FastAPI, service: Service) -> None:
-    """What `heros.serve.wire` serves before it gets here, described."""
+# What `heros.serve.wire` serves before it gets here, described.
 
-    @app.post("/answer", summary="Answer", response_model_exclude_unset=True)
-    def answer(request: Ask) -> Said:
+
+def _add_answers(app: FastAPI, service: Service, said: type[Strict], said_batch: type[Strict]) -> None:
+    @app.post("/answer", summary="Answer", response_model=said, response_model_exclude_unset=True)
+    def answer(request: Ask) -> Any:
         """What the model says of an instance. With an id, it waits for its label from now on."""
-        return Said(**service.answer(_plain(request)))
+        return service.answer(_plain(request))
 
-    @app.post("/answer/batch", summary="Answer several", response_model_exclude_unset=True)
-    def answer_batch(request: AskBatch) -> SaidBatch:
+    @app.post(
+        "/answer/batch",
+        summary="Answer several",
+        response_model=said_batch,
+        response_model_exclude_unset=True,
+    )
+    def answer_batch(request: AskBatch) -> Any:
         """The same for several instances; if one is wrong, so is the request."""
-        return SaidBatch(
-            answers=[Said(**one) for one in service.answers(list(map(_plain, request.instances)))]
-        )
+        return {"answers": service.answers(list(map(_plain, request.instances)))}
 
+
+def _add_learning(app: FastAPI, service: Service) -> None:
     @app.post("/learn", summary="Learn", status_code=202)
     def learn(request: Teach, wait: Annotated[bool, WAIT] = False) -> Taken:
         """Learn from an instance and its label, or from a label that came later."""
-        service.learn(_plain(request))
-        return Taken(accepted=1)
+        return _learnt(service, request)
 
     @app.post("/learn/batch", summary="Learn from several", status_code=202)
     def learn_batch(request: TeachBatch, wait: Annotated[bool, WAIT] = False) -> TakenBatch:
         """The same for several; those that are wrong are left out, and named."""
-        taken = service.learn_all(list(map(_plain, request.instances)))
-        refused = [Refused(at=at, why=why) for at, why in taken.refused]
-        return TakenBatch(accepted=taken.accepted, unknown=taken.unknown, refused=refused)
+        return _all_learnt(service, request.instances)
+
+
+def _add_learning_numbers(app: FastAPI, service: Service) -> None:
+    @app.post("/learn", summary="Learn", status_code=202)
+    def learn(request: TeachNumber, wait: Annotated[bool, WAIT] = False) -> Taken:
+        """Learn from an instance and its target, or from a target that came later."""
+        return _learnt(service, request)
+
+    @app.post("/learn/batch", summary="Learn from several", status_code=202)
+    def learn_batch(request: TeachNumberBatch, wait: Annotated[bool, WAIT] = False) -> TakenBatch:
+        """The same for several; those that are wrong are left out, and named."""
+        return _all_learnt(service, request.instances)
+
+
+def _learnt(service: Service, request: Teach | TeachNumber) -> Taken:
+    service.learn(_plain(request))
+    return Taken(accepted=1)
+
+
+def _all_learnt(service: Service, requests: Sequence[Teach | TeachNumber]) -> TakenBatch:
+    taken = service.learn_all(list(map(_plain, requests)))
+    refused = [Refused(at=at, why=why) for at, why in taken.refused]
+    return TakenBatch(accepted=taken.accepted, unknown=taken.unknown, refused=refused)
 
 
 def _plain(request: BaseModel) -> dict[str, Any]:

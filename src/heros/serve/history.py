@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -19,11 +20,53 @@ MOST_DRIFTS = 50
 DELTA = 0.002  # how unlikely a change must be to be marked
 CHECKED = 32  # outcomes between two looks for one
 HELD = 256  # instances that are held before they are counted: windows grow with the stream, this does not
+RECENT = 1000.0  # targets that the spread of numbers is taken over
 QUIET = 500  # what gets worse again before so many instances is still the same drift
 
 
+class Nearness:
+    """How right numbers are, in [0, 1]: 1 − |error| / (|error| + s), s the deviation of recent targets.
+
+    As `heros.task.Regression` has it.
+
+    Examples
+    --------
+    >>> nearness = Nearness()
+    >>> nearness.update(np.array([1.0, 3.0, 3.0]), np.array([[1.0], [2.0], [3.0]])).round(3)
+    array([1. , 0.5, 1. ])
+    """
+
+    def __init__(self) -> None:
+        self._n, self._mean, self._variance = 0.0, 0.0, 0.0
+
+    def update(self, y: NDArray[np.float64], answers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of targets (n,) and the answers that were given (n, width), each how right it was."""
+        errors = np.abs(y - answers[:, 0])
+        return np.array([_near(error, self._spread(one)) for one, error in zip(y, errors, strict=True)])
+
+    def _spread(self, target: float) -> float:
+        """The deviation of the last thousand targets or so, this one included."""
+        self._n = min(self._n + 1.0, RECENT)
+        off = target - self._mean
+        self._mean += off / self._n
+        self._variance = (1 - 1 / self._n) * (self._variance + off * off / self._n)
+        return math.sqrt(self._variance)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What it knows."""
+        return {"moments": np.array([self._n, self._mean, self._variance])}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take that back."""
+        self._n, self._mean, self._variance = (float(one) for one in state["moments"])
+
+
+def _near(error: float, spread: float) -> float:
+    return spread / (error + spread) if error > 0 else 1.0
+
+
 class Worse:
-    """Notices when answers get worse: ADWIN over hits and misses.
+    """Notices when answers get worse: ADWIN over how right they were, e.g. hits and misses.
 
     Examples
     --------
@@ -37,7 +80,7 @@ class Worse:
         self._left, self._width = CHECKED, 0
 
     def update(self, hits: NDArray[np.float64]) -> bool:
-        """Whether they got worse within these."""
+        """Whether they got worse within these, each in [0, 1]."""
         worse = False
         for hit in hits[:, np.newaxis]:
             before = self._scores.values[0] if self._left == 1 else 0.0
@@ -76,9 +119,13 @@ class History:
     window
         Over how many instances a point of the curves is taken, to begin with: when points are merged, those
         to come are as long.
+    numeric
+        Whether labels are numbers.
     """
 
-    def __init__(self, measures: Iterable[Measure], models: int, window: int = 100) -> None:
+    def __init__(
+        self, measures: Iterable[Measure], models: int, window: int = 100, *, numeric: bool = False
+    ) -> None:
         self.measures = tuple(measure.bounded() for measure in measures)
         self.window = window
         self.points = Points(
@@ -94,7 +141,8 @@ class History:
         self._models = models
         self._noticed: int | None = None  # when it last got worse
         self._worse = Worse()
-        self._labels: list[NDArray[np.int64]] = []
+        self._nearness = Nearness() if numeric else None
+        self._labels: list[NDArray[Any]] = []
         self._answers: list[NDArray[np.float64]] = []
         self._open()
 
@@ -105,13 +153,13 @@ class History:
 
     def add(
         self,
-        y: NDArray[np.int64],
+        y: NDArray[Any],
         answers: NDArray[np.float64],
         chosen: NDArray[np.bool_],
         spent: NDArray[np.float64],
         now: float,
     ) -> None:
-        """Count a block: labels (n,), answers (n, classes), which models were trained (n, M), Σγ (n,)."""
+        """Count a block: labels (n,), answers (n, width), which models were trained (n, M), Σγ (n,)."""
         start = 0
         while start < len(y):
             part = slice(start, start + self.window - self._held)
@@ -121,7 +169,7 @@ class History:
             start = part.stop
 
     def _add(
-        self, y: NDArray[np.int64], answers: NDArray[np.float64], chosen: NDArray[np.bool_], spent: float
+        self, y: NDArray[Any], answers: NDArray[np.float64], chosen: NDArray[np.bool_], spent: float
     ) -> None:
         self.learnt += len(y)
         self.spent += spent
@@ -132,11 +180,18 @@ class History:
         self._trained += chosen.sum(axis=0)
         if self._held - self._counted >= HELD:
             self._count()
-        if self._worse.update((answers.argmax(axis=1) == y).astype(np.float64)):
+        if self._worse.update(self._outcomes(y, answers)):
             if self._noticed is None or self.learnt - self._noticed > QUIET:
                 self.drift_count += 1
                 self.drifts = [*self.drifts, self.learnt][-MOST_DRIFTS:]
             self._noticed = self.learnt
+
+    def _outcomes(self, y: NDArray[Any], answers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How right each answer was, in [0, 1]."""
+        if self._nearness is not None:
+            return self._nearness.update(y, answers)
+        hits: NDArray[np.bool_] = answers.argmax(axis=1) == y
+        return hits.astype(np.float64)
 
     def close(self, now: float) -> None:
         """Make a point of what was counted since the last one."""
@@ -182,6 +237,7 @@ class History:
                 name: np.asarray(values, np.float64) for name, values in self.points.columns().items()
             },
             "worse": self._worse.state(),
+            **({} if self._nearness is None else {"nearness": self._nearness.state()}),
             "counts": {
                 "learnt": np.array([self.learnt]),
                 "drift_count": np.array([self.drift_count]),
@@ -196,6 +252,8 @@ class History:
         self.points.restore(state["curves"])
         self.points.curves["end"] = [int(end) for end in self.points.curves["end"]]
         self._worse.restore(state["worse"])
+        if self._nearness is not None:
+            self._nearness.restore(state["nearness"])
         self.learnt = int(state["counts"]["learnt"][0])
         self.drift_count = int(state["counts"]["drift_count"][0])
         self.spent = float(state["counts"]["spent"][0])

@@ -8,7 +8,7 @@ from typing import Any
 
 from heros.schema import Schema
 from heros.serve.limits import Limits, Wrong
-from heros.vocabulary import Refused, Vocabulary, label_of
+from heros.vocabulary import LARGEST_TARGET, Refused, Vocabulary, label_of
 
 __all__ = ["Rows", "expect_name", "open_schema"]
 
@@ -48,11 +48,10 @@ class Rows:
         except Refused as why:
             raise _wrong(why) from None
 
-    def encode(self, x: Any, y: Any) -> tuple[list[float], int]:
-        """An instance and the index of its class. What is new in them is known from now on."""
+    def encode(self, x: Any, y: Any) -> tuple[list[float], float]:
+        """An instance and the index of its class, or a number. What is new in them is known from now on."""
         self._expect_instance(x)
-        if type(y) not in SCALARS:
-            raise Wrong(f"The label must be a text, a number or true or false. Got {_shown(y)}.")
+        self._expect_label(y)
         try:
             coded = self._vocabulary.encode(x, y, started=True, grow=False)
             if coded is None:
@@ -62,7 +61,15 @@ class Rows:
         except Refused as why:
             raise _wrong(why) from None
         assert coded is not None
-        return coded[0], int(coded[1])
+        return coded
+
+    def _expect_label(self, y: Any) -> None:
+        if not self._vocabulary.numeric:
+            if type(y) not in SCALARS:
+                raise Wrong(f"The label must be a text, a number or true or false. Got {_shown(y)}.")
+        elif (type(y) is not float and type(y) is not int) or not abs(y) <= LARGEST_TARGET:
+            rule = f"a finite number, {LARGEST_TARGET:g} at most"
+            raise Wrong(f"The label must be {rule}. Got {_shown(y)} instead.")
 
     def _expect_instance(self, x: Any) -> None:
         if type(x) is not dict:
@@ -97,17 +104,17 @@ class Rows:
                 if text is not None and text not in codes:
                     rule = f"The feature {_cut(name)!r} must have at most {limits.values:,} values."
                     raise Wrong(f"{rule} Got another one: {text!r}.")
-        label = label_of(y)
+        label = None if known.numeric else label_of(y)
         if label is not None:
             expect_name(label, "The label", limits)
             if known.n_classes >= limits.classes and label not in known.classes:
                 raise Wrong(f"There must be at most {limits.classes} classes. Got another one: {label!r}.")
 
 
-def open_schema(schema: Schema | None) -> Schema:
+def open_schema(schema: Schema | None, numeric: bool = False) -> Schema:
     """A schema in which every value may be missing, as in what people send."""
     if schema is None:
-        return Schema((), ())
+        return Schema((), (), numeric)
     features = tuple(replace(one, missing=True) for one in schema.features)
     return replace(schema, features=features)
 

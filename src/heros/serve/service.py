@@ -107,7 +107,6 @@ class Service:
         self.counts = Counts()
         self.failed = 0  # instances that the model raised at
         self.fault: str | None = None  # why it learns no more
-        self.history = History(brain.task.measures(), brain.pool.n_models, window)
         self.bill = Bill() if bill is None else bill
         self.shelf, self.every = shelf, every
         self.checkpoints = 0
@@ -123,8 +122,9 @@ class Service:
         self._stopping = False
         self._changed = False
         self._next_publishing = 0.0
-        self._resume()
-        self._rows = Rows(open_schema(brain.schema), self.limits, self._nominal)
+        self._resume(window)
+        self._says = _number if brain.task.numeric else _class
+        self._rows = Rows(open_schema(brain.schema, brain.task.numeric), self.limits, self._nominal)
         self._bound = self._rows.schema
         brain.open(self._bound)
         self.bill.start()
@@ -145,7 +145,10 @@ class Service:
         with self._door:
             self.counts.answered += len(asked)
             for (id, key, x), said in zip(asked, told, strict=True):
-                answers.append(_said(id, *(said if id is None else self._hold(id, key, x, *said))))
+                if id is None:
+                    answers.append(self._says(*said))
+                else:
+                    answers.append({"id": id, **self._says(*self._hold(id, key, x, *said))})
         return answers
 
     def _asked(self, request: Any) -> tuple[Id | None, Id | None, Any]:
@@ -406,8 +409,12 @@ class Service:
         self.shelf.write(self.brain, document, held, self.history.state(time.time()))
         self.checkpoints += 1
 
-    def _resume(self) -> None:
-        kept = None if self.shelf is None else self.shelf.read(self.brain)
+    def _resume(self, window: int) -> None:
+        """Go on from what is on the shelf, if anything is: it says what is learnt, and by which models."""
+        brain = self.brain
+        kept = None if self.shelf is None else self.shelf.read(brain)
+        task = brain.task
+        self.history = History(task.measures(), brain.pool.n_models, window, numeric=task.numeric)
         if kept is None:
             return
         document, held, history = kept
@@ -427,11 +434,17 @@ def vars_of(counts: Counts) -> dict[str, int]:
     return {name: int(getattr(counts, name)) for name in Counts.__slots__}
 
 
-def _said(id: Id | None, classes: tuple[str, ...], p: NDArray[np.float64]) -> Answer:
+def _class(classes: tuple[str, ...], p: NDArray[np.float64]) -> Answer:
     probabilities = dict(zip(classes, p.tolist(), strict=True))
-    answer = classes[int(p.argmax())] if len(classes) else None
-    said: Answer = {"answer": answer, "probabilities": probabilities}
-    return said if id is None else {"id": id, **said}
+    return {"answer": classes[int(p.argmax())] if len(classes) else None, "probabilities": probabilities}
+
+
+def _number(_: tuple[str, ...], told: NDArray[np.float64]) -> Answer:
+    """Of a number: what it is, and the interval that holds it."""
+    if len(told) == 0:
+        return {"answer": None, "interval": None}
+    answer, low, high = told[:3].tolist()
+    return {"answer": answer, "interval": [low, high]}
 
 
 def _named(names: frozenset[str]) -> str:

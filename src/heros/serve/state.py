@@ -19,6 +19,8 @@ from heros.tables import short
 
 __all__ = ["Picture", "leaderboard", "why"]
 
+SHOWN = {False: ("auroc", "accuracy"), True: ("mae", "r2")}
+"""The measures that stand above all else, of classes and of numbers."""
 KEYS_SHOWN = 50
 KEYS_EVERY = 5.0  # seconds: all keys have to be looked at
 EVERY = 1.0
@@ -70,6 +72,7 @@ class Picture:
             "pool": repr(brain.pool),
             "policy": str(model.policy),
             "k": model.k,
+            "task": type(brain.task).__name__.lower(),
             "models": [short(one) for one in brain.pool.configurations],
             "features": 0 if brain.schema is None else brain.schema.n_features,
             "classes": [] if brain.schema is None else list(brain.schema.classes),
@@ -77,6 +80,7 @@ class Picture:
                 {"name": one.name, "label": one.label, "better": one.better}
                 for one in map(Caption.of, history.measures)
             ],
+            "shown": list(SHOWN[brain.task.numeric]),
             "instances": history.learnt,
             "rate": self._per_second(),
             "figures": _known(history.figures),
@@ -151,6 +155,7 @@ def _keys(brain: Many) -> dict[str, Any]:
             "key": key,
             "instances": one.instances,
             "accuracy": _number(one.accuracy),
+            "mae": _number(one.mae),
             "share": _number(one.gamma_share),
         }
         for key, one in brain.models.busiest(KEYS_SHOWN)
@@ -253,7 +258,8 @@ def memory() -> int | None:
 
 
 def _number(value: float) -> float | None:
-    return None if math.isnan(value) else round(float(value), 5)
+    """Six digits of it, wherever they are: an error has the unit of the target."""
+    return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
 def _known(figures: dict[str, float]) -> dict[str, float | None]:

@@ -1,0 +1,184 @@
+"""The service where the target is a number: answers, intervals, labels, figures, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("uvicorn", reason="heros serve is not installed")
+
+from heros import Schema
+from heros.serve.brain import One
+from heros.serve.history import Nearness
+from heros.serve.limits import Wrong
+from heros.serve.service import Service
+from heros.serve.shelf import Shelf
+from heros.vocabulary import Vocabulary
+from serve.serving import many, model, numbers, one, served
+from serve.test_service import same
+
+NO_LABELS = ["12", "soon", True, None, [1.0], {}, 1e101, -1e300]
+
+
+def teach(service, n, start=0, **more):
+    for x, y in numbers(n, start):
+        service.learn({"x": x, "y": y, **more})
+
+
+def taught(n):
+    """A model that has learnt the rows one by one, without a service, and what it said before each."""
+    alone, said = model(task="regression"), []
+    vocabulary = Vocabulary(Schema((), (), numeric=True), grows=True)
+    for x, y in numbers(n):
+        row, target = vocabulary.encode({name: x[name] for name in sorted(x)}, y, started=True)
+        alone.bind(vocabulary.schema)
+        said.append(alone.answers(np.array(row, dtype=float))[0])
+        alone.learn(np.array(row, dtype=float), target)
+    return alone, said
+
+
+def test_it_learns_what_a_model_alone_learns():
+    with one("regression", window=50) as service:
+        assert service.answer({"x": {"size": 1.0}}) == {"answer": None, "interval": None}
+        teach(service, 300)
+        service.wait()
+        answer = service.answer({"x": {"size": 2.0, "colour": "red"}})
+        alone, said = taught(300)
+        errors = np.abs(np.array(said) - [y for _, y in numbers(300)])
+        assert service.history.figures["mae"] == pytest.approx(errors.mean())
+        asked = {"size": 2.0, "colour": "red"}
+        assert answer == {"answer": alone.predict(asked), "interval": alone.predict_interval(asked).tolist()}
+    assert same(service.brain.model, alone)
+
+
+def test_a_label_may_come_later_and_the_answer_given_then_counts(tmp_path):
+    with one("regression", window=10, shelf=Shelf(tmp_path)) as service:
+        early = service.answer({"id": "early", "x": {"size": 1.0}})
+        teach(service, 100)
+        service.wait()
+        given = [service.answer({"id": i, "x": x}) for i, (x, _) in enumerate(numbers(20, 100))]
+        assert service.answer({"id": "early", "x": {"size": 1.0}}) == early
+        figures = service.history.figures
+    again = Service(One(model()), window=10, shelf=Shelf(tmp_path))  # what is kept says what is learnt
+    with again as service:
+        assert (len(service.pending), service.history.figures) == (21, figures)
+        for i, (_, y) in enumerate(numbers(20, 100)):
+            service.learn({"id": i, "y": y})
+        service.wait()
+        errors = [abs(said["answer"] - y) for said, (_, y) in zip(given, numbers(20, 100), strict=True)]
+        assert service.history.points.curves["mae"][-2:] == pytest.approx(
+            np.array(errors).reshape(2, 10).mean(axis=1)
+        )
+        service.learn({"id": "early", "y": 103.0})
+
+
+@pytest.mark.parametrize("label", NO_LABELS)
+def test_a_label_that_is_no_finite_number_is_refused_and_nothing_changes(label):
+    with one("regression") as service:
+        teach(service, 5)
+        service.answer({"id": "a", "x": {"size": 1.0}})
+        for request in ({"x": {"size": 1.0, "new": "feature"}, "y": label}, {"id": "a", "y": label}):
+            with pytest.raises(Wrong, match="The label must be a finite number"):
+                service.learn(request)
+        service.wait()
+        assert (service.counts.learnt, len(service.pending)) == (5, 1)
+        assert service.brain.schema.n_features == 2
+
+
+def test_a_model_per_key(tmp_path):
+    with many(tmp_path / "keys", task="regression", shelf=Shelf(tmp_path)) as service:
+        teach(service, 150, key="roof")
+        teach(service, 60, key=7)
+        service.wait()
+        told = service.answer({"key": "roof", "x": {"size": 2.0, "colour": "red"}})
+        figures = service.brain.models.figures("roof")
+    assert same(service.brain.models.template, model(task="regression").bind(service.brain.schema))
+    with many(tmp_path / "keys", task="regression", shelf=Shelf(tmp_path)) as service:
+        assert service.answer({"key": "roof", "x": {"size": 2.0, "colour": "red"}}) == told
+        assert repr(service.brain.models.figures("roof")) == repr(figures)
+        assert service.history.learnt == 210
+
+
+def test_answers_that_get_worse_are_noticed_in_any_unit():
+    for unit in (1e-9, 1.0, 1e9):
+        with one("regression", window=50) as service:
+            for round_, sign in enumerate((1, 1, 1, -1)):
+                for x, y in numbers(250, 250 * round_):
+                    service.learn({"x": x, "y": unit * sign * y})
+            service.wait()
+            assert len(service.history.drifts) >= 1, unit
+            assert 750 < service.history.drifts[0] < 1000
+
+
+def test_how_near_numbers_are_is_kept():
+    rng = np.random.default_rng(1)
+    y, answers = rng.normal(5, 2, 300), rng.normal(5, 2, (300, 4))
+    whole, half, other = Nearness(), Nearness(), Nearness()
+    expected = whole.update(y, answers)
+    half.update(y[:100], answers[:100])
+    other.restore(half.state())
+    assert np.array_equal(other.update(y[100:], answers[100:]), expected[100:])
+    spread = y[:200].std()
+    error = abs(y[199] - answers[199, 0])
+    assert expected[199] == pytest.approx(1 - error / (error + spread))
+
+
+@pytest.fixture(scope="module")
+def client():
+    with served(one("regression", window=20)) as client:
+        batch = [{"x": x, "y": y} for x, y in numbers(200)]
+        assert client.post("/learn/batch?wait=true", json={"instances": batch}).json()["accepted"] == 200
+        yield client
+
+
+def test_over_the_wire(client):
+    said = client.post("/answer", json={"id": "a", "x": {"size": 2.0, "colour": "blue"}}).json()
+    assert set(said) == {"id", "answer", "interval"}
+    low, high = said["interval"]
+    assert low <= said["answer"] <= high
+    assert client.post("/learn", json={"id": "a", "y": 116}).status_code == 202
+    batch = [{"x": {"size": 1.0}, "y": "1"}, {"x": {"size": 1.0}, "y": 103.0}]
+    taken = client.post("/learn/batch", json={"instances": batch}).json()
+    assert (taken["accepted"], [one["at"] for one in taken["refused"]]) == (1, [0])
+
+
+@pytest.mark.parametrize("label", ["12", "soon", True, None, [1.0], 1e101])
+def test_wrong_labels_over_the_wire(client, label):
+    said = client.post("/learn", json={"x": {"size": 1.0}, "y": label})
+    assert said.status_code == 422
+    assert "The label must be a finite number" in said.json()["detail"]
+
+
+@pytest.mark.parametrize("label", [b"NaN", b"Infinity", b"1e999"])
+def test_what_json_does_not_know(client, label):
+    body = b'{"x": {"size": 1.0}, "y": ' + label + b"}"
+    said = client.post("/learn", content=body, headers={"content-type": "application/json"})
+    assert said.status_code in (400, 422)
+
+
+def test_what_there_is_to_see(client):
+    state = client.get("/state").json()
+    assert (state["task"], state["shown"], state["classes"]) == ("regression", ["mae", "r2"], [])
+    assert {"rmse", "mae", "r2", "coverage"} <= state["figures"].keys()
+    assert len(state["curve"]["mae"]) >= 9
+    text = client.get("/metrics").text
+    assert 'heros_measure{measure="mae"}' in text
+    assert 'heros_measure_lately{measure="r2"}' in text
+    assert "accuracy" not in text
+    assert client.get("/leaderboard").json()[0]["score"] > 0.5
+    assert client.get("/model").json()["task"]["kind"] == "Regression"
+
+
+def test_the_description_is_of_numbers_and_has_examples_that_work(client):
+    description = client.get("/openapi.json").json()
+    schemas = description["components"]["schemas"]
+    assert schemas["TeachNumber"]["properties"]["y"]["type"] == "number"
+    assert {"answer", "interval"} <= schemas["SaidNumber"]["properties"].keys()
+    assert "Said" not in schemas
+    with served(one("regression")) as fresh:
+        for path in ("/answer", "/answer/batch", "/learn", "/learn/batch"):
+            content = description["paths"][path]["post"]["requestBody"]["content"]
+            name = content["application/json"]["schema"]["$ref"].rpartition("/")[2]
+            for example in schemas[name]["examples"]:
+                said = fresh.post(path, json=example)
+                assert said.status_code in (200, 202), (example, said.text)
