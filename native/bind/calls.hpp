@@ -52,12 +52,12 @@ class ScoreCalls final : public Scores {
     expect(values.size() == static_cast<std::size_t>(models_), "one score per model");
     values_ = to_vector(values);
   }
-  void update(const double* outcomes, const std::uint8_t* watched) override {
+  void update(const double* outcomes, const Lookers& lookers) override {
     NewArray<double, 1> known({static_cast<std::size_t>(models_)});
     NewArray<bool, 1> looked({static_cast<std::size_t>(models_)});
     for (int i = 0; i < models_; ++i) {
-      looked.data()[i] = looks(watched, i);
-      known.data()[i] = looks(watched, i) ? outcomes[i] : std::numeric_limits<double>::quiet_NaN();
+      looked.data()[i] = lookers.has(i);
+      known.data()[i] = lookers.has(i) ? outcomes[i] : std::numeric_limits<double>::quiet_NaN();
     }
     score_.attr("update")(known.array(), looked.array());
     read();

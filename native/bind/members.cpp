@@ -25,6 +25,7 @@ class MembersPool final : public Pool {
   int features() const override { return features_; }
   int outputs() const override { return static_cast<int>(outputs_.shape(1)); }
   bool trainable(int i) const override { return active_.data()[i] != 0; }
+  bool all_trainable() const override { return false; }
   double outcome(int i, double target) const override { return favoured_.data()[i] == target ? 1.0 : 0.0; }
   bool sound(int i) const override { return favoured_.data()[i] >= 0; }
 

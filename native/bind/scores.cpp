@@ -21,10 +21,12 @@ void bind_score(nb::module_& m) {
              const auto models = static_cast<std::size_t>(self.models());
              expect(outcomes.size() == models && (!looked || looked->size() == models), "one outcome per model");
              const auto* mask = looked ? reinterpret_cast<const std::uint8_t*>(looked->data()) : nullptr;
-             for (int i = 0; i < self.models(); ++i)
-               if (looks(mask, i) && !(outcomes.data()[i] >= 0 && outcomes.data()[i] <= 1))
+             Lookers lookers(self.models());
+             lookers.take(mask);
+             for (const int i : lookers)
+               if (!(outcomes.data()[i] >= 0 && outcomes.data()[i] <= 1))
                  throw DataFault("An outcome must be in [0, 1]. Got " + std::to_string(outcomes.data()[i]) + " instead.");
-             self.update(outcomes.data(), mask);
+             self.update(outcomes.data(), lookers);
            },
            nb::arg("outcomes"), nb::arg("looked") = nb::none())
       .def_prop_ro("values", [](const MeanScores& self) { return to_array(self.values()); })

@@ -83,7 +83,7 @@ class PolicyChooser final : public Chooser {
                      [&](int a, int b) { return costs_[a] > costs_[b]; });
     cost_rank_.resize(models);
     for (int r = 0; r < models; ++r) cost_rank_[by_cost_[r]] = r;
-    urn_.reserve(models);
+    urn_.resize(models);
     key_.resize(models);
     eligible_.resize((models + 63) / 64);
     if (bounded() && account_.weight.empty()) account_ = Account(policy_.innermost().bounds.factor, models);
@@ -146,11 +146,13 @@ class PolicyChooser final : public Chooser {
 
   // n of the models not yet chosen, uniformly: a partial Fisher–Yates shuffle.
   void draw_rest(int n, std::uint8_t* chosen) {
-    urn_.clear();
-    for (int i = 0; i < models_; ++i)
-      if (!chosen[i]) urn_.push_back(i);
+    int left = 0;
+    for (int i = 0; i < models_; ++i) {  // no branch: a choice has no pattern
+      urn_[left] = i;
+      left += chosen[i] == 0;
+    }
     for (int d = 0; d < n; ++d) {
-      const auto pick = d + random_.below(urn_.size() - d);
+      const auto pick = d + random_.below(left - d);
       std::swap(urn_[d], urn_[pick]);
       chosen[urn_[d]] = 1;
     }

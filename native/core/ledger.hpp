@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/phases.hpp"
-#include "core/pool.hpp"
+#include "core/lookers.hpp"
 #include "core/state.hpp"
 
 namespace heros {
@@ -32,23 +32,25 @@ struct Ledger {
   }
 
   // Of the instance that is booked next.
-  void note_looks(const std::uint8_t* watched) {
-    if (watched == nullptr && looked.empty()) return;
+  void note_looks(const Lookers& lookers) {
+    if (lookers.all() && looked.empty()) return;
     if (looked.empty()) looked.assign(models(), instances);
-    for (int i = 0; i < models(); ++i) looked[i] += looks(watched, i);
+    for (const int i : lookers) ++looked[i];
   }
 
-  // Books an instance: `spent` is Σγ of the chosen models, `reward` R = Σ (L_i + (1 − γ_i)) over them.
-  void note_training(const std::uint8_t* chosen, const double* scores, double& spent, double& reward) {
+  // Books an instance: `spent` is Σγ of the chosen models, `reward` R = Σ (L_i + (1 − γ_i)) over them. They have looked.
+  void note_training(const std::uint8_t* chosen, const Lookers& lookers, const double* scores, double& spent,
+                     double& reward) {
     ++instances;
-    spent = reward = 0;
-    for (int i = 0; i < models(); ++i) {
+    double cost = 0, gain = 0;
+    for (const int i : lookers) {
       if (!chosen[i]) continue;
       ++trained[i];
       invested[i] += costs[i];
-      spent += costs[i];
-      reward += scores[i] + (1 - costs[i]);
+      cost += costs[i];
+      gain += scores[i] + (1 - costs[i]);
     }
+    spent = cost, reward = gain;
   }
 
   // Scales the shares of the phases to the CPU time the thread really got.

@@ -1,9 +1,8 @@
-// Where the time of a step goes. Ticks are wall-clock nanoseconds: cheap enough to take several times
-// per step. The caller scales the shares to the CPU time of the whole block.
+// Where the time of a step goes, in ticks of the wall clock: cheap enough to take several times per step. The caller
+// scales the shares to the CPU time of the whole block.
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cstdint>
 
 #include "core/platform.hpp"
@@ -16,18 +15,18 @@ inline constexpr int kPhases = static_cast<int>(kPhaseNames.size());
 
 class PhaseClock {
  public:
-  void start() { last_ = now(); }
+  void start() { last_ = heros::ticks(); }
 
   // Books the time since the last lap (or start) to `phase`.
   void lap(Phase phase) {
-    const std::int64_t t = now();
+    const std::int64_t t = heros::ticks();
     ticks_[static_cast<int>(phase)] += t - last_;
     last_ = t;
   }
 
   // Books the time since the last lap to two phases, `share` of it to the first.
   void lap_split(Phase first, double share, Phase second) {
-    const std::int64_t t = now();
+    const std::int64_t t = heros::ticks();
     const auto part = static_cast<std::int64_t>(share * static_cast<double>(t - last_));
     ticks_[static_cast<int>(first)] += part;
     ticks_[static_cast<int>(second)] += t - last_ - part;
@@ -38,11 +37,6 @@ class PhaseClock {
   const std::array<std::int64_t, kPhases>& all() const { return ticks_; }
 
  private:
-  static std::int64_t now() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-               std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-  }
   std::array<std::int64_t, kPhases> ticks_{};
   std::int64_t last_ = 0;
 };

@@ -1,4 +1,4 @@
-// What differs between processors, systems and standard libraries, in one place: the CPU clock, aligned memory, 128-bit
+// What differs between processors, systems and standard libraries, in one place: clocks, aligned memory, 128-bit
 // products, denormal numbers, and vectors that grow or stay as they are. The compiler is GCC or clang (clang-cl on
 // Windows), for vectors are written in their common language (`vector_size`).
 #pragma once
@@ -7,6 +7,7 @@
 #error "HEROS needs GCC or clang (on Windows: clang-cl, CMake's toolset ClangCL)"
 #endif
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -39,6 +40,18 @@ inline double thread_cpu_seconds() {
   timespec t{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+#endif
+}
+
+// A wall clock whose unit is its own. ARM's counter is the same for all cores and takes an instruction; elsewhere it is
+// for the system to say whether there is such a counter that can be trusted.
+inline std::int64_t ticks() {
+#if defined(__aarch64__) && !defined(_WIN32)
+  std::uint64_t t;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(t));
+  return static_cast<std::int64_t>(t);
+#else
+  return std::chrono::steady_clock::now().time_since_epoch().count();
 #endif
 }
 

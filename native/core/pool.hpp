@@ -51,6 +51,7 @@ class Pool {
 
   // Whether model i can be trained now: one that has been set aside is not, even if it is chosen.
   virtual bool trainable(int) const { return true; }
+  virtual bool all_trainable() const { return true; }  // whether that is so of all, now and later
 
   // train(x) followed by look(next), for pools that can do both in one pass over their memory. `next` is the first of
   // `left` rows to come: where all look, a pool may look ahead. The results must equal those of the two calls bit for

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/pool.hpp"
+#include "core/lookers.hpp"
 #include "core/state.hpp"
 
 namespace heros {
@@ -23,7 +23,7 @@ class Scores {
   const std::vector<double>& values() const { return values_; }
 
   // outcomes: M values in [0, 1], of which those of the models that looked count.
-  virtual void update(const double* outcomes, const std::uint8_t* watched) = 0;
+  virtual void update(const double* outcomes, const Lookers& lookers) = 0;
 
  protected:
   Scores(const Scores&) = default;
@@ -53,20 +53,17 @@ class Adwin {
         sums_(std::size_t(models) * kRows * (kBuckets + 1)), square_sums_(sums_.size()), waiting_(models),
         outcomes_(std::size_t(models) * kClock) {}
 
-  // Takes an outcome of every model that looked and gives their means.
-  void update(const double* outcomes, const std::uint8_t* watched, double* means) {
-    for (int i = 0; i < models_; ++i) {
-      if (!looks(watched, i)) continue;
-      if (changed_[i]) {
-        changed_[i] = 0;
-        if (restart_) forget(i);
-      }
-      outcomes_[std::size_t(waiting_[i]++) * models_ + i] = outcomes[i];
-      width_[i] += 1;
-      total_[i] += outcomes[i];
-      if (++ticks_[i] % kClock == 0) look_for_change(i);
-      means[i] = total_[i] / static_cast<double>(width_[i]);
+  // Takes an outcome of model i and gives its mean.
+  double update(int i, double outcome) {
+    if (changed_[i]) {
+      changed_[i] = 0;
+      if (restart_) forget(i);
     }
+    outcomes_[std::size_t(waiting_[i]++) * models_ + i] = outcome;
+    width_[i] += 1;
+    total_[i] += outcome;
+    if (++ticks_[i] % kClock == 0) look_for_change(i);
+    return total_[i] / static_cast<double>(width_[i]);
   }
 
   // Of model i: how many outcomes its window holds, their mean, and whether its last outcome made the window shorter.
@@ -233,16 +230,15 @@ class MeanScores final : public Scores {
     if (kind == Kind::window) ring_.resize(static_cast<std::size_t>(parameter) * models);
   }
 
-  void update(const double* outcomes, const std::uint8_t* watched) override {
-    if (kind_ != Kind::adwin && watched != nullptr && looks_.empty())
+  void update(const double* outcomes, const Lookers& lookers) override {
+    if (kind_ != Kind::adwin && !lookers.all() && looks_.empty())
       looks_.assign(models_, updates_), weights_.assign(models_, weight_);
     ++updates_;
-    if (kind_ == Kind::adwin) return adwin_.update(outcomes, watched, values_.data());
     const double keep = kind_ == Kind::fading ? parameter_ : 1;
-    if (kind_ != Kind::window) weight_ = keep * weight_ + 1;
-    for (int i = 0; i < models_; ++i) {
-      if (!looks(watched, i)) continue;
-      if (kind_ == Kind::window) slide(i, outcomes[i]);
+    if (kind_ == Kind::cumulative || kind_ == Kind::fading) weight_ = keep * weight_ + 1;
+    for (const int i : lookers) {
+      if (kind_ == Kind::adwin) values_[i] = adwin_.update(i, outcomes[i]);
+      else if (kind_ == Kind::window) slide(i, outcomes[i]);
       else average(i, outcomes[i], keep);
     }
   }

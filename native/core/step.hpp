@@ -32,13 +32,14 @@ class Step {
   Step(std::shared_ptr<Pool> pool, std::shared_ptr<Task> task, std::shared_ptr<Scores> scores,
        std::unique_ptr<Chooser> chooser, std::vector<double> costs, Answer answer, Watch watch, std::int64_t burst,
        std::int64_t warmup)
-      : pool_(std::move(pool)), task_(std::move(task)), scores_(std::move(scores)), answer_(answer), watch_(watch),
-        burst_(watch.all() ? 0 : burst), warmup_(warmup), ledger_(std::move(costs)), outcomes_(models()), watched_(models()) {
+      : pool_(std::move(pool)), models_(pool_->models()), task_(std::move(task)), scores_(std::move(scores)),
+        answer_(answer), watch_(watch), burst_(watch.all() ? 0 : burst), warmup_(warmup), ledger_(std::move(costs)),
+        outcomes_(models_), watched_(models_), lookers_(models_) {
     answer_.stack.begin(models(), task_->numeric());
     set_chooser(std::move(chooser));
   }
 
-  int models() const { return pool_->models(); }
+  int models() const { return models_; }
   int features() const { return pool_->features(); }
   int outputs() const { return pool_->outputs(); }
   int width() const { return task_->width(outputs()); }  // of what the ensemble says
@@ -97,10 +98,9 @@ class Step {
         score(said, targets[t], weights == nullptr ? Weight{} : weights[t]);
         clock.lap(Phase::evaluate);
         if (watch_.all()) or_train_nothing(x, targets[t], chosen, clock, [&] { choose(chosen); });
-        for (int i = 0; i < models(); ++i)
-          if (!pool_->trainable(i) || (weights != nullptr && weights[t].value == 0)) chosen[i] = 0;
+        spare(chosen, weights != nullptr && weights[t].value == 0);
         or_train_nothing(x, targets[t], chosen, clock, [&] { chooser_->learn(outcomes_.data(), chosen); });
-        ledger_.note_training(chosen, scores_->values().data(), out.spent[t], out.reward[t]);
+        ledger_.note_training(chosen, lookers_, scores_->values().data(), out.spent[t], out.reward[t]);
         train_and_go_on(x, targets[t], chosen, n - t - 1, clock);
       }
     } catch (...) {
@@ -124,12 +124,10 @@ class Step {
   }
 
  private:
-  // Who looks at the instance at hand; no mask where all do.
-  const std::uint8_t* watched() const { return watch_.all() ? nullptr : watched_.data(); }
-
   void begin(const double* x, std::uint8_t* chosen, PhaseClock& clock) {
+    lookers_.take(nullptr);
     if (!watch_.all()) choose_and_watch(chosen, clock);
-    pool_->look(x, watched(), clock);
+    pool_->look(x, lookers_.mask(), clock);
   }
 
   // Trains, and looks at the next instance if there are some left: who does so is known by then.
@@ -143,13 +141,13 @@ class Step {
         throw;
       }
     }
-    pool_->train_and_look(x, target, chosen, x + features(), watched(), left, clock);
+    pool_->train_and_look(x, target, chosen, x + features(), lookers_.mask(), left, clock);
   }
 
   // The ensemble's answer to the instance that was looked at.
   int answer(double* out) {
     const auto ask = [&](int i, double* said) {
-      if (!looks(watched(), i) || !pool_->sound(i)) return false;
+      if (!lookers_.has(i) || !pool_->sound(i)) return false;
       pool_->output(i, said);
       return true;
     };
@@ -159,20 +157,27 @@ class Step {
   }
 
   void score(const double* said, double target, const Weight& weight) {
-    const std::uint8_t* looked = watched();
     answer_.learn(*task_, odds_, target, outputs(), weight.value);
-    task_->outcomes(*pool_, target, looked, outcomes_.data());
+    task_->outcomes(*pool_, target, lookers_, outcomes_.data());
     task_->learn(said, target);
-    for (int i = 0; i < models(); ++i)
-      if (looks(looked, i) && outcomes_[i] == 0 && !pool_->sound(i)) ledger_.diverged[i] = 1;
+    for (const int i : lookers_)
+      if (outcomes_[i] == 0 && !pool_->sound(i)) ledger_.diverged[i] = 1;
     if (burst_.on()) burst_.note(outcomes_[Answer::next(scores_->values(), -1)]);
-    for (std::int32_t e = 0; e < weight.times; ++e) scores_->update(outcomes_.data(), looked);
-    ledger_.note_looks(looked);
+    for (std::int32_t e = 0; e < weight.times; ++e) scores_->update(outcomes_.data(), lookers_);
+    ledger_.note_looks(lookers_);
   }
 
   void choose(std::uint8_t* chosen) {
     if (ledger_.instances < warmup_) std::fill_n(chosen, models(), std::uint8_t{1});
     else chooser_->choose(scores_->values().data(), chosen);
+  }
+
+  // Takes those out of the chosen that cannot be trained; all, if the instance counts nothing.
+  void spare(std::uint8_t* chosen, bool counts_nothing) const {
+    if (counts_nothing) std::fill_n(chosen, models(), std::uint8_t{0});
+    else if (!pool_->all_trainable())
+      for (int i = 0; i < models(); ++i)
+        if (!pool_->trainable(i)) chosen[i] = 0;
   }
 
   // Has the policy do something; if it throws, the instance counts as one on which nothing was trained.
@@ -198,10 +203,12 @@ class Step {
     answer_.mark(scores, watched_.data());
     watch_.mark(ledger_.instances, models(), watched_.data());
     burst_.mark(models(), watched_.data());
+    lookers_.take(watched_.data());
     clock.lap(Phase::choose);
   }
 
   std::shared_ptr<Pool> pool_;
+  int models_;
   std::shared_ptr<Task> task_;
   std::shared_ptr<Scores> scores_;
   std::unique_ptr<Chooser> chooser_;
@@ -213,6 +220,7 @@ class Step {
   Ledger ledger_;
   std::vector<double> outcomes_, chosen_from_;
   std::vector<std::uint8_t> watched_;
+  Lookers lookers_;  // at the instance at hand
 };
 
 }  // namespace heros

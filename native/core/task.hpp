@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/interval.hpp"
+#include "core/lookers.hpp"
 #include "core/pool.hpp"
 #include "core/target.hpp"
 
@@ -19,7 +20,7 @@ class Task {
   virtual bool fits(double target, int outputs) const = 0;
 
   // How right each of the models that looked was about the target, in [0, 1]. One that is not sound was wrong.
-  virtual void outcomes(const Pool& pool, double target, const std::uint8_t* watched, double* out) = 0;
+  virtual void outcomes(const Pool& pool, double target, const Lookers& lookers, double* out) = 0;
 
   // Whether the target is a number, and if so the standard deviation of recent ones.
   virtual bool numeric() const { return false; }
@@ -46,9 +47,8 @@ class Classification final : public Task {
   bool fits(double target, int outputs) const override {
     return target >= 0 && target < outputs && target == std::floor(target);
   }
-  void outcomes(const Pool& pool, double target, const std::uint8_t* watched, double* out) override {
-    for (int i = 0; i < pool.models(); ++i)
-      if (looks(watched, i)) out[i] = pool.outcome(i, target);
+  void outcomes(const Pool& pool, double target, const Lookers& lookers, double* out) override {
+    for (const int i : lookers) out[i] = pool.outcome(i, target);
   }
   void no_answer(double* out, int outputs) const override { std::fill_n(out, outputs, 1.0 / outputs); }
 };
@@ -60,10 +60,9 @@ class Regression final : public Task {
   explicit Regression(double level) : errors_(level) {}
 
   bool fits(double target, int) const override { return std::fabs(target) <= TargetScale::kLargest; }
-  void outcomes(const Pool& pool, double target, const std::uint8_t* watched, double* out) override {
+  void outcomes(const Pool& pool, double target, const Lookers& lookers, double* out) override {
     scale_.learn(target);
-    for (int i = 0; i < pool.models(); ++i) {
-      if (!looks(watched, i)) continue;
+    for (const int i : lookers) {
       double said = 0;
       pool.output(i, &said);
       out[i] = pool.sound(i) ? closeness(said - target, scale_.unit().sd) : 0.0;

@@ -42,8 +42,7 @@ class Burst {
   void note(double outcome) {
     left_ = std::max<std::int64_t>(left_ - 1, 0);
     const double before = adwin_.mean(0);
-    double mean = 0;
-    adwin_.update(&outcome, nullptr, &mean);
+    const double mean = adwin_.update(0, outcome);
     if (adwin_.changed(0) && mean < before) left_ = length_;
   }
 

@@ -35,6 +35,9 @@ class JoinedPool final : public Pool {
   bool sound(int i) const override { return place_[i].pool->sound(place_[i].model); }
   void output(int i, double* out) const override { place_[i].pool->output(place_[i].model, out); }
   bool trainable(int i) const override { return place_[i].pool->trainable(place_[i].model); }
+  bool all_trainable() const override {
+    return std::all_of(parts_.begin(), parts_.end(), [](const auto& part) { return part->all_trainable(); });
+  }
   void answer(int i, const double* x, double* out) override { place_[i].pool->answer(place_[i].model, x, out); }
 
   bool weighs() const override {

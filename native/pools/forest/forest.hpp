@@ -103,7 +103,7 @@ class Forest {
 
     void update(const std::vector<double>& hits) {
       before_ = means_;
-      adwin_.update(hits.data(), nullptr, means_.data());
+      for (std::size_t t = 0; t < hits.size(); ++t) means_[t] = adwin_.update(static_cast<int>(t), hits[t]);
     }
     bool fell(int t) const { return adwin_.changed(t) && means_[t] < before_[t]; }
     // Its share of hits, as if one instance had been hit and one missed before.

@@ -44,7 +44,7 @@ class HoeffdingPool final : public Pool {
   void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) override {
     look_at(x);
     clock.lap(Phase::encode);
-    gather([&](int i) { return int{looks(watched, i)} & int{!looks_[i].fresh}; });  // no branch: a choice has no pattern
+    gather([&](int i) { return int{looks(watched, i)} & int{!fresh(i)}; });
     for (const int i : gathered_) find(i);
     for (const int i : gathered_) ask(i);
     clock.lap(Phase::evaluate);
@@ -73,8 +73,13 @@ class HoeffdingPool final : public Pool {
   void weigh(const Weight& weight) override { instance_weight_ = weight; }
 
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
-    look(x, chosen, clock);  // for nothing if they have looked at x
-    gather([&](int i) { return int{chosen[i] != 0} & int{instance_weight_.times > 0}; });
+    look_at(x);
+    gather([&](int i) { return chosen[i] != 0; });
+    if (!std::all_of(gathered_.begin(), gathered_.end(), [&](int i) { return fresh(i); })) {
+      look(x, chosen, clock);
+      gather([&](int i) { return chosen[i] != 0; });
+    }
+    if (instance_weight_.times == 0) gathered_.clear();
     for (const int i : gathered_) {
       const Look& look = looks_[i];
       trees_[i].train(layout_, instance_, static_cast<int>(target), look.place, look.by_bayes ? look.favoured : -1,
@@ -86,7 +91,7 @@ class HoeffdingPool final : public Pool {
 
   void answer(int i, const double* x, double* out) override {
     look_at(x);
-    if (!looks_[i].fresh) {
+    if (!fresh(i)) {
       find(i);
       ask(i);
     }
@@ -120,7 +125,8 @@ class HoeffdingPool final : public Pool {
   struct Look {  // what was seen of the last instance looked at
     HoeffdingTree::Place place;
     std::int32_t favoured = 0;  // the class with the most votes
-    bool by_bayes = false, fresh = false;
+    bool by_bayes = false;
+    std::int64_t number = 0;  // of the look at all; one of before is not fresh any more
   };
 
   // Where one tree looks for change, the leaves of all have room for it.
@@ -132,20 +138,24 @@ class HoeffdingPool final : public Pool {
   double* votes(int i) { return &votes_[std::size_t(i) * layout_.classes]; }
   const double* votes(int i) const { return &votes_[std::size_t(i) * layout_.classes]; }
 
+  // Whether tree i has looked at the instance at hand.
+  bool fresh(int i) const { return looks_[i].number == look_number_; }
+
   void look_at(const double* x) {
     const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
     if (instance_.x.size() == layout_.values.size() && std::equal(instance_.x.begin(), instance_.x.end(), x, same))
       return;
     instance_.assign(x, layout_);
-    for (Look& look : looks_) look.fresh = false;
+    ++look_number_;
   }
 
   // The trees that are wanted, without a branch for each: who is chosen cannot be predicted.
   template <class Wanted>
   void gather(Wanted wanted) {
-    gathered_.resize(models());
+    const int models = this->models();
+    gathered_.resize(models);
     int n = 0;
-    for (int i = 0; i < models(); ++i) {
+    for (int i = 0; i < models; ++i) {
       gathered_[n] = i;
       n += wanted(i);
     }
@@ -162,11 +172,11 @@ class HoeffdingPool final : public Pool {
     look.by_bayes = trees_[i].answers_by_bayes(look.place);
     look.favoured = look.by_bayes ? trees_[i].bayes_votes(layout_, look.place, instance_, votes(i))
                                   : highest(trees_[i].counts_at(layout_, look.place), layout_.classes);
-    look.fresh = true;
+    look.number = look_number_;
   }
 
   void forget_looks() {
-    for (Look& look : looks_) look.fresh = false;
+    ++look_number_;
     instance_.x.clear();
   }
   // For what the models say; more than the present classes need does no harm.
@@ -180,6 +190,7 @@ class HoeffdingPool final : public Pool {
   std::vector<HoeffdingTree> trees_;
   TreeInstance instance_;
   std::vector<Look> looks_;
+  std::int64_t look_number_ = 1;
   std::vector<double> votes_, scratch_;  // (models, classes); per class
   std::vector<int> gathered_;
   Weight instance_weight_;  // what the instances count that are trained on

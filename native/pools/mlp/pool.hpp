@@ -77,6 +77,7 @@ class MlpPool final : public Pool {
   }
   // One that has diverged would only go on to weights that are not finite.
   bool trainable(int i) const override { return !numeric_ || seen_by_[i] == Seen::nothing || sound(i); }
+  bool all_trainable() const override { return !numeric_; }
 
   void output(int i, double* out) const override {
     if (numeric_) {

@@ -35,7 +35,7 @@ class NeighboursPool final : public LookingPool {
   // numeric: whether the target is a number, of which a model says the mean over its neighbours.
   NeighboursPool(std::vector<NeighbourSettings> settings, std::int64_t max_bytes, double delta, bool numeric = false)
       : settings_(std::move(settings)), max_bytes_(max_bytes), delta_(delta), numeric_(numeric), forgotten_(settings_.size()),
-        hits_(models(), delta > 0 ? delta : 1, false), outcomes_(settings_.size()), means_(settings_.size()) {
+        hits_(models(), delta > 0 ? delta : 1, false) {
     for (const NeighbourSettings& s : settings_) longest_ = std::max(longest_, s.window);
   }
 
@@ -206,12 +206,12 @@ class NeighboursPool final : public LookingPool {
   // A model whose hits have become fewer looks at no more rows than ADWIN kept of its hits.
   void note_hits(double target, const std::uint8_t* chosen) {
     search(chosen);  // for nothing if they have looked
-    for (int i = 0; i < models(); ++i) outcomes_[i] = hit(i, target), means_[i] = hits_.mean(i);
-    before_ = means_;
-    hits_.update(outcomes_.data(), chosen, means_.data());
-    for (int i = 0; i < models(); ++i)
-      if (chosen[i] && hits_.changed(i) && means_[i] < before_[i])
-        forgotten_[i] = std::max(forgotten_[i], added_ + 1 - hits_.width(i));
+    for (int i = 0; i < models(); ++i) {
+      if (!chosen[i]) continue;
+      const double before = hits_.mean(i);
+      const double mean = hits_.update(i, hit(i, target));
+      if (hits_.changed(i) && mean < before) forgotten_[i] = std::max(forgotten_[i], added_ + 1 - hits_.width(i));
+    }
   }
 
   std::vector<NeighbourSettings> settings_;
@@ -230,7 +230,6 @@ class NeighboursPool final : public LookingPool {
   Row row_;  // the instance looked at
   NeighbourSearch search_;
   std::vector<Wish> wishes_;
-  std::vector<double> outcomes_, means_, before_;
 };
 
 }  // namespace heros
