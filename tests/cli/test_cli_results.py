@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from heros import Heros, evaluate, measures, pools, streams
 from heros.cli import app
+from heros.storage import records
 
 runner = CliRunner()
 
@@ -197,3 +198,12 @@ def test_classes_have_weights_on_the_command_line(table, pool, tmp_path):
         ok("run", table, "--pool", pool, "--class-weight", text, "--save", saved)
         assert Heros.load(saved).class_weight == expected
     assert "balanced, or weights by class like yes=5,no=1" in refused("run", table, "--class-weight", "yes")
+
+
+def test_compare_spreads_over_seeds_as_the_report_does(pool, tmp_path):
+    arguments = ["compare", "agr_a", "--n", "400", "--seeds", "3", "--policy", "random", "--pool", pool]
+    result = runner.invoke(app, [*arguments, "--out", str(tmp_path / "r"), "--json"])
+    assert result.exit_code == 0, result.output
+    figures = [records.read(place).auroc for place in records.find(tmp_path / "r")]
+    assert len(figures) == 3
+    assert json.loads(result.stdout)[0]["AUROC spread"] == pytest.approx(np.std(figures, ddof=1))
