@@ -389,3 +389,16 @@ def test_nominal_values_of_an_arff_file_need_their_brace(tmp_path):
     path.write_text("@attribute a {x, y\n@attribute c {p, q}\n@data\nx,p\n")
     with pytest.raises(DataError, match="line 1: the values must be distinct names"):
         streams.read(path)
+
+
+@pytest.mark.parametrize("pool", FAMILIES, ids=lambda pool: type(pool).__name__)
+def test_a_state_holds_arrays_and_nothing_that_only_looks_like_one(pool):
+    """A date of NumPy's offers a buffer that is none: without a look at what it is, the process ends."""
+    model = small(pool).learn([[1.0, 0.0]] * 9, [0, 1, 0] * 3)
+    state, before = model.bound.state(), model.predict_proba([2.0, 1.0])
+    for name in state:
+        for other in (np.datetime64("2020-01-01"), np.timedelta64(1), np.float64(1), memoryview(b"12345678")):
+            with pytest.raises(ValueError, match=r"The state does not fit: |The '(state|costs)' par"):
+                model.bound.restore(state | {name: other})
+    model.bound.restore(state)
+    assert (model.predict_proba([2.0, 1.0]) == before).all()

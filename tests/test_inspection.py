@@ -186,3 +186,17 @@ def test_repr_stays_short():
     )
     model = Heros(POOL, policies.Zeta(0.05), k=3, schema=stream.schema).learn(*stream.draw(10))
     assert repr(model) == "<Heros MLPGrid(8 models, costs='hidden'), Zeta(0.05), k=3, 10 instances>"
+
+
+def test_models_of_several_kinds_are_told_apart_in_eighty_columns():
+    stream = streams.Agrawal(function=2)
+    model = Heros(seed=1, schema=stream.schema).learn(*stream.draw(200))
+    for shown in (model.leaderboard(), model.explain_choice(), model.pool_summary()):
+        assert max(map(len, repr(shown).splitlines())) <= 80
+    lines = repr(model.leaderboard()).splitlines()
+    assert lines[0].split() == ["rank", "model", "family", "settings", "L", "γ", "trained"]
+    names = [line.split("  0.")[0][13:] for line in lines[1:]]
+    assert len(set(names)) == 11
+    assert {row.setting for row in model.pool_summary()} == {
+        *("family", "optimizer", "learning_rate", "hidden", "scale", "window", "neighbours")
+    }

@@ -303,8 +303,12 @@ onload = () => {{
   const charts = frame.document.querySelectorAll("svg").length;
   const names = [...frame.document.querySelectorAll(".name, .dot")].map(one => one.getBoundingClientRect());
   const over = names.filter((a, i) => names.some((b, j) => i < j && a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1)).length;
-  const seen = [...frame.document.querySelectorAll("svg")].filter(svg => svg.getBoundingClientRect().width > 250).length;
-  document.querySelector("#out").textContent = JSON.stringify({{asked, wide, charts, seen, over, window: frame.innerWidth}});
+  const cut = [...frame.document.querySelectorAll(".y span, .matrix, .classes")].filter(one => {{
+    const box = one.closest(".wide") || one;
+    return box.scrollWidth > box.clientWidth + 1 && !(frame.innerWidth < 500 && one.matches("table"));
+  }}).map(one => one.textContent);
+  const seen = [...frame.document.querySelectorAll("svg")].filter(svg => svg.getBoundingClientRect().width > 200).length;
+  document.querySelector("#out").textContent = JSON.stringify({{asked, wide, charts, seen, over, cut, window: frame.innerWidth}});
 }}</script>"""
 
 
@@ -319,5 +323,6 @@ def test_a_browser_shows_it_without_complaint_and_without_the_network(page, tmp_
         [*command, "--dump-dom", frame.as_uri()], capture_output=True, text=True, check=True, timeout=120
     )
     found = json.loads(re.search(r'<pre id="out">(.*?)</pre>', result.stdout)[1])
-    assert found == {"asked": [], "wide": width, "charts": 16, "seen": 16, "over": 0, "window": width}
+    shown = {"charts": 16, "seen": 16, "over": 0, "cut": []}
+    assert found == {"asked": [], "wide": width, **shown, "window": width}
     assert "CONSOLE" not in result.stderr

@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pytest
 
 from heros import Heros, Schema, evaluate, pools, scores, streams
@@ -267,10 +268,92 @@ def test_weights_of_a_run_that_will_not_do_are_refused():
     table = frame(np.ones(len(Y)))
     with pytest.raises(ParameterError, match=r"one of the columns .*'counts' instead|Did you mean 'counts'"):
         evaluate(fresh(None), table, weights="count")
-    with pytest.raises(ParameterError, match="an array, unless the stream is a data frame"):
+    with pytest.raises(ParameterError, match="of with_weights must be a numeric feature, one of salary"):
         evaluate(fresh(None), STREAM.take(10), weights="counts")
     with pytest.raises(DataError, match=r"weights must have one per instance \(10\). Got 3 instead"):
         evaluate(fresh(None), STREAM.take(10), weights=[1, 2, 3])
     rows = streams.from_iter(({"a": row[0]}, str(y)) for row, y in zip(X.tolist(), Y, strict=True))
     with pytest.raises(DataError, match=r"weights must have one per instance. Got 3, and more came"):
         evaluate(Heros(POOLS["linear"], seed=1), rows, weights=[1, 2, 3])
+
+
+def test_a_file_has_a_column_of_weights(tmp_path):
+    weights = np.random.default_rng(1).uniform(0, 2, len(Y)).round(3)
+    table, pool = frame(weights), POOLS["linear"]
+    pa_csv.write_csv(table, tmp_path / "weighed.csv")
+    expected = evaluate(Heros(pool, seed=1), table, target="group", weights="counts").predictions.outputs
+    stream = streams.read(tmp_path / "weighed.csv", target="group", weights="counts")
+    assert "counts" not in [feature.name for feature in stream.schema.features]
+    assert (evaluate(Heros(pool, seed=1), stream).predictions.outputs == expected).all()
+    stream.restart()
+    some = stream.take(7)
+    some.draw(5)
+    assert some.weighed == "counts"
+    assert some.weights().tolist() == weights[:5].tolist()
+    for said in (
+        streams.read(tmp_path / "weighed.csv", target="group").with_weights("counts"),
+        streams.read(tmp_path / "weighed.csv", columns={"group": "target", "counts": "weights"}),
+        streams.read(tmp_path / "weighed.csv", weights="counts"),  # the last column is not the target then
+    ):
+        assert (evaluate(Heros(pool, seed=1), said).predictions.outputs == expected).all()
+    later = streams.read(tmp_path / "weighed.csv", target="group")
+    assert (evaluate(Heros(pool, seed=1), later, weights="counts").predictions.outputs == expected).all()
+    X_, y_ = table.drop_columns(["group"]), table.column("group")
+    assert (evaluate(Heros(pool, seed=1), (X_, y_), weights="counts").predictions.outputs == expected).all()
+
+
+def test_a_row_without_a_weight_is_a_bad_row(tmp_path):
+    file = tmp_path / "weighed.csv"
+    file.write_text("a,n,label\n1,1,no\n2,-3,yes\n3,,no\n4,2,yes\n")
+    with pytest.raises(
+        DataError, match=r"line 3: the 'n' column must be a number in \[0, 10000\]: it is the weight. Got -3"
+    ):
+        list(streams.read(file, weights="n").blocks())
+    stream = streams.read(file, weights="n", on_bad_row="skip")
+    assert stream.draw(9)[0].tolist() == [[1], [4]]
+    assert stream.weights().tolist() == [1, 2]
+    assert stream.bad_rows.count == 2
+    negative = streams.from_arrays([[1.0, 1.0], [2.0, -1.0]], ["a", "b"]).with_weights("x2")
+    with pytest.raises(DataError, match=r"'x2' must be numbers in \[0, 10000\]. Got -1 in instance 2"):
+        negative.draw(2)
+
+
+def test_columns_that_cannot_be_weights_are_refused(tmp_path):
+    file = tmp_path / "weighed.csv"
+    file.write_text("a,n,label\n1,1,no\n2,3,yes\n")
+    for said, text in (
+        ({"weights": "m"}, r"'weights' parameter of read must be one of the columns \['a', 'n', 'label'\]"),
+        ({"weights": "label", "target": "label"}, "another column than the target"),
+        ({"weights": "n", "ignore": ["n"]}, "no column of 'ignore'"),
+        ({"weights": "n", "nominal": ["n"]}, "no column of 'nominal'"),
+        ({"weights": 1}, "the name of a column"),
+    ):
+        with pytest.raises(ParameterError, match=text):
+            streams.read(file, **said)
+    with pytest.raises(DataError, match="must have a target and a feature"):
+        streams.read(file, weights="n", ignore=["a"])
+    weighed = streams.read(file, weights="n")
+    with pytest.raises(ParameterError, match="left out, as 'n' of the stream has them"):
+        evaluate(Heros(POOLS["linear"], seed=1), weighed, weights=[1, 2])
+    found = streams.look(file, weights="n")
+    assert [column.kind for column in found.columns] == ["numbers", "weights", "target"]
+    assert found.features == 1
+
+
+def test_a_run_with_a_column_of_weights_is_resumed_with_the_same(tmp_path):
+    file, pool = tmp_path / "weighed.csv", POOLS["linear"]
+    weights = np.random.default_rng(1).uniform(0, 2, len(Y)).round(3)
+    pa_csv.write_csv(frame(weights), file)
+
+    def weighed():
+        return streams.read(file, weights="counts")
+
+    whole = evaluate(Heros(pool, seed=1), weighed())
+    settings = {"checkpoint": tmp_path / "kept", "every": 100, "window": 50}
+    evaluate(Heros(pool, seed=1), weighed(), callback=lambda w: w.end == 150, **settings)
+    gone_on = evaluate(Heros(pool, seed=1), weighed(), resume=True, **settings)
+    assert (gone_on.predictions.outputs == whole.predictions.outputs).all()
+    weights[3] += 1
+    pa_csv.write_csv(frame(weights), file)
+    with pytest.raises(ParameterError, match="instances differ"):
+        evaluate(Heros(pool, seed=1), weighed(), resume=True, **settings)

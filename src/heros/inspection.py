@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard, overload
@@ -15,9 +16,12 @@ from heros.lazy import pa
 from heros.policies import Explore, Policy, Random
 from heros.policies.reasons import Reasons, explain
 from heros.pools import Pool
-from heros.tables import Table, short
+from heros.tables import Table, short, told_apart
 
 __all__ = ["Choice", "Explanation", "LastStep", "Leaderboard", "PoolSummary", "SettingSummary", "Standing"]
+
+
+WIDTH = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,18 +134,23 @@ class Leaderboard(Sequence[Standing]):
 
     def __repr__(self) -> str:
         settings = self._settings
+        shown = [dict(one) for one in _settings([row.configuration for row in self])]
+        if "family" in settings:  # families have different settings, too many for a column each
+            settings = ["family", "settings"]
+            shown = [{"family": one.pop("family", ""), "settings": short(one)} for one in shown]
         rows = [
             [
                 row.rank,
                 row.model,
-                *(row.configuration.get(name, "") for name in settings),
+                *(one.get(name, "") for name in settings),
                 f"{row.score:.4f}",
                 row.cost,
                 f"{row.trained:,}{' (diverged)' if row.diverged else ''}",
             ]
-            for row in self
+            for row, one in zip(self, shown, strict=True)
         ]
-        return str(Table(["rank", "model", *settings, "L", "γ", "trained"], rows))
+        align = "rrll" if "settings" in settings else ""
+        return str(Table(["rank", "model", *settings, "L", "γ", "trained"], rows, align=align))
 
 
 def _column(values: list[Any]) -> Any:
@@ -221,8 +230,16 @@ class Explanation(Sequence[Choice]):
         return len(self.choices)
 
     def __repr__(self) -> str:
-        rows = [[c.model, short(c.configuration), f"{c.score:.4f}", c.cost, c.reason] for c in self.choices]
+        rows = [
+            [c.model, short(one), f"{c.score:.4f}", f"{c.cost:.3g}", c.reason]
+            for c, one in zip(self.choices, _settings([c.configuration for c in self.choices]), strict=True)
+        ]
         return f"{self.rule}\n{Table(['model', 'settings', 'L', 'γ', 'why'], rows, align='rrrrl')}"
+
+
+def _settings(models: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """What is shown of each model: all settings, or of several kinds those that tell a kind's apart."""
+    return told_apart(models)[0] if any("family" in one for one in models) else models
 
 
 def _exploration(policy: Policy, last: LastStep) -> float | None:
@@ -307,7 +324,8 @@ class PoolSummary(Sequence[SettingSummary]):
             ]
             for row in self.settings
         ]
-        return f"{self.title}\n{Table(headings, rows)}" if rows else self.title
+        title = textwrap.fill(self.title, WIDTH)
+        return f"{title}\n{Table(headings, rows)}" if rows else title
 
 
 def _by_setting(pool: Pool, learnt: _core.Step) -> Iterator[SettingSummary]:
@@ -320,7 +338,7 @@ def _by_setting(pool: Pool, learnt: _core.Step) -> Iterator[SettingSummary]:
             groups.setdefault(name, {}).setdefault(repr(value), []).append(i)
     for name, values in groups.items():
         for at in values.values():
-            if len(at) == pool.n_models:
+            if len(values) == 1:
                 continue
             yield SettingSummary(
                 name,

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from heros.lazy import shutil
 
-__all__ = ["Table", "short"]
+__all__ = ["Table", "as_text", "short", "told_apart"]
 
 GAP = "  "
 NARROWEST = 20  # characters of a column that wraps, however narrow the terminal is
@@ -25,7 +25,50 @@ def short(configuration: Mapping[str, Any]) -> str:
     >>> short({"optimizer": "adam", "learning_rate": 0.005, "hidden": 64})
     'adam 0.005 64'
     """
-    return " ".join(_cell(value) for value in configuration.values())
+    return " ".join(as_text(value) for value in configuration.values())
+
+
+def told_apart(models: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The settings in which the models differ, of each, and those that all of them have.
+
+    Models of several families are told apart by their family, and from those of their own by its settings.
+
+    Examples
+    --------
+    >>> told_apart([{"optimizer": "adam", "hidden": 8}, {"optimizer": "adam", "hidden": 16}])
+    ([{'hidden': 8}, {'hidden': 16}], {'optimizer': 'adam'})
+    >>> models = [{"family": "Tree", "depth": 3}, *({"family": "MLP", "hidden": n} for n in (8, 16))]
+    >>> told_apart(models)
+    ([{'family': 'Tree'}, {'family': 'MLP', 'hidden': 8}, {'family': 'MLP', 'hidden': 16}], {})
+    """
+    families = {one.get("family") for one in models}
+    if len(families) == 1:
+        return _differing(models)
+    apart = {
+        family: iter(_differing([one for one in models if one.get("family") == family])[0])
+        for family in families
+    }
+    own = ({"family": one["family"]} if "family" in one else {} for one in models)
+    settings = [
+        start | next(apart[one.get("family")]) if _several(one, models) else start
+        for start, one in zip(own, models, strict=True)
+    ]
+    return settings, {}
+
+
+def _several(one: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether there are more models of its family."""
+    return [other.get("family") for other in models].count(one.get("family")) > 1
+
+
+def _differing(models: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    first = models[0]
+    shared = {
+        key: value
+        for key, value in first.items()
+        if len(models) > 1 and all(key in one and repr(one[key]) == repr(value) for one in models)
+    }
+    return [{key: value for key, value in one.items() if key not in shared} for one in models], shared
 
 
 class Table:
@@ -76,7 +119,7 @@ class Table:
         caption: str = "",
         spare: Sequence[str] = (),
     ) -> None:
-        self.headings = [_cell(heading) for heading in headings]
+        self.headings = [as_text(heading) for heading in headings]
         self.align = align
         self.title = title
         self.caption = caption
@@ -87,7 +130,7 @@ class Table:
 
     def add(self, *cells: object, style: str = "") -> None:
         """Append a row; `style` is "bold", "dim" or "red" where the terminal has that."""
-        self._rows.append(([_cell(cell) for cell in cells], style))
+        self._rows.append(([as_text(cell) for cell in cells], style))
 
     def __str__(self) -> str:
         return "\n".join(line for line, _ in self._lines(None))
@@ -163,7 +206,7 @@ def _line(parts: Sequence[Sequence[str]], at: int) -> list[str]:
     return [part[at] if at < len(part) else "" for part in parts]
 
 
-def _cell(value: object) -> str:
+def as_text(value: object) -> str:
     """A value as text that stays in its line: what moves a terminal's cursor becomes a space."""
     text = f"{value:.4g}" if isinstance(value, float) else str(value)
     return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)

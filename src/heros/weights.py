@@ -12,12 +12,22 @@ from numpy.typing import ArrayLike, NDArray
 from heros.errors import DataError, ParameterError
 from heros.parameters import number
 
-__all__ = ["HEAVIEST", "ClassWeight", "Weights", "checked_class_weight", "checked_weights"]
+__all__ = [
+    "HEAVIEST",
+    "WEIGHTS",
+    "ClassWeight",
+    "Weights",
+    "checked_class_weight",
+    "checked_weights",
+    "weighs",
+]
 
 HEAVIEST = 100.0
 """What an instance of a rare class may count at most, where classes are balanced."""
 
 MOST = 1e4  # any instance
+
+WEIGHTS = f"numbers in [0, {MOST:g}]"
 
 ClassWeight = Literal["balanced"] | Mapping[str, float] | None
 
@@ -113,6 +123,17 @@ class Weights:
         self._counts, self._carry = counts.tolist(), float(carry[0])
 
 
+def weighs(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which of them can be weights of instances; what is missing cannot.
+
+    Examples
+    --------
+    >>> weighs(np.array([0.0, 2.5, -1.0, np.nan]))
+    array([ True,  True, False, False])
+    """
+    return np.asarray((numbers >= 0) & (numbers <= MOST))
+
+
 def checked_weights(given: ArrayLike, n: int) -> NDArray[np.float64]:
     """Weights (n,) of instances; a DataError if there are others."""
     try:
@@ -121,6 +142,6 @@ def checked_weights(given: ArrayLike, n: int) -> NDArray[np.float64]:
         raise DataError(f"sample_weight must be numbers. Got: {error}.") from None
     if weights.shape not in ((), (n,)):
         raise DataError(f"sample_weight must have one weight per instance ({n}). Got shape {weights.shape}.")
-    if not ((weights >= 0) & (weights <= MOST)).all():
+    if not weighs(weights).all():
         raise DataError(f"sample_weight must be in [0, {MOST:g}]. Got {weights.tolist()!r:.200} instead.")
     return np.broadcast_to(weights, (n,))

@@ -129,3 +129,33 @@ def test_a_file_is_predicted_as_it_was_learnt_from(place):
     assert wrong.exit_code == 2
     assert wrong.stderr.startswith("heros: --with must be made of the columns")
     assert "Did you mean 'Order Id'?" in wrong.stderr
+
+
+def test_rows_count_what_a_column_says(place):
+    rows = "".join(f"{i % 7},{i % 3},{'ny'[i % 7 > 3]}\n" for i in range(300))
+    (place / "w.csv").write_text("a,times,late\n" + rows)
+    arguments = ["run", str(place / "w.csv"), "--pool", str(place / "pool.toml"), "--json", "--seed", "1"]
+    plain, weighed, twice = (
+        runner.invoke(app, [*arguments, *more])
+        for more in (["--ignore", "times"], ["--weights", "times"], ["--weights", "times", "--n", "300"])
+    )
+    assert weighed.exit_code == 0, weighed.output
+    one, two, three = (json.loads(result.stdout) for result in (plain, weighed, twice))
+    assert one["results"]["log_loss"] != two["results"]["log_loss"] == three["results"]["log_loss"]
+    piped = runner.invoke(app, ["run", "-", *arguments[2:], "--weights", "times"], input=rows_of(place))
+    assert json.loads(piped.stdout)["results"]["log_loss"] == two["results"]["log_loss"]
+    compared = runner.invoke(
+        app,
+        ["compare", str(place / "w.csv"), "--pool", str(place / "pool.toml"), "--weights", "times", "--json"],
+    )
+    assert compared.exit_code == 0, compared.output
+    looked = runner.invoke(app, ["look", str(place / "w.csv"), "--weights", "times"])
+    assert "times   weights" in looked.output
+    wrong = runner.invoke(app, [*arguments, "--weights", "time"])
+    assert wrong.exit_code == 2
+    assert wrong.stderr.startswith("heros: --weights must be one of the columns")
+    assert wrong.stderr.endswith("Did you mean 'times'?\n")
+
+
+def rows_of(place):
+    return (place / "w.csv").read_text()

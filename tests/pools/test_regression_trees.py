@@ -7,6 +7,7 @@ import pytest
 
 from heros import Feature, Heros, Schema, policies, pools, streams
 from heros.errors import DataError, ParameterError
+from reference_regression_trees import RegressionTree
 
 
 def alone(configuration, schema):
@@ -83,3 +84,66 @@ def test_settings():
         Heros(pools.RegressionTrees([{"max_bytes": 50}]), schema=Schema.of(["a"]))
     with pytest.raises(ParameterError, match=r"must be one with a number as its target. Got classes instead"):
         Heros(pools.RegressionTrees([{}]), schema=Schema.of(["a"], ["no", "yes"]))
+
+
+VALUES = (0, 3, 0, 5, 0)
+MIXED = Schema.of(
+    [Feature(f"f{i}", tuple(map(str, range(n))) if n else None, missing=True) for i, n in enumerate(VALUES)]
+)
+EAGER = {"grace_period": 40, "split_confidence": 0.05, "max_bytes": 1 << 20}
+
+
+def made(seed, n, offset=1000.0):
+    """Numbers and names, some of them missing, one number of another scale and one that is seldom new."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack(
+        [
+            rng.normal(size=n),
+            rng.integers(0, 3, n),
+            1e4 * rng.uniform(size=n),
+            rng.integers(0, 5, n),
+            rng.choice([0.0, 0.5, 2.0], n),
+        ]
+    )
+    y = (
+        offset
+        + 20 * np.abs(X[:, 0])
+        + 15 * (X[:, 1] == 1)
+        + 3e-3 * X[:, 2] * (X[:, 3] > 2)
+        + rng.normal(size=n)
+    )
+    X[rng.random(X.shape) < 0.05] = np.nan
+    return X, y
+
+
+@pytest.mark.parametrize("prediction", ["mean", "linear", "adaptive"])
+@pytest.mark.parametrize(
+    ("seed", "n", "more", "weighted"),
+    [
+        (1, 2000, {}, False),
+        (2, 1000, {"grace_period": 150, "split_confidence": 1e-5}, False),
+        (3, 600, {"max_depth": 2}, True),
+        (4, 600, {"max_bytes": 9_000}, True),
+    ],
+)
+def test_equal_to_the_slow_twin(prediction, seed, n, more, weighted):
+    settings = pools.RegressionTrees([EAGER | more | {"prediction": prediction}]).configurations[0]
+    X, y = made(seed, n, offset=[0.0, 1000.0][seed % 2])
+    weights = np.random.default_rng(seed).choice([0.25, 1.0, 3.0], n) if weighted else None
+    model = alone(settings, MIXED)
+    found = model.test_then_train(X, y, sample_weight=weights).outputs[:, 0]
+    twin, said = RegressionTree(VALUES, **settings), []
+    for t in range(n):
+        said.append(twin.predict(X[t]))
+        twin.learn(X[t], y[t], 1.0 if weights is None else weights[t])
+    state = model.bound.state()
+    ints, reals = state["ints"].reshape(-1, 4), state["reals"].reshape(-1, 8)
+    splits = [(int(one[0]), float(real[0])) for one, real in zip(ints, reals, strict=True) if one[0] >= 0]
+    theirs = [(node.feature, node.cut) for node in twin.nodes if node.children]
+    assert [feature for feature, _ in splits] == [feature for feature, _ in theirs]
+    assert [cut for _, cut in splits] == pytest.approx([cut for _, cut in theirs], rel=1e-12)
+    assert len(splits) >= 3
+    np.testing.assert_allclose(found[1:], said[1:], rtol=1e-7, atol=1e-7)  # the first answer of all is 0
+    assert model.bound.stats()[0].bytes == twin.bytes
+    if "max_bytes" in more:
+        assert any(node.observers is None and not node.children for node in twin.nodes)  # some had to stop

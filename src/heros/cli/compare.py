@@ -155,7 +155,7 @@ def _rows(runs: list[Run]) -> list[dict[str, Any]]:
             {
                 "policy": name,
                 **_figures(group),
-                f"{first.label} spread": float(np.std([run.figures[first.name] for run in group])),
+                f"{first.label} spread": _spread([run.figures[first.name] for run in group]),
                 "rank": float(rank),
                 "Σγ share": float(np.mean([run.gamma_share for run in group])),
                 **_price(group),
@@ -167,6 +167,11 @@ def _rows(runs: list[Run]) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def _spread(figures: list[float]) -> float:
+    """Their standard deviation, as the report has it; 0 of a single one."""
+    return float(np.std(figures, ddof=1)) if len(figures) > 1 else 0.0
 
 
 def _figures(runs: list[Run]) -> dict[str, float]:

@@ -32,6 +32,7 @@ class FileOptions:
     numeric: options.Numeric = None
     dates: options.Dates = None
     classes: options.Classes = None
+    weights: options.WeightsColumn = None
     delimiter: options.Delimiter = None
     missing: options.Missing = None
     encoding: options.EncodingName = None

@@ -46,6 +46,7 @@ __all__ = [
     "TaskName",
     "WatchName",
     "Watts",
+    "WeightsColumn",
     "Window",
     "count",
 ]
@@ -121,7 +122,8 @@ ColumnsFile = Annotated[
     Path | None,
     typer.Option(
         "--columns",
-        help="A TOML, JSON or CSV file that says what columns are: numeric, nominal, date, ignore, target.",
+        help="A TOML, JSON or CSV file that says what columns are: numeric, nominal, date, ignore, target, "
+        "weights.",
         rich_help_panel=FILES,
     ),
 ]
@@ -153,6 +155,14 @@ Missing = Annotated[
 Classes = Annotated[
     list[str] | None,
     typer.Option(help="All classes in their order: no,yes. Others are bad rows.", rich_help_panel=FILES),
+]
+WeightsColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--weights",
+        help="The column that says what each row counts where models learn; it is no feature then.",
+        rich_help_panel=FILES,
+    ),
 ]
 Epsilon = Annotated[float | None, typer.Option(help="How often to explore: train k random models.")]
 K = Annotated[

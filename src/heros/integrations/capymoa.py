@@ -30,7 +30,39 @@ except ModuleNotFoundError as error:
 __all__ = ["HEROS", "HEROSRegressor", "from_capymoa", "schema_of"]
 
 
-class HEROS(capymoa.base.Classifier):  # type: ignore[misc]  # it has no types
+class Learner:
+    """What learners of classes and of numbers have in common: the ensemble, made for CapyMOA's schema."""
+
+    _numeric: ClassVar[bool]  # what the target is
+
+    def __init__(
+        self,
+        schema: Any,
+        pool: Pool | None = None,
+        policy: Policy | None = None,
+        k: int | None = None,
+        *,
+        score: Score | None = None,
+        answer: Answer | None = None,
+        watch: Watch = "all",
+        warmup: int = 100,
+        random_seed: int = 1,
+    ) -> None:
+        super().__init__(schema=schema, random_seed=random_seed)  # type: ignore[call-arg]  # CapyMOA's
+        self.heros = Heros(
+            pool,
+            policy,
+            k,
+            score=score,
+            answer=answer,
+            watch=watch,
+            warmup=warmup,
+            seed=random_seed,
+            schema=_expected(schema, type(self).__name__, numeric=self._numeric),
+        )
+
+
+class HEROS(Learner, capymoa.base.Classifier):  # type: ignore[misc]  # it has no types
     """A heterogeneous online ensemble that trains k of its M models at every step, for CapyMOA.
 
     Parameters
@@ -59,31 +91,8 @@ class HEROS(capymoa.base.Classifier):  # type: ignore[misc]  # it has no types
     True
     """
 
-    def __init__(
-        self,
-        schema: Any,
-        pool: Pool | None = None,
-        policy: Policy | None = None,
-        k: int | None = None,
-        *,
-        score: Score | None = None,
-        answer: Answer | None = None,
-        watch: Watch = "all",
-        warmup: int = 100,
-        random_seed: int = 1,
-    ) -> None:
-        super().__init__(schema=schema, random_seed=random_seed)
-        self.heros = Heros(
-            pool,
-            policy,
-            k,
-            score=score,
-            answer=answer,
-            watch=watch,
-            warmup=warmup,
-            seed=random_seed,
-            schema=_expected(schema, "HEROS", numeric=False),
-        )
+    _numeric = False
+    __init__ = Learner.__init__  # CapyMOA notes parameters where a class itself has it
 
     def train(self, instance: Any) -> None:
         """Learn from a labelled instance."""
@@ -94,7 +103,7 @@ class HEROS(capymoa.base.Classifier):  # type: ignore[misc]  # it has no types
         return np.asarray(self.heros.predict_proba(instance.x))
 
 
-class HEROSRegressor(capymoa.base.Regressor):  # type: ignore[misc]
+class HEROSRegressor(Learner, capymoa.base.Regressor):  # type: ignore[misc]
     """The same for a target that is a number.
 
     Parameters
@@ -123,31 +132,8 @@ class HEROSRegressor(capymoa.base.Regressor):  # type: ignore[misc]
     True
     """
 
-    def __init__(
-        self,
-        schema: Any,
-        pool: Pool | None = None,
-        policy: Policy | None = None,
-        k: int | None = None,
-        *,
-        score: Score | None = None,
-        answer: Answer | None = None,
-        watch: Watch = "all",
-        warmup: int = 100,
-        random_seed: int = 1,
-    ) -> None:
-        super().__init__(schema=schema, random_seed=random_seed)
-        self.heros = Heros(
-            pool,
-            policy,
-            k,
-            score=score,
-            answer=answer,
-            watch=watch,
-            warmup=warmup,
-            seed=random_seed,
-            schema=_expected(schema, "HEROSRegressor", numeric=True),
-        )
+    _numeric = True
+    __init__ = Learner.__init__  # CapyMOA notes parameters where a class itself has it
 
     def train(self, instance: Any) -> None:
         """Learn from an instance whose target is known."""

@@ -77,10 +77,18 @@ class Join(Pool):
 
     @property
     def configurations(self) -> tuple[Mapping[str, Any], ...]:
-        """The settings of each model, in the order of the pools, with the name of its kind."""
+        """The settings of each model, in the order of the pools, with the name of its kind.
+
+        Where pools of a kind scale numbers differently, that is a setting, too.
+        """
+        scales: dict[str, set[float]] = {}
+        for part in self.pools:
+            scales.setdefault(type(part).__name__, set()).add(getattr(part, "divisor", 0.0))
         return tuple(
-            {"family": type(part).__name__, **configuration}
+            {"family": family, **configuration}
+            | ({"scale": getattr(part, "divisor", 0.0)} if len(scales[family]) > 1 else {})
             for part in self.pools
+            for family in (type(part).__name__,)
             for configuration in part.configurations
         )
 

@@ -16,6 +16,7 @@ from heros.report.groups import Group
 __all__ = ["class_figures"]
 
 MATRIX = 12  # classes that fit into a matrix on a screen
+ABREAST = 6  # classes of a matrix that fits beside the table of classes
 LISTED = 20  # classes of a table, the most frequent first
 LONGEST = 18
 
@@ -31,8 +32,9 @@ def class_figures(group: Group) -> str:
         counts[: len(one), : len(one)] += one
     names = _names(max((run.classes for run in group.runs), key=len), wide)
     order = np.argsort(-counts.sum(axis=1), kind="stable")
-    matrix = _matrix(counts, names) if wide <= MATRIX else _mistaken(counts, names)
-    return matrix + _table(counts, names, order.tolist())
+    seeds = f", over {len(counted)} seeds" if len(counted) > 1 else ""
+    matrix = _matrix(counts, names, seeds) if wide <= MATRIX else _mistaken(counts, names, seeds)
+    return matrix + _table(counts, names, order.tolist(), seeds)
 
 
 def _names(classes: Sequence[str], wide: int) -> list[str]:
@@ -44,7 +46,7 @@ def _brief(name: str) -> str:
     return escape(shorten(name, LONGEST, placeholder="…") or name[:LONGEST])
 
 
-def _matrix(counts: NDArray[np.float64], names: Sequence[str]) -> str:
+def _matrix(counts: NDArray[np.float64], names: Sequence[str], seeds: str) -> str:
     """Counts of (class, predicted class), shaded by the share of the class."""
     totals = counts.sum(axis=1)
     head = "".join(f'<th title="{escape(name)}"><span>{_brief(name)}</span></th>' for name in names)
@@ -62,13 +64,14 @@ def _matrix(counts: NDArray[np.float64], names: Sequence[str]) -> str:
             )
         rows.append(f'<tr><th title="{escape(name)}">{_brief(name)}</th>{"".join(cells)}</tr>')
     return (
-        '<div class="card"><h4>Confusion matrix</h4><div class="wide"><table class="matrix">'
+        f'<div class="card{_wide(len(names))}"><h4>Confusion matrix{seeds}</h4><div class="wide">'
+        '<table class="matrix">'
         f'<thead><tr><th class="corner">is ↓ predicted →</th>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div></div>"
     )
 
 
-def _mistaken(counts: NDArray[np.float64], names: Sequence[str]) -> str:
+def _mistaken(counts: NDArray[np.float64], names: Sequence[str], seeds: str) -> str:
     """Of many classes, those that were taken for others most often."""
     wrong = counts - np.diag(np.diag(counts))
     totals = counts.sum(axis=1)
@@ -81,13 +84,14 @@ def _mistaken(counts: NDArray[np.float64], names: Sequence[str]) -> str:
         if wrong[i, j]
     )
     return (
-        f'<div class="card"><h4>Most frequent mistakes, of {len(names)} classes</h4><div class="wide"><table>'
+        f'<div class="card"><h4>Most frequent mistakes, of {len(names)} classes{seeds}</h4>'
+        f'<div class="wide"><table>'
         f"<thead><tr><th>is</th><th>predicted</th><th>times</th><th>of the class</th></tr></thead>"
         f"<tbody>{rows}</tbody></table></div></div>"
     )
 
 
-def _table(counts: NDArray[np.float64], names: Sequence[str], order: Sequence[int]) -> str:
+def _table(counts: NDArray[np.float64], names: Sequence[str], order: Sequence[int], seeds: str) -> str:
     confusion = Confusion(counts)  # type: ignore[arg-type]  # counts that overflow no integer
     columns = (confusion.precision, confusion.recall, confusion.f1)
     total = counts.sum()
@@ -102,10 +106,16 @@ def _table(counts: NDArray[np.float64], names: Sequence[str], order: Sequence[in
     head = "".join(f"<th>{heading}</th>" for heading in heads)
     more = f'<p class="faint small">{len(order) - LISTED} more classes are rarer.</p>'
     return (
-        f'<div class="card"><h4>Classes: the most frequent first</h4><div class="wide"><table>'
+        f'<div class="card{_wide(len(names))}"><h4>Classes: the most frequent first{seeds}</h4>'
+        f'<div class="wide"><table class="classes">'
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
         f"{more if len(order) > LISTED else ''}</div>"
     )
+
+
+def _wide(classes: int) -> str:
+    """Whether it has the whole width: a matrix of many classes needs it, and the table beside it is long."""
+    return " whole" if ABREAST < classes <= MATRIX else ""
 
 
 def _share(value: float) -> str:

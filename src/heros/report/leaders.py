@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from heros.report.maps import columns_for, heat_map, ribbon
 from heros.run.result import Run
+from heros.tables import as_text, told_apart
 from heros.tables import short as values_of
 
-__all__ = ["Reign", "champions", "leaders", "names_of", "titles_of", "told_apart"]
+__all__ = ["Reign", "champions", "leaders", "names_of", "titles_of"]
 
 COLOURS = 8
 SHOWN = 10  # models of a leaderboard; all of them stand in the map
@@ -45,28 +46,11 @@ def names_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
     """
     differing = told_apart(models)[0]
     keys = _keys(differing)
-    lead = f"{_words(keys[0])} " if len(keys) == 1 else ""
+    lead = f"{_words(keys[0])} " if len(keys) == 1 and keys != ["family"] else ""
     return [
         shorten(f"{lead}{values_of(one)}", LONGEST, placeholder="…") if one else f"model {i + 1}"
         for i, one in enumerate(differing)
     ]
-
-
-def told_apart(models: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The settings in which the models differ, of each, and those that all of them have.
-
-    Examples
-    --------
-    >>> told_apart([{"optimizer": "adam", "hidden": 8}, {"optimizer": "adam", "hidden": 16}])
-    ([{'hidden': 8}, {'hidden': 16}], {'optimizer': 'adam'})
-    """
-    first = models[0]
-    shared = {
-        key: value
-        for key, value in first.items()
-        if len(models) > 1 and all(key in one and repr(one[key]) == repr(value) for one in models)
-    }
-    return [{key: value for key, value in one.items() if key not in shared} for one in models], shared
 
 
 def settings_text(configuration: Mapping[str, Any]) -> str:
@@ -78,7 +62,8 @@ def settings_text(configuration: Mapping[str, Any]) -> str:
     'MLP, learning rate 0.05, hidden 8'
     """
     return ", ".join(
-        str(value) if name == "family" else f"{_words(name)} {value}" for name, value in configuration.items()
+        str(value) if name == "family" else f"{_words(name)} {as_text(value)}"
+        for name, value in configuration.items()
     )
 
 
@@ -162,7 +147,8 @@ def _table(run: Run, reigns: Sequence[Reign]) -> str:
             f"{costs[model] / dearest:.3f}",
         ]
         rows.append(
-            f"<tr><td>{rank + 1}</td><td>{key}{escape(titles[model])}</td>"
+            f"<tr><td>{rank + 1}</td>"
+            f'<td title="{escape(settings_text(models[model]))}">{key}{escape(titles[model])}</td>'
             + "".join(f"<td>{cell}</td>" for cell in cells[:1])
             + f"<td{when}>{'–' if reign is None else f'{reign.share:.0%}'}</td>"
             + "".join(f"<td>{cell}</td>" for cell in cells[1:])
@@ -196,6 +182,7 @@ def _map(run: Run, names: Sequence[str], marks: Sequence[tuple[float, float]], l
     columns = columns_for(len(order), len(lengths))
     parts = np.array_split(np.arange(len(lengths)), columns)
     share = np.array([run.curves.trained[part].sum(axis=0) / lengths[part].sum() for part in parts]).T
-    keys = ", ".join(map(_words, _keys(told_apart(run.settings["models"])[0])))
+    differing = _keys(told_apart(run.settings["models"])[0])
+    keys = "" if "family" in differing else ", ".join(map(_words, differing))
     title = f"Which models were trained when: {label} (cheap at the bottom{f'; {keys}' if keys else ''})"
     return heat_map(title, share[order], float(run.curves.end[-1]), marks, [names[i] for i in order.tolist()])

@@ -62,6 +62,7 @@ p{margin:.25rem 0 .75rem;max-width:46rem}.faint{color:var(--faint)}
 .tile span,.tile em{display:block;color:var(--faint);font-size:.8rem;font-style:normal;line-height:1.35}
 .tile b{display:block;font-size:1.3rem;line-height:1.35;font-variant-numeric:tabular-nums}
 .charts,.parts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,27rem),1fr));gap:1.1rem}
+.parts{grid-template-columns:repeat(auto-fit,minmax(min(100%,33.5rem),1fr))}
 .whole{grid-column:1/-1}p.card{max-width:none}
 .parts>figure:has(.map-plot){grid-column:1/-1}
 figure{min-width:0}
@@ -120,6 +121,8 @@ th{font-weight:500;color:var(--faint)}
 tbody tr:last-child td,tbody tr:last-child th{border-bottom:0}tbody tr:hover td{background:var(--plot)}
 th:first-child,td:first-child{text-align:left;padding-left:0;position:sticky;left:0;background:var(--card)}
 .models th:nth-child(2),.models td:nth-child(2){text-align:left;white-space:normal;min-width:13rem}
+.models td:nth-child(2){padding-left:1.7rem;text-indent:-1.15rem}
+.classes th,.classes td{padding-left:.3rem}.classes .bar{width:2rem;margin-right:.4rem}
 .bar{display:inline-block;width:3.4rem;height:.45rem;margin-right:.5rem;border-radius:.25rem;
  background:var(--rule);
  overflow:hidden;vertical-align:.06rem}.bar i{display:block;height:100%;background:var(--c0)}
@@ -138,12 +141,15 @@ dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:.5r
 dt{color:var(--faint)}dd{margin:0;overflow-wrap:anywhere}
 @media(max-width:56rem){.hero{grid-template-columns:1fr}}
 @media(max-width:34rem){body{padding:.9rem .7rem 2rem}dl{grid-template-columns:1fr}dt{margin-top:.4rem}
- .card,.verdict{padding:.8rem .75rem}.verdict{font-size:1rem}.plot{padding-left:2.6rem;padding-right:.4rem}
- .y{width:2.3rem}.x{left:2.6rem;right:.4rem}.map-plot{padding-left:5.2rem}.map-plot .y{width:5.05rem;
- font-size:.57rem}.ribbon b{display:none}
- .map-plot .x{left:5.2rem}.tile b{font-size:1.1rem}.tiles{grid-template-columns:1fr 1fr}
- .hero .area{inset:.2rem .4rem 2.6rem 2.6rem}}
-@media print{html{font-size:11px}body{max-width:none;font-size:11px;padding:0;background:none}
+ .card,.verdict{padding:.8rem .75rem}.verdict{font-size:1rem}.plot{padding-left:3rem;padding-right:.4rem}
+ .y{width:2.7rem;font-size:.72rem}.x{left:3rem;right:.4rem}.map-plot{padding-left:7.4rem}
+ .map-plot .y{width:7.2rem;font-size:.57rem}.ribbon b{display:none}
+ .models th:nth-child(2),.models td:nth-child(2){min-width:9rem}
+ .map-plot .x{left:7.4rem}.tile b{font-size:1.1rem}.tiles{grid-template-columns:1fr 1fr}
+ .hero .area{inset:.2rem .4rem 2.6rem 3rem}}
+@page{margin:12mm}
+@media print{h2,h3,h4,figcaption,summary{break-after:avoid}tr{break-inside:avoid}
+ html{font-size:11px}body{max-width:none;font-size:11px;padding:0;background:none}
  .hit{display:none}
  .hero,.charts{grid-template-columns:1fr 1fr}.wide{overflow:visible}.plot{--tall:11rem}.bar{width:2rem}
  th,td{padding:.3rem .4rem}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}

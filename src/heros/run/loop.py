@@ -77,8 +77,8 @@ def evaluate(
         The column of a frame that has the class; by default the last.
     weights
         What each instance counts where the model learns (see `Heros.learn`): an array in the order in which
-        they come, or the column of a frame that has it, which is no feature then. Measures count every
-        instance once all the same.
+        they come, or the column of a frame or stream that has it, which is no feature then (see also
+        `weights` of `heros.streams.read`). Measures count every instance once all the same.
     measures
         What is measured; by default what the model's task says: AUROC, accuracy, κ and log-loss. Objects of
         `heros.measures`, or any with a `name`, an ``update(y, output)`` and a `value` (see
@@ -140,9 +140,9 @@ def evaluate(
     """
     if not isinstance(model, Heros):
         raise ParameterError.of("model", "evaluate", "a Heros", model)
-    stream, counts = _weighed(stream, weights)
-    source = _source_of(stream, target)
-    _expect_as_many(counts, source)
+    column = weights if isinstance(weights, str) else None
+    source = _source_of(stream, target, column)
+    counts = None if weights is None or column else _counts_of(weights, source)
     callbacks = checked_callbacks(callback)
     window, block = whole(window, "window", "evaluate", 1), whole(block, "block", "evaluate", 1)
     meter = Cpu() if meter is None else meter
@@ -184,8 +184,8 @@ def evaluate(
             weights=counts,
         )
         if checkpointer:
-            names = [measure.name for measure in empty]
-            settings = {"window": window, "exact": bool(exact), "measures": names, "weights": _sum_of(counts)}
+            names, weighed = [measure.name for measure in empty], source.weighed or _sum_of(counts)
+            settings = {"window": window, "exact": bool(exact), "measures": names, "weights": weighed}
             checkpointer.restore(evaluation, settings, block, None if isinstance(progress, str) else progress)
         source.meet(model)
         interrupted = _learn(evaluation, block, checkpointer, progress, on_interrupt)
@@ -233,24 +233,15 @@ def _learn(
     return interrupts.pressed or evaluation.stopped
 
 
-def _weighed(stream: Any, weights: ArrayLike | str | None) -> tuple[Any, NDArray[np.float64] | None]:
-    """The stream, and what its instances count; a column that says so is taken out of it."""
-    if not isinstance(weights, str):
-        return stream, None if weights is None else checked_weights(weights, np.size(weights)).reshape(-1)
-    if not is_frame(stream):
-        raise ParameterError.of("weights", "evaluate", "an array, unless the stream is a data frame", weights)
-    table = table_of(stream, "evaluate")
-    if weights not in table.column_names:
-        rule = f"one of the columns {table.column_names}"
-        raise ParameterError.of("weights", "evaluate", rule, weights, table.column_names)
-    column = table.column(weights).to_numpy()
-    return table.drop_columns([weights]), checked_weights(column, len(column))
-
-
-def _expect_as_many(weights: NDArray[np.float64] | None, source: Source) -> None:
-    left = _instances_left(source)
-    if weights is not None and left is not None and left != len(weights):
-        raise DataError(f"weights must have one per instance ({left}). Got {len(weights)} instead.")
+def _counts_of(weights: ArrayLike, source: Source) -> NDArray[np.float64]:
+    """What was said that the instances of the source count, one number each."""
+    if source.weighed is not None:
+        rule = f"left out, as {source.weighed!r} of the stream has them"
+        raise ParameterError.of("weights", "evaluate", rule, weights)
+    counts, left = checked_weights(weights, np.size(weights)).reshape(-1), _instances_left(source)
+    if left is not None and left != len(counts):
+        raise DataError(f"weights must have one per instance ({left}). Got {len(counts)} instead.")
+    return counts
 
 
 def _sum_of(weights: NDArray[np.float64] | None) -> int | None:
@@ -258,17 +249,28 @@ def _sum_of(weights: NDArray[np.float64] | None) -> int | None:
     return None if weights is None else zlib.crc32(np.ascontiguousarray(weights).tobytes())
 
 
-def _source_of(stream: Any, target: str | int | None) -> Source:
-    """A source as it is; a frame, or rows and labels, as a stream."""
+def _source_of(stream: Any, target: str | int | None, weights: str | None = None) -> Source:
+    """A source as it is; a frame, or rows and labels, as a stream; with a column of weights."""
     if is_frame(stream):
-        return streams.from_frame(stream, target=target)
+        return streams.from_frame(stream, target=target, weights=weights)
     if target is not None:
         raise ParameterError.of("target", "evaluate", "left out, unless the stream is a data frame", target)
-    if not (isinstance(stream, tuple) and len(stream) == 2):
-        return expect_source(stream, "stream", "evaluate")
-    X, y = stream
+    if isinstance(stream, tuple) and len(stream) == 2:
+        return _labelled(*stream, weights)
+    source = expect_source(stream, "stream", "evaluate")
+    if weights is None:
+        return source
+    if not isinstance(source, streams.Stream):
+        rule = "an array, unless the stream is a data frame or can be read over"
+        raise ParameterError.of("weights", "evaluate", rule, weights)
+    return source.with_weights(weights)
+
+
+def _labelled(X: Any, y: Any, weights: str | None) -> Source:
+    """Rows and their labels as a stream."""
     if not is_frame(X):
-        return streams.from_arrays(X, y)
+        stream = streams.from_arrays(X, y)
+        return stream if weights is None else stream.with_weights(weights)
     table = table_of(X, "evaluate")
     labels = y.to_arrow() if hasattr(y, "to_arrow") else pa.array(y)
     if len(labels) != table.num_rows:
@@ -276,7 +278,7 @@ def _source_of(stream: Any, target: str | int | None) -> Source:
     name = "target"
     while name in table.column_names:
         name += "_"
-    return streams.from_frame(table.append_column(name, labels), target=name)
+    return streams.from_frame(table.append_column(name, labels), target=name, weights=weights)
 
 
 def _expect_keepable(model: Heros, allow_code: bool) -> None:

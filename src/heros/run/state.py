@@ -116,11 +116,12 @@ class Evaluation:
             self._earlier = self.model.cpu_seconds
             self._looked_before, self._trained_before = self.model.looked, self.model.trained
             self._invested_before = self.model.invested
-        start, answers = 0, self.stream.answers()
+        start, answers, weights = 0, self.stream.answers(), self.stream.weights()
         while start < len(y):
             stop = min(len(y), start + self.window - self.pending)
             labels = y[start:stop]
-            block = self.model.test_then_train(X[start:stop], labels, self._next_weights(len(labels)))
+            counts = self._next_weights(len(labels)) if weights is None else weights[start:stop]
+            block = self.model.test_then_train(X[start:stop], labels, counts)
             if answers is not None:
                 block = replace(block, probabilities=_as_given(answers[start:stop], block.probabilities))
             self._window.append((labels, block))

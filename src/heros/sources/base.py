@@ -121,6 +121,15 @@ class Source(ABC):
         """What was answered earlier of each instance given last; None if that is to be asked only now."""
         return None
 
+    @property
+    def weighed(self) -> str | None:
+        """What says how much instances count, such as a column; None if all count the same."""
+        return None
+
+    def weights(self) -> NDArray[np.float64] | None:
+        """What each instance given last counts; None if all count the same."""
+        return None
+
     def close(self) -> None:  # noqa: B027 - few hold anything
         """Let go of connections."""
 

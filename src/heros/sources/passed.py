@@ -67,6 +67,15 @@ class Passed(Source):
         """What was answered earlier."""
         return self.source.answers()
 
+    @property
+    def weighed(self) -> str | None:
+        """The source's."""
+        return self.source.weighed
+
+    def weights(self) -> NDArray[np.float64] | None:
+        """What the source says of the instances given last."""
+        return self.source.weights()
+
     def close(self) -> None:
         """Have it let go."""
         self.source.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,9 +13,10 @@ from numpy.typing import NDArray
 
 from heros.errors import DataError
 from heros.parameters import number, one_of, whole
-from heros.schema import Schema
+from heros.schema import Feature, Schema
 from heros.sources.bad_rows import BadRows
 from heros.sources.base import END, Block, DriftPoint, Polled, Signal, Source
+from heros.weights import WEIGHTS, weighs
 
 __all__ = ["Block", "DriftPoint", "Stream", "Taken", "empty_block", "rewound"]
 
@@ -124,6 +126,26 @@ class Stream(Source):
         """
         return Retargeted(self, feature)
 
+    def with_weights(self, feature: str) -> Stream:
+        """The same instances, with a number among their features as what each counts; it is no feature then.
+
+        `heros.evaluate` learns from them as `heros.Heros.learn` does with a `sample_weight`.
+
+        Examples
+        --------
+        >>> from heros import streams
+        >>> stream = streams.Agrawal().with_weights("elevel")
+        Traceback (most recent call last):
+            ...
+        heros.errors.ParameterError: The 'feature' parameter of with_weights must be a numeric feature, one of
+        salary, commission, age, hvalue, hyears, loan. Got 'elevel' instead.
+        >>> stream = streams.Agrawal().with_weights("hyears")
+        >>> X, y = stream.draw(3)
+        >>> X.shape, stream.weights()
+        ((3, 8), array([30.,  2., 22.]))
+        """
+        return Weighed(self, feature)
+
     def restart(self) -> None:
         """Go back to the first instance."""
         self._restart()
@@ -208,6 +230,15 @@ class Taken(Stream):
         """The rows the source has skipped so far."""
         return self._source.bad_rows
 
+    @property
+    def weighed(self) -> str | None:
+        """What says how much the source's instances count."""
+        return self._source.weighed
+
+    def weights(self) -> NDArray[np.float64] | None:
+        """What each instance given last counts."""
+        return self._source.weights()
+
     def _draw(self, n: int) -> Block:
         return self._source.draw(min(n, self._n - self._position))
 
@@ -221,33 +252,20 @@ class Taken(Stream):
             self._source.draw(self._start - self._source.position)
 
 
-class Retargeted(Stream):
-    """Another stream, with one of its features as the target. A row where that is missing is left out."""
+class Turned(Stream):
+    """Another stream, one of whose numeric features is something else."""
 
-    def __init__(self, source: Stream, feature: str) -> None:
+    def __init__(self, source: Stream, feature: str, name: str, asked: str) -> None:
         names = [f.name for f in source.schema.features if not f.nominal]
-        one_of(feature, "feature", "with_target", names, f"a numeric feature, one of {', '.join(names)}")
-        self.feature = feature
-        self.name = f"{source.name}.{feature}"
+        one_of(feature, "feature", asked, names, f"a numeric feature, one of {', '.join(names)}")
+        self.feature, self.name = feature, name
         self._source = source._fork()
         self._origin = self._source._fork()
-
-    @property
-    def schema(self) -> Schema:
-        """The features but one."""
-        features = tuple(f for f in self._source.schema.features if f.name != self.feature)
-        return Schema(features, (), numeric=True)
 
     @property
     def endless(self) -> bool:  # type: ignore[override]
         """Whether the other stream has no end."""
         return self._source.endless
-
-    @property
-    def n_instances(self) -> int | None:
-        """How many instances there are from start to end; None if that is not known."""
-        complete = not self._source.schema.features[self._column].missing
-        return self._source.n_instances if complete else None
 
     @property
     def drifts(self) -> tuple[DriftPoint, ...]:
@@ -260,8 +278,37 @@ class Retargeted(Stream):
         return self._source.bad_rows
 
     @property
+    def _others(self) -> tuple[Feature, ...]:
+        """All features but this one."""
+        return tuple(f for f in self._source.schema.features if f.name != self.feature)
+
+    @property
     def _column(self) -> int:
         return [f.name for f in self._source.schema.features].index(self.feature)
+
+    def _restart(self) -> None:
+        self._source = rewound(self._origin, self._source)
+
+    def _fork(self) -> Stream:
+        return self if self._origin is self._source else super()._fork()  # as the other one is copied or not
+
+
+class Retargeted(Turned):
+    """Another stream, with one of its features as the target. A row where that is missing is left out."""
+
+    def __init__(self, source: Stream, feature: str) -> None:
+        super().__init__(source, feature, f"{source.name}.{feature}", "with_target")
+
+    @property
+    def schema(self) -> Schema:
+        """The features but one."""
+        return Schema(self._others, (), numeric=True)
+
+    @property
+    def n_instances(self) -> int | None:
+        """How many instances there are from start to end; None if that is not known."""
+        complete = not self._source.schema.features[self._column].missing
+        return self._source.n_instances if complete else None
 
     def _draw(self, n: int) -> Block:
         parts: list[Block] = [empty_block(self.schema.n_features, self.schema.numeric)]
@@ -282,8 +329,48 @@ class Retargeted(Stream):
         known = ~np.isnan(y)
         return np.delete(X[known], self._column, axis=1), y[known].copy()
 
-    def _restart(self) -> None:
-        self._source = rewound(self._origin, self._source)
+
+class Weighed(Turned):
+    """Another stream, with one of its features as what each instance counts."""
+
+    def __init__(self, source: Stream, feature: str) -> None:
+        super().__init__(source, feature, source.name, "with_weights")
+        self._weights: NDArray[np.float64] | None = None
+
+    @property
+    def schema(self) -> Schema:
+        """The features but one."""
+        return replace(self._source.schema, features=self._others)
+
+    @property
+    def n_instances(self) -> int | None:
+        """How many instances there are from start to end; None if that is not known."""
+        return self._source.n_instances
+
+    @property
+    def weighed(self) -> str | None:
+        """The feature that says it."""
+        return self.feature
+
+    def weights(self) -> NDArray[np.float64] | None:
+        """What each instance given last counts."""
+        return self._weights
+
+    def _draw(self, n: int) -> Block:
+        return self._turned(*self._source.draw(n))
+
+    def _poll(self, n: int, timeout: float | None) -> Polled:
+        got = self._source.poll(n, timeout)
+        return got if isinstance(got, Signal) else self._turned(*got)
+
+    def _turned(self, X: NDArray[np.float64], y: NDArray[Any]) -> Block:
+        weights = X[:, self._column].copy()
+        if not weighs(weights).all():
+            row = int(weighs(weights).argmin())
+            place = f"{weights[row]:g} in instance {self._position + row + 1:,}"
+            raise DataError(f"The weights in {self.feature!r} must be {WEIGHTS}. Got {place} instead.")
+        self._weights = weights
+        return np.delete(X, self._column, axis=1), y
 
 
 def rewound(origin: Stream, current: Stream) -> Stream:

@@ -19,7 +19,7 @@ __all__ = ["Columns", "with_columns"]
 Columns = str | os.PathLike[str] | Mapping[str, Any]
 """A kind for each column that is named, or a TOML, JSON or CSV file with that."""
 
-KINDS = ("numeric", "nominal", "date", "ignore", "target")
+KINDS = ("numeric", "nominal", "date", "ignore", "target", "weights")
 RULE = f"one of {', '.join(KINDS)}, 'date' with a format of strptime behind it, or a list of all values"
 
 
@@ -36,7 +36,8 @@ def with_columns(options: Options, columns: Columns | None) -> Options:
     if columns is None:
         return options
     nominal, dates = _mapping(options.nominal), _mapping(options.dates)
-    numeric, ignore, target = [*options.numeric], [*options.ignore], options.target
+    numeric, ignore = [*options.numeric], [*options.ignore]
+    target, weights = options.target, options.weights
     for name, kind in _kinds(columns).items():
         if isinstance(kind, Sequence) and not isinstance(kind, str):
             nominal[name] = kind
@@ -51,9 +52,19 @@ def with_columns(options: Options, columns: Columns | None) -> Options:
             dates[name] = rest.strip() or None
         elif word == "target":
             target = name if target is None else target
+        elif word == "weights":
+            weights = name if weights is None else weights
         else:
             (numeric if word == "numeric" else ignore).append(name)
-    return replace(options, nominal=nominal, dates=dates, numeric=numeric, ignore=ignore, target=target)
+    return replace(
+        options,
+        nominal=nominal,
+        dates=dates,
+        numeric=numeric,
+        ignore=ignore,
+        target=target,
+        weights=weights,
+    )
 
 
 def _mapping(given: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:

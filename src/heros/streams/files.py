@@ -17,7 +17,7 @@ from heros.streams.described import Columns, with_columns
 from heros.streams.json_lines import JsonReader, is_json
 from heros.streams.options import Options
 from heros.streams.readers import TableReader
-from heros.streams.tables import TableStream
+from heros.streams.tables import TableStream, weighed
 from heros.streams.text import COMPRESSIONS, encoding_of
 from heros.vocabulary import MOST_VALUES
 
@@ -60,6 +60,7 @@ def read(
     most_values: int | None = MOST_VALUES,
     columns: Columns | None = None,
     task: str | None = None,
+    weights: str | None = None,
 ) -> Stream:
     r"""A stream from a CSV, JSON lines, ARFF, Parquet, Arrow or Feather file.
 
@@ -109,7 +110,11 @@ def read(
         be said.
     columns
         What columns are, in one place: a mapping from names to "numeric", "nominal", "date" (perhaps with a
-        format behind it), "ignore", "target" or a list of values; or a TOML, JSON or CSV file with that.
+        format behind it), "ignore", "target", "weights" or a list of values; or a TOML, JSON or CSV file with
+        that.
+    weights
+        The column that says what each row counts where `heros.evaluate` learns from it; it is no feature
+        then. A row without such a number is a bad row.
 
     Examples
     --------
@@ -144,8 +149,9 @@ def read(
         most_values=most_values,
         columns=columns,
         task=task,
+        weights=weights,
     )
-    return TableStream(reader, options, name or Path(path).name.split(".")[0])
+    return weighed(TableStream(reader, options, name or Path(path).name.split(".")[0]), options)
 
 
 def opened(

@@ -10,7 +10,7 @@ from heros.lazy import pa
 from heros.streams.arrow import MemoryReader
 from heros.streams.base import Stream
 from heros.streams.options import Options
-from heros.streams.tables import TableStream
+from heros.streams.tables import TableStream, weighed
 from heros.vocabulary import MOST_VALUES
 
 __all__ = ["FEW", "few_rows", "from_frame", "is_frame", "names_of", "table_of"]
@@ -32,6 +32,7 @@ def from_frame(
     dates: Sequence[str] | Mapping[str, str | None] = (),
     most_values: int | None = MOST_VALUES,
     task: str | None = None,
+    weights: str | None = None,
 ) -> Stream:
     """A stream of the rows of a data frame.
 
@@ -41,7 +42,7 @@ def from_frame(
         A pandas or polars data frame, an Arrow table or record batch, a mapping of columns, or
         anything else that speaks the Arrow or the data frame interchange protocol. None of these
         libraries but Arrow need be installed. Categorical, string and boolean columns are nominal.
-    target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values, task
+    target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values, task, weights
         As for `heros.streams.read`.
     name
         The stream's name.
@@ -56,10 +57,20 @@ def from_frame(
            [nan,  1.]]), array([0, 1, 0]))
     """
     options = Options(
-        "from_frame", target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values, task
+        "from_frame",
+        target,
+        nominal,
+        numeric,
+        ignore,
+        classes,
+        on_bad_row,
+        dates,
+        most_values,
+        task,
+        weights,
     )
     table = table_of(frame, "from_frame")
-    return TableStream(MemoryReader(table, name, tuple(ignore)), options, name)
+    return weighed(TableStream(MemoryReader(table, name, tuple(ignore)), options, name), options)
 
 
 def is_frame(X: Any) -> bool:

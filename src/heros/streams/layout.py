@@ -103,7 +103,7 @@ def _as_told(reader: TableReader, index: int, options: Options, first: Chunk) ->
     dates = options.dates if isinstance(options.dates, Mapping) else dict.fromkeys(options.dates)
     if name in nominal:
         return _nominal(reader, index, nominal[name], options.most_values)
-    if name in options.numeric:
+    if name in options.numeric or name == options.weights:
         declared = reader.declared(index)
         if isinstance(declared, NumericColumn) or not is_text(array.type):
             return NumericColumn(name)

@@ -110,9 +110,8 @@ def look(path: str | os.PathLike[str], **how: Any) -> Look:
         counts = {}
     if numbers:
         faults.insert(0, f"{numbers[0].upper()}{numbers[1:]}")
-    return Look(
-        reader.label, first.n_rows, layout.width, columns, name, counts, layout.numeric, tuple(faults)
-    )
+    features = layout.width - (options.weights is not None)
+    return Look(reader.label, first.n_rows, features, columns, name, counts, layout.numeric, tuple(faults))
 
 
 def _seen(reader: TableReader, options: Options, layout: Layout, first: Chunk, index: int) -> ColumnLook:
@@ -127,6 +126,7 @@ def _seen(reader: TableReader, options: Options, layout: Layout, first: Chunk, i
         kind, note = "left out", layout.ignored.get(index, "as you say")
     else:
         kind, note = _kind(column), _note(column, first, index, counts)
+        kind = "weights" if reader.names[index] == options.weights else kind
     return ColumnLook(reader.names[index], kind, len(counts), missing, examples, note)
 
 

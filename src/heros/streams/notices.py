@@ -72,7 +72,7 @@ def notices_of(reader: TableReader, options: Options, layout: Layout, first: Chu
     """What a user may not expect of the columns that nobody described."""
     for index, why in layout.ignored.items():
         yield f"The column {reader.names[index]!r} is left out: {why} (nominal= keeps it, ignore= says so)."
-    named = {*options.nominal, *options.numeric, *options.dates}
+    named = {*options.nominal, *options.numeric, *options.dates, options.weights}
     for index, column in layout.features.items():
         if column.name in named:
             continue

@@ -26,6 +26,7 @@ class Options:
     dates: Sequence[str] | Mapping[str, str | None] = ()
     most_values: int | None = None
     task: str | None = None
+    weights: str | None = None
 
     def __post_init__(self) -> None:
         one_of(self.on_bad_row, "on_bad_row", self.owner, ("raise", "skip"), "'raise' or 'skip'")
@@ -40,6 +41,8 @@ class Options:
             listed = isinstance(given, Sequence | Mapping | Set) and not isinstance(given, str)
             if not listed or not all(isinstance(column, str) for column in given):
                 raise ParameterError.of(name, self.owner, "a list of column names", given)
+        if self.weights is not None and not isinstance(self.weights, str):
+            raise ParameterError.of("weights", self.owner, "the name of a column", self.weights)
         if self.classes is not None:
             _expect_distinct(self.classes, "classes", self.owner)
         for column, values in self.nominal.items() if isinstance(self.nominal, Mapping) else ():
@@ -53,7 +56,7 @@ class Options:
                 f"The table of {self.owner} must have a target and a feature. Got no columns instead."
             )
         if self.target is None:
-            return names[-1]
+            return names[-2] if len(names) > 1 and names[-1] == self.weights else names[-1]
         if isinstance(self.target, str):
             if self.target in names:
                 return self.target
@@ -73,13 +76,27 @@ class Options:
             if both:
                 rule = f"without columns named in {other!r}"
                 raise ParameterError.of(one, self.owner, rule, sorted(both))
-        if self.target_among(names) in self.ignore:
+        target = self.target_among(names)
+        if target in self.ignore:
             raise ParameterError.of("ignore", self.owner, "without the target", list(self.ignore))
-        if len(names) - len(self.ignore) < 2:
+        if self.weights is not None:
+            self._check_weights(names, target)
+        if len(names) - len(self.ignore) < 2 + (self.weights is not None):
             kept = [name for name in names if name not in self.ignore]
             raise DataError(
                 f"The table of {self.owner} must have a target and a feature. Got {kept} instead."
             )
+
+    def _check_weights(self, names: Sequence[str], target: str) -> None:
+        """Refuse a column of weights that is not there, or that is said to be something else."""
+        if self.weights == target:
+            raise ParameterError.of("weights", self.owner, "another column than the target", self.weights)
+        if self.weights not in names:
+            rule = f"one of the columns {list(names)}"
+            raise ParameterError.of("weights", self.owner, rule, self.weights, names)
+        for other in ("nominal", "dates", "ignore"):
+            if self.weights in getattr(self, other):
+                raise ParameterError.of("weights", self.owner, f"no column of {other!r}", self.weights)
 
 
 def _expect_distinct(values: object, parameter: str, owner: str) -> None:

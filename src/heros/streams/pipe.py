@@ -21,7 +21,7 @@ from heros.streams.json_lines import JsonReader, is_json
 from heros.streams.layout import Extent, Growth
 from heros.streams.options import Options
 from heros.streams.readers import Chunk
-from heros.streams.tables import TableStream
+from heros.streams.tables import TableStream, weighed
 from heros.streams.text import READ_BYTES, TextReader, checked_encoding
 from heros.vocabulary import MOST_VALUES
 
@@ -51,6 +51,7 @@ def read_pipe(
     most_values: int | None = MOST_VALUES,
     task: str | None = None,
     columns: Columns | None = None,
+    weights: str | None = None,
 ) -> Stream:
     r"""A stream of the CSV or the JSON lines that a pipe brings. See `heros.streams.read` for the parameters.
 
@@ -65,16 +66,18 @@ def read_pipe(
     >>> stream.draw(10)[1]
     array([0, 1])
     """
-    options = Options("read", target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values, task)
+    options = Options(
+        "read", target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values, task, weights
+    )
     options = with_columns(options, columns)
     if checked_encoding(encoding)[1] is not None:
         rule = "one that extends ASCII, such as 'latin-1', for standard input"
         raise ParameterError.of("encoding", "read", rule, encoding)
     pipe = Pipe(file)
     if delimiter is None and is_json(pipe.peek()):
-        return PipeStream(JsonPipe(pipe, missing=missing, encoding=encoding), options, name)
+        return weighed(PipeStream(JsonPipe(pipe, missing=missing, encoding=encoding), options, name), options)
     reader = DelimitedPipe(pipe, delimiter=delimiter, missing=missing, encoding=encoding)
-    return PipeStream(reader, options, name)
+    return weighed(PipeStream(reader, options, name), options)
 
 
 class PipeStream(TableStream):

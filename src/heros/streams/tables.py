@@ -21,8 +21,14 @@ from heros.streams.notices import expect_classes, notices_of
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
 from heros.vocabulary import LARGEST_TARGET
+from heros.weights import weighs
 
-__all__ = ["TableStream"]
+__all__ = ["TableStream", "weighed"]
+
+
+def weighed(stream: TableStream, options: Options) -> Stream:
+    """The stream, with the weights that were asked for."""
+    return stream if options.weights is None else stream.with_weights(options.weights)
 
 
 class TableStream(Stream):
@@ -38,6 +44,7 @@ class TableStream(Stream):
         self.name = name
         self._reader = reader
         self._skip = options.on_bad_row == "skip"
+        self._weights = options.weights
         self._bad_rows = BadRows()
         first = reader.read()
         if first is None:
@@ -182,6 +189,8 @@ class TableStream(Stream):
                 faults |= more
                 if index == self._layout.target and self._layout.numeric:
                     faults |= _too_large(values[index])
+                if column.name == self._weights:
+                    faults = _no_weights(values[index]) | faults
             for row, (value, rule) in faults.items():
                 found.setdefault(row, (column.name, value, rule))
         return values, found
@@ -201,6 +210,13 @@ def _too_large(values: Values) -> Faults:
     """The rows with a target that cannot be reckoned with."""
     rule = f"be a finite number, {LARGEST_TARGET:g} at most"
     return {int(row): (f"{values[row]:g}", rule) for row in np.flatnonzero(np.abs(values) > LARGEST_TARGET)}
+
+
+def _no_weights(values: Values) -> Faults:
+    """The rows that do not say what they count."""
+    found = ((int(row), values[row]) for row in np.flatnonzero(~weighs(values)))
+    rule = "be a number in [0, 10000]: it is the weight"
+    return {row: ("a missing value" if np.isnan(value) else f"{value:g}", rule) for row, value in found}
 
 
 def _absent(array: pa.Array) -> Faults:

@@ -111,7 +111,7 @@ class Checkpointer:
             raise
         self._predictions = Predictions(self.directory) if self.content is None else self.content.predictions
         self._written = 0  # parts of the evaluation's predictions that are in the file
-        self._crc = (0, 0)  # of what was learnt
+        self._crc: tuple[int, ...] = (0, 0)  # of what was learnt
         self._last = 0  # instances, when it was last tried to write
         self._settings: dict[str, Any] = {}
         self._tip = 0  # instances of the checkpoint the run stands on
@@ -143,7 +143,7 @@ class Checkpointer:
 
     def learnt(self, block: Block, evaluation: Resumable) -> None:
         """Take note of a block that was learnt from, and write a checkpoint if it is time."""
-        self._crc = _crc(self._crc, block)
+        self._crc = _crc(self._crc, block, evaluation.stream.weights())
         if evaluation.taken % self.every == 0:
             self.write(evaluation)
 
@@ -266,7 +266,7 @@ class Checkpointer:
                 came = stream.poll(min(block, n - done))
                 if isinstance(came, Signal):
                     raise ParameterError.of("stream", "evaluate", f"at least {n:,} instances long", stream)
-                self._crc = _crc(self._crc, came)
+                self._crc = _crc(self._crc, came, stream.weights())
                 done += len(came[1])
                 bar.update(task, completed=done)
 
@@ -318,9 +318,11 @@ class Checkpointer:
         return None
 
 
-def _crc(so_far: tuple[int, int], block: Block) -> tuple[int, int]:
-    X, y = block
-    return zlib.crc32(X.tobytes(), so_far[0]), zlib.crc32(y.tobytes(), so_far[1])
+def _crc(so_far: tuple[int, ...], block: Block, weights: NDArray[Any] | None) -> tuple[int, ...]:
+    """Sums of rows, of targets and, if there are any, of weights: however blocks are cut."""
+    arrays = block if weights is None else (*block, weights)
+    earlier = (*so_far, 0)[: len(arrays)]
+    return tuple(zlib.crc32(array.tobytes(), crc) for array, crc in zip(arrays, earlier, strict=True))
 
 
 def _not_whole(path: Path, error: object) -> DataError:
