@@ -75,7 +75,39 @@ def growing():
     return Heros(pools.MLP([{"hidden": 8}, {"optimizer": "sgd"}]), k=1, seed=3), stream, {}
 
 
-CASES = (perceptrons, trees, growing, long_curves)
+def numbers():
+    """Every family that learns a number, one whose unit changes on the way."""
+    pool = pools.Join(
+        pools.MLP([{"hidden": 4}, {"hidden": 8, "loss": "huber"}]),
+        pools.Linear([{"optimizer": "pa"}, {}]),
+        pools.Neighbours([{"window": 100}]),
+        pools.RegressionTrees([{"grace_period": 50, "split_confidence": 0.1}]),
+        pools.Boosted([{"rounds": 3, "grace_period": 50}]),
+        costs=[3, 1, 1, 1, 1],
+    )
+    X, y = streams.Friedman("global", length=N).draw(N)
+    y[N // 2 :] *= 1000.0
+    stream = streams.from_arrays(X, y, task="regression", name="numbers")
+    return Heros(pool, policies.Explore(policies.Zeta(0.05), 0.2), 4, seed=5), stream, {}
+
+
+def growing_numbers():
+    """New values and features on the way, and bad rows, some of them for their targets."""
+
+    def pairs():
+        rng = random.Random(4)
+        for i in range(N):
+            x = {"a": rng.gauss(0, 1), "b": "abcdef"[rng.randrange(2 + 4 * (i > N / 3))]}
+            if i > N / 2:
+                x["c"] = rng.random()
+            yield x, "much" if i % 101 == 50 else 10 * x["a"] + rng.random()
+
+    pool = pools.Join(pools.MLP([{"hidden": 8}]), pools.RegressionTrees([{"grace_period": 50}]), costs=[1, 1])
+    stream = streams.from_iter(pairs, on_bad_row="skip", task="regression")
+    return Heros(pool, k=1, seed=3), stream, {"exact": False}
+
+
+CASES = (perceptrons, trees, growing, long_curves, numbers, growing_numbers)
 
 
 def outcome(run, model) -> dict[str, str]:
@@ -86,7 +118,7 @@ def outcome(run, model) -> dict[str, str]:
         for name, value in values.items():
             if name not in {"cpu", "price", "energy", "curves", "figures", "confusion", "settings"}:
                 found[f"{owner}.{name}"] = _bits(value)
-    found["confusion"] = _bits(run.confusion.counts)
+    found["confusion"] = "none" if run.confusion is None else _bits(run.confusion.counts)
     document, arrays = models.pack(model)
     found["model"] = _bits(json.dumps(document, sort_keys=True))
     found |= {name: _bits(array) for name, array in arrays.items() if name != "ensemble/cpu"}

@@ -10,24 +10,17 @@ def softmax(z):
     return p / p.sum()
 
 
-class Linear:
-    """Multinomial logistic regression over dense inputs (a one for the bias first)."""
+class Steps:
+    """Weights (inputs, ...), a one for the bias first, and how each optimiser moves them by a gradient."""
 
-    def __init__(self, inputs, classes, optimizer, learning_rate, l1=0.0, l2=0.0):
+    def __init__(self, shape, optimizer, learning_rate, l1=0.0, l2=0.0):
         self.optimizer, self.rate, self.l1, self.l2 = optimizer, learning_rate, l1, l2
-        self.w, self.a, self.b = (np.zeros((inputs, classes)) for _ in range(3))
-        self.pays = np.ones((inputs, 1))  # the bias pays neither l1 nor l2
+        self.w, self.a, self.b = (np.zeros(shape) for _ in range(3))
+        self.pays = np.ones((shape[0], *(1 for _ in shape[1:])))  # the bias pays neither l1 nor l2
         self.pays[0] = 0
         self.t = 0
 
-    def predict(self, x):
-        return softmax(x @ self.w)
-
-    def learn(self, x, y):
-        errors = self.predict(x)
-        errors[y] -= 1
-        g = np.outer(x, errors)
-        self.t += 1
+    def step(self, g):
         getattr(self, self.optimizer)(g)
 
     def sgd(self, g):
@@ -47,6 +40,22 @@ class Linear:
         l1, l2 = self.l1 * self.pays, self.l2 * self.pays
         shrunk = self.a - np.sign(self.a) * l1
         self.w = np.where(np.abs(self.a) <= l1, 0.0, -shrunk / ((1 + np.sqrt(self.b)) / self.rate + l2))
+
+
+class Linear(Steps):
+    """Multinomial logistic regression over dense inputs."""
+
+    def __init__(self, inputs, classes, *settings, **named):
+        super().__init__((inputs, classes), *settings, **named)
+
+    def predict(self, x):
+        return softmax(x @ self.w)
+
+    def learn(self, x, y):
+        errors = self.predict(x)
+        errors[y] -= 1
+        self.t += 1
+        self.step(np.outer(x, errors))
 
 
 class NaiveBayes:

@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+from reference_linear import Steps
+
 MEMORY, APART, FARTHEST = 1000, 0.1, 10.0
 
 
@@ -73,16 +75,12 @@ class Interval:
         self.errors.append(error)
 
 
-class Linear:
-    """Regression over dense inputs (a one for the bias first), in the unit of the target."""
+class Linear(Steps):
+    """Regression over dense inputs, in the unit of the target."""
 
-    def __init__(self, inputs, optimizer, learning_rate, l1=0.0, l2=0.0, loss="squared", epsilon=0.1):
-        self.optimizer, self.rate, self.l1, self.l2 = optimizer, learning_rate, l1, l2
-        self.loss, self.epsilon = loss, epsilon
-        self.w, self.a, self.b = np.zeros(inputs), np.zeros(inputs), np.zeros(inputs)
-        self.pays = np.ones(inputs)  # the bias pays neither l1 nor l2
-        self.pays[0] = 0
-        self.t, self.scale = 0, TargetScale()
+    def __init__(self, inputs, *settings, loss="squared", epsilon=0.1, **named):
+        super().__init__((inputs,), *settings, **named)
+        self.loss, self.epsilon, self.scale = loss, epsilon, TargetScale()
 
     def predict(self, x):
         return self.scale.unscaled(x @ self.w)
@@ -102,7 +100,7 @@ class Linear:
             self.w = self.w - math.copysign(step, error) * x
         else:
             slope = error if self.loss == "squared" else max(-1.0, min(1.0, error))
-            getattr(self, self.optimizer)(slope * x)
+            self.step(slope * x)
 
     def rescale(self, factor, shift):
         self.w = self.w * factor
@@ -115,24 +113,6 @@ class Linear:
             l1 = self.l1 * self.pays
             moved = -self.w * steep - np.sign(self.w) * l1
             self.a = np.where(self.w == 0, np.clip(self.a * factor, -l1, l1), moved)
-
-    def sgd(self, g):
-        self.w = self.w * (1 - self.rate * self.l2 * self.pays) - self.rate * g
-
-    def adam(self, g):
-        self.a = 0.9 * self.a + 0.1 * g
-        self.b = 0.999 * self.b + 0.001 * g**2
-        m, v = self.a / (1 - 0.9**self.t), self.b / (1 - 0.999**self.t)
-        self.w = self.w - self.rate * m / (np.sqrt(v) + 1e-8)
-
-    def ftrl(self, g):
-        """McMahan et al. 2013, algorithm 1; a is their z, b their n."""
-        sigma = (np.sqrt(self.b + g**2) - np.sqrt(self.b)) / self.rate
-        self.a = self.a + g - sigma * self.w
-        self.b = self.b + g**2
-        l1, l2 = self.l1 * self.pays, self.l2 * self.pays
-        shrunk = self.a - np.sign(self.a) * l1
-        self.w = np.where(np.abs(self.a) <= l1, 0.0, -shrunk / ((1 + np.sqrt(self.b)) / self.rate + l2))
 
 
 def answer(kind, said, sound, L, stack, scale):

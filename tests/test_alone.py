@@ -42,23 +42,24 @@ def interrupted_at(step, act):
     return False
 
 
-def learner():
-    stream = streams.RandomRBF(classes=3)
+def learner(stream):
     model = Heros(pools.MLP([{"hidden": 4}, {"hidden": 5}]), k=1, seed=1, schema=stream.schema)
     return model, *stream.draw(20)
 
 
+STREAMS = {"classes": lambda: streams.RandomRBF(classes=3), "numbers": streams.Friedman}
 ACTS = {
-    "predict_proba": lambda model, X, y: model.predict_proba(X[0]),
+    "answers": lambda model, X, y: model.answers(X[0]),
     "learn": lambda model, X, y: model.learn(X, y),
     "k": lambda model, X, y: setattr(model, "k", 2),
     "state": lambda model, X, y: model.state(),
 }
 
 
+@pytest.mark.parametrize("task", STREAMS)
 @pytest.mark.parametrize("act", ACTS)
-def test_an_interrupt_at_any_instruction_leaves_nobody_locked_out(act):
-    model, X, y = learner()
+def test_an_interrupt_at_any_instruction_leaves_nobody_locked_out(act, task):
+    model, X, y = learner(STREAMS[task]())
     step = 0
     while interrupted_at(step := step + 1, lambda: ACTS[act](model, X, y)):
         before = model.instances
@@ -93,19 +94,31 @@ FAMILIES = {
 }
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_growth_that_is_interrupted_anywhere_ends_as_any_other(family):
-    small = Schema.of(["a", ("b", "x", "y")], classes=["no", "yes"])
-    large = Schema.of(["a", ("b", "x", "y", "z"), "c"], classes=["no", "yes", "maybe"])
+OF_NUMBERS = {
+    name: pool for name, pool in FAMILIES.items() if name in ("mlp", "boosted", "neighbours", "linear")
+} | {
+    "trees": pools.RegressionTrees([{"grace_period": 10, "split_confidence": 0.5}]),
+    "join": pools.Join(pools.MLP([{"hidden": 4}]), pools.RegressionTrees([{}]), costs=[1, 1]),
+}
+
+
+@pytest.mark.parametrize(
+    ("family", "numbers"),
+    [*((one, False) for one in FAMILIES), *((one, True) for one in OF_NUMBERS)],
+)
+def test_a_growth_that_is_interrupted_anywhere_ends_as_any_other(family, numbers):
+    pool = (OF_NUMBERS if numbers else FAMILIES)[family]
+    small = Schema.of(["a", ("b", "x", "y")], classes=None if numbers else ["no", "yes"])
+    large = Schema.of(["a", ("b", "x", "y", "z"), "c"], classes=None if numbers else ["no", "yes", "maybe"])
     rng = np.random.default_rng(1)
     X = np.column_stack([rng.normal(size=60), rng.integers(0, 2, 60), rng.normal(size=60)])
     y = rng.integers(0, 2, 60)
 
     def grown(step):
-        model = Heros(FAMILIES[family], k=1, seed=1, warmup=0, schema=small).learn(X[:30, :2], y[:30])
+        model = Heros(pool, k=1, seed=1, warmup=0, schema=small).learn(X[:30, :2], y[:30])
         cut = interrupted_at(step, lambda: model.bind(large))
         model.bind(large)
-        return cut, model.learn(X[30:], y[30:]).predict_proba(X)
+        return cut, model.learn(X[30:], y[30:]).answers(X)
 
     _, expected = grown(1 << 60)
     step, cut = 0, True

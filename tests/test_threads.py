@@ -18,11 +18,19 @@ from heros.errors import HerosError
 POOLS = {
     "mlp": pools.MLPGrid(learning_rates=[0.05], hidden=[8, 16]),
     "trees": pools.HoeffdingGrid(max_bytes=[4096, 65536], grace_periods=[50]),
+    "numbers": pools.Join(
+        pools.MLP([{"hidden": 8}]),
+        pools.RegressionTrees([{"grace_period": 50}]),
+        pools.Linear([{}]),
+        costs=[1, 1, 1],
+    ),
 }
 
 
 def learner(pool="mlp", seed=1):
     stream = streams.RandomRBF(classes=3, instance_seed=seed, speed=0.001)
+    if pool == "numbers":
+        stream = streams.Friedman("global", seed=seed)
     return Heros(POOLS[pool], k=2, seed=seed, schema=stream.schema), stream
 
 

@@ -10,7 +10,7 @@ from heros.errors import HerosError
 from heros_league.arena import NUMBERS, SMALL, WHOLE
 from heros_league.claims import Claim, claims, claims_of_numbers
 from heros_league.entrants import OURS, REGRESSORS
-from heros_league.picture import draw, draw_ranks
+from heros_league.picture import draw, draw_ranks, points
 from heros_league.standing import Cell, Standing, higher_is_better
 from heros_paper.tables.layout import Entry, Footnotes, Table, decimal, signed
 
@@ -41,7 +41,36 @@ def write_page(directory: Path, page: Path, borrowed: Path | None = None) -> lis
     }
     numbers, pictures = _numbers(Standing.of(directory, NUMBERS, learners=REGRESSORS), page)
     page.write_text(filled(page.read_text(encoding="utf-8"), parts | numbers), encoding="utf-8")
-    return [page, *([picture] if drawn else []), *pictures]
+    front = _front(page.parent.parent / "README.md", standing, drawn)
+    return [page, *([picture] if drawn else []), *pictures, *front]
+
+
+def _front(readme: Path, standing: Standing, drawn: Sequence[str]) -> list[Path]:
+    """Show the picture where the project introduces itself, with what it covers; nothing if there is none."""
+    text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
+    if not drawn or "<!-- league -->" not in text:
+        return []
+    rivals = [point.entrant for point in points(standing, drawn) if point.entrant not in OURS]
+    labels = _listed([standing.learners[name].label for name in rivals])
+    streams = _listed([standing.arenas[name].label for name in drawn])
+    part = (
+        f"![AUROC against CPU time: Heros() beside {labels}](docs/figures/league.png)\n\n"
+        f"Means over {streams}: the streams on which {labels} ran beside\n`Heros()`, by the same code on one "
+        "machine. Who else, and what has not been run yet: [docs/league.md](docs/league.md)."
+    )
+    readme.write_text(filled(text, {"league": part}), encoding="utf-8")
+    return [readme]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names in a sentence.
+
+    Examples
+    --------
+    >>> _listed(["a"]), _listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _numbers(standing: Standing, page: Path) -> tuple[dict[str, str], list[Path]]:

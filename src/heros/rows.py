@@ -314,7 +314,7 @@ def _reader(frame: Any) -> MemoryReader:
 
 def _column(feature: Feature, closed: bool) -> Column:
     if feature.values is None:
-        return NumericColumn(feature.name, feature.missing, NumberForm.of(feature.written))
+        return NumericColumn(feature.name, feature.missing, NumberForm.of(feature.written), "be a number")
     return NominalColumn(feature.name, Codes(feature.values), closed=closed, missing=feature.missing)
 
 
@@ -336,8 +336,9 @@ def _converted(column: Column, array: Any, reader: TableReader, chunk: Chunk) ->
         return np.where(values < 0, math.nan, values)  # a value that nothing is known of
     if faults:
         row, (value, rule) = next(iter(faults.items()))
+        words = " (or the word be named in missing=)" if reader.words else ""
         raise DataError(
-            f"{reader.label}, {chunk.place(row)}: {column.name!r} must {rule}. Got {value} instead."
+            f"{reader.label}, {chunk.place(row)}: {column.name!r} must {rule}{words}. Got {value} instead."
         )
     return values
 

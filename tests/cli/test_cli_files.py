@@ -159,3 +159,32 @@ def test_rows_count_what_a_column_says(place):
 
 def rows_of(place):
     return (place / "w.csv").read_text()
+
+
+def test_a_word_for_nothing_is_met_with_the_option_that_says_so(place):
+    rows = "".join(f"{'k.A.' if i % 20 == 7 else f'{i % 9},5'};{'ny'[i % 9 > 4]}\n" for i in range(200))
+    (place / "w.csv").write_text("price;late\n" + rows)
+    looked = runner.invoke(app, ["look", str(place / "w.csv")])
+    said = " ".join(looked.output.split())  # the column wraps
+    assert "10 bad rows, the first with 'k.A.' (--missing if that stands for nothing)" in said
+    arguments = ["run", str(place / "w.csv"), "--pool", str(place / "pool.toml")]
+    refused = runner.invoke(app, arguments)
+    assert (
+        "must be a number (or be named in --nominal, or the word in --missing). Got 'k.A.'" in refused.stderr
+    )
+    saved = ["--missing", "k.A.", "--save", str(place / "m.heros")]
+    assert runner.invoke(app, [*arguments, *saved]).exit_code == 0
+    predict = ["predict", str(place / "m.heros"), str(place / "w.csv")]
+    refused = runner.invoke(app, predict)
+    assert (
+        "'price' must be a number (or the word be named in --missing). Got 'k.A.' instead." in refused.stderr
+    )
+    assert runner.invoke(app, [*predict, "--missing", "k.A."]).exit_code == 0
+
+
+def test_uneven_classes_have_their_pr_auc_without_being_asked(place):
+    rows = "".join(f"{i % 20},{'yes' if i % 20 == 3 else 'no'}\n" for i in range(600))
+    (place / "u.csv").write_text("a,late\n" + rows)
+    result = runner.invoke(app, ["run", str(place / "u.csv"), "--pool", str(place / "pool.toml")])
+    assert "rarest class 'yes' (5.0%)" in result.output
+    assert "PR-AUC" in result.output

@@ -2,7 +2,8 @@
 
     make arrival N=5000
 
-Every case is a number. Rows in which values, classes, missing values and bad rows turn up at any time are read
+Every case is a number, and of one task. Rows in which values, classes, missing values and bad rows turn up at any time, or
+targets of another scale and some that are no numbers, are read
 from a file, a pipe or an iterator; a run over them, in blocks of any length, with checkpoints, is killed up to
 three times and resumed. It must end with the bits of a run that got everything at once and was left alone.
 """
@@ -23,6 +24,8 @@ from heros.progress import progress
 from heros.streams.pipe import read_pipe
 from kill_resume import outcome
 
+Row = tuple[dict[str, object], str | float]
+TASKS = ("classification", "regression")
 KINDS = ("file", "pipe", "pairs", "generator", "later")
 
 
@@ -43,7 +46,7 @@ class Deadly(meters.Cpu):
             raise Killed
 
 
-def rows_of(rng: random.Random) -> list[tuple[dict[str, object], str]]:
+def rows_of(rng: random.Random, task: str) -> list[Row]:
     """Rows in which anything new may turn up at any time."""
     n, rows = rng.randrange(20, 300), []
     for i in range(n):
@@ -55,11 +58,20 @@ def rows_of(rng: random.Random) -> list[tuple[dict[str, object], str]]:
             x[rng.choice("ab")] = None
         if rng.random() < 0.02:
             x["a"] = "bad"
-        rows.append((x, "xyz"[rng.randrange(1 + min(2, i // 70))]))
+        rows.append((x, label_of(rng, task, i)))
     return rows
 
 
-def csv_of(rows: list[tuple[dict[str, object], str]]) -> bytes:
+def label_of(rng: random.Random, task: str, i: int) -> str | float:
+    """The label of a row: classes turn up later; numbers change their scale, and some are none."""
+    if task == "classification":
+        return "xyz"[rng.randrange(1 + min(2, i // 70))]
+    if rng.random() < 0.02:
+        return "much"
+    return round(rng.gauss(5, 2) * (1000 if i > 150 else 1), 3)
+
+
+def csv_of(rows: list[Row]) -> bytes:
     """The rows as a text."""
     lines = (",".join("" if v is None else str(v) for v in (x["a"], x["b"], y)) for x, y in rows)
     return ("a,b,label\n" + "".join(f"{line}\n" for line in lines)).encode()
@@ -81,9 +93,7 @@ class Pieces:
         return piece
 
 
-def late(
-    rows: list[tuple[dict[str, object], str]], rng: random.Random
-) -> Iterator[tuple[dict[str, object], str]]:
+def late(rows: list[Row], rng: random.Random) -> Iterator[Row]:
     """The rows, some of them late."""
     for row in rows:
         if rng.random() < 0.005:
@@ -91,14 +101,15 @@ def late(
         yield row
 
 
-def source_of(kind: str, rows: list[tuple[dict[str, object], str]], path: Path, rng: random.Random | None):
+def source_of(kind: str, rows: list[Row], path: Path, rng: random.Random | None, task: str):
     """A stream of the rows from their start; without a generator of delays, all there at once."""
+    how = {"on_bad_row": "skip", "name": "rows", "task": task}
     if kind == "file":
-        return streams.read(path, nominal=["b"], on_bad_row="skip", name="rows")
+        return streams.read(path, nominal=["b"], **how)
     if kind == "pipe":
         data = csv_of(rows)
         file = io.BytesIO(data) if rng is None else Pieces(data, rng)
-        return read_pipe(file, nominal=["b"], on_bad_row="skip", name="rows")
+        return read_pipe(file, nominal=["b"], **how)
     pairs: object = rows
     if rng is not None and kind == "generator":
         pairs = late(rows, rng)
@@ -111,26 +122,37 @@ def source_of(kind: str, rows: list[tuple[dict[str, object], str]], path: Path, 
         pairs = later
     elif rng is not None:
         pairs = lambda: late(rows, rng)  # noqa: E731
-    return streams.from_iter(pairs, on_bad_row="skip", name="rows")
+    return streams.from_iter(pairs, **how)
 
 
-def model_of(rng: random.Random) -> Callable[[], Heros]:
-    """What makes the same model again and again."""
-    pool, watch, seed = rng.randrange(3), rng.choice(["all", "trained", 3]), rng.randrange(100)
-    made = (
-        pools.MLP([{"hidden": 4}, {"hidden": 4, "optimizer": "sgd", "learning_rate": 0.1}]),
+MLP = pools.MLP([{"hidden": 4}, {"hidden": 4, "optimizer": "sgd", "learning_rate": 0.1}])
+POOLS = {
+    "classification": (
+        MLP,
         pools.Hoeffding([{"grace_period": 20}, {"max_bytes": 8192}]),
         pools.Join(pools.MLP([{"hidden": 4}]), pools.NaiveBayes([{}]), costs=[1, 1]),
-    )[pool]
+    ),
+    "regression": (
+        MLP,
+        pools.RegressionTrees([{"grace_period": 20, "split_confidence": 0.5}, {"max_bytes": 8192}]),
+        pools.Join(pools.Neighbours([{"window": 50}]), pools.Linear([{}]), costs=[1, 1]),
+    ),
+}
+
+
+def model_of(rng: random.Random, task: str) -> Callable[[], Heros]:
+    """What makes the same model again and again."""
+    pool, watch, seed = rng.randrange(3), rng.choice(["all", "trained", 3]), rng.randrange(100)
+    made = POOLS[task][pool]
     return lambda: Heros(
         made, policies.Explore(policies.Zeta(0.05), 0.2), k=1, warmup=3, seed=seed, watch=watch
     )
 
 
-def check(number: int) -> int:
+def check(number: int, task: str) -> int:
     """One case; how often it was killed. An AssertionError names what differs."""
     rng = random.Random(number)
-    rows, kind, model = rows_of(rng), rng.choice(KINDS), model_of(rng)
+    rows, kind, model = rows_of(rng, task), rng.choice(KINDS), model_of(rng, task)
     settings = {
         "window": rng.choice([1, 13, 13, 60, 60, 1000]),
         "exact": rng.random() < 0.5,
@@ -141,7 +163,7 @@ def check(number: int) -> int:
         path.write_bytes(csv_of(rows))
         alone = model()
         try:
-            expected = outcome(evaluate(alone, source_of(kind, rows, path, None), **settings), alone)
+            expected = outcome(evaluate(alone, source_of(kind, rows, path, None, task), **settings), alone)
         except Exception as error:
             expected = {"error": f"{type(error).__name__}: {error}"}
         for kills in range(4):
@@ -151,7 +173,7 @@ def check(number: int) -> int:
             try:
                 run = evaluate(
                     other,
-                    source_of(kind, rows, path, rng),
+                    source_of(kind, rows, path, rng, task),
                     block=rng.choice([1, 7, 64, 1000]),
                     meter=meter,
                     checkpoint=kept,
@@ -168,7 +190,7 @@ def check(number: int) -> int:
                 break
     differ = sorted(name for name in expected | found if expected.get(name) != found.get(name))
     assert not differ, (
-        f"case {number} ({kind}, {kills} kills): {differ}: {expected.get('error')} {found.get('error')}"
+        f"case {number} ({task}, {kind}, {kills} kills): {differ}: {expected.get('error')} {found.get('error')}"
     )
     return kills
 
@@ -183,7 +205,7 @@ def main() -> None:
     with progress() as bar, contextlib.suppress(KeyboardInterrupt):  # then it is so many cases
         for number in bar.track(range(asked.n), description="arrival"):
             try:
-                kills += check(asked.seed * 10**9 + number)
+                kills += check(asked.seed * 10**9 + number, TASKS[number % 2])
             except AssertionError as error:
                 faults.append(str(error))
             cases += 1

@@ -32,7 +32,13 @@ from heros.errors import HerosError
 from heros.progress import progress
 from heros.storage import checkpoints
 
-POOL = pools.Join(pools.MLP([{"hidden": 4}, {"hidden": 8}]), pools.NaiveBayes([{}]), costs=[1, 1])
+MLP = pools.MLP([{"hidden": 4}, {"hidden": 8}])
+POOLS = {
+    "classification": pools.Join(MLP, pools.NaiveBayes([{}]), costs=[1, 1]),
+    "regression": pools.Join(MLP, pools.RegressionTrees([{"grace_period": 50}]), costs=[1, 1]),
+}
+STREAMS = {"classification": lambda: streams.Agrawal(2), "regression": streams.Friedman}
+TASKS = tuple(POOLS)
 ROWS = 1500
 
 
@@ -42,16 +48,17 @@ def hear_ctrl_c() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def model() -> Heros:
+def model(task: str) -> Heros:
     """A small model."""
-    return Heros(POOL, k=1, seed=1)
+    return Heros(POOLS[task], k=1, seed=1)
 
 
-def csv(directory: Path) -> Path:
+def csv(directory: Path, task: str) -> Path:
     """A file of rows."""
-    path = directory / "rows.csv"
+    path = directory / f"{task}.csv"
     if not path.exists():
-        lines = (f"{i % 13},{'abc'[i % 3]},{'no' if i % 5 else 'yes'}\n" for i in range(ROWS))
+        labels = [i % 5 / 7 if task == "regression" else "no" if i % 5 else "yes" for i in range(ROWS)]
+        lines = (f"{i % 13},{'abc'[i % 3]},{label}\n" for i, label in enumerate(labels))
         path.write_text("x,c,y\n" + "".join(lines))
     return path
 
@@ -105,29 +112,34 @@ class Presser(threading.Thread):
             return
 
 
-def learning(rng: random.Random, place: Path) -> str:
+def learning(rng: random.Random, place: Path, task: str) -> str:
     """A loop of one's own: whatever it was interrupted in, the model has learnt whole instances."""
-    X, y = streams.Agrawal(2).draw(120)
-    one, reference = (Heros(POOL, k=1, seed=1, schema=streams.Agrawal(2).schema) for _ in range(2))
+    X, y = STREAMS[task]().draw(120)
+    one, reference = (model(task).bind(STREAMS[task]().schema) for _ in range(2))
     stopped = False
     try:
         with presses(rng, 0.02):
             for i in range(len(y)):
-                one.predict_proba(X[i])
+                one.answers(X[i])
                 one.learn(X[i], y[i])
     except KeyboardInterrupt:
         stopped = True
     known = one.instances
     for i in range(known):
         reference.learn(X[i], y[i])
-    assert np.array_equal(one.predict_proba(X), reference.predict_proba(X)), "it knows something else"
+    assert np.array_equal(one.answers(X), reference.answers(X)), "it knows something else"
     return "stopped" if stopped else "finished"
 
 
-def evaluating(rng: random.Random, place: Path, **kept: object) -> str:
+def streams_of(place: Path, task: str) -> list[streams.Stream]:
+    """A file and a generator."""
+    return [streams.read(csv(place, task), task=task), STREAMS[task]().take(ROWS)]
+
+
+def evaluating(rng: random.Random, place: Path, task: str, **kept: object) -> str:
     """A run, or an interrupt; the model has learnt what was counted, and goes on."""
-    one = model()
-    stream = streams.read(csv(place)) if rng.random() < 0.5 else streams.Agrawal(2).take(ROWS)
+    one = model(task)
+    stream = streams_of(place, task)[rng.random() >= 0.5]
     try:
         with presses(rng, 0.06):
             run = evaluate(one, stream, window=100, block=rng.choice([10, 100]), progress=False, **kept)
@@ -141,28 +153,28 @@ def evaluating(rng: random.Random, place: Path, **kept: object) -> str:
     return said
 
 
-def keeping(rng: random.Random, place: Path) -> str:
+def keeping(rng: random.Random, place: Path, task: str) -> str:
     """A run with checkpoints, which goes on as if nothing had happened."""
     with tempfile.TemporaryDirectory(dir=place) as directory:
-        said = evaluating(random.Random(rng.random()), place, checkpoint=directory, every=300)
+        said = evaluating(random.Random(rng.random()), place, task, checkpoint=directory, every=300)
         assert [one.fault for one in checkpoints.found(directory) if one.fault] == []
-        kinds = {stream.name: stream for stream in (streams.read(csv(place)), streams.Agrawal(2).take(ROWS))}
-        for stream in kinds.values():
+        for stream in streams_of(place, task):
             with contextlib.suppress(HerosError):  # it was the other one's
-                evaluate(model(), stream, window=100, progress=False, checkpoint=directory, resume=True)
+                evaluate(model(task), stream, window=100, progress=False, checkpoint=directory, resume=True)
                 break
         else:
             raise AssertionError("no run can go on")
     return said
 
 
-def commanding(rng: random.Random, place: Path) -> str:
+def commanding(rng: random.Random, place: Path, task: str) -> str:
     """A command, in this process."""
     out = place / f"out{rng.random()}"
+    rows = [str(csv(place, task)), "--task", task, "--pool", "linear"]
     arguments = rng.choice(
         [
-            ["run", str(csv(place)), "--pool", "linear", "--out", str(out), "--n", "600"],
-            ["compare", str(csv(place)), "--pool", "linear", "--policy", "cheapest", "--policy", "random"],
+            ["run", *rows, "--out", str(out), "--n", "600"],
+            ["compare", *rows, "--policy", "cheapest", "--policy", "random"],
             ["report", str(place), "--out", str(place / "report.html")],
             ["streams", "agr_a"],
         ]
@@ -186,10 +198,10 @@ def commanding(rng: random.Random, place: Path) -> str:
     return {0: "finished", 2: "refused"}.get(code, "stopped")
 
 
-def starting(rng: random.Random, place: Path) -> str:
+def starting(rng: random.Random, place: Path, task: str) -> str:
     """A program of its own, from its first moments on; before HEROS is there it is Python that speaks."""
     program = "from heros.command import main\nprint(flush=True)\nmain()"
-    arguments = ["run", str(csv(place)), "--pool", "linear"]
+    arguments = ["run", str(csv(place, task)), "--pool", "linear", "--task", task]
     process = subprocess.Popen(
         [sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -200,11 +212,12 @@ def starting(rng: random.Random, place: Path) -> str:
     said, complained = process.communicate(timeout=120)
     assert process.returncode in (0, 130), process.returncode
     assert b"Traceback" not in complained, complained.decode()
-    assert process.returncode or b"AUROC" in said
+    assert process.returncode or ("RMSE" if task == "regression" else "AUROC").encode() in said
     return "stopped" if process.returncode else "so far"
 
 
-KINDS: dict[Callable[[random.Random, Path], str], int] = {
+Kind = Callable[[random.Random, Path, str], str]
+KINDS: dict[Kind, int] = {
     learning: 8,
     evaluating: 6,
     keeping: 3,
@@ -213,14 +226,12 @@ KINDS: dict[Callable[[random.Random, Path], str], int] = {
 }
 
 
-def check(
-    number: int, place: Path, kinds: dict[Callable[[random.Random, Path], str], int] = KINDS
-) -> tuple[str, str]:
+def check(number: int, place: Path, kinds: dict[Kind, int] = KINDS) -> tuple[str, str]:
     """One case: what was interrupted, and what came of it."""
     rng = random.Random(number)
     (kind,) = rng.choices(list(kinds), list(kinds.values()))
     threads = threading.active_count()
-    said = kind(rng, place)
+    said = kind(rng, place, TASKS[number % 2])
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, "the handler was not put back"
     assert threading.active_count() <= threads + 1, "a thread was left"
     return kind.__name__, said

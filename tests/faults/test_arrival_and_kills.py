@@ -2,10 +2,12 @@
 
 import pytest
 
-from faults.arrival import check
+from faults.arrival import TASKS, check
 
 
-@pytest.mark.parametrize("tens", range(20))
-def test_a_run_ends_with_the_same_bits_however_its_rows_came(tens):
-    kills = sum(check(10 * tens + number) for number in range(10))
+@pytest.mark.parametrize(
+    ("task", "tens"), [(task, tens) for task, n in zip(TASKS, (16, 6), strict=True) for tens in range(n)]
+)
+def test_a_run_ends_with_the_same_bits_however_its_rows_came(task, tens):
+    kills = sum(check(10 * tens + number, task) for number in range(10))
     assert kills > 0

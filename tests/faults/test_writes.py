@@ -26,9 +26,9 @@ ARFF = b"@relation r\n@attribute a numeric\n@attribute c {0,1}\n@data\n" + b"1.5
 POOL = 'kind = "mlp"\n[grid]\nhidden = [4]\noptimizers = ["sgd"]\nlearning_rates = [0.05]\n'
 
 
-def run_of(n: int, seed: int = 1, **kept):
+def run_of(n: int, seed: int = 1, *, stream=streams.Agrawal, **kept):
     model = Heros(pools.MLP([{"hidden": 4}]), k=1, seed=seed)
-    return evaluate(model, streams.Agrawal(2).take(n), window=50, progress=False, **kept)
+    return evaluate(model, stream().take(n), window=50, progress=False, **kept)
 
 
 class Scenario:
@@ -169,22 +169,23 @@ class Kept(Scenario):
     """The checkpoints of a run, the predictions beside them, and those of a run that goes on."""
 
     on_error = "raise"
+    stream = streams.Agrawal
 
     def __init__(self, root):
         super().__init__(root)
-        self.expected = run_of(110)
+        self.expected = run_of(110, stream=self.stream)
 
     def prepare(self):
-        run_of(60, checkpoint=self.root, every=50, keep=1)
+        run_of(60, stream=self.stream, checkpoint=self.root, every=50, keep=1)
 
     def write(self):
         kept = {"checkpoint": self.root, "every": 50, "keep": 1, "resume": True}
-        run_of(110, **kept, on_checkpoint_error=self.on_error)
+        run_of(110, stream=self.stream, **kept, on_checkpoint_error=self.on_error)
 
     def check(self, failed):
         assert [one.fault for one in checkpoints.found(self.root) if one.fault] == []
         assert checkpoints.found(self.root)
-        resumed = run_of(110, checkpoint=self.root, every=50, keep=1, resume=True)
+        resumed = run_of(110, stream=self.stream, checkpoint=self.root, every=50, keep=1, resume=True)
         assert resumed.figures == self.expected.figures
         assert resumed.curves.scores.tobytes() == self.expected.curves.scores.tobytes()
 
@@ -193,6 +194,12 @@ class KeptInAnyCase(Kept):
     """The same, by a run that goes on without the checkpoint that could not be written."""
 
     on_error = "warn"
+
+
+class KeptNumbers(Kept):
+    """Those of a run whose targets are numbers."""
+
+    stream = streams.Friedman
 
 
 SCENARIOS = (Record, Report, Packing, Model, Exported, Download, Kept, KeptInAnyCase)
@@ -219,8 +226,11 @@ def emptied(root: Path) -> None:
     root.mkdir()
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("kind", SCENARIOS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    ("kind", "mode"),
+    [*((kind, mode) for kind in SCENARIOS for mode in MODES), (KeptNumbers, MODES[0])],
+    ids=lambda one: one if isinstance(one, str) else one.__name__,
+)
 def test_a_fault_at_any_call_breaks_nothing_that_was_whole(kind, mode, tmp_path):
     root = tmp_path / "root"
     root.mkdir()

@@ -117,7 +117,13 @@ def test_the_page_is_filled_and_filled_again_alike(written, tmp_path):
     assert "22 of 154 cells are filled" in first
     assert "## How it is measured" in first  # what is written by hand stays
     image = paths[1].read_bytes()
-    page.write_page(tmp_path / "r", target)
+    readme = tmp_path / "README.md"
+    readme.write_text("# HEROS\n\n<!-- league -->\n<!-- /league -->\n\n## Install\n", encoding="utf-8")
+    assert page.write_page(tmp_path / "r", target)[-1] == readme
+    shown = readme.read_text(encoding="utf-8")
+    assert "![AUROC against CPU time: Heros() beside SRP](docs/figures/league.png)" in shown
+    assert "RBF_m and RBF_f: the streams on which SRP ran beside" in shown
+    assert shown.endswith("## Install\n")
     assert target.read_text(encoding="utf-8") == first
     assert paths[1].read_bytes() == image
 

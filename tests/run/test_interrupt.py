@@ -31,12 +31,16 @@ def _ctrl_c():
     signal.signal(signal.SIGINT, before)
 
 
+STREAMS = {"classes": lambda: streams.Agrawal(function=2), "numbers": streams.Friedman}
+of_both_tasks = pytest.mark.parametrize("task", STREAMS)
+
+
 def make(policy=None):
     return Heros(POOL, policy or policies.Zeta(0.05), 1, seed=1)
 
 
-def stream(n=3000):
-    return streams.Agrawal(function=2).take(n)
+def stream(n=3000, task="classes"):
+    return STREAMS[task]().take(n)
 
 
 class Presses:
@@ -61,8 +65,9 @@ class Presses:
         [self.calls] = state["calls"].tolist()
 
 
-def test_what_was_learnt_is_what_was_counted():
-    model, source = make(Presses(1200)), stream()
+@of_both_tasks
+def test_what_was_learnt_is_what_was_counted(task):
+    model, source = make(Presses(1200)), stream(task=task)
     run = evaluate(model, source, block=500)
     assert run.interrupted
     assert run.n_instances == model.instances == source.position == 1500
@@ -72,10 +77,11 @@ def test_what_was_learnt_is_what_was_counted():
     assert (rest.n_instances, rest.interrupted, model.instances) == (1500, False, 3000)
 
 
-def test_it_is_the_run_of_a_shorter_stream_and_says_so(tmp_path):
+@of_both_tasks
+def test_it_is_the_run_of_a_shorter_stream_and_says_so(tmp_path, task):
     model, expected = make(Presses(700)), make(Presses())
-    run = evaluate(model, stream(), block=400, window=150)
-    short = evaluate(expected, stream(800), window=150)
+    run = evaluate(model, stream(task=task), block=400, window=150)
+    short = evaluate(expected, stream(800, task), window=150)
     assert short.interrupted is False
     got, wanted = kill_resume.outcome(run, model), kill_resume.outcome(short, expected)
     assert {name for name in wanted if got[name] != wanted[name]} <= {"run.interrupted", "policy/calls"}
@@ -84,14 +90,15 @@ def test_it_is_the_run_of_a_shorter_stream_and_says_so(tmp_path):
     assert records.read(records.save(run, tmp_path)).interrupted is True
 
 
-def test_a_checkpoint_is_left_and_gone_on_from(tmp_path):
+@of_both_tasks
+def test_a_checkpoint_is_left_and_gone_on_from(tmp_path, task):
     model = make(Presses())
-    expected = kill_resume.outcome(evaluate(model, stream(), window=150), model)
-    run = evaluate(make(Presses(900)), stream(), block=70, window=150, checkpoint=tmp_path)
+    expected = kill_resume.outcome(evaluate(model, stream(task=task), window=150), model)
+    run = evaluate(make(Presses(900)), stream(task=task), block=70, window=150, checkpoint=tmp_path)
     assert 1000 <= run.n_instances < 1070  # 100 instances are trained on by all, and nobody chooses
     assert [one.instances for one in checkpoints.found(tmp_path)] == [run.n_instances]
     model = make(Presses())
-    run = evaluate(model, stream(), window=150, checkpoint=tmp_path, resume=True)
+    run = evaluate(model, stream(task=task), window=150, checkpoint=tmp_path, resume=True)
     assert kill_resume.outcome(run, model) == expected
 
 
@@ -214,21 +221,22 @@ def test_pressed_twice_at_any_instruction_what_was_there_before_is_put_back():
     assert step > 30
 
 
-def test_at_any_moment():
+@of_both_tasks
+def test_at_any_moment(task):
     """Another thread presses it at random moments: a run of what was learnt, or a clean stop."""
     rng = random.Random(1)
     ended = []
-    for _ in range(40):
+    for _ in range(25):
         model = make()
         try:
             with presses(rng, 0.03):
-                run = evaluate(model, streams.Agrawal(function=2), block=64, window=150, measures=[])
+                run = evaluate(model, STREAMS[task](), block=64, window=150, measures=[])
         except KeyboardInterrupt:  # before the first instance, or the second time
             ended.append(0)
             continue
         assert run.interrupted
         assert run.n_instances == model.instances
-        assert np.isfinite(model.predict_proba(stream().draw(5)[0])).all()  # and nothing is locked
+        assert np.isfinite(model.answers(stream(task=task).draw(5)[0])).all()  # and nothing is locked
         ended.append(run.n_instances)
     assert len(set(ended)) > 5
 

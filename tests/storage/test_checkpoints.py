@@ -37,6 +37,10 @@ def agrawal(n=1000):
     return streams.Agrawal(function=2).take(n)
 
 
+STREAMS = {"classes": agrawal, "numbers": lambda n=1000: streams.Friedman("global").take(n)}
+of_both_tasks = pytest.mark.parametrize("task", STREAMS)
+
+
 def kept(directory, **more):
     return {"checkpoint": directory, "every": 200, "block": 70, "window": 150} | more
 
@@ -80,14 +84,15 @@ def test_from_every_checkpoint_a_run_ends_the_same(case, tmp_path):
         assert kill_resume.outcome(run, model) == expected, one.path.name
 
 
-def test_curves_that_were_merged_are_gone_on_from(tmp_path):
+@of_both_tasks
+def test_curves_that_were_merged_are_gone_on_from(tmp_path, task):
     """After 1000 windows there are fewer points than windows."""
     settings = {"window": 1, "exact": False, "checkpoint": tmp_path, "every": 500}
+    stream, model = STREAMS[task], make()
+    expected = kill_resume.outcome(evaluate(model, stream(2600), window=1, exact=False), model)
+    evaluate(make(), stream(1500), **settings)
     model = make()
-    expected = kill_resume.outcome(evaluate(model, agrawal(2600), window=1, exact=False), model)
-    evaluate(make(), agrawal(1500), **settings)
-    model = make()
-    run = evaluate(model, agrawal(2600), **settings, resume=True)
+    run = evaluate(model, stream(2600), **settings, resume=True)
     assert len(run.curves.end) < 1000
     assert kill_resume.outcome(run, model) == expected
 
@@ -386,17 +391,30 @@ def test_files_and_pipes_are_read_over(tmp_path):
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     """A directory with two small checkpoints."""
-    directory = tmp_path_factory.mktemp("small")
-    evaluate(tiny(), short(), checkpoint=directory, every=40, keep=2, window=30, block=40)
+    return written(tmp_path_factory.mktemp("small"), "classes")
+
+
+@pytest.fixture(scope="module", params=STREAMS)
+def either(request, tmp_path_factory):
+    """The same of one of the tasks, and which."""
+    return request.param, written(tmp_path_factory.mktemp("either"), request.param)
+
+
+def written(directory, task):
+    evaluate(tiny(task), short(task), checkpoint=directory, every=40, keep=2, window=30, block=40)
     return {path.name: path.read_bytes() for path in directory.iterdir()}
 
 
-def tiny():
-    return Heros(pools.Hoeffding([{"max_bytes": 512}]), policies.Everything(), 1, seed=1)
+def tiny(task="classes"):
+    trees = pools.Hoeffding if task == "classes" else pools.RegressionTrees
+    return Heros(trees([{"max_bytes": 512}]), policies.Everything(), 1, seed=1)
 
 
-def short():
-    return streams.RandomRBF(features=1, centroids=2).take(80)
+def short(task="classes"):
+    if task == "classes":
+        return streams.RandomRBF(features=1, centroids=2).take(80)
+    X, y = streams.Friedman().draw(80)
+    return streams.from_arrays(X[:, :1], y, task="regression")
 
 
 def restored(directory, small):
@@ -406,16 +424,18 @@ def restored(directory, small):
         (directory / name).write_bytes(data)
 
 
-def resumed(directory):
-    return evaluate(tiny(), short(), checkpoint=directory, every=40, keep=2, window=30, block=40, resume=True)
+def resumed(directory, task="classes"):
+    kept = {"checkpoint": directory, "every": 40, "keep": 2, "resume": True}
+    return evaluate(tiny(task), short(task), window=30, block=40, **kept)
 
 
 NEWEST, OLDER = "checkpoint-000000000080.heros", "checkpoint-000000000040.heros"
 
 
-def test_a_broken_newest_one_is_said_and_the_one_before_is_used(tmp_path, small):
+def test_a_broken_newest_one_is_said_and_the_one_before_is_used(tmp_path, either):
+    task, small = either
     restored(tmp_path, small)
-    expected = resumed(tmp_path)
+    expected = resumed(tmp_path, task)
     flipped = [
         small[NEWEST][:i] + bytes([small[NEWEST][i] ^ 4]) + small[NEWEST][i + 1 :] for i in (8, 11, 200)
     ]
@@ -426,8 +446,8 @@ def test_a_broken_newest_one_is_said_and_the_one_before_is_used(tmp_path, small)
         assert (newest.instances, newest.written, older.fault) == (80, None, None)
         assert NEWEST in newest.fault
         with pytest.warns(CheckpointWarning, match=rf"{NEWEST} must .* The checkpoint before it is used\.$"):
-            run = resumed(tmp_path)
-        assert (run.auroc, run.reward, run.n_instances) == (expected.auroc, expected.reward, 80)
+            run = resumed(tmp_path, task)
+        assert (run.figures, run.reward, run.n_instances) == (expected.figures, expected.reward, 80)
         assert all(one.fault is None for one in checkpoints.found(tmp_path))
 
 
@@ -466,8 +486,9 @@ def test_what_a_kill_left_behind_the_predictions_does_not_matter(tmp_path, small
     assert (tmp_path / "predictions.f8").read_bytes() == small["predictions.f8"]
 
 
-def test_flipped_bytes_and_truncations_of_a_checkpoint_are_found(tmp_path, small):
+def test_flipped_bytes_and_truncations_of_a_checkpoint_are_found(tmp_path, either):
     """All over it; tests/test_archive.py has every byte of a smaller file."""
+    _, small = either
     restored(tmp_path, small)
     path, data = tmp_path / NEWEST, small[NEWEST]
     damaged = (data[:i] + bytes([data[i] ^ 0x10]) + data[i + 1 :] for i in range(0, len(data), 41))
@@ -478,9 +499,9 @@ def test_flipped_bytes_and_truncations_of_a_checkpoint_are_found(tmp_path, small
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_checkpoint_made_up_with_a_right_checksum_is_refused_or_harmless(seed, tmp_path, small):
+def test_a_checkpoint_made_up_with_a_right_checksum_is_refused_or_harmless(seed, tmp_path, either):
     """Whatever is taken out of it or put into it, there is a HerosError or a run; never anything else."""
-    rng = np.random.default_rng(seed)
+    rng, (task, small) = np.random.default_rng(seed), either
     restored(tmp_path, small)
     document, arrays = archive.read(tmp_path / NEWEST, "checkpoint")
     refused = 0
@@ -504,7 +525,7 @@ def test_a_checkpoint_made_up_with_a_right_checksum_is_refused_or_harmless(seed,
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CheckpointWarning)
             try:
-                resumed(tmp_path)
+                resumed(tmp_path, task)
             except HerosError:
                 refused += 1
     assert refused > 20

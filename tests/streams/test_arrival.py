@@ -34,26 +34,29 @@ def learnt(stream, mosts, timeouts):
         X, y = came
         schema = stream.schema
         assert X.shape == (len(y), schema.n_features)
-        rows += [(row.tobytes(), int(label), schema) for row, label in zip(X, y, strict=True)]
-        answers = model.bind(schema).test_then_train(X, y).probabilities
+        rows += [(row.tobytes(), label.item(), schema) for row, label in zip(X, y, strict=True)]
+        answers = model.bind(schema).test_then_train(X, y).outputs
         said += [answer.tobytes() for answer in answers]
     return rows, said
 
 
 @st.composite
 def growing_rows(draw):
-    """Rows in which values, classes, missing values, and bad rows turn up at any time."""
+    """Rows in which values, classes, missing values, and bad rows turn up at any time; or with numbers as labels."""
     n, seed = draw(st.integers(1, 400)), draw(st.integers(0, 1 << 20))
+    task = draw(st.sampled_from(["classification", "regression"]))
     rng, rows = random.Random(seed), []
     for i in range(n):
         x = {"a": round(rng.gauss(0, 1), 3), "b": "bcdefgh"[rng.randrange(1 + min(6, i // 60))]}
         if rng.random() < 0.02:
             x[rng.choice("ab")] = None
         label = "xyz"[rng.randrange(1 + min(2, i // 130))]
+        if task == "regression":
+            label = "much" if rng.random() < 0.02 else round(rng.gauss(0, 1) * (1000 if i > 200 else 1), 3)
         if rng.random() < 0.02:
             x["a"] = "bad"
         rows.append((x, label))
-    return rows
+    return task, rows
 
 
 def csv_of(rows):
@@ -77,26 +80,29 @@ class Pieces:
         return self.pieces.pop(0) if self.pieces else b""
 
 
-def of_pipe(file):
-    return read_pipe(file, nominal=["b"], on_bad_row="skip")
+def of_pipe(file, task):
+    return read_pipe(file, nominal=["b"], on_bad_row="skip", task=task)
 
 
-@given(rows=growing_rows(), seed=st.integers(0, 1 << 20))
+@given(made=growing_rows(), seed=st.integers(0, 1 << 20))
 @SETTINGS
-def test_a_pipe_gives_the_same_however_its_bytes_come(rows, seed):
+def test_a_pipe_gives_the_same_however_its_bytes_come(made, seed):
+    task, rows = made
     data, rng = csv_of(rows), random.Random(seed)
-    expected = learnt(of_pipe(io.BytesIO(data)), lambda: 1000, lambda: None)
+    expected = learnt(of_pipe(io.BytesIO(data), task), lambda: 1000, lambda: None)
     found = learnt(
-        of_pipe(Pieces(data, rng)), lambda: rng.choice([1, 2, 7, 50, 1000]), lambda: rng.choice([0, 0.001, 1])
+        of_pipe(Pieces(data, rng), task),
+        lambda: rng.choice([1, 2, 7, 50, 1000]),
+        lambda: rng.choice([0, 0.001, 1]),
     )
     assert found == expected
 
 
 @pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
-@given(rows=growing_rows(), seed=st.integers(0, 1 << 20))
+@given(made=growing_rows(), seed=st.integers(0, 1 << 20))
 @SETTINGS
-def test_an_iterator_gives_the_same_however_its_pairs_come(rows, seed):
-    rng = random.Random(seed)
+def test_an_iterator_gives_the_same_however_its_pairs_come(made, seed):
+    (task, rows), rng = made, random.Random(seed)
 
     def late():
         for row in rows:
@@ -108,22 +114,23 @@ def test_an_iterator_gives_the_same_however_its_pairs_come(rows, seed):
         for row in late():
             yield row
 
-    expected = learnt(streams.from_iter(rows, on_bad_row="skip"), lambda: 1000, lambda: None)
+    expected = learnt(streams.from_iter(rows, on_bad_row="skip", task=task), lambda: 1000, lambda: None)
     for pairs in (late, late(), later):
-        stream = streams.from_iter(pairs, on_bad_row="skip")
+        stream = streams.from_iter(pairs, on_bad_row="skip", task=task)
         found = learnt(stream, lambda: rng.choice([1, 2, 7, 50, 1000]), lambda: rng.choice([0, 0.001, 1]))
         assert found == expected
         assert stream.position == len(found[0])
 
 
 @pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
-@given(rows=growing_rows(), size=st.integers(1, 200))
+@given(made=growing_rows(), size=st.integers(1, 200))
 @SETTINGS
-def test_draw_gives_the_rows_that_poll_gives(rows, size):
+def test_draw_gives_the_rows_that_poll_gives(made, size):
     """`draw` spans growths: its rows are as wide as the schema after them."""
-    polled, drawn = (streams.from_iter(rows, on_bad_row="skip") for _ in range(2))
+    task, rows = made
+    polled, drawn = (streams.from_iter(rows, on_bad_row="skip", task=task) for _ in range(2))
     expected, _ = learnt(polled, lambda: size, lambda: None)
-    found = [(row, int(label)) for X, y in drawn.blocks(size) for row, label in zip(X, y, strict=True)]
+    found = [(row, label.item()) for X, y in drawn.blocks(size) for row, label in zip(X, y, strict=True)]
     assert drawn.schema == polled.schema
     assert drawn.bad_rows == polled.bad_rows
     assert len(found) == len(expected)
@@ -178,7 +185,8 @@ def test_evaluate_learns_what_has_come(of):
     assert time.monotonic() - began < 30
 
 
-def test_a_stream_that_breaks_off_in_a_block_while_it_grows_goes_on_the_same(tmp_path):
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_stream_that_breaks_off_in_a_block_while_it_grows_goes_on_the_same(tmp_path, task):
     def line(breaks):
         def pairs():
             rng = random.Random(5)
@@ -187,7 +195,7 @@ def test_a_stream_that_breaks_off_in_a_block_while_it_grows_goes_on_the_same(tmp
                     raise OSError("the line is dead")
                 yield {"a": rng.gauss(0, 1), "b": f"v{rng.randrange(1 + i // 1300)}"}, rng.randrange(2)
 
-        return streams.from_iter(pairs, name="line")
+        return streams.from_iter(pairs, name="line", task=task)
 
     expected = small()
     whole = evaluate(expected, line(False), block=1000)
@@ -196,10 +204,10 @@ def test_a_stream_that_breaks_off_in_a_block_while_it_grows_goes_on_the_same(tmp
         evaluate(small(), line(True), **kept)
     model = small()
     run = evaluate(model, line(False), resume=True, **kept)
-    assert (run.log_loss, run.auroc, run.gamma_spent) == (whole.log_loss, whole.auroc, whole.gamma_spent)
+    assert (run.figures, run.gamma_spent) == (whole.figures, whole.gamma_spent)
     assert model.schema == expected.schema
     x = np.array([0.5, 1.0])
-    assert model.predict_proba(x).tobytes() == expected.predict_proba(x).tobytes()
+    assert model.answers(x).tobytes() == expected.answers(x).tobytes()
 
 
 def test_a_file_grows_with_a_chunk_and_no_block_spans_that(tmp_path, monkeypatch):

@@ -17,7 +17,8 @@ from heros.streams import text
 from heros.streams.pipe import read_pipe
 
 HEAD = "age,colour,label\n18,red,no\n"
-NUMBER = "must be a number (or be named in nominal=)"
+NUMBER = "must be a number (or be named in nominal=, or the word in missing=)"
+TYPED = "must be a number (or be named in nominal=)"
 
 BAD_LINES = {  # what stands in line 3, and what is said about it
     "not a number": (b"abc,red,no\n", f"line 3: the 'age' column {NUMBER}. Got 'abc' instead."),
@@ -323,7 +324,7 @@ ARFF_HEAD = "@relation r\n@attribute a numeric\n@attribute b {u,v}\n@attribute c
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("z,u,x", f"line 7: the 'a' column {NUMBER}. Got 'z' instead."),
+        ("z,u,x", f"line 7: the 'a' column {TYPED}. Got 'z' instead."),
         ("1,w,x", "line 7: the 'b' column must be one of 'u', 'v'. Got 'w' instead."),
         ("1,u,z", "line 7: the 'class' column must be one of 'x', 'y'. Got 'z' instead."),
         ("1,u", "line 7: the row must have 3 columns. Got 2 instead."),
@@ -359,7 +360,7 @@ def test_bad_rows_of_a_parquet_file(tmp_path):
     assert (X.tolist(), y.tolist()) == ([[1, 1]], [0])
     assert [str(row) for row in stream.bad_rows.first] == [
         f"{path}, row 2: the 'a' column must be a finite number. Got inf instead.",
-        f"{path}, row 3: the 'b' column {NUMBER}. Got 'x' instead.",
+        f"{path}, row 3: the 'b' column {TYPED}. Got 'x' instead.",
         f"{path}, row 4: the 'label' column must have a value: it is the target. "
         "Got a missing value instead.",
     ]

@@ -21,8 +21,8 @@ from heros.storage import records
 from heros.storage.checkpoints import Checkpoint, CheckpointWarning, found
 from heros.tables import Table
 
-SAID = ("nominal", "numeric", "ignore", "dates", "most_values", "task", "target", "weights", "encoding")
-FILE_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in SAID}
+SAID = ("nominal", "numeric", "ignore", "dates", "most_values", "task", "target", "weights")
+FILE_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (*SAID, "encoding", "missing")}
 """What notices about columns speak of."""
 
 __all__ = ["checkpointing", "checkpoints_command", "recorded_before", "told"]

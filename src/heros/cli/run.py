@@ -139,7 +139,7 @@ def run_command(
             block=BLOCK,
             meter=reader,
             exact=exact,
-            predictions=predictions is not None,
+            predictions=None if predictions is None else True,
             **kept,
         )
     if isinstance(source, LateSource):

@@ -144,14 +144,15 @@ dt{color:var(--faint)}dd{margin:0;overflow-wrap:anywhere}
  .card,.verdict{padding:.8rem .75rem}.verdict{font-size:1rem}.plot{padding-left:3rem;padding-right:.4rem}
  .y{width:2.7rem;font-size:.72rem}.x{left:3rem;right:.4rem}.map-plot{padding-left:7.4rem}
  .map-plot .y{width:7.2rem;font-size:.57rem}.ribbon b{display:none}
- .models th:nth-child(2),.models td:nth-child(2){min-width:9rem}
+ .models th:nth-child(2),.models td:nth-child(2){min-width:11rem}
  .map-plot .x{left:7.4rem}.tile b{font-size:1.1rem}.tiles{grid-template-columns:1fr 1fr}
  .hero .area{inset:.2rem .4rem 2.6rem 3rem}}
 @page{margin:12mm}
 @media print{h2,h3,h4,figcaption,summary{break-after:avoid}tr{break-inside:avoid}
  html{font-size:11px}body{max-width:none;font-size:11px;padding:0;background:none}
  .hit{display:none}
- .hero,.charts{grid-template-columns:1fr 1fr}.wide{overflow:visible}.plot{--tall:11rem}.bar{width:2rem}
+ .hero,.charts,.parts{grid-template-columns:1fr 1fr}.hero{break-inside:avoid}h2+p{break-after:avoid}
+ .wide{overflow:visible}.plot{--tall:11rem}.bar{width:2rem}
  th,td{padding:.3rem .4rem}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 """
 )

@@ -35,6 +35,7 @@ Values = NDArray[np.float64]
 """A number per row; of a column that makes several features, a row of them."""
 
 NOT_A_NUMBER = "be a number (or be named in nominal=)"
+NOT_EVEN_MISSING = "be a number (or be named in nominal=, or the word in missing=)"
 NOT_A_TARGET = "be a number, for it is the target (or say task='classification')"
 
 

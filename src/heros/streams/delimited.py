@@ -32,6 +32,8 @@ BOM = b"\xef\xbb\xbf"
 class DelimitedReader(TextReader):
     """The records of a CSV file."""
 
+    words = True
+
     def __init__(
         self,
         path: Path,

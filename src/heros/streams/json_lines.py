@@ -34,7 +34,7 @@ class JsonReader(TextReader):
     with dots (``address.city``). What others have besides is left out, and said; what they lack is missing.
     """
 
-    typed = True
+    typed = words = True
     first_lines: int | None = None  # so many lines say which columns there are
 
     def __init__(self, path: Path, *, missing: Sequence[str] = MISSING, encoding: str = "utf-8") -> None:

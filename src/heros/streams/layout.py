@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 
 from heros.errors import ParameterError
 from heros.schema import Schema
-from heros.streams.columns import NOT_A_TARGET, NominalColumn, NumericColumn, Values, counts_of, is_text
+from heros.streams.columns import (
+    NOT_A_TARGET,
+    NOT_EVEN_MISSING,
+    NominalColumn,
+    NumericColumn,
+    Values,
+    counts_of,
+    is_text,
+)
 from heros.streams.dates import DateColumn, Reading, has_clock, reading_of, reading_of_numbers
 from heros.streams.number_forms import form_of
 from heros.streams.options import Options
@@ -79,6 +87,8 @@ def layout_of(reader: TableReader, options: Options, first: Chunk) -> Layout:
             layout.ignored[index] = column
         else:
             layout.features[index] = column
+            if reader.words and isinstance(column, NumericColumn):
+                column.rule = NOT_EVEN_MISSING
     if not layout.features:  # better some than none
         for index in layout.ignored:
             layout.features[index] = _nominal(reader, index, None, options.most_values)

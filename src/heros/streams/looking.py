@@ -125,7 +125,7 @@ def _seen(reader: TableReader, options: Options, layout: Layout, first: Chunk, i
     elif column is None:
         kind, note = "left out", layout.ignored.get(index, "as you say")
     else:
-        kind, note = _kind(column), _note(column, first, index, counts)
+        kind, note = _kind(column), _note(reader, column, first, index, counts)
         kind = "weights" if reader.names[index] == options.weights else kind
     return ColumnLook(reader.names[index], kind, len(counts), missing, examples, note)
 
@@ -136,7 +136,7 @@ def _kind(column: Column) -> str:
     return "numbers" if isinstance(column, NumericColumn) else "names"
 
 
-def _note(column: Column, first: Chunk, index: int, counts: dict[str, int]) -> str:
+def _note(reader: TableReader, column: Column, first: Chunk, index: int, counts: dict[str, int]) -> str:
     """How it is read, and what is odd about it."""
     array, notes = first.columns[index], []
     if isinstance(column, NumericColumn) and column.form is not None:
@@ -153,7 +153,8 @@ def _note(column: Column, first: Chunk, index: int, counts: dict[str, int]) -> s
         values, faults = column.convert(array)
         if faults:
             value = next(iter(faults.values()))[0]
-            notes.append(f"{len(faults):,} bad rows, the first with {value}")
+            words = " (missing= if that stands for nothing)" if reader.words else ""
+            notes.append(f"{len(faults):,} bad rows, the first with {value}{words}")
         if isinstance(column, NumericColumn) and reading_of_numbers(counts) is not None:
             notes.append("seconds since 1970 (dates=)?")
         elif isinstance(column, NumericColumn) and _rises(values, first.n_rows):

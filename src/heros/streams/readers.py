@@ -51,6 +51,9 @@ class TableReader(ABC):
     decimal_comma: bool = False
     """Whether a comma is likelier to stand before decimals than between thousands."""
 
+    words: bool = False
+    """Whether `missing=` says which words stand for a missing value."""
+
     typed: bool = False
     """Whether numbers are told from text, so that one is written the plain way."""
 
