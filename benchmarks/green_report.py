@@ -26,6 +26,7 @@ PAIRS = (
 )
 EVERYTHING = "Everything"
 PAPER = Path(__file__).parent.parent / "paper" / "records" / "grid"
+SEEDS = range(1, 11)  # as far as they have been run
 SMALL = 0.3  # of the price of training everything
 MOST = 0.8  # of the streams: a setting that has been run on fewer is not drawn
 WORK = ("evaluate", "choose", "train")  # the phases of a step; the rest is reading and measuring
@@ -100,7 +101,7 @@ class Table:
 def _cell(setting: Setting, stream: str, directory: Path) -> Cell | None:
     for place, own in ((directory, True), (PAPER, False)):
         k = setting.k if own or setting.label != EVERYTHING else 30  # the paper's grid has one k for all
-        ids = [replace(setting, k=k).on(stream, seed).id for seed in (1, 2, 3)]
+        ids = [replace(setting, k=k).on(stream, seed).id for seed in SEEDS]
         runs = [records.read(place / id) for id in ids if records.exists(place / id)]
         if runs:
             return Cell(tuple(runs), own)
