@@ -2,9 +2,13 @@
 
 import doctest
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from heros.cli import app
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(
@@ -37,3 +41,29 @@ def test_every_test_that_stands_for_a_promise_is_there():
     named = set(re.findall(r"\b(test_\w+)\b(?!\.py)", page))
     assert len(named) > 40
     assert [name for name in sorted(named) if f"def {name}(" not in tests] == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorials/own_file.md"])
+def test_the_commands_about_ones_own_file_run_and_print_what_is_shown(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tutorial = re.sub(
+        r"^```.*$", "", (DOCS / "tutorials/own_file.md").read_text(encoding="utf-8"), flags=re.M
+    )
+    known: dict[str, object] = {}
+    for example in doctest.DocTestParser().get_examples(tutorial)[:3]:  # those that make the file
+        exec(example.source, known)
+    rows = Path("deliveries.csv").read_text(encoding="utf-8").splitlines()[:20]
+    Path("new.csv").write_text("".join(f"{row.rpartition(',')[0]}\n" for row in rows), encoding="utf-8")
+    text = (DOCS.parent / page).read_text(encoding="utf-8")
+    commands = [
+        line for line in text.splitlines() if re.match(r"heros \w+ (deliveries.csv|late.heros)", line)
+    ]
+    assert [shlex.split(line)[1] for line in commands] == ["look", "run", "predict"]
+    outputs = [CliRunner().invoke(app, shlex.split(line, comments=True)[1:]) for line in commands]
+    assert [result.exit_code for result in outputs] == [0, 0, 0], outputs
+    for name in ("AUROC", "accuracy", "κ", "log-loss"):
+        shown, printed = (
+            re.search(rf"^[^\n]*{name} +(0\.\d{{4}})", t, re.M) for t in (text, outputs[1].output)
+        )
+        if page == "README.md":
+            assert abs(float(shown[1]) - float(printed[1])) < 0.004, name

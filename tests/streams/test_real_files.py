@@ -228,6 +228,15 @@ def test_a_target_is_a_number_as_people_write_it_and_what_is_none_is_a_bad_row(t
     assert stream.bad_rows.count == 3
 
 
+def test_a_target_of_decimal_commas_is_a_number_without_being_told(tmp_path):
+    rows = "".join(f"{i};{i % 9 + 1}.{i:03},{i:02} €\n" for i in range(10, 99))
+    stream, _ = quietly(written(tmp_path, "a;price\n" + rows))
+    assert stream.schema.numeric
+    assert stream.draw(1)[1] == 2010.1
+    names = "".join(f"{i};B-{i % 30},5\n" for i in range(90))
+    assert not quietly(written(tmp_path, "a;kind\n" + names))[0].schema.numeric
+
+
 def test_a_name_that_is_nearly_right_is_proposed(tmp_path):
     path = written(tmp_path, "Age,Colour,label\n1,red,x\n2,blue,y\n")
     for parameter in ({"target": "Lable"}, {"ignore": ["age"]}, {"numeric": ["colour"]}):

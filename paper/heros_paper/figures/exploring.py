@@ -61,9 +61,9 @@ def _panel(axes: Axes, cells: Cells, policies: Sequence[str], streams: Sequence[
     axes.axhline(0, color=INK, lw=0.8, ls=(0, (3, 3)), zorder=0)
     axes.margins(0.16, 0.12)
     place = axes.get_yaxis_transform()
-    axes.text(
-        0.995, 0, "Everything (Σγ = 1)", transform=place, ha="right", va="bottom", fontsize=8, color=INK
-    )
+    behind = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+    text = axes.text(0.99, 0, "Everything (Σγ = 1)", transform=place, bbox=behind, fontsize=8, color=INK)
+    text.set(ha="right", va="center")
     axes.set_ylabel("AUROC − Everything's (median)")
     axes.grid(color=GRID, lw=0.6)
     tidy(axes)

@@ -45,6 +45,7 @@ def auroc_table(grid: Grid) -> Table:
             "further column where it is at least as good. †: more than .015 (RBF_f: .03) from the paper.",
             *lines,
             *notes.lines(),
+            *_lacking(grid),
         ],
         data=[_auroc_datum(grid, stream, policy) for stream in STREAMS for policy in grid.columns],
     )
@@ -71,6 +72,12 @@ def energy_table(grid: Grid) -> Table:
         ],
         data=[_energy_datum(grid, stream, policy) for stream in STREAMS for policy in grid.columns],
     )
+
+
+def _lacking(grid: Grid) -> list[str]:
+    """How many cells were run, where some were not."""
+    n, full = len(grid.cells), len(STREAMS) * len(grid.columns)
+    return [f"{n} of {full} cells were run."] if n < full else []
 
 
 def _stem(grid: Grid) -> str:

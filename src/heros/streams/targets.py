@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from heros.errors import DataError
 from heros.streams.columns import NominalColumn, counts_of
+from heros.streams.number_forms import form_of
 from heros.streams.options import Options
 from heros.streams.readers import TableReader
-from heros.vocabulary import NUMBER, checked_task
+from heros.vocabulary import checked_task
 
 __all__ = ["FEW_NUMBERS", "MANY", "is_numeric", "target_is_number"]
 
@@ -59,6 +60,10 @@ def target_is_number(reader: TableReader, index: int, options: Options, array: A
     if options.classes is not None or name in options.nominal or given or options.most_values is None:
         return False
     counts = counts_of(array)
-    if len(counts) <= FEW_NUMBERS or not all(NUMBER.fullmatch(value) for value in counts):
+    if len(counts) <= FEW_NUMBERS:
         return False
-    return not all(float(value).is_integer() for value in counts)
+    form, matched = form_of(counts, comma=reader.decimal_comma)
+    if matched < sum(counts.values()):
+        return False
+    numbers = (float(value) if form is None else form.number(value) for value in counts)
+    return not all(number is not None and number.is_integer() for number in numbers)
