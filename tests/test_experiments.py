@@ -57,6 +57,17 @@ def test_what_another_process_recorded_meanwhile_is_not_overwritten(tmp_path):
     assert records.read(tmp_path / job.id).n_instances == 300
 
 
+def test_two_processes_may_share_the_jobs_of_one_directory(tmp_path):
+    first, second = jobs()
+
+    def written_meanwhile():
+        records.save(first.run(), tmp_path)
+        return first.open()
+
+    outcome = run_all([Late(first, written_meanwhile), second], tmp_path)
+    assert outcome.done == (first.id, second.id)
+
+
 @dataclass(frozen=True, eq=False)
 class Late:
     job: Experiment

@@ -343,3 +343,29 @@ def test_models_that_live_in_python_are_refused():
 
     with pytest.raises(ParameterError, match="plain data"):
         Keyed(Heros(pools.Models([Own()], costs=[1])))
+
+
+GROWTH = """
+from heros import Heros, keyed, pools, streams
+
+def held():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+stream = streams.Agrawal(function=2)
+X, y = stream.draw(100)
+models = keyed.Keyed(Heros(pools.MLPGrid(hidden=[64, 256]), k=3, seed=1, schema=stream.schema), memory=60_000_000)
+models.learn("first", X, y)
+before, most = held(), 0
+for key in range(200):
+    models.learn(key, X[:2], y[:2])
+    most = max(most, held() - before)
+assert models.in_memory < 100, models.in_memory
+print(most)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux for the memory of a process")
+def test_the_process_grows_by_no_more_than_the_memory_that_was_set():
+    grown = subprocess.run([sys.executable, "-c", GROWTH], capture_output=True, text=True, check=True)
+    assert int(grown.stdout) <= 60_000_000

@@ -4,6 +4,7 @@
 #include <exception>
 #include <string>
 
+#include "core/platform.hpp"
 #include "core/state.hpp"
 
 namespace {
@@ -43,4 +44,8 @@ NB_MODULE(_core, m) {
   heros::bind_joined(m);
   heros::bind_step(m);
   heros::bind_streams(m);
+  m.def("give_back_memory", [] {
+    const nanobind::gil_scoped_release others;
+    heros::give_back_memory();
+  });
 }

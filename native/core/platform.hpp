@@ -23,6 +23,9 @@
 #elif defined(__linux__)
 #include <sys/mman.h>
 #endif
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
@@ -75,6 +78,13 @@ inline void free_aligned(void* p) {
 inline void want_large_pages([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
   madvise(p, bytes, MADV_HUGEPAGE);
+#endif
+}
+
+// Gives memory that was freed back to the system, where the allocator would keep it.
+inline void give_back_memory() {
+#if defined(__GLIBC__)
+  malloc_trim(0);
 #endif
 }
 

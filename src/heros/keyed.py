@@ -18,6 +18,7 @@ from typing import Any, Literal, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heros import core as _core
 from heros.copies import Copies
 from heros.ensemble import Block, Heros
 from heros.errors import DataError, ParameterError
@@ -34,6 +35,8 @@ OVERHEAD = 12 * 1024
 """Bytes that a model takes beside what it has learnt."""
 HELD = 1.5
 """Bytes that are held for each that is learnt, holes between them included; measured, and rounded up."""
+MOVED = 16 << 20
+"""Bytes made or spilled after which the system gets back what that left; sooner if few may be held."""
 WEIGHED = 1000  # instances after which a model's size is looked at again: trees grow
 
 
@@ -152,6 +155,7 @@ class Keyed:
         self._store = KeyStore(self._temporary.name if directory is None else directory)  # type: ignore[union-attr]
         self._residents: OrderedDict[str, _Resident] = OrderedDict()
         self._bytes = 0
+        self._moved = 0  # bytes of models that came into memory or left it since memory was last given back
         self._lock = threading.RLock()
 
     # -- learning and answering ---------------------------------------------------------------------------
@@ -331,6 +335,7 @@ class Keyed:
             resident = self._fresh() if data is None else self._opened(name, data)
             self._residents[name] = resident
             self._count(resident, resident.size)
+            self._moved += resident.size
         self._residents.move_to_end(name)
         if make:
             self._grow(resident)
@@ -398,6 +403,10 @@ class Keyed:
             self._write(name, resident)
             del self._residents[name]
             self._bytes -= resident.size
+            self._moved += resident.size
+        if self.memory is not None and self._moved > min(MOVED, self.memory // 8):
+            self._moved = 0
+            _core.give_back_memory()
 
     def _too_many(self) -> bool:
         if self.capacity is not None and len(self._residents) > self.capacity:

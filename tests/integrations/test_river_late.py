@@ -10,7 +10,7 @@ from heros.errors import DataError, ParameterError
 river = pytest.importorskip("river")
 from river import linear_model, metrics, preprocessing  # noqa: E402
 
-from heros.integrations.river import HerosClassifier, LateClassifier  # noqa: E402
+from heros.integrations.river import HerosClassifier, HerosRegressor, LateClassifier, LateRegressor  # noqa: E402
 
 
 def heros():
@@ -66,3 +66,25 @@ def test_an_id_is_asked_again():
         late.answer_one("a", {"x": 2})
     with pytest.raises(ParameterError, match="The 'most' parameter of LateClassifier"):
         LateClassifier(heros(), most=0)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: HerosRegressor(pools.LinearGrid(), k=2, seed=1), linear_model.LinearRegression]
+)
+def test_numbers_that_come_late(make):
+    late, alone, metric = LateRegressor(make(), metrics.MAE(), most=40), make(), metrics.MAE()
+    todo, given = [(x, x["size"] + 0.1 * x["n"]) for x, _ in rows(200)], {}
+    for i, (x, _) in enumerate(todo):
+        given[i] = alone.predict_one(x)
+        assert late.answer_one(i, x) == given[i] == late.answer_one(i, x)
+        if i >= 30:
+            before, y = todo[i - 30]
+            alone.learn_one(before, y)
+            assert late.learn_one(i - 30, y)
+            metric.update(y, given[i - 30])
+        if i == 100:
+            late = pickle.loads(pickle.dumps(late))
+    assert (late.waiting, late.counts.answered, late.counts.learnt) == (30, 200, 170)
+    assert late.metric.get() == metric.get()
+    with pytest.raises(ParameterError, match="The 'most' parameter of LateRegressor"):
+        LateRegressor(make(), most=0)

@@ -7,8 +7,9 @@ import os
 import pickle
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,7 @@ except ModuleNotFoundError as error:
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["HerosClassifier", "HerosRegressor", "LateClassifier"]
+__all__ = ["HerosClassifier", "HerosRegressor", "LateClassifier", "LateRegressor"]
 
 KIND = "river model"
 
@@ -391,11 +392,83 @@ class HerosRegressor(_Known, base.MiniBatchRegressor):
         return pd.Series(self.heros.predict(self._block(X)[0]) if told else 0.0, index=X.index, dtype=float)
 
 
-class LateClassifier:
+Said = TypeVar("Said")
+
+
+class _Late(Generic[Said]):
+    """A model of River that answers now and learns when the target comes."""
+
+    def __init__(
+        self,
+        model: Any,
+        metric: Any = None,
+        *,
+        most: int = 100_000,
+        longest: float | None = None,
+        expired: Any = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.model, self.metric, self.expired = model, metric, expired
+        self.counts = Counts()
+        self._waiting: Pending[tuple[Mapping[Hashable, Any], Said]] = Pending(
+            most, longest, self._give_up, clock, type(self).__name__
+        )
+
+    @property
+    def waiting(self) -> int:
+        """How many instances wait for their labels."""
+        return len(self._waiting)
+
+    def answer_one(self, id: Id, x: Mapping[Hashable, Any]) -> Said:
+        """What the model says of an instance that waits under this id from now on.
+
+        If the same id is asked again, as after a lost reply, the answer is the one that was given.
+        """
+        self._waiting.let_go()
+        known = self._waiting.get(id)
+        if known is not None:
+            if known[0] != x:
+                raise DataError(f"The id {id!r} must be a new one. Got that of another instance that waits.")
+            return copy(known[1])
+        answer = self._ask(dict(x))
+        self.counts.answered += 1
+        self._waiting.put(id, (dict(x), copy(answer)))
+        return answer
+
+    def learn_one(self, id: Id, y: Any) -> bool:
+        """Learn from an instance that waits, now that its label is known; False if none has this id."""
+        self._waiting.let_go()
+        waited = self._waiting.take(id)
+        if waited is None:
+            self.counts.unknown += 1
+            return False
+        self._learn(*waited, y)
+        self.counts.learnt += 1
+        return True
+
+    def _ask(self, x: dict[Hashable, Any]) -> Said:
+        raise NotImplementedError
+
+    def _judge(self, y: Any, answer: Said) -> None:
+        """Tell the metric of an answer and what it turned out to be."""
+        raise NotImplementedError
+
+    def _learn(self, x: Mapping[Hashable, Any], answer: Said, y: Any) -> None:
+        self.model.learn_one(dict(x), y)
+        if self.metric is not None:
+            self._judge(y, answer)
+
+    def _give_up(self, id: Id, waited: tuple[Mapping[Hashable, Any], Said]) -> None:
+        self.counts.expired += 1
+        if self.expired is not None:
+            self._learn(*waited, self.expired)
+
+
+class LateClassifier(_Late[dict[Any, float]]):
     """A classifier of River, ours or any other, that answers now and learns when the label comes.
 
     Instances wait in a store that is bounded. A metric is told the answer that was given at the time. All
-    of it can be pickled, with the instances that wait.
+    of it can be pickled, with the instances that wait. An answer has the probability of each label.
 
     Parameters
     ----------
@@ -427,64 +500,39 @@ class LateClassifier:
     (20, 280, True)
     """
 
-    def __init__(
-        self,
-        model: base.Classifier,
-        metric: Any = None,
-        *,
-        most: int = 100_000,
-        longest: float | None = None,
-        expired: Any = None,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self.model, self.metric, self.expired = model, metric, expired
-        self.counts = Counts()
-        self._waiting: Pending[tuple[Mapping[Hashable, Any], dict[Any, float]]] = Pending(
-            most, longest, self._give_up, clock, "LateClassifier"
-        )
+    def _ask(self, x: dict[Hashable, Any]) -> dict[Any, float]:
+        return dict(self.model.predict_proba_one(x))
 
-    @property
-    def waiting(self) -> int:
-        """How many instances wait for their labels."""
-        return len(self._waiting)
-
-    def answer_one(self, id: Id, x: Mapping[Hashable, Any]) -> dict[Any, float]:
-        """The probability of each label, for an instance that waits under this id from now on.
-
-        If the same id is asked again, as after a lost reply, the answer is the one that was given.
-        """
-        self._waiting.let_go()
-        known = self._waiting.get(id)
-        if known is not None:
-            if known[0] != x:
-                raise DataError(f"The id {id!r} must be a new one. Got that of another instance that waits.")
-            return dict(known[1])
-        answer = self.model.predict_proba_one(dict(x))
-        self.counts.answered += 1
-        self._waiting.put(id, (dict(x), dict(answer)))
-        return answer
-
-    def learn_one(self, id: Id, y: Any) -> bool:
-        """Learn from an instance that waits, now that its label is known; False if none has this id."""
-        self._waiting.let_go()
-        waited = self._waiting.take(id)
-        if waited is None:
-            self.counts.unknown += 1
-            return False
-        self._learn(*waited, y)
-        self.counts.learnt += 1
-        return True
-
-    def _learn(self, x: Mapping[Hashable, Any], answer: dict[Any, float], y: Any) -> None:
-        self.model.learn_one(dict(x), y)
-        if self.metric is not None and answer:  # before the first label there was nothing to say
+    def _judge(self, y: Any, answer: dict[Any, float]) -> None:
+        if answer:  # before the first label there was nothing to say
             asked = self.metric.requires_labels
             self.metric.update(y, max(answer, key=lambda label: answer[label]) if asked else answer)
 
-    def _give_up(self, id: Id, waited: tuple[Mapping[Hashable, Any], dict[Any, float]]) -> None:
-        self.counts.expired += 1
-        if self.expired is not None:
-            self._learn(*waited, self.expired)
+
+class LateRegressor(_Late[float]):
+    """A regressor of River, ours or any other, that answers now and learns when the number comes.
+
+    As `LateClassifier`, whose parameters it has; `expired` is a number.
+
+    Examples
+    --------
+    >>> from heros import pools
+    >>> from river import metrics
+    >>> model = HerosRegressor(pools.LinearGrid(), k=2, seed=1)
+    >>> late = LateRegressor(model, metrics.MAE(), most=50)
+    >>> for i in range(300):
+    ...     answer = late.answer_one(f"trip {i}", {"kilometres": i % 7})
+    ...     if i >= 20:
+    ...         done = late.learn_one(f"trip {i - 20}", 3.0 + 2 * (i % 7))
+    >>> late.waiting, late.counts.learnt, late.metric.get() < 4
+    (20, 280, True)
+    """
+
+    def _ask(self, x: dict[Hashable, Any]) -> float:
+        return float(self.model.predict_one(x))
+
+    def _judge(self, y: Any, answer: float) -> None:
+        self.metric.update(y, answer)
 
 
 def _data_error(why: Refused) -> DataError:
