@@ -58,3 +58,11 @@ def served(service, token=None):
     finally:
         running.should_exit = True
         thread.join()
+
+
+def await_picture(client, instances):
+    """Wait until what there is to see has so many instances in it: it may be a second old, more on a busy machine."""
+    deadline = time.monotonic() + 60
+    while client.get("/state").json()["instances"] < instances:
+        assert time.monotonic() < deadline, "no picture of what was learnt"
+        time.sleep(0.1)

@@ -14,7 +14,7 @@ from heros.serve.limits import Wrong
 from heros.serve.service import Service
 from heros.serve.shelf import Shelf
 from heros.vocabulary import Vocabulary
-from serve.serving import many, model, numbers, one, served
+from serve.serving import await_picture, many, model, numbers, one, served
 from serve.test_service import same
 
 NO_LABELS = ["12", "soon", True, None, [1.0], {}, 1e101, -1e300]
@@ -128,6 +128,7 @@ def client():
     with served(one("regression", window=20)) as client:
         batch = [{"x": x, "y": y} for x, y in numbers(200)]
         assert client.post("/learn/batch?wait=true", json={"instances": batch}).json()["accepted"] == 200
+        await_picture(client, 200)
         yield client
 
 

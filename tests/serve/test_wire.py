@@ -19,7 +19,7 @@ pytest.importorskip("fastapi", reason="heros serve is not installed")
 
 from heros.errors import HerosError, ParameterError
 from heros.serve.running import Running
-from serve.serving import many, numbers, one, rows, served
+from serve.serving import await_picture, many, numbers, one, rows, served
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def client():
         batch = [{"x": x, "y": y} for x, y in rows(200)]
         said = client.post("/learn/batch?wait=true", json={"instances": batch})
         assert (said.status_code, said.json()) == (202, {"accepted": 200, "unknown": 0, "refused": []})
-        time.sleep(1.6)  # what there is to see may be a second old
+        await_picture(client, 200)
         yield client
 
 
