@@ -18,6 +18,8 @@ from heros.serve.limits import Limits, NotNow, Unknown, Wrong
 from heros.serve.rows import Rows
 from heros.serve.service import Service
 from heros.serve.shelf import Shelf
+from heros.serve.state import leaderboard
+from heros.streams import Agrawal
 from heros.vocabulary import Vocabulary
 from serve.serving import many, model, one, rows
 
@@ -379,3 +381,10 @@ def _noting(call, noted):
         return call(key, X, y)
 
     return made
+
+
+def test_models_are_called_by_what_tells_them_apart():
+    board = leaderboard(Heros(seed=1, schema=Agrawal(function=2).schema))
+    names = {one["name"] for one in board}
+    assert {"Forest", "Linear", "NaiveBayes"} <= names
+    assert max(map(len, names)) <= 24

@@ -13,9 +13,9 @@ import numpy as np
 from heros.ensemble import Heros
 from heros.errors import HerosError
 from heros.measures.base import Caption
+from heros.report.leaders import names_of
 from heros.serve.brain import Many
 from heros.serve.service import Service
-from heros.tables import short
 
 __all__ = ["Picture", "leaderboard", "why"]
 
@@ -73,7 +73,7 @@ class Picture:
             "policy": str(model.policy),
             "k": model.k,
             "task": type(brain.task).__name__.lower(),
-            "models": [short(one) for one in brain.pool.configurations],
+            "models": names_of(brain.pool.configurations),
             "features": 0 if brain.schema is None else brain.schema.n_features,
             "classes": [] if brain.schema is None else list(brain.schema.classes),
             "captions": [
@@ -197,12 +197,12 @@ def leaderboard(model: Heros) -> list[dict[str, Any]]:
     """The models, best first, as plain data."""
     if model.schema is None:
         return []
-    chosen = _chosen(model)
+    chosen, names = _chosen(model), _names(model)
     return [
         {
             "rank": one.rank,
             "model": one.model,
-            "name": short(one.configuration),
+            "name": names[one.model],
             "configuration": dict(one.configuration),
             "score": one.score,
             "cost": one.cost,
@@ -221,10 +221,11 @@ def why(model: Heros) -> dict[str, Any]:
         explained = model.explain_choice()
     except HerosError as error:
         return {"rule": str(error), "choices": []}
+    names = _names(model)
     choices = [
         {
             "model": one.model,
-            "name": short(one.configuration),
+            "name": names[one.model],
             "score": one.score,
             "cost": one.cost,
             "why": one.reason,
@@ -232,6 +233,13 @@ def why(model: Heros) -> dict[str, Any]:
         for one in explained
     ]
     return {"rule": explained.rule, "choices": choices}
+
+
+def _names(model: Heros) -> dict[int, str]:
+    """What each model is called: the settings in which it differs from the others."""
+    board = sorted(model.leaderboard(), key=lambda one: one.model)
+    called = names_of([one.configuration for one in board])
+    return {one.model: name for one, name in zip(board, called, strict=True)}
 
 
 def _chosen(model: Heros) -> set[int]:
