@@ -197,7 +197,7 @@ def leaderboard(model: Heros) -> list[dict[str, Any]]:
     """The models, best first, as plain data."""
     if model.schema is None:
         return []
-    chosen, names = _chosen(model), _names(model)
+    chosen, names = _chosen(model), names_of(model.pool.configurations)
     return [
         {
             "rank": one.rank,
@@ -221,7 +221,7 @@ def why(model: Heros) -> dict[str, Any]:
         explained = model.explain_choice()
     except HerosError as error:
         return {"rule": str(error), "choices": []}
-    names = _names(model)
+    names = names_of(model.pool.configurations)
     choices = [
         {
             "model": one.model,
@@ -233,13 +233,6 @@ def why(model: Heros) -> dict[str, Any]:
         for one in explained
     ]
     return {"rule": explained.rule, "choices": choices}
-
-
-def _names(model: Heros) -> dict[int, str]:
-    """What each model is called: the settings in which it differs from the others."""
-    board = sorted(model.leaderboard(), key=lambda one: one.model)
-    called = names_of([one.configuration for one in board])
-    return {one.model: name for one, name in zip(board, called, strict=True)}
 
 
 def _chosen(model: Heros) -> set[int]:
