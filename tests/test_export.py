@@ -199,7 +199,7 @@ def test_what_cannot_be_exported_is_said(tmp_path, monkeypatch):
     X, y = mixed(200, 6, missing=False)
     path = tmp_path / "model.onnx"
     own = Heros(pools.Models([("own", Coin())], costs=[1]), k=1, seed=1, schema=schema()).learn(X, y)
-    rule = r"is a perceptron, linear, naive Bayes, trees, neighbours, of a class \(member="
+    rule = r"is a perceptron, linear, naive Bayes, trees or neighbours \(member="
     with pytest.raises(ParameterError, match=rf"{rule} chooses another\)\. Got 'Models' instead"):
         export.to_onnx(own, path)
     with pytest.raises(HerosError, match="has learnt nothing yet"):
@@ -236,10 +236,6 @@ def test_linear_models_and_members_of_joined_pools(scale, tmp_path):
         lone.bound.restore(bound.state())
         export.to_onnx(lone, tmp_path / "lone.onnx", member=i)  # the same models in a pool of their own
         np.testing.assert_array_equal(probabilities, answers(str(tmp_path / "lone.onnx"), X[:50])[0])
-    numbers = pools.RegressionTrees([{}])
-    tree = Heros(numbers, k=1, seed=1, schema=streams.Friedman().schema).learn(*streams.Friedman().draw(50))
-    with pytest.raises(ParameterError, match="a perceptron or linear, where the target is a number"):
-        export.to_onnx(tree, tmp_path / "number.onnx")
     hashed = Heros(pools.Linear([{}], own_values=4, hashed_to=8), k=1, seed=1, schema=schema).learn(X, y)
     with pytest.raises(ParameterError, match="one without hashed values"):
         export.to_onnx(hashed, tmp_path / "hashed.onnx")
@@ -277,3 +273,57 @@ def test_models_of_numbers(name, tmp_path):
     alone = Heros(lone.pool, k=1, seed=1, schema=stream.schema)
     alone.bound.restore(lone.state())
     np.testing.assert_allclose(value, alone.predict(X), rtol=1e-5)
+
+
+OF_NUMBERS = {
+    "perceptron": pools.MLP([{"hidden": 8}]),
+    "linear": pools.Linear([{}]),
+    "tree": pools.RegressionTrees([QUICK]),
+    "tree of means": pools.RegressionTrees([{**QUICK, "prediction": "mean"}]),
+    "tree of models": pools.RegressionTrees([{**QUICK, "prediction": "linear"}]),
+    "boosted": pools.Boosted([{"rounds": 5, "grace_period": 20, "features": 0.5}]),
+    "neighbours": pools.Neighbours([{"window": 300}]),
+    "neighbours alike": pools.Neighbours([{"window": 50, "weighting": "uniform"}]),
+}
+
+
+def a_number(X):
+    """A target of large size that hangs on numbers and names."""
+    large, switch, colour, waiting = np.nan_to_num(X[:, [0, 3, 4, 5]]).T
+    return 1e5 * (large > 1e6) + 1e3 * waiting * (switch == 1) + 1e4 * colour + 3e6
+
+
+@pytest.mark.parametrize("family", OF_NUMBERS)
+@pytest.mark.parametrize("learnt", [1, 2000])
+def test_every_family_of_numbers_says_what_it_says_here(family, learnt, tmp_path):
+    X, _ = mixed(learnt, 1)
+    model = Heros(OF_NUMBERS[family], k=1, seed=1, schema=Schema(schema().features, (), numeric=True)).learn(
+        X, a_number(X)
+    )
+    path = str(tmp_path / "model.onnx")
+    export.to_onnx(model, path)
+    fresh, _ = mixed(300, 2)
+    fresh[0] = np.nan
+    fresh[1:3] = [[1e300, -1e300, 7, 1, 4, 0], [0, 0, 8, 0, 0, 1e9]]  # beyond all that was seen
+    (value,) = answers(path, fresh)
+    assert (value.dtype, value.shape) == (np.float64, (300,))
+    assert learnt == 1 or len(np.unique(value)) > 8
+    np.testing.assert_allclose(value, model.predict(fresh), rtol=1e-6)
+
+
+def test_members_of_numbers_whose_schema_has_grown(tmp_path):
+    small = Schema.of(["a", ("b", "x", "y")])
+    large = Schema.of(["a", ("b", "x", "y", "z"), "c"])
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.normal(size=600), rng.integers(0, 2, 600)])
+    pool = pools.Join(*(OF_NUMBERS[family] for family in ("tree", "boosted", "neighbours")), costs=[1, 1, 1])
+    model = Heros(pool, k=3, seed=1, schema=small).learn(X, X[:, 0] + X[:, 1])
+    model.bind(large)
+    wide = np.column_stack([rng.normal(size=600), rng.integers(0, 3, 600), rng.normal(size=600)])
+    model.learn(wide, wide[:, 0] * wide[:, 2] + wide[:, 1])
+    for member, bound in enumerate(model.bound.parts):
+        path = str(tmp_path / f"{member}.onnx")
+        export.to_onnx(model, path, member=member)
+        lone = Heros(bound.pool, k=1, seed=1, schema=large)
+        lone.bound.restore(bound.state())
+        np.testing.assert_allclose(answers(path, wide)[0], lone.predict(wide), rtol=1e-6, atol=1e-9)

@@ -15,6 +15,7 @@ from heros.export.boosted import boosted
 from heros.export.gradients import linear, perceptron
 from heros.export.graph import Graph
 from heros.export.neighbours import neighbours
+from heros.export.regression_trees import regression_tree
 from heros.export.trees import forest, tree
 from heros.extras import needed
 from heros.parameters import whole
@@ -25,6 +26,7 @@ from heros.pools.hoeffding import BoundHoeffding
 from heros.pools.mlp import BoundMLP
 from heros.pools.naive_bayes import BoundNaiveBayes
 from heros.pools.neighbours import BoundNeighbours
+from heros.pools.regression_trees import BoundRegressionTrees
 from heros.schema import schema_plain
 from heros.storage.disk import write_whole
 
@@ -41,11 +43,9 @@ WRITERS: dict[type[BoundPool], Callable[[Graph, Any, int], None]] = {
     BoundForest: forest,
     BoundBoosted: boosted,
     BoundNeighbours: neighbours,
+    BoundRegressionTrees: regression_tree,
 }
 """How a model of each family is written; another family is another line."""
-
-OF_NUMBERS = (BoundMLP, BoundLinear)
-"""Those that are written where the target is a number."""
 
 
 def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = None) -> None:
@@ -60,9 +60,8 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
     Perceptrons, linear models, naive Bayes, trees, forests, boosted trees and neighbours of any pool can be
     exported, joined ones among them. Neighbours take their instances with them, and trees the statistics in
     their leaves: such a file may be large. Models written in Python cannot be exported. Where the target is a
-    number, perceptrons and linear models can be, and the output is ``value`` (n,), float64, in the target's
-    own unit. What many models say together (`heros.ensemble.Top`, `Stack`) is not one model: each
-    can be had by its number.
+    number, the output is ``value`` (n,), float64, in the target's own unit. What many models say together
+    (`heros.ensemble.Top`, `Stack`) is not one model: each can be had by its number.
 
     Parameters
     ----------
@@ -93,11 +92,9 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
     chosen = model.best if member is None else whole(member, "member", "to_onnx", 0, model.pool.n_models - 1)
     bound, i = _place_of(whole_pool, chosen)
     writer = next((WRITERS[kind] for kind in type(bound).__mro__ if kind in WRITERS), None)
-    if writer is None or (model.task.numeric and not isinstance(bound, OF_NUMBERS)):
+    if writer is None:
         kind = type(bound.pool).__name__
-        rule = "one whose model is a perceptron, linear, naive Bayes, trees, neighbours, of a class"
-        if model.task.numeric:
-            rule = "one whose model is a perceptron or linear, where the target is a number"
+        rule = "one whose model is a perceptron, linear, naive Bayes, trees or neighbours"
         raise ParameterError.of("model", "to_onnx", f"{rule} (member= chooses another)", kind)
     graph = Graph(onnx)
     writer(graph, bound, i)

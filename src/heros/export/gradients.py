@@ -48,8 +48,7 @@ def _expect_finite(weights: Iterable[NDArray[Any]], i: int) -> None:
 def _answer(graph: Graph, said: str, numeric: bool, state: dict[str, NDArray[Any]]) -> None:
     """Probabilities, or the number in its own unit, of what was said (n, outputs)."""
     if numeric:
-        number = graph("Add", graph("Mul", said, state["target_unit_sd"]), state["target_unit_mean"])
-        graph("Squeeze", number, np.array([1]), named="value")
+        graph.number(graph("Add", graph("Mul", said, state["target_unit_sd"]), state["target_unit_mean"]))
     else:
         graph.probabilities(graph("Softmax", said, axis=1))
 

@@ -62,6 +62,10 @@ class Graph:
         self("Identity", result, named="probabilities")
         self("ArgMax", "probabilities", axis=1, keepdims=0, named="label")
 
+    def number(self, result: str) -> None:
+        """Say that this (n, 1) is what the model answers, where the target is a number."""
+        self("Squeeze", result, np.array([1]), named="value")
+
 
 def standardised(graph: Graph, state: dict[str, NDArray[Any]], divisor: float) -> str:
     """(x − mean)/(divisor·sd) of X, x itself being part of the moments; 0 where nothing deviates."""

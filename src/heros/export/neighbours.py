@@ -17,19 +17,38 @@ EPSILON, SMOOTHING, FARTHEST = 1e-3, 0.01, 6.0  # as in the core
 
 def neighbours(graph: Graph, bound: BoundNeighbours, i: int) -> None:
     """Model i of a pool of neighbours."""
-    state = bound.native.state()
-    values, classes = state["values"].astype(np.int64), int(state["classes"].item())
-    width = bound.stats()[i].rows
+    state, width = bound.native.state(), bound.stats()[i].rows
+    numeric, classes = bound.schema.numeric, int(state["classes"].item())
     if width == 0:
-        graph.probabilities(graph.for_each(np.full(classes, 1 / classes)))
-        return
-    k, weighting = bound.pool.configurations[i]["neighbours"], bound.pool.configurations[i]["weighting"]
-    newest = slice(None, -width - 1, -1)  # first: it comes first of those as near
-    targets = state["targets"][newest].astype(np.int64)
+        if numeric:
+            return graph.number(graph.for_each(state["target_mean"].reshape(1)))
+        return graph.probabilities(graph.for_each(np.full(classes, 1 / classes)))
+    who, distance = _nearest(graph, state, width, bound.pool.configurations[i]["neighbours"])
+    weight = graph("Add", graph("Mul", distance, np.float64(0)), np.float64(1))
+    if bound.pool.configurations[i]["weighting"] == "distance":
+        weight = graph("Div", weight, graph("Add", distance, np.float64(EPSILON)))
+    weight = graph("Unsqueeze", weight, np.array([2]))  # (n, near, 1)
+    targets = state["targets"][_newest(width)]
+    said = targets[:, None].copy() if numeric else np.eye(classes)[targets.astype(np.int64)]
+    weighed = graph("Mul", graph("Gather", said, who, axis=0), weight)
+    sums = graph("ReduceSum", weighed, np.array([1]), keepdims=0)
+    if numeric:
+        return graph.number(graph("Div", sums, graph("ReduceSum", weight, np.array([1]), keepdims=0)))
+    sums = graph("Add", sums, np.float64(SMOOTHING))
+    return graph.probabilities(graph("Div", sums, graph("ReduceSum", sums, np.array([1]), keepdims=1)))
+
+
+def _newest(width: int) -> slice:
+    """So many of the rows, the last first: it comes first of those as near."""
+    return slice(None, -width - 1, -1)
+
+
+def _nearest(graph: Graph, state: dict[str, NDArray[Any]], width: int, k: int) -> tuple[str, str]:
+    """The k nearest of the rows, and how far they are: (n, near) both."""
+    values, n = state["values"].astype(np.int64), len(state["targets"])
     numbers, nominal = np.flatnonzero(values == 0), np.flatnonzero(values)
-    n = len(state["targets"])
-    rows = state["numbers"].reshape(n, len(numbers))[newest].astype(np.float64)
-    codes = state["codes"].reshape(n, len(nominal))[newest]
+    rows = state["numbers"].reshape(n, len(numbers))[_newest(width)].astype(np.float64)
+    codes = state["codes"].reshape(n, len(nominal))[_newest(width)]
     x = _numbers(graph, state, numbers)
     hot = np.concatenate(
         [np.zeros((width, 0)), *(_hot(codes[:, j], values[f]) for j, f in enumerate(nominal))], 1
@@ -45,15 +64,7 @@ def neighbours(graph: Graph, bound: BoundNeighbours, i: int) -> None:
     alike = graph("Mul", graph("Gather", hot, who, axis=0), graph("Unsqueeze", same, np.array([1])))
     alike = graph("ReduceSum", alike, np.array([2]), keepdims=0)
     squares = graph("Add", squares, graph("Sub", np.float64(len(nominal)), alike))
-    distance = graph("Sqrt", squares)
-    one = graph("Add", graph("Mul", distance, np.float64(0)), np.float64(1))
-    weight = (
-        graph("Div", one, graph("Add", distance, np.float64(EPSILON))) if weighting == "distance" else one
-    )
-    votes = graph("Gather", np.eye(classes)[targets], who, axis=0)  # (n, near, classes)
-    votes = graph("Mul", votes, graph("Unsqueeze", weight, np.array([2])))
-    sums = graph("Add", graph("ReduceSum", votes, np.array([1]), keepdims=0), np.float64(SMOOTHING))
-    graph.probabilities(graph("Div", sums, graph("ReduceSum", sums, np.array([1]), keepdims=1)))
+    return who, graph("Sqrt", squares)
 
 
 def _numbers(graph: Graph, state: dict[str, NDArray[Any]], numbers: NDArray[np.int64]) -> str:

@@ -1,0 +1,50 @@
+"""Trees of numbers: a leaf says the mean of its targets, or what its linear model makes of the features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.export.binned import Binned
+from heros.export.graph import Graph, standardised
+from heros.export.trees import walked
+from heros.pools.regression_trees import BoundRegressionTrees
+
+__all__ = ["regression_tree"]
+
+INTS, REALS = 4, 8  # of a node, as in the core
+COUNT, MEAN, MEAN_ERROR, MODEL_ERROR = 1, 2, 6, 7  # where they stand among its numbers
+FARTHEST = 3.0  # standard deviations of a feature
+
+
+def regression_tree(graph: Graph, bound: BoundRegressionTrees, i: int) -> None:
+    """Model i of a pool of regression trees."""
+    state = bound.native.state()
+    values, nodes = state["values"], state["nodes"]
+    numbers = np.flatnonzero(values == 0)
+    own = slice(int(nodes[:i].sum()), int(nodes[: i + 1].sum()))
+    ints, reals = state["ints"].reshape(-1, INTS)[own], state["reals"].reshape(-1, REALS)[own]
+    weights = state["weights"].reshape(-1, len(numbers) + 1)[own]
+    slopes, constant = _models(reals, weights, bound.pool.configurations[i]["prediction"])
+    tree = Binned(ints, reals, COUNT, np.arange(len(values)), values)
+    leaf = graph("Squeeze", walked(graph, [tree.walk()]), np.array([1]))
+    said = graph("Gather", constant, leaf, axis=0)  # (n, 1)
+    if len(numbers):
+        scaled = graph("Clip", standardised(graph, state, 1.0), np.float64(-FARTHEST), np.float64(FARTHEST))
+        scaled = graph("Where", graph("IsNaN", "X"), np.float64(0), scaled)
+        shares = graph("Mul", graph("Gather", slopes, leaf, axis=0), graph("Gather", scaled, numbers, axis=1))
+        said = graph("Add", said, graph("ReduceSum", shares, np.array([1]), keepdims=1))
+    graph.number(said)
+
+
+def _models(
+    reals: NDArray[Any], weights: NDArray[Any], prediction: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """What a leaf says as a linear model, (nodes, numbers) and (nodes, 1): a mean is one without slopes."""
+    by_model = reals[:, MODEL_ERROR] < reals[:, MEAN_ERROR]
+    if prediction != "adaptive":
+        by_model[:] = prediction == "linear"
+    slopes = np.where(by_model[:, None], weights[:, :-1], 0)
+    return slopes, np.where(by_model, weights[:, -1], reals[:, MEAN])[:, None]
