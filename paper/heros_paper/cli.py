@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -20,7 +21,7 @@ from heros.rivals import HEROS, match
 from heros.storage.packing import pack
 from heros.storage.record_tables import NAME
 from heros_paper import Cell
-from heros_paper.further import PARTS, Batch
+from heros_paper.further import DISTINCT, PARTS, Batch
 from heros_paper.further import missing as batches
 
 __all__ = ["app"]
@@ -30,6 +31,9 @@ SEEDS = ",".join(map(str, paper.SEEDS))
 RIVALS = ("arf", "srp", "shrubs", "bandit", "halving")  # beside the paper's table III
 RIVALS_WHOLE = ("electricity", "wisdm", "nomao")
 RIVALS_FIRST = 100_000  # instances of the other streams, where a rival takes many minutes
+TIMED = ("arf", "srp", "shrubs", *HEROS)  # of Table III: those whose CPU time is compared
+TIMED_FIRST = 10_000  # instances, with nothing else on the machine
+BUSY = 0.5  # of a core: a load at which times are no longer one run's own
 RESULTS = Path("paper")
 
 app = typer.Typer(
@@ -71,6 +75,12 @@ def run_command(
         bool,
         typer.Option("--rivals", help="ARF, SRP, Shrubs, River's two and HEROS beside them (Table III)."),
     ] = False,
+    alone: Annotated[
+        bool,
+        typer.Option(
+            "--alone", help="With --rivals: the first 10,000 instances, for times on a machine left in peace."
+        ),
+    ] = False,
     engine: Annotated[str, typer.Option(help="local, or dask for many machines.")] = "local",
     scheduler: Annotated[
         str | None, typer.Option(help="The address of a dask scheduler; without it one is started here.")
@@ -84,7 +94,11 @@ def run_command(
     where = _executor(engine, scheduler, jobs)
     directory = records or (RECORDS if n is None else Path(f"paper/records-first-{n}"))
     todo: Sequence[tuple[str, Sequence[Job]]]
-    if rivals:  # one after the other: each has the process's CPU time to itself
+    if alone and not rivals:
+        raise ParameterError.of("alone", "heros-paper run", "with --rivals", "--alone without it")
+    if alone:
+        todo, where = [("alone", _timed(streams, policies, n))], Serial()
+    elif rivals:  # one after the other: each has the process's CPU time to itself
         todo, where = [("rivals", _rivals(streams, policies, seeds or SEEDS, n))], Serial()
     elif missing:
         todo = _missing(parts, streams, seeds)
@@ -194,6 +208,19 @@ def _rivals(streams: str | None, names: str | None, seeds: str, n: int | None) -
         numbers = [_seed(text) for text in _words(seeds)]
         jobs += [match(name, stream, length, seed, window) for seed in numbers for name in chosen]
     return jobs
+
+
+def _timed(streams: str | None, names: str | None, n: int | None) -> list[Job]:
+    """Those of Table III on the beginnings of the streams that differ, for their CPU time."""
+    busy, _, _ = os.getloadavg()
+    if busy > BUSY:
+        say(
+            f"heros: The machine is busy (load {busy:.1f}): times will say so. Leave it in peace.",
+            style="yellow",
+        )
+    chosen = TIMED if names is None else _words(names)
+    found = DISTINCT if streams is None else _words(streams)
+    return [match(name, stream, n or TIMED_FIRST, 1, 1000) for stream in found for name in chosen]
 
 
 def _grid(

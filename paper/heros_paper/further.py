@@ -25,7 +25,7 @@ from heros_paper.settings import (
     printed_cells,
 )
 
-__all__ = ["PARTS", "TWO_CLASSES", "Batch", "missing", "unlimited"]
+__all__ = ["DISTINCT", "PARTS", "TWO_CLASSES", "Batch", "missing", "unlimited"]
 
 Batch = tuple[str, list[Cell]]
 """Runs of about equal length, and the part of the records they belong to."""

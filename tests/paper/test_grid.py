@@ -224,9 +224,24 @@ def test_rivals_run_beside_heros(tmp_path):
     assert ours["n_instances"] == 300
 
 
+def test_times_are_taken_on_beginnings_and_say_whether_the_machine_was_busy(tmp_path, monkeypatch):
+    words = ["run", "--rivals", "--alone", "--streams", "led_a", "--policies", "bandit,heros", "--n", "300"]
+    monkeypatch.setattr("os.getloadavg", lambda: (3.2, 0.0, 0.0))
+    result = heros(*words, "--records", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    assert "The machine is busy (load 3.2)" in result.stderr
+    assert {row["policy"] for row in records.load(tmp_path / "alone").to_pylist()} == {
+        "bandit",
+        "zeta_0.05_0.2",
+    }
+    monkeypatch.setattr("os.getloadavg", lambda: (0.1, 3.0, 3.0))
+    assert "busy" not in heros(*words, "--records", str(tmp_path)).stderr
+
+
 @pytest.mark.parametrize(
     ("words", "text"),
     [
+        (["--alone"], "The 'alone' parameter of heros-paper run must be with --rivals."),
         (["--streams", "moon"], "The 'streams' parameter of cells must be among airlines"),
         (
             ["--base", "forest"],

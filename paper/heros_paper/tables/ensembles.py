@@ -6,6 +6,7 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from heros.storage import records
@@ -31,11 +32,12 @@ Cells = Mapping[tuple[str, str], Cell]
 def ensemble_table(directory: str | os.PathLike[str], mlp: Grid) -> Table:
     """ARF, SRP and Shrubs from the records below ``directory/rivals``, HEROS from the perceptrons' grid.
 
-    A run of HEROS among the rivals, as long as theirs, goes before the one of the grid.
+    A run of HEROS among the rivals, as long as theirs, goes before the one of the grid. Times that were taken
+    with nothing else on the machine are below ``directory/alone``.
     """
-    cells = _cells(directory, mlp)
+    cells, alone = _cells(directory, mlp), _recorded(directory, "alone")
     notes = Footnotes()
-    groups = [_rows(stream, cells, notes) for stream in STREAMS]
+    groups = [_rows(stream, cells, alone, notes) for stream in STREAMS]
     rank_rows, line = _rank_rows(cells)
     return Table(
         name="table3_ensembles",
@@ -45,19 +47,24 @@ def ensemble_table(directory: str | os.PathLike[str], mlp: Grid) -> Table:
         notes=[
             "Mean ± standard deviation over seeds. Bold: the best of the paper's four that were run; Cand "
             f"where it is at least as good. {line}",
+            *([_times_line(alone)] if alone else []),
             *notes.lines(),
         ],
-        data=[_datum(stream, name, cells) for stream in STREAMS for name in COLUMNS],
+        data=[_datum(stream, name, cells, alone) for stream in STREAMS for name in COLUMNS],
     )
 
 
-def _cells(directory: str | os.PathLike[str], mlp: Grid) -> dict[tuple[str, str], Cell]:
+def _recorded(directory: str | os.PathLike[str], part: str) -> dict[tuple[str, str], Cell]:
     found: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
-    for place in records_in(directory, "rivals"):
+    for place in records_in(directory, part):
         row = _row(records.details(place))
         if row["stream"] in STREAMS and row["policy"] in COLUMNS:
             found[row["stream"], row["policy"]].append(row)
-    cells = {key: Cell(*key, runs=longest(runs)) for key, runs in found.items()}
+    return {key: Cell(*key, runs=longest(runs)) for key, runs in found.items()}
+
+
+def _cells(directory: str | os.PathLike[str], mlp: Grid) -> dict[tuple[str, str], Cell]:
+    cells = _recorded(directory, "rivals")
     for stream in STREAMS:
         lengths = {cells[stream, name].n_instances for name in RIVALS if (stream, name) in cells}
         for name in COLUMNS[FOUR - 1 :]:
@@ -80,7 +87,7 @@ def _row(document: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _rows(stream: str, cells: Cells, notes: Footnotes) -> list[list[Entry]]:
+def _rows(stream: str, cells: Cells, alone: Cells, notes: Footnotes) -> list[list[Entry]]:
     found = [cells.get((stream, name)) for name in COLUMNS]
     paper = ENSEMBLE_AUROC[stream]
     bold = best(
@@ -100,14 +107,35 @@ def _rows(stream: str, cells: Cells, notes: Footnotes) -> list[list[Entry]]:
         DASH if cell is None else Entry(signed(cell.mean("auroc") - value, 3))
         for cell, value in zip(found, paper, strict=False)
     ]
-    times = [DASH if cell is None else Entry(f"{_microseconds(cell):,.1f}") for cell in found]
+    timed = [alone.get((stream, name)) for name in COLUMNS]
     rows = [
         [Entry(label_of(stream)), Entry("AUROC, ours"), *ours],
         [Entry(""), Entry("AUROC, paper"), *theirs, DASH],
         [Entry(""), Entry("difference"), *differences, DASH],
-        [Entry(""), Entry("CPU µs per instance"), *times],
+        [Entry(""), Entry("CPU µs per instance"), *map(_time, found)],
+        *([[Entry(""), Entry("the same, alone"), *map(_time, timed)]] if any(timed) else []),
     ]
     return rows if any(found) else rows[:2]
+
+
+def _time(cell: Cell | None) -> Entry:
+    return DASH if cell is None else Entry(f"{_microseconds(cell):,.1f}")
+
+
+def _times_line(alone: Cells) -> str:
+    """How much of a rival's CPU time HEROS takes, on the streams where both were timed alone."""
+    shares = []
+    for rival in RIVALS:
+        ours = COLUMNS[FOUR - 1]
+        both = [stream for stream in STREAMS if {(stream, rival), (stream, ours)} <= alone.keys()]
+        ratios = [_microseconds(alone[s, rival]) / _microseconds(alone[s, ours]) for s in both]
+        if ratios:
+            shares.append(f"1/{median(ratios):.0f} of {LABELS[rival]}'s ({len(ratios)} streams)")
+    most = max(cell.n_instances for cell in alone.values())
+    return (
+        f"Alone: the first {most:,} instances with nothing else on the machine, another one than above; "
+        f"{LABELS[COLUMNS[FOUR - 1]]} takes {', '.join(shares)} in the median."
+    )
 
 
 def _microseconds(cell: Cell) -> float:
@@ -159,8 +187,8 @@ def _entries(values: Iterable[float]) -> list[Entry]:
     return [Entry(f"{value:.3f}", round(value, 3) == lowest) for value in values]
 
 
-def _datum(stream: str, name: str, cells: Cells) -> dict[str, Any]:
-    cell = cells.get((stream, name))
+def _datum(stream: str, name: str, cells: Cells, alone: Cells) -> dict[str, Any]:
+    cell, timed = cells.get((stream, name)), alone.get((stream, name))
     return {
         "stream": stream,
         "ensemble": name,
@@ -170,4 +198,5 @@ def _datum(stream: str, name: str, cells: Cells) -> dict[str, Any]:
         "auroc_sd": cell.sd("auroc") if cell else None,
         "paper": dict(zip(ENSEMBLES, ENSEMBLE_AUROC[stream], strict=True)).get(name),
         "cpu_us_per_instance": _microseconds(cell) if cell else None,
+        "cpu_us_alone": _microseconds(timed) if timed else None,
     }
