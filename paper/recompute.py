@@ -288,13 +288,36 @@ def limits() -> dict[str, list[str]]:
 
 
 def other_k() -> dict[str, list[str]]:
-    """AUROC and Σγ of ζ(.05) for five k, the first instances of electricity, perceptrons."""
-    runs = records("sweep")
-    runs = runs[runs.stream == "electricity"].set_index(["policy", "k"])
+    """AUROC and Σγ of ζ(.05) for five k, the first instances of three streams, perceptrons."""
+    runs = records("sweep").set_index(["stream", "policy", "k"]).sort_index()
+    streams = {"electricity": "electricity", "rbf_f": "RBF_f", "agr_a": "AGR_a"}
     policies = {"ε = 0": "zeta_0.05", "ε = .1": "zeta_0.05_0.1", "ε = .2": "zeta_0.05_0.2"}
     return {
-        f"ζ(.05), {label}": [figures(runs.loc[[(name, k)]]) for k in (5, 10, 20, 30, 40)]
+        f"{called}, ζ(.05), {label}": [figures(runs.loc[[(stream, name, k)]]) for k in (5, 10, 20, 30, 40)]
+        for stream, called in streams.items()
         for label, name in policies.items()
+    }
+
+
+def beginnings() -> dict[str, list[str]]:
+    """Mean ranks by AUROC over the beginnings of nine streams, with and without exploration."""
+    runs = records("sweep")
+    table = runs[runs.k == 30].pivot_table(index="stream", columns="policy", values="auroc")
+    ranks = mean_ranks(table.round(4))
+    names = {
+        "zeta_0.01": "ζ(.01)",
+        "zeta_0.05": "ζ(.05)",
+        "perform_best": "perform-best",
+        "reward_1": "Reward(1)",
+        "cand": "Cand",
+        "everything": "Everything",
+    }
+    return {
+        f"{label}, beginnings": [
+            f"{ranks[policy]:.2f}" if policy in ranks else "–"
+            for policy in (name, f"{name}_0.1", f"{name}_0.2")
+        ]
+        for name, label in names.items()
     }
 
 
@@ -348,6 +371,7 @@ def main() -> int:
         wisdm,
         exploring,
         other_k,
+        beginnings,
         limits,
         choosing,
     )

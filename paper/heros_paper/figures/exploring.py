@@ -60,10 +60,14 @@ def _panel(axes: Axes, cells: Cells, policies: Sequence[str], streams: Sequence[
         axes.plot(x, y, look.marker, color=look.colour, markerfacecolor=face, markersize=5, zorder=3)
     axes.axhline(0, color=INK, lw=0.8, ls=(0, (3, 3)), zorder=0)
     axes.margins(0.16, 0.12)
-    place = axes.get_yaxis_transform()
-    behind = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-    text = axes.text(0.99, 0, "Everything (Σγ = 1)", transform=place, bbox=behind, fontsize=8, color=INK)
-    text.set(ha="right", va="center")
+    text = axes.annotate(  # above points that lie on the line
+        "Everything (Σγ = 1)",
+        (0.99, 0),
+        xycoords=axes.get_yaxis_transform(),
+        xytext=(0, 6),
+        textcoords="offset points",
+    )
+    text.set(ha="right", va="bottom", fontsize=8, color=INK)
     axes.set_ylabel("AUROC − Everything's (median)")
     axes.grid(color=GRID, lw=0.6)
     tidy(axes)
