@@ -30,6 +30,12 @@ COLUMNS = {
     "zeta_0.05_0.2": "zeta .05 .2",
 }
 WORST = ["cand", "random", "perform-worst"]
+EXPLORING = {
+    "zeta_0.01": "ζ(.01)",
+    "zeta_0.05": "ζ(.05)",
+    "perform_best": "perform-best",
+    "reward_1": "Reward(1)",
+}
 ZETAS = [name for name in COLUMNS if name.startswith("zeta")]
 RIVALS = {"perform_best_0.1": "perform-best", "cand": "Cand", "everything": "Everything"}
 LABELS = {
@@ -245,19 +251,13 @@ def exploring() -> dict[str, list[str]]:
     grid_, seeds = records("grid"), records("seeds")
     runs = pd.concat([grid_[(grid_.pool == "mlp50") & (grid_.stream != "wisdm")], seeds, records("greedy")])
     runs = runs[runs.seed <= 3].groupby(["stream", "policy"])
-    names = {
-        "zeta_0.01": "ζ(.01)",
-        "zeta_0.05": "ζ(.05)",
-        "perform_best": "perform-best",
-        "reward_1": "Reward(1)",
-    }
     return {
         f"{label}, {called}": [
             figures(runs.get_group((stream, policy))) if (stream, policy) in runs.groups else "–"
             for policy in (name, f"{name}_0.1", f"{name}_0.2")
         ]
         for stream, label in {"electricity": "electricity", "wisdm": "WISDM"}.items()
-        for name, called in names.items()
+        for name, called in EXPLORING.items()
     }
 
 
@@ -304,14 +304,7 @@ def beginnings() -> dict[str, list[str]]:
     runs = records("sweep")
     table = runs[runs.k == 30].pivot_table(index="stream", columns="policy", values="auroc")
     ranks = mean_ranks(table.round(4))
-    names = {
-        "zeta_0.01": "ζ(.01)",
-        "zeta_0.05": "ζ(.05)",
-        "perform_best": "perform-best",
-        "reward_1": "Reward(1)",
-        "cand": "Cand",
-        "everything": "Everything",
-    }
+    names = EXPLORING | {"cand": "Cand", "everything": "Everything"}
     return {
         f"{label}, beginnings": [
             f"{ranks[policy]:.2f}" if policy in ranks else "–"

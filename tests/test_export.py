@@ -32,6 +32,13 @@ def assert_equal_answers(model, path, X):
     assert clear.sum() > 0
 
 
+def in_a_pool_of_its_own(bound, schema):
+    """The models of a part of a joined pool, as they are."""
+    lone = Heros(bound.pool, k=1, seed=1, schema=schema)
+    lone.bound.restore(bound.state())
+    return lone
+
+
 def mixed(n, seed, missing=True):
     """Numbers of all sizes, a constant, binary and many-valued names, and holes everywhere."""
     rng = np.random.default_rng(seed)
@@ -170,8 +177,7 @@ def test_every_family_on_the_papers_streams(name, tmp_path):
     pool = pools.Join(*(FAMILIES[family] for family in ("bayes", "tree", "forest", "boosted", "neighbours")))
     joined = Heros(pool, k=5, seed=1, schema=stream.schema).learn(X, y)
     for member, bound in enumerate(joined.bound.parts):
-        lone = Heros(bound.pool, k=1, seed=1, schema=stream.schema)
-        lone.bound.restore(bound.state())
+        lone = in_a_pool_of_its_own(bound, stream.schema)
         path = str(tmp_path / f"{member}.onnx")
         export.to_onnx(joined, path, member=member)
         np.testing.assert_allclose(answers(path, X[:200])[0], lone.predict_proba(X[:200]), atol=1e-6)
@@ -190,8 +196,7 @@ def test_trees_whose_schema_has_grown(tmp_path):
     for member, bound in enumerate(model.bound.parts):
         path = str(tmp_path / f"{member}.onnx")
         export.to_onnx(model, path, member=member)
-        lone = Heros(bound.pool, k=1, seed=1, schema=large)
-        lone.bound.restore(bound.state())
+        lone = in_a_pool_of_its_own(bound, large)
         np.testing.assert_allclose(answers(path, wide)[0], lone.predict_proba(wide), atol=1e-9)
 
 
@@ -232,8 +237,7 @@ def test_linear_models_and_members_of_joined_pools(scale, tmp_path):
         export.to_onnx(joined, path, member=member)
         probabilities, _ = answers(path, X[:50])
         bound = joined.bound.parts[part]
-        lone = Heros(bound.pool, k=1, seed=1, schema=schema)
-        lone.bound.restore(bound.state())
+        lone = in_a_pool_of_its_own(bound, schema)
         export.to_onnx(lone, tmp_path / "lone.onnx", member=i)  # the same models in a pool of their own
         np.testing.assert_array_equal(probabilities, answers(str(tmp_path / "lone.onnx"), X[:50])[0])
     hashed = Heros(pools.Linear([{}], own_values=4, hashed_to=8), k=1, seed=1, schema=schema).learn(X, y)
@@ -270,8 +274,7 @@ def test_models_of_numbers(name, tmp_path):
     export.to_onnx(model, path, member=pool.n_models - 1)
     (value,) = answers(path, X)
     lone = model.bound.parts[1] if name == "joined" else model.bound
-    alone = Heros(lone.pool, k=1, seed=1, schema=stream.schema)
-    alone.bound.restore(lone.state())
+    alone = in_a_pool_of_its_own(lone, stream.schema)
     np.testing.assert_allclose(value, alone.predict(X), rtol=1e-5)
 
 
@@ -324,6 +327,5 @@ def test_members_of_numbers_whose_schema_has_grown(tmp_path):
     for member, bound in enumerate(model.bound.parts):
         path = str(tmp_path / f"{member}.onnx")
         export.to_onnx(model, path, member=member)
-        lone = Heros(bound.pool, k=1, seed=1, schema=large)
-        lone.bound.restore(bound.state())
+        lone = in_a_pool_of_its_own(bound, large)
         np.testing.assert_allclose(answers(path, wide)[0], lone.predict(wide), rtol=1e-6, atol=1e-9)

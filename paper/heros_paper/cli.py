@@ -97,7 +97,7 @@ def run_command(
     if alone and not rivals:
         raise ParameterError.of("alone", "heros-paper run", "with --rivals", "--alone without it")
     if alone:
-        todo, where = [("alone", _timed(streams, policies, n))], Serial()
+        todo, where = [("alone", _timed(streams, policies, seeds or "1", n))], Serial()
     elif rivals:  # one after the other: each has the process's CPU time to itself
         todo, where = [("rivals", _rivals(streams, policies, seeds or SEEDS, n))], Serial()
     elif missing:
@@ -210,7 +210,7 @@ def _rivals(streams: str | None, names: str | None, seeds: str, n: int | None) -
     return jobs
 
 
-def _timed(streams: str | None, names: str | None, n: int | None) -> list[Job]:
+def _timed(streams: str | None, names: str | None, seeds: str, n: int | None) -> list[Job]:
     """Those of Table III on the beginnings of the streams that differ, for their CPU time."""
     busy, _, _ = os.getloadavg()
     if busy > BUSY:
@@ -218,9 +218,7 @@ def _timed(streams: str | None, names: str | None, n: int | None) -> list[Job]:
             f"heros: The machine is busy (load {busy:.1f}): times will say so. Leave it in peace.",
             style="yellow",
         )
-    chosen = TIMED if names is None else _words(names)
-    found = DISTINCT if streams is None else _words(streams)
-    return [match(name, stream, n or TIMED_FIRST, 1, 1000) for stream in found for name in chosen]
+    return _rivals(streams or ",".join(DISTINCT), names or ",".join(TIMED), seeds, n or TIMED_FIRST)
 
 
 def _grid(

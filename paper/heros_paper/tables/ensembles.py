@@ -133,7 +133,7 @@ def _times_line(alone: Cells) -> str:
             shares.append(f"1/{median(ratios):.0f} of {LABELS[rival]}'s ({len(ratios)} streams)")
     most = max(cell.n_instances for cell in alone.values())
     return (
-        f"Alone: the first {most:,} instances with nothing else on the machine, another one than above; "
+        f"Alone: the first {most:,} instances with nothing else on the machine; "
         f"{LABELS[COLUMNS[FOUR - 1]]} takes {', '.join(shares)} in the median."
     )
 

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from heros.export.trees import Walk
 
-__all__ = ["Binned"]
+__all__ = ["INTS", "Binned"]
 
+INTS = 4  # whole numbers of a node, as in the core
 CUT = 0  # where it stands among a node's numbers
 
 
@@ -30,7 +31,7 @@ class Binned:
     def __init__(
         self, ints: NDArray[Any], reals: NDArray[Any], came: int, columns: NDArray[Any], values: NDArray[Any]
     ) -> None:
-        self.tested, self.child, _, self.depth = ints.astype(np.int64).reshape(-1, 4).T
+        self.tested, self.child, _, self.depth = ints.astype(np.int64).reshape(-1, INTS).T
         self.numbers = reals.reshape(len(self.tested), -1)
         self.came = self.numbers[:, came]
         self.splits = self.tested >= 0

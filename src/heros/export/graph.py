@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Graph", "codes_of", "normed", "standardised"]
+__all__ = ["Graph", "codes_of", "normed", "numbers_of", "standardised"]
 
 NONE = -1e30
 """The logarithm of what is impossible: infinities would not add up."""
@@ -79,6 +79,15 @@ def standardised(graph: Graph, state: dict[str, NDArray[Any]], divisor: float) -
     deviation = graph("Sqrt", graph("Where", finite, variance, np.float64(1)))
     scaled = graph("Div", rest, graph("Mul", np.float64(divisor), deviation))
     return graph("Where", finite, scaled, np.float64(0))
+
+
+def numbers_of(
+    graph: Graph, state: dict[str, NDArray[Any]], features: NDArray[np.int64], farthest: float
+) -> str:
+    """These features of X (n, features) in standard deviations, clipped; a missing one is at the mean."""
+    scaled = graph("Clip", standardised(graph, state, 1.0), np.float64(-farthest), np.float64(farthest))
+    scaled = graph("Where", graph("IsNaN", "X"), np.float64(0), scaled)
+    return graph("Gather", scaled, features, axis=1)
 
 
 def codes_of(graph: Graph, features: NDArray[np.int64], values: NDArray[np.int64]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.export.graph import Graph, standardised
+from heros.export.graph import Graph, numbers_of
 from heros.pools.neighbours import BoundNeighbours
 
 __all__ = ["neighbours"]
@@ -68,13 +68,10 @@ def _nearest(graph: Graph, state: dict[str, NDArray[Any]], width: int, k: int) -
 
 
 def _numbers(graph: Graph, state: dict[str, NDArray[Any]], numbers: NDArray[np.int64]) -> str:
-    """The numbers in standard deviations, rounded as the core keeps them; a missing one is at the mean."""
+    """The numbers, rounded as the core keeps them."""
     if not len(numbers):
         return graph.for_each(np.zeros(0))
-    scaled = graph("Clip", standardised(graph, state, 1.0), np.float64(-FARTHEST), np.float64(FARTHEST))
-    scaled = graph("Where", graph("IsNaN", "X"), np.float64(0), scaled)
-    scaled = graph("Gather", scaled, numbers, axis=1)
-    return graph.cast(graph.cast(scaled, np.float32), np.float64)
+    return graph.cast(graph.cast(numbers_of(graph, state, numbers, FARTHEST), np.float32), np.float64)
 
 
 def _hot(codes: NDArray[Any], values: int) -> NDArray[np.float64]:

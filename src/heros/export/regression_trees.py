@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.export.binned import Binned
-from heros.export.graph import Graph, standardised
+from heros.export.binned import INTS, Binned
+from heros.export.graph import Graph, numbers_of
 from heros.export.trees import walked
 from heros.pools.regression_trees import BoundRegressionTrees
 
 __all__ = ["regression_tree"]
 
-INTS, REALS = 4, 8  # of a node, as in the core
-COUNT, MEAN, MEAN_ERROR, MODEL_ERROR = 1, 2, 6, 7  # where they stand among its numbers
+REALS = 8  # numbers of a node, as in the core
+COUNT, MEAN, MEAN_ERROR, MODEL_ERROR = 1, 2, 6, 7  # where they stand among them
 FARTHEST = 3.0  # standard deviations of a feature
 
 
@@ -32,9 +32,8 @@ def regression_tree(graph: Graph, bound: BoundRegressionTrees, i: int) -> None:
     leaf = graph("Squeeze", walked(graph, [tree.walk()]), np.array([1]))
     said = graph("Gather", constant, leaf, axis=0)  # (n, 1)
     if len(numbers):
-        scaled = graph("Clip", standardised(graph, state, 1.0), np.float64(-FARTHEST), np.float64(FARTHEST))
-        scaled = graph("Where", graph("IsNaN", "X"), np.float64(0), scaled)
-        shares = graph("Mul", graph("Gather", slopes, leaf, axis=0), graph("Gather", scaled, numbers, axis=1))
+        x = numbers_of(graph, state, numbers, FARTHEST)
+        shares = graph("Mul", graph("Gather", slopes, leaf, axis=0), x)
         said = graph("Add", said, graph("ReduceSum", shares, np.array([1]), keepdims=1))
     graph.number(said)
 
