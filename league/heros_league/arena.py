@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,13 @@ from heros import streams
 from heros.extras import needed
 from heros.streams import Stream
 
-__all__ = ["ALL", "ARENA", "LENGTH", "NUMBERS", "PARTS", "SMALL", "WHOLE", "Arena"]
+__all__ = ["ALL", "ARENA", "LENGTH", "NUMBERS", "OTHERS", "PARTS", "SMALL", "WHOLE", "Arena"]
 
 LENGTH = 100_000
 """Instances of the synthetic streams, with their three drifts at its quarters, and of long real ones."""
 
-NUMBERS_LENGTH = 20_000
-"""The same where the target is a number."""
+SHORT = 20_000
+"""Instances of the streams that are set aside, and of most of those whose target is a number."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,24 @@ def _river(name: str, task: str = "classification") -> Stream:
     return _small(X, [y for _, y in data], task, names=names, name=name.lower())
 
 
+def _concepts(
+    name: str,
+    generator: str,
+    *concepts: Mapping[str, Any],
+    nominal: Sequence[str] = (),
+    seed: str = "seed",
+) -> Stream:
+    """What a generator of River's makes of each concept in turn: a seed and a share of the stream each."""
+    make = getattr(needed("river.datasets.synth", "This stream", "river"), generator)
+    share = SHORT // len(concepts)
+    parts = [make(**{seed: number}, **concept).take(share) for number, concept in enumerate(concepts)]
+    data = list(chain.from_iterable(parts))
+    names = list(data[0][0])
+    X = np.array([[float(x[feature]) for feature in names] for x, _ in data])
+    features = [str(feature) for feature in names]
+    return _small(X, [y for _, y in data], "classification", names=features, nominal=nominal, name=name)
+
+
 def _sklearn(name: str, task: str = "classification") -> Stream:
     """One of scikit-learn's small data sets, in its order."""
     data: Any = getattr(needed("sklearn.datasets", "This stream", "sklearn"), f"load_{name}")()
@@ -70,17 +89,33 @@ def _small(X: Any, y: Any, task: str, **named: Any) -> Stream:
 
 
 def _generated(stream: Callable[[], Stream]) -> Stream:
-    return stream().take(NUMBERS_LENGTH)
+    return stream().take(SHORT)
 
 
 def _target(name: str, feature: str) -> Stream:
     """The beginning of a real stream, with one of its numbers as the target."""
-    return streams.load(name).with_target(feature).take(NUMBERS_LENGTH)
+    return streams.load(name).with_target(feature).take(SHORT)
 
 
 def _friedman(drift: str) -> Arena:
-    made = partial(streams.Friedman, drift, length=NUMBERS_LENGTH)
+    made = partial(streams.Friedman, drift, length=SHORT)
     return Arena(f"friedman_{drift}", f"Friedman, {drift}", partial(_generated, made))
+
+
+def _other(name: str, label: str, generator: str, *concepts: Mapping[str, Any], **more: Any) -> Arena:
+    return Arena(name, label, partial(_concepts, name, generator, *concepts, **more))
+
+
+def _functions(*numbers: int) -> list[dict[str, Any]]:
+    return [{"classification_function": number} for number in numbers]
+
+
+def _random_trees(classes: int, numeric: int, nominal: int) -> Arena:
+    sizes = {"n_classes": classes, "n_num_features": numeric, "n_cat_features": nominal}
+    trees = ({"seed_tree": seed, **sizes} for seed in range(4))
+    words = [f"x_cat_{i}" for i in range(nominal)]
+    name, label = f"tree_{classes}", f"random trees, {classes} classes"
+    return _other(name, label, "RandomTree", *trees, nominal=words, seed="seed_sample")
 
 
 _SYNTHETIC = {"agr_a": "AGR_a", "agr_g": "AGR_g", "led_a": "LED_a", "led_g": "LED_g"} | {
@@ -119,6 +154,21 @@ WHOLE: dict[str, Arena] = {
 }
 """The long real streams to their end, for ours."""
 
+OTHERS: dict[str, Arena] = {
+    arena.name: arena
+    for arena in (
+        _other("sea", "SEA", "SEA", *({"variant": variant, "noise": 0.1} for variant in range(4))),
+        _other("sine", "Sine", "Sine", *_functions(0, 1, 2, 3)),
+        _other("mixed", "Mixed", "Mixed", *_functions(0, 1, 0, 1)),
+        _other("stagger", "STAGGER", "STAGGER", *_functions(0, 1, 2, 0), nominal=("size", "color", "shape")),
+        _other("turning", "hyperplane", "Hyperplane", {"n_drift_features": 5, "mag_change": 0.001}),
+        _random_trees(classes=2, numeric=5, nominal=5),
+        _random_trees(classes=4, numeric=10, nominal=0),
+        _other("waveform", "Waveform", "Waveform", {"has_noise": True}),
+    )
+}
+"""Streams on which nothing was ever chosen: eight of River's generators, most with three abrupt drifts."""
+
 NUMBERS: dict[str, Arena] = {
     arena.name: arena
     for arena in (
@@ -136,5 +186,5 @@ NUMBERS: dict[str, Arena] = {
 }
 """Streams whose target is a number: generated, of real streams, and small data sets in their order."""
 
-PARTS = {"streams": ARENA, "small": SMALL, "whole": WHOLE, "regression": NUMBERS}
-ALL = ARENA | SMALL | WHOLE | NUMBERS
+PARTS = {"streams": ARENA, "others": OTHERS, "small": SMALL, "whole": WHOLE, "regression": NUMBERS}
+ALL = ARENA | OTHERS | SMALL | WHOLE | NUMBERS

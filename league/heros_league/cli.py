@@ -24,7 +24,8 @@ __all__ = ["app"]
 RECORDS, TIMES = Path("league/records"), Path("league/times")
 PAGE, PAPER = Path("docs/league.md"), Path("paper/records/rivals")
 TAKES_PART = {"streams": tuple(ENTRANTS), "small": (*OURS, "river_arf"), "whole": tuple(OURS)} | {
-    "regression": tuple(REGRESSORS)
+    "others": ("heros", "arf", "srp", "bagging", "sgbt", "river_arf"),
+    "regression": tuple(REGRESSORS),
 }
 OUR_SEEDS, THEIR_SEEDS = (1, 2, 3), (1,)
 
@@ -47,7 +48,7 @@ def run_command(
     streams: Streams = None,
     part: Annotated[
         str | None,
-        typer.Option(help="streams, small (data sets), whole (ours) or regression; all by default."),
+        typer.Option(help="streams, others, small (data sets), whole (ours) or regression; all by default."),
     ] = None,
     seeds: Annotated[
         str | None, typer.Option(help="E.g. 1; by default 1,2,3 for ours and 1 for the others.")

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean, median
 
 from heros.errors import HerosError
-from heros_league.arena import NUMBERS, SMALL, WHOLE
+from heros_league.arena import NUMBERS, OTHERS, SMALL, WHOLE
 from heros_league.claims import Claim, claims, claims_of_numbers
 from heros_league.entrants import OURS, REGRESSORS
 from heros_league.picture import draw, draw_ranks, points
@@ -24,7 +24,7 @@ HOLDS = {True: "yes", False: "**no**", None: "not known yet"}
 def write_page(directory: Path, page: Path, borrowed: Path | None = None) -> list[Path]:
     """Fill the page's marked places from the records below a directory, and draw its picture beside it."""
     standing = Standing.of(directory, borrowed=borrowed)
-    small = Standing.of(directory, SMALL)
+    small, others = Standing.of(directory, SMALL), Standing.of(directory, OTHERS)
     picture = page.parent / "figures" / "league.png"
     drawn = draw(standing, picture)
     parts = {
@@ -36,6 +36,8 @@ def write_page(directory: Path, page: Path, borrowed: Path | None = None) -> lis
         "cpu": _costs(standing),
         "accuracy": _table(standing, "accuracy", "Accuracy"),
         "whole": _table(Standing.of(directory, WHOLE), "auroc", "AUROC"),
+        "others": _table(others, "auroc", "AUROC"),
+        "others cpu": _costs(others),
         "small": _small(small),
         "state": _state(standing),
     }

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -166,6 +167,33 @@ def test_small_streams_are_whole_and_in_order(name, rows, features, classes):
     assert stream.n_instances == rows
     assert stream.schema.n_features == features
     assert stream.schema.n_classes == classes
+
+
+@pytest.mark.parametrize(
+    ("name", "features", "classes", "rule"),
+    [
+        ("sine", 2, 2, lambda X: X[:, 0] < np.sin(X[:, 1])),
+        ("stagger", 3, 2, lambda X: (X[:, 0] == 0) & (X[:, 1] == 0)),
+        ("turning", 10, 2, None),
+        ("tree_2", 10, 2, None),
+        ("tree_4", 10, 4, None),
+        ("waveform", 40, 3, None),
+    ],
+)
+def test_streams_set_aside_drift_at_their_quarters(name, features, classes, rule):
+    stream = arena.OTHERS[name].open()
+    X, y = stream.draw(20_000)
+    assert (stream.n_instances, stream.schema.n_features, stream.schema.n_classes) == (
+        20_000,
+        features,
+        classes,
+    )
+    if name != "stagger":  # which has 27 different instances
+        assert len(np.unique(X, axis=0)) == 20_000
+    if rule is not None:
+        holds = (rule(X) == y).reshape(4, 5000).mean(axis=1)
+        assert holds[0] == 1
+        assert max(holds[1:3]) < 0.9
 
 
 def test_the_real_league_in_little(tmp_path):
