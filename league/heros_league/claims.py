@@ -8,7 +8,7 @@ from statistics import geometric_mean, median
 from heros_league.entrants import OURS
 from heros_league.standing import Standing
 
-__all__ = ["Claim", "claims", "claims_of_numbers"]
+__all__ = ["Claim", "claims", "claims_of_numbers", "everybody_ran"]
 
 AHEAD, BEHIND = 8, 0.002  # on so many streams ahead of every rival; nowhere further behind the best one
 EACH, MEDIAN = 10, 20  # so many times cheaper than SRP on every stream, and in the median
@@ -60,7 +60,7 @@ def _first(standing: Standing, ours: str, figure: str = "auroc", asked: str = "f
     next_to, best = next((rank, name) for rank, name in by_rank if name != ours)
     rival = f"the best rival, {standing.learners[best].label}: {next_to:.2f}"
     found = f"{place} of {len(by_rank)}: {mine:.2f}; {rival}"
-    return Claim(asked, found, place == 1 if _all_run(standing, ours) else None)
+    return Claim(asked, found, place == 1 if everybody_ran(standing, ours) else None)
 
 
 def _auroc(standing: Standing, ours: str) -> list[Claim]:
@@ -78,7 +78,7 @@ def _auroc(standing: Standing, ours: str) -> list[Claim]:
     ahead = sum(lead > 0 for lead in leads.values())
     worst = min(leads, key=lambda stream: leads[stream])
     text = f"{'+' if leads[worst] > 0 else '−'}{abs(leads[worst]):.4f}".replace("0.", ".", 1)
-    whole = _all_run(standing, ours)
+    whole = everybody_ran(standing, ours)
     lost = sum(lead <= 0 for lead in leads.values()) > len(standing.arenas) - AHEAD
     return [
         Claim(asked, f"{ahead} of {len(leads)}", False if lost else True if whole else None),
@@ -114,7 +114,7 @@ def _cheaper(standing: Standing, ours: str) -> Claim:
     _, best = min((rank, name) for rank, name in rivals if name != ours)
     theirs, mine = (_mean_time(standing, name) for name in (best, ours))
     found = f"1/{theirs / mine:.1f} of {standing.learners[best].label}'s (geometric mean over the streams)"
-    return Claim(asked, found, theirs >= EACH * mine if _all_run(standing, ours) else None)
+    return Claim(asked, found, theirs >= EACH * mine if everybody_ran(standing, ours) else None)
 
 
 def _mean_time(standing: Standing, name: str) -> float:
@@ -139,7 +139,7 @@ def _judged(so_far: bool, whole: bool) -> bool | None:
     return (True if whole else None) if so_far else False
 
 
-def _all_run(standing: Standing, ours: str) -> bool:
+def everybody_ran(standing: Standing, ours: str = "heros") -> bool:
     """Whether this one of ours and all rivals there are have been run on every stream."""
     return all(standing.complete(name) for name in (ours, *(set(standing.learners) - set(OURS))))
 

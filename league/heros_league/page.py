@@ -8,7 +8,7 @@ from statistics import fmean, median
 
 from heros.errors import HerosError
 from heros_league.arena import NUMBERS, OTHERS, SMALL, WHOLE
-from heros_league.claims import Claim, claims, claims_of_numbers
+from heros_league.claims import Claim, claims, claims_of_numbers, everybody_ran
 from heros_league.entrants import OURS, REGRESSORS
 from heros_league.picture import draw, draw_ranks, points
 from heros_league.standing import Cell, Standing, higher_is_better
@@ -54,14 +54,26 @@ def _front(readme: Path, standing: Standing, drawn: Sequence[str]) -> list[Path]
         return []
     rivals = [point.entrant for point in points(standing, drawn) if point.entrant not in OURS]
     labels = _listed([standing.learners[name].label for name in rivals])
-    streams = _listed([standing.arenas[name].label for name in drawn])
     part = (
         f"![AUROC against CPU time: Heros() beside {labels}](docs/figures/league.png)\n\n"
-        f"Means over {streams}: the streams on which {labels} ran beside\n`Heros()`, by the same code on one "
-        "machine. Who else, and what has not been run yet: [docs/league.md](docs/league.md)."
+        f"{_covered(standing, drawn, labels)}"
     )
     readme.write_text(filled(text, {"league": part}), encoding="utf-8")
     return [readme]
+
+
+def _covered(standing: Standing, drawn: Sequence[str], rivals: str) -> str:
+    """What the picture is of, and where the rest is."""
+    if everybody_ran(standing) and len(drawn) == len(standing.arenas):
+        return (
+            f"Means over {len(drawn)} streams, everybody on the same instances, by the same code\n"
+            "on one machine. Tables, ranks, memory and how it was measured: [docs/league.md](docs/league.md)."
+        )
+    streams = _listed([standing.arenas[name].label for name in drawn])
+    return (
+        f"Means over {streams}: the streams on which {rivals} ran beside\n`Heros()`, by the same code on one "
+        "machine. Who else, and what has not been run yet: [docs/league.md](docs/league.md)."
+    )
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -126,6 +127,19 @@ def test_the_page_is_filled_and_filled_again_alike(written, tmp_path):
     assert shown.endswith("## Install\n")
     assert target.read_text(encoding="utf-8") == first
     assert paths[1].read_bytes() == image
+
+
+def test_the_front_page_says_when_nobody_is_missing(written, tmp_path):
+    for stream, name in product(ARENA, ["heros", *(set(ENTRANTS) - set(OURS))]):
+        written(stream, name, 0.9, place=f"r/{stream}/{name}/seed1")
+    (tmp_path / "docs").mkdir()
+    target, readme = tmp_path / "docs" / "league.md", tmp_path / "README.md"
+    target.write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+    readme.write_text("<!-- league --><!-- /league -->", encoding="utf-8")
+    page.write_page(tmp_path / "r", target)
+    shown = readme.read_text(encoding="utf-8")
+    assert "Means over 11 streams, everybody on the same instances" in shown
+    assert "not been run" not in shown
 
 
 def test_a_page_without_a_place_for_a_table():
