@@ -37,6 +37,7 @@ def write_page(directory: Path, page: Path, borrowed: Path | None = None) -> lis
         "accuracy": _table(standing, "accuracy", "Accuracy"),
         "whole": _table(Standing.of(directory, WHOLE), "auroc", "AUROC"),
         "others": _table(others, "auroc", "AUROC"),
+        "others against": _against(others),
         "others cpu": _costs(others),
         "small": _small(small),
         "state": _state(standing),
