@@ -18,6 +18,7 @@ __all__ = ["filled", "write_page"]
 
 BORROWED = "from the paper's records of the same run on another machine, so without CPU time and memory"
 SEEDS = 3  # of ours
+BEST_KNOWN = ("heros", "srp", "arf")
 HOLDS = {True: "yes", False: "**no**", None: "not known yet"}
 
 
@@ -55,11 +56,13 @@ def _front(readme: Path, standing: Standing, drawn: Sequence[str]) -> list[Path]
         return []
     rivals = [point.entrant for point in points(standing, drawn) if point.entrant not in OURS]
     labels = _listed([standing.learners[name].label for name in rivals])
-    part = (
-        f"![AUROC against CPU time: Heros() beside {labels}](docs/figures/league.png)\n\n"
-        f"{_covered(standing, drawn, labels)}"
-    )
-    readme.write_text(filled(text, {"league": part}), encoding="utf-8")
+    parts = {
+        "league": f"![AUROC against CPU time: Heros() beside {labels}](docs/figures/league.png)\n\n"
+        f"{_covered(standing, drawn, labels)}",
+        "best known": _table(standing.only(BEST_KNOWN), "auroc", "AUROC"),
+    }
+    known = {name: part for name, part in parts.items() if f"<!-- {name} -->" in text}
+    readme.write_text(filled(text, known), encoding="utf-8")
     return [readme]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -124,6 +124,10 @@ class Standing:
                 runs[stream, entrant].append(document)
         cells = {key: Cell(tuple(documents)) for key, documents in runs.items()}
         return cls(_borrowed(borrowed, arenas) | cells if borrowed else cells, arenas, learners)
+
+    def only(self, names: Iterable[str]) -> Standing:
+        """As it stands among these alone."""
+        return replace(self, learners={name: self.learners[name] for name in names})
 
     def cell(self, stream: str, entrant: str) -> Cell | None:
         """The runs of a learner on a stream."""

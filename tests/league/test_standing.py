@@ -135,11 +135,15 @@ def test_the_front_page_says_when_nobody_is_missing(written, tmp_path):
     (tmp_path / "docs").mkdir()
     target, readme = tmp_path / "docs" / "league.md", tmp_path / "README.md"
     target.write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
-    readme.write_text("<!-- league --><!-- /league -->", encoding="utf-8")
+    marks = "<!-- league --><!-- /league -->\n<!-- best known --><!-- /best known -->"
+    readme.write_text(marks, encoding="utf-8")
     page.write_page(tmp_path / "r", target)
     shown = readme.read_text(encoding="utf-8")
     assert "Means over 11 streams, everybody on the same instances" in shown
     assert "not been run" not in shown
+    assert [line.split("|")[1].strip() for line in shown.splitlines() if line.startswith("| ")][1:] == [
+        *("Heros()", "SRP", "ARF")
+    ]
 
 
 def test_a_page_without_a_place_for_a_table():
