@@ -73,10 +73,13 @@ def _covered(standing: Standing, drawn: Sequence[str], rivals: str) -> str:
             f"Means over {len(drawn)} streams, everybody on the same instances, by the same code\n"
             "on one machine. Tables, ranks, memory and how it was measured: [docs/league.md](docs/league.md)."
         )
+    rest = "Who else, and what has not been run yet: [docs/league.md](docs/league.md)."
+    if len(drawn) == len(standing.arenas):
+        return f"Means over {len(drawn)} streams, by the same code on one machine. {rest}"
     streams = _listed([standing.arenas[name].label for name in drawn])
     return (
         f"Means over {streams}: the streams on which {rivals} ran beside\n`Heros()`, by the same code on one "
-        "machine. Who else, and what has not been run yet: [docs/league.md](docs/league.md)."
+        f"machine. {rest}"
     )
 
 

@@ -123,7 +123,7 @@ def test_the_page_is_filled_and_filled_again_alike(written, tmp_path):
     assert page.write_page(tmp_path / "r", target)[-1] == readme
     shown = readme.read_text(encoding="utf-8")
     assert "![AUROC against CPU time: Heros() beside SRP](docs/figures/league.png)" in shown
-    assert "RBF_m and RBF_f: the streams on which SRP ran beside" in shown
+    assert "Means over 11 streams, by the same code on one machine. Who else" in shown
     assert shown.endswith("## Install\n")
     assert target.read_text(encoding="utf-8") == first
     assert paths[1].read_bytes() == image
