@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -51,10 +51,8 @@ def _known(name: str, label: str, length: int | None = None, window: int = 1000)
 
 def _river(name: str, task: str = "classification") -> Stream:
     """One of River's small data sets, in its order."""
-    data = list(getattr(needed("river.datasets", "This stream", "river"), name)())
-    names = list(data[0][0])
-    X = np.array([[float(x[feature]) for feature in names] for x, _ in data])
-    return _small(X, [y for _, y in data], task, names=names, name=name.lower())
+    data = getattr(needed("river.datasets", "This stream", "river"), name)()
+    return _pairs(data, task, name=name.lower())
 
 
 def _concepts(
@@ -68,11 +66,15 @@ def _concepts(
     make = getattr(needed("river.datasets.synth", "This stream", "river"), generator)
     share = SHORT // len(concepts)
     parts = [make(**{seed: number}, **concept).take(share) for number, concept in enumerate(concepts)]
-    data = list(chain.from_iterable(parts))
-    names = list(data[0][0])
-    X = np.array([[float(x[feature]) for feature in names] for x, _ in data])
-    features = [str(feature) for feature in names]
-    return _small(X, [y for _, y in data], "classification", names=features, nominal=nominal, name=name)
+    return _pairs(chain.from_iterable(parts), "classification", nominal=nominal, name=name)
+
+
+def _pairs(data: Iterable[tuple[Mapping[Any, Any], Any]], task: str, **named: Any) -> Stream:
+    """River's pairs of features by their names and a target as a stream."""
+    rows, targets = zip(*data, strict=True)
+    features = list(rows[0])
+    X = np.array([[float(row[feature]) for feature in features] for row in rows])
+    return _small(X, targets, task, names=[str(feature) for feature in features], **named)
 
 
 def _sklearn(name: str, task: str = "classification") -> Stream:

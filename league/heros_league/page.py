@@ -68,18 +68,18 @@ def _front(readme: Path, standing: Standing, drawn: Sequence[str]) -> list[Path]
 
 def _covered(standing: Standing, drawn: Sequence[str], rivals: str) -> str:
     """What the picture is of, and where the rest is."""
-    if everybody_ran(standing) and len(drawn) == len(standing.arenas):
-        return (
-            f"Means over {len(drawn)} streams, everybody on the same instances, by the same code\n"
-            "on one machine. Tables, ranks, memory and how it was measured: [docs/league.md](docs/league.md)."
-        )
     rest = "Who else, and what has not been run yet: [docs/league.md](docs/league.md)."
-    if len(drawn) == len(standing.arenas):
+    if len(drawn) < len(standing.arenas):
+        streams = _listed([standing.arenas[name].label for name in drawn])
+        return (
+            f"Means over {streams}: the streams on which {rivals} ran beside\n`Heros()`, by the same code on "
+            f"one machine. {rest}"
+        )
+    if not everybody_ran(standing):
         return f"Means over {len(drawn)} streams, by the same code on one machine. {rest}"
-    streams = _listed([standing.arenas[name].label for name in drawn])
     return (
-        f"Means over {streams}: the streams on which {rivals} ran beside\n`Heros()`, by the same code on one "
-        f"machine. {rest}"
+        f"Means over {len(drawn)} streams, everybody on the same instances, by the same code\n"
+        "on one machine. Tables, ranks, memory and how it was measured: [docs/league.md](docs/league.md)."
     )
 
 
