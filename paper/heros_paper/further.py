@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable
 from itertools import groupby, product
 
 from heros import policies as p
-from heros.pools import HoeffdingGrid
+from heros.pools import HoeffdingGrid, MLPGrid
 from heros.pools.hoeffding import SIZES
 from heros_paper.settings import (
     BASES,
     OURS,
+    PAPER,
     POLICIES,
     SEEDS,
     SMALL,
@@ -52,6 +53,11 @@ EPSILONS = (0.0, 0.1, 0.2)
 KS = (5, 10, 20, 30, 40)
 TEN_SEEDS = range(1, 11)
 NEVER = 1 << 40  # bytes: a limit that no tree reaches
+OTHER_TWENTY = {
+    "mlp": Base(MLPGrid(hidden=[16, 256]), SMALL["mlp"].k),
+    "trees": Base(HoeffdingGrid(grace_periods=[100, 800]), SMALL["trees"].k),
+}
+"""Twenty models that the paper's two figures might as well be of."""
 
 
 def unlimited() -> HoeffdingGrid:
@@ -86,6 +92,24 @@ def unlimited_cells() -> list[Cell]:
 def trees30_cells() -> list[Cell]:
     """The table of the appendix with k = 30: the figure on phases says 30, the table says 20."""
     return [cell for name in STREAMS for cell in _short(name, Base(BASES["trees"].pool, 30), POLICIES)]
+
+
+def sooner_cells() -> list[Cell]:
+    """Trees with half our grace periods: the paper says how many trees there are, not which."""
+    return _with_graces([25, 50, 100, 200, 400])
+
+
+def later_cells() -> list[Cell]:
+    """Trees with twice our grace periods."""
+    return _with_graces([100, 200, 400, 800, 1600])
+
+
+def twenty_cells() -> list[Cell]:
+    """Other pools of twenty for the figures on the distribution of L and on abrupt drift."""
+    drift = [p.Explore(p.Zeta(0.05), 0.1), p.Explore(p.PerformBest(), 0.1), p.Explore(p.Cheapest(), 0.1)]
+    base = OTHER_TWENTY["mlp"]
+    drifting = [Cell("agr_a", base.pool, policy, base.k, seed=1) for policy in drift]
+    return [*beta_cells(OTHER_TWENTY), *drifting]
 
 
 def sweep_cells() -> list[Cell]:
@@ -128,6 +152,9 @@ PARTS: dict[str, Callable[[], list[Cell]]] = {
     "greedy": greedy_cells,
     "unlimited": unlimited_cells,
     "trees30": trees30_cells,
+    "sooner": sooner_cells,
+    "later": later_cells,
+    "twenty": twenty_cells,
     "drifts": drifts_cells,
     "anew": anew_cells,
     "grid": grid_cells,
@@ -169,6 +196,12 @@ def missing(
 
 def _batch(items: list[tuple[str, Cell]]) -> Batch:
     return items[0][0], [cell for _, cell in items]
+
+
+def _with_graces(grace_periods: list[int]) -> list[Cell]:
+    """The paper's policies on its two shortest streams, with trees of these grace periods."""
+    base = Base(HoeffdingGrid(grace_periods=grace_periods), BASES["trees"].k)
+    return [cell for name in ("electricity", "wisdm") for cell in _short(name, base, PAPER)]
 
 
 def _short(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from heros import policies as p
@@ -193,12 +193,12 @@ def cells(
     return sorted(grid, key=lambda cell: -cell.work)
 
 
-def beta_cells() -> list[Cell]:
+def beta_cells(bases: Mapping[str, Base] = SMALL) -> list[Cell]:
     """The runs of the figure on the distribution of L: WISDM, M = 20, the scores of every model kept."""
     chosen = (p.Explore(p.Zeta(0.01), 0.1), p.Cand(), p.CandAsPublished())
     return [
         Cell("wisdm", base.pool, policy, base.k, seed=1, curve_window=20, compact=False)
-        for base in SMALL.values()
+        for base in bases.values()
         for policy in chosen
     ]
 
