@@ -4,6 +4,7 @@ import json
 from datetime import date
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from heros import Heros, evaluate, pools, streams
@@ -107,3 +108,53 @@ def test_of_scikit_learn():
 
     with pytest.raises(DataError, match="y must be an array of numbers"):
         HerosRegressor(POOL, k=1).fit(np.arange(9.0)[:, np.newaxis], list("123123123"))
+
+
+FRACTIONS = [0.5, 2.0, 1.25] * 20
+
+
+def frame(n):
+    return pd.DataFrame({"a": np.arange(n, dtype=float)})
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        ({"a": 1.0}, 2.5),
+        ([{"a": 1.0}, {"a": 2.0}], [1, 2.5]),
+        (frame(60), FRACTIONS),
+        (frame(60), pd.Series(FRACTIONS, dtype="float32")),
+    ],
+    ids=["row", "rows", "frame", "series"],
+)
+def test_first_labels_with_decimals_are_numbers_if_nothing_was_said(x, y):
+    undecided = Heros(POOL, k=1, seed=1).learn(x, y)
+    said = model().learn(x, y)
+    assert undecided.task.numeric
+    assert undecided.predict({"a": 3.0}) == said.predict({"a": 3.0})
+
+
+def test_a_number_with_decimals_is_no_new_class_unless_classes_were_asked_for():
+    text = (
+        r"The label must be text or a whole number, .*\(task='regression' learns numbers\). Got 2.5 instead."
+    )
+    for x, y in (({"a": 1.0}, 2.5), (frame(2), [1.0, 2.5])):
+        with pytest.raises(DataError, match=text):
+            Heros(POOL, k=1, seed=1).learn({"a": 1.0}, 1.0).learn(x, y)
+        asked = Heros(POOL, k=1, seed=1, task="classification").learn({"a": 1.0}, 1.0).learn(x, y)
+        assert asked.schema.classes == ("1", "2.5")
+
+
+def test_very_many_whole_numbers_are_asked_about():
+    with pytest.raises(DataError, match="The target 'y' of learn has more than 100 different whole numbers"):
+        Heros(POOL, k=1, seed=1).learn(frame(300), range(300))
+
+
+def test_numbers_that_an_iterator_gives_are_not_taken_for_classes():
+    pairs = [({"a": float(i)}, i / 2) for i in range(60)]
+    with pytest.raises(
+        DataError, match=r"row 2: the 'label' column must be text or a whole number.*Got '?0\.5"
+    ):
+        evaluate(Heros(POOL, k=1, seed=1), streams.from_iter(pairs), progress=False)
+    stream = streams.from_iter(pairs, task="classification")
+    assert evaluate(Heros(POOL, k=1, seed=1), stream, progress=False).n_instances == 60

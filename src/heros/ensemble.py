@@ -26,12 +26,13 @@ from heros.policies.pace import STRETCH, Pace
 from heros.policies.within import paced
 from heros.pools import BoundPool, Pool, default, default_regression
 from heros.pools.base import shares
-from heros.rows import Rows, form_of
+from heros.rows import Rows, form_of, labels_of
 from heros.schema import Schema
 from heros.scores import Adwin, Score
 from heros.scores.base import ScoreCalls, bound_score, expect_score
 from heros.storage import archive, models
 from heros.storage.outputs import like
+from heros.streams.targets import is_numeric
 from heros.task import Classification, Regression, Task, task_of
 from heros.validation import Validator, one_row
 from heros.watch import (
@@ -244,10 +245,21 @@ class Heros:
         if schema.numeric == self.task.numeric:
             return
         target, task = "a number" if schema.numeric else "a class", type(self.task).__name__
-        if self.schema is not None or self._given is None or self._given.task is not None:
+        if self.schema is not None or not self.task_is_open:
             rule = f"one with {'a number' if self.task.numeric else 'classes'} as its target, for {task}"
             raise ParameterError(f"The 'schema' parameter of Heros must be {rule}. Got {target} instead.")
         self._settle(Regression() if schema.numeric else Classification())
+
+    @property
+    def task_is_open(self) -> bool:
+        """Whether nobody has said what is learnt: the schema will, or the first labels.
+
+        Examples
+        --------
+        >>> Heros().task_is_open, Heros(task="regression").task_is_open
+        (True, False)
+        """
+        return self._given is not None and self._given.task is None
 
     @property
     def policy(self) -> Policy:
@@ -497,7 +509,8 @@ class Heros:
         Instances are what `predict_proba` takes. With an array, labels are class indices or names of classes
         that the schema knows. With dictionaries and frames they are names, whatever their type (1 and
         "1" are the same); a feature, value or class that is new is appended to the schema, which need not
-        be known before.
+        be known before. If neither task nor schema was given and the first labels are numbers with decimals,
+        the task is regression.
 
         The rows of an array must stay as they are until it is done: the pool may look ahead.
 
@@ -521,6 +534,8 @@ class Heros:
         return self
 
     def _learn_rows(self, x: Any, y: Any, sample_weight: ArrayLike | None) -> None:
+        if self.schema is None and self.task_is_open and not self.task.numeric:
+            self._suit_labels(labels_of(x, y))
         rows, done = self._rows_now(), 0
         weights = None if sample_weight is None else np.asarray(sample_weight)
         for found in rows.learn(x, y):
@@ -531,10 +546,18 @@ class Heros:
             done += n
         self._known = (self.schema, rows)
 
+    def _suit_labels(self, labels: list[Any]) -> None:
+        """Take on the task that the first labels ask for."""
+        numbers = all(isinstance(label, float | int | np.number) for label in labels)
+        if numbers and is_numeric(np.asarray(labels), None, False, "learn", "y"):
+            self._settle(Regression())
+            self._known = None
+
     def _rows_now(self) -> Rows:
         """How rows are read by the schema as it is now."""
         if self._known is None or self._known[0] is not self.schema:
-            self._known = (self.schema, Rows(self.schema, classes=isinstance(self.task, Classification)))
+            classes = isinstance(self.task, Classification)
+            self._known = self.schema, Rows(self.schema, classes=classes, fractions=not self.task_is_open)
         return self._known[1]
 
     def test_then_train(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Block:
@@ -622,7 +645,10 @@ class Heros:
     def _instances(self, x: ArrayLike) -> tuple[NDArray[np.float64], bool]:
         """The instances, checked, and whether it was a single one."""
         if self.schema is None:
-            raise HerosError("This Heros does not know its instances yet: call bind(schema) or pass schema=.")
+            raise HerosError(
+                "This Heros does not know its instances yet: call bind(schema), pass schema=, or learn from "
+                "dictionaries or a data frame, whose names say what is what."
+            )
         self._finish_growing()
         try:
             single = np.ndim(x) == 1

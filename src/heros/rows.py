@@ -20,9 +20,18 @@ from heros.streams.frames import few_rows, is_frame, names_of, table_of
 from heros.streams.number_forms import Form as NumberForm
 from heros.streams.number_forms import form_of as number_form
 from heros.streams.readers import Chunk, Column, TableReader
-from heros.vocabulary import NUMBER, Codes, Refused, Vocabulary, label_of, listed, natural_order
+from heros.vocabulary import (
+    NUMBER,
+    Codes,
+    Refused,
+    Vocabulary,
+    expect_no_fraction,
+    label_of,
+    listed,
+    natural_order,
+)
 
-__all__ = ["Learnable", "Rows", "form_of", "row_of"]
+__all__ = ["Learnable", "Rows", "form_of", "labels_of", "row_of"]
 
 PLAIN = (str, bool, int, float, type(None))
 Form = Literal["array", "row", "rows", "frame"]
@@ -83,6 +92,8 @@ class Rows:
         What is known; None if nothing is.
     classes
         Whether the target is a class, whose name may be new; if not, it is a number.
+    fractions
+        Whether a number with decimals may be the name of a class that is new.
 
     Examples
     --------
@@ -97,11 +108,12 @@ class Rows:
     array([[1200.5]])
     """
 
-    def __init__(self, schema: Schema | None, *, classes: bool = True) -> None:
+    def __init__(self, schema: Schema | None, *, classes: bool = True, fractions: bool = True) -> None:
         self.schema = schema or Schema((), (), numeric=not classes)
         self._classes = classes
+        self._fractions = fractions
         self._started = schema is not None
-        self._vocabulary = Vocabulary(self.schema, grows=True)
+        self._vocabulary = Vocabulary(self.schema, grows=True, fractions=fractions)
         self._dates = date_columns(self.schema.features)
         self._places = {feature.name: feature for feature in self.schema.features}
 
@@ -214,12 +226,10 @@ class Rows:
         """
         form = form_of(x)
         if form == "frame":
-            known = self._known_rows(x, _listed(y))
+            known = self._known_rows(x, labels_of(x, y))
             yield from [self._learn_frame(x, y)] if known is None else self._stretch(known)
-        elif form == "row":
-            yield from self._learn_rows([row_of(x)], [y])
         else:
-            yield from self._learn_rows(x, _listed(y))
+            yield from self._learn_rows([row_of(x)] if form == "row" else x, labels_of(x, y))
 
     def _learn_rows(self, rows: Sequence[Mapping[Any, Any]], labels: Sequence[Any]) -> Iterator[Learnable]:
         if len(rows) != len(labels):
@@ -261,7 +271,7 @@ class Rows:
             yield Learnable(X, np.array([label for _, label in waiting]), self.schema)
 
     def _learn_frame(self, frame: Any, y: Any) -> Learnable:
-        reader, labels = _reader(frame), _listed(y)
+        reader, labels = _reader(frame), labels_of(frame, y)
         columns = self._known_columns(reader.names, closed=False)
         parts: dict[str, list[NDArray[np.float64]]] = {name: [] for name in columns}
         n = 0
@@ -294,9 +304,18 @@ class Rows:
         if None in named:
             raise DataError(f"The label of row {named.index(None)} must have a value. Got a missing one.")
         codes = Codes(self.schema.classes)
-        for name in natural_order(name for name in named if name is not None and name not in codes):
+        new = {name: label for name, label in zip(named, labels, strict=True) if name not in codes}
+        self._expect_classes(new.values())
+        for name in natural_order(name for name in new if name is not None):
             codes.add(name)
         return tuple(codes), np.array([codes[name] for name in named if name is not None], dtype=np.int64)
+
+    def _expect_classes(self, labels: Iterable[Any]) -> None:
+        try:
+            for label in () if self._fractions else labels:
+                expect_no_fraction(label)
+        except Refused as why:
+            raise _data_error(why) from None
 
     def _know(self, schema: Schema) -> None:
         self.schema, self._started, self._dates = schema, True, date_columns(schema.features)
@@ -382,8 +401,16 @@ def _as_named(value: Any, names: Sequence[str]) -> Any:
     return next((name for name in (written, written.lower(), written.upper()) if name in names), value)
 
 
-def _listed(y: Any) -> list[Any]:
-    """Labels, one after the other, whatever holds them."""
+def labels_of(x: Any, y: Any) -> list[Any]:
+    """The labels of a row, of rows or of a frame, one after the other, whatever holds them.
+
+    Examples
+    --------
+    >>> labels_of({"age": 18}, "no"), labels_of([{"age": 18}, {"age": 21}], np.array([0, 1]))
+    (['no'], [0, 1])
+    """
+    if form_of(x) == "row":
+        return [y]
     for method in ("to_pylist", "tolist"):
         if hasattr(y, method):
             labels = getattr(y, method)()

@@ -27,6 +27,7 @@ __all__ = [
     "cell_of",
     "checked_most_values",
     "checked_task",
+    "expect_no_fraction",
     "label_of",
     "listed",
     "many_values",
@@ -138,6 +139,9 @@ class Vocabulary:
         How many values a nominal feature may have before new ones share theirs; see `Codes`.
     numeric
         Whether the target is a number; a schema that is given says so itself.
+    fractions
+        Whether a number with decimals may be the name of a class that is new. Whoever has not said that
+        targets are classes more likely means a number.
 
     Examples
     --------
@@ -161,8 +165,10 @@ class Vocabulary:
         grows: bool = False,
         most_values: int | None = MOST_VALUES,
         numeric: bool = False,
+        fractions: bool = True,
     ) -> None:
         self._most = most_values
+        self._fractions = fractions
         self._closed = schema is not None and not grows
         self._classes_closed = self._closed or classes is not None
         self._nominal = frozenset(nominal)
@@ -244,8 +250,8 @@ class Vocabulary:
         if name is None:
             raise Refused("label", "a missing value", "have a value: it is the target")
         index = self._classes.get(name)
-        if index is None and self._classes_closed:
-            raise Refused("label", repr(label), f"be one of {listed(list(self._classes))}")
+        if index is None:
+            self._expect_class(label)
         try:
             row, known = self.look_up(features)
         except Refused:
@@ -258,6 +264,13 @@ class Vocabulary:
             return None
         self._grow(cells, name, started, seen)
         return self.look_up(features)[0], self._classes[name]
+
+    def _expect_class(self, label: object) -> None:
+        """Refuse a class that is new, if there may be none or it does not look like one."""
+        if self._classes_closed:
+            raise Refused("label", repr(label), f"be one of {listed(list(self._classes))}")
+        if not self._fractions:
+            expect_no_fraction(label)
 
     def _encode_number(
         self,
@@ -432,6 +445,23 @@ def target_of(value: Any) -> float:
 def _is_written(text: str | bytes) -> bool:
     written = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
     return NUMBER.fullmatch(written.strip()) is not None
+
+
+def expect_no_fraction(label: object) -> None:
+    """Refuse a number with decimals as the name of a class.
+
+    Examples
+    --------
+    >>> expect_no_fraction("2.5"), expect_no_fraction(2.0)
+    (None, None)
+    >>> expect_no_fraction(2.5)
+    Traceback (most recent call last):
+        ...
+    heros.vocabulary.Refused: be text or a whole number, for it is a class (task='regression' learns numbers)
+    """
+    if isinstance(label, float | np.floating) and not math.isnan(label) and not float(label).is_integer():
+        rule = "be text or a whole number, for it is a class (task='regression' learns numbers)"
+        raise Refused("label", repr(float(label)), rule)
 
 
 def label_of(value: object) -> str | None:

@@ -388,3 +388,13 @@ def test_models_are_called_by_what_tells_them_apart():
     names = {one["name"] for one in board}
     assert {"Forest", "Linear", "NaiveBayes"} <= names
     assert max(map(len, names)) <= 24
+
+
+def test_a_number_with_decimals_is_not_taken_for_a_class():
+    with one() as service:
+        with pytest.raises(Wrong, match=r"must be text or a whole number.*task='regression'.*Got 21.5"):
+            service.learn({"x": {"a": 1.0}, "y": 21.5})
+        service.learn({"x": {"a": 1.0}, "y": 21})
+        service.learn({"x": {"a": 1.0}, "y": "21.5"})
+        service.wait()
+        assert service.brain.schema.classes == ("21", "21.5")

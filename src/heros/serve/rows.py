@@ -18,6 +18,8 @@ SCALARS = (float, int, str, bool, type(None))  # by their exact types: what JSON
 class Rows:
     """The features, values and classes so far, which grow as they appear, up to a limit.
 
+    A number with decimals is no class: JSON has text for names.
+
     Examples
     --------
     >>> rows = Rows(Schema((), ()), Limits(values=2))
@@ -32,7 +34,7 @@ class Rows:
     """
 
     def __init__(self, schema: Schema, limits: Limits, nominal: Iterable[str] = ()) -> None:
-        self._vocabulary = Vocabulary(schema, nominal, grows=True)
+        self._vocabulary = Vocabulary(schema, nominal, grows=True, fractions=False)
         self._limits = limits
 
     @property

@@ -319,4 +319,5 @@ def vocabulary_of(
     if numeric and (known is not None or (schema is not None and not schema.numeric)):
         rule = "left out, or 'classification', where there are classes"
         raise ParameterError.of("task", owner, rule, task)
-    return Vocabulary(schema, nominal, known, most_values=most_values, numeric=numeric)
+    said = task is not None or known is not None
+    return Vocabulary(schema, nominal, known, most_values=most_values, numeric=numeric, fractions=said)
