@@ -16,7 +16,7 @@ from heros.lazy import pa
 from heros.policies import Explore, Policy, Random
 from heros.policies.reasons import Reasons, explain
 from heros.pools import Pool
-from heros.tables import Table, short, told_apart
+from heros.tables import Table, in_words, short, told_apart
 
 __all__ = ["Choice", "Explanation", "LastStep", "Leaderboard", "PoolSummary", "SettingSummary", "Standing"]
 
@@ -135,6 +135,7 @@ class Leaderboard(Sequence[Standing]):
     def __repr__(self) -> str:
         settings = self._settings
         shown = [dict(one) for one in _settings([row.configuration for row in self])]
+        legend = _legend(shown)
         if "family" in settings:  # families have different settings, too many for a column each
             settings = ["family", "settings"]
             shown = [{"family": one.pop("family", ""), "settings": short(one)} for one in shown]
@@ -150,7 +151,8 @@ class Leaderboard(Sequence[Standing]):
             for row, one in zip(self, shown, strict=True)
         ]
         align = "rrll" if "settings" in settings else ""
-        return str(Table(["rank", "model", *settings, "L", "γ", "trained"], rows, align=align))
+        table = Table(["rank", "model", *settings, "L", "γ", "trained"], rows, align=align)
+        return "\n".join([str(table), *legend])
 
 
 def _column(values: list[Any]) -> Any:
@@ -230,16 +232,37 @@ class Explanation(Sequence[Choice]):
         return len(self.choices)
 
     def __repr__(self) -> str:
+        shown = _settings([c.configuration for c in self.choices])
         rows = [
             [c.model, short(one), f"{c.score:.4f}", f"{c.cost:.3g}", c.reason]
-            for c, one in zip(self.choices, _settings([c.configuration for c in self.choices]), strict=True)
+            for c, one in zip(self.choices, shown, strict=True)
         ]
-        return f"{self.rule}\n{Table(['model', 'settings', 'L', 'γ', 'why'], rows, align='rrrrl')}"
+        table = Table(["model", "settings", "L", "γ", "why"], rows, align="rlrrl")
+        return "\n".join([self.rule, str(table), *_legend(shown)])
 
 
 def _settings(models: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
     """What is shown of each model: all settings, or of several kinds those that tell a kind's apart."""
     return told_apart(models)[0] if any("family" in one for one in models) else models
+
+
+def _legend(shown: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What the values of each family are, a line each, where there are several families.
+
+    Examples
+    --------
+    >>> _legend([{"family": "MLP", "hidden": 8, "learning_rate": 0.1}, {"family": "Forest"}])
+    ['MLP: hidden, learning rate']
+    """
+    names: dict[str, dict[str, None]] = {}
+    for one in shown:
+        if "family" in one:
+            names.setdefault(one["family"], {}).update(dict.fromkeys(one))
+    return [
+        f"{family}: {', '.join(in_words(name) for name in found if name != 'family')}"
+        for family, found in names.items()
+        if len(found) > 1
+    ]
 
 
 def _exploration(policy: Policy, last: LastStep) -> float | None:

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from heros.lazy import shutil
 
-__all__ = ["Table", "as_text", "short", "told_apart"]
+__all__ = ["Table", "as_text", "in_words", "settings_text", "short", "told_apart"]
 
 GAP = "  "
 NARROWEST = 20  # characters of a column that wraps, however narrow the terminal is
@@ -26,6 +26,31 @@ def short(configuration: Mapping[str, Any]) -> str:
     'adam 0.005 64'
     """
     return " ".join(as_text(value) for value in configuration.values())
+
+
+def settings_text(configuration: Mapping[str, Any]) -> str:
+    """Settings, each with its name; a family needs none.
+
+    Examples
+    --------
+    >>> settings_text({"family": "MLP", "learning_rate": 0.05, "hidden": 8})
+    'MLP, learning rate 0.05, hidden 8'
+    """
+    return ", ".join(
+        str(value) if name == "family" else f"{in_words(name)} {as_text(value)}"
+        for name, value in configuration.items()
+    )
+
+
+def in_words(name: str) -> str:
+    """The name of a parameter as people write it.
+
+    Examples
+    --------
+    >>> in_words("learning_rate")
+    'learning rate'
+    """
+    return str(name).replace("_", " ")
 
 
 def told_apart(models: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:

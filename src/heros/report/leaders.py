@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from heros.report.maps import columns_for, heat_map, ribbon
 from heros.run.result import Run
-from heros.tables import as_text, told_apart
+from heros.tables import in_words, settings_text, told_apart
 from heros.tables import short as values_of
 
 __all__ = ["Reign", "champions", "leaders", "names_of", "titles_of"]
@@ -46,34 +46,16 @@ def names_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
     """
     differing = told_apart(models)[0]
     keys = _keys(differing)
-    lead = f"{_words(keys[0])} " if len(keys) == 1 and keys != ["family"] else ""
+    lead = f"{in_words(keys[0])} " if len(keys) == 1 and keys != ["family"] else ""
     return [
         shorten(f"{lead}{values_of(one)}", LONGEST, placeholder="…") if one else f"model {i + 1}"
         for i, one in enumerate(differing)
     ]
 
 
-def settings_text(configuration: Mapping[str, Any]) -> str:
-    """Settings, each with its name.
-
-    Examples
-    --------
-    >>> settings_text({"family": "MLP", "learning_rate": 0.05, "hidden": 8})
-    'MLP, learning rate 0.05, hidden 8'
-    """
-    return ", ".join(
-        str(value) if name == "family" else f"{_words(name)} {as_text(value)}"
-        for name, value in configuration.items()
-    )
-
-
 def titles_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
     """The settings in which the models differ, each with its name."""
     return [settings_text(one) or f"model {i + 1}" for i, one in enumerate(told_apart(models)[0])]
-
-
-def _words(name: str) -> str:
-    return str(name).replace("_", " ")
 
 
 def _keys(differing: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -183,6 +165,6 @@ def _map(run: Run, names: Sequence[str], marks: Sequence[tuple[float, float]], l
     parts = np.array_split(np.arange(len(lengths)), columns)
     share = np.array([run.curves.trained[part].sum(axis=0) / lengths[part].sum() for part in parts]).T
     differing = _keys(told_apart(run.settings["models"])[0])
-    keys = "" if "family" in differing else ", ".join(map(_words, differing))
+    keys = "" if "family" in differing else ", ".join(map(in_words, differing))
     title = f"Which models were trained when: {label} (cheap at the bottom{f'; {keys}' if keys else ''})"
     return heat_map(title, share[order], float(run.curves.end[-1]), marks, [names[i] for i in order.tolist()])

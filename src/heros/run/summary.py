@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from heros.measures.base import Caption
 from heros.meters import Energy
-from heros.tables import Table, short
+from heros.tables import Table, settings_text, told_apart
 
 if TYPE_CHECKING:
     from heros.run.result import Run
@@ -31,20 +31,24 @@ def lines(run: Run) -> list[str]:
         figures,
         *([] if uneven is None else [str(uneven)]),
         f"trained {run.gamma_share:.1%} of the price of training everything; {spent}",
-        f"best model at the end: {short(champion(run))}",
+        f"best model at the end: {_name_of_champion(run)}",
     ]
 
 
-def _settings(configuration: dict[str, Any]) -> str:
-    return ", ".join(
-        str(value) if name == "family" else f"{name} {value}" for name, value in configuration.items()
-    )
+def _name_of_champion(run: Run) -> str:
+    """What tells the best model from the others; all of its settings if nothing does."""
+    apart, _ = told_apart(run.settings["models"])
+    return settings_text(apart[_champion(run)] or champion(run))
 
 
 def champion(run: Run) -> dict[str, Any]:
     """The configuration of the model with the highest L at the end."""
-    configuration: dict[str, Any] = run.settings["models"][int(run.curves.scores[-1].argmax())]
+    configuration: dict[str, Any] = run.settings["models"][_champion(run)]
     return configuration
+
+
+def _champion(run: Run) -> int:
+    return int(run.curves.scores[-1].argmax())
 
 
 def bill(run: Run, title: str | None = None) -> Table:
@@ -57,7 +61,7 @@ def bill(run: Run, title: str | None = None) -> Table:
         **({} if run.imbalance is None else {"uneven": str(run.imbalance)}),
         "trained": f"{run.gamma_share:.1%} of the price of training everything (Σγ {run.gamma_spent:,.0f})",
         **_price(run),
-        "best model": _settings(champion(run)),
+        "best model": settings_text(champion(run)),
         "CPU seconds": f"{run.cpu_seconds:.2f}: {phases}",
         "energy": energy_text(run.energy),
         "": f"{run.energy.source}: {run.energy.detail}",
