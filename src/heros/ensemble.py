@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -260,6 +260,13 @@ class Heros:
         (True, False)
         """
         return self._given is not None and self._given.task is None
+
+    @property
+    def task_asked(self) -> Literal["classification", "regression"] | None:
+        """What labels that come one by one are taken for; None if nobody has said."""
+        if self.task.numeric:
+            return "regression"
+        return None if self.task_is_open else "classification"
 
     @property
     def policy(self) -> Policy:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from heros import Heros, evaluate, policies, pools, streams
-from heros.errors import ParameterError
+from heros.errors import DataError, ParameterError
 
 POOL = pools.MLPGrid(hidden=[8, 32], learning_rates=[0.05, 0.005])
 
@@ -80,6 +80,22 @@ def test_a_stream_that_grows():
     assert np.isfinite([run.auroc, run.log_loss, run.kappa]).all()
 
 
+@pytest.mark.parametrize("given", [list, iter], ids=["list", "iterator"])
+def test_pairs_are_a_stream(given):
+    pairs = [({"a": float(t % 10), "b": "uv"[t % 2]}, "no" if t % 10 < 4 else "yes") for t in range(600)]
+    run, same = evaluate(make(), given(pairs)), evaluate(make(), streams.from_iter(pairs))
+    assert run.n_instances == 600
+    assert run.figures == same.figures
+
+
+def test_pairs_have_the_task_of_the_model():
+    pairs = [({"a": float(t % 10)}, t % 10 / 2) for t in range(300)]
+    model = Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1, task="regression")
+    assert evaluate(model, pairs).rmse > 0
+    with pytest.raises(DataError, match=r"task='regression' learns numbers"):
+        evaluate(make(), pairs)
+
+
 def test_a_model_goes_on_where_it_stopped():
     whole, model = evaluate(make(), stream(3000)), make()
     source = stream(3000)
@@ -106,7 +122,7 @@ def test_progress_is_shown_on_the_error_output_and_leaves_nothing(capsys):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: evaluate(make(), "agr_a"), "The 'stream' parameter of evaluate must be a stream, e.g. heros.streams.load('agr_a'), or a source with 'schema' and 'poll'. Got 'agr_a' instead."),
+        (lambda: evaluate(make(), "agr_a"), "The 'stream' parameter of evaluate must be a stream, e.g. heros.streams.load('agr_a') or read('data.csv'), or a source with 'schema' and 'poll'. Got 'agr_a' instead."),
         (lambda: evaluate(None, stream()), "The 'model' parameter of evaluate must be a Heros. Got None instead."),
         (lambda: evaluate(make(), stream(), window=0), "The 'window' parameter of evaluate must be a whole number >= 1. Got 0 instead."),
     ],

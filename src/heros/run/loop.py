@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Literal
 
@@ -72,7 +72,8 @@ def evaluate(
     stream
         Read from its current position to its end; what comes is learnt when it comes. A stream, or any
         object with a `schema` and a ``poll(most, timeout)`` (see `heros.sources.Source`). A data frame
-        (pandas, polars, Arrow) and a pair ``(X, y)`` of rows and labels are streams, too.
+        (pandas, polars, Arrow), a pair ``(X, y)`` of rows and labels, and an iterable of (features, label)
+        pairs, such as a data set of River's (see `heros.streams.from_iter`), are streams, too.
     target
         The column of a frame that has the class; by default the last.
     weights
@@ -141,7 +142,7 @@ def evaluate(
     if not isinstance(model, Heros):
         raise ParameterError.of("model", "evaluate", "a Heros", model)
     column = weights if isinstance(weights, str) else None
-    source = _source_of(stream, target, column)
+    source = _source_of(stream, target, column, model.task_asked)
     counts = None if weights is None or column else _counts_of(weights, source)
     callbacks = checked_callbacks(callback)
     window, block = whole(window, "window", "evaluate", 1), whole(block, "block", "evaluate", 1)
@@ -249,21 +250,29 @@ def _sum_of(weights: NDArray[np.float64] | None) -> int | None:
     return None if weights is None else zlib.crc32(np.ascontiguousarray(weights).tobytes())
 
 
-def _source_of(stream: Any, target: str | int | None, weights: str | None = None) -> Source:
-    """A source as it is; a frame, or rows and labels, as a stream; with a column of weights."""
+def _source_of(stream: Any, target: str | int | None, weights: str | None, task: str | None) -> Source:
+    """A source as it is; a frame, rows and labels, or pairs, as a stream; with a column of weights."""
     if is_frame(stream):
         return streams.from_frame(stream, target=target, weights=weights)
     if target is not None:
         raise ParameterError.of("target", "evaluate", "left out, unless the stream is a data frame", target)
     if isinstance(stream, tuple) and len(stream) == 2:
         return _labelled(*stream, weights)
-    source = expect_source(stream, "stream", "evaluate")
+    pairs = _are_pairs(stream)
+    source = streams.from_iter(stream, task=task) if pairs else expect_source(stream, "stream", "evaluate")
     if weights is None:
         return source
     if not isinstance(source, streams.Stream):
         rule = "an array, unless the stream is a data frame or can be read over"
         raise ParameterError.of("weights", "evaluate", rule, weights)
     return source.with_weights(weights)
+
+
+def _are_pairs(stream: Any) -> bool:
+    """Whether it may give (features, label) pairs, one after the other, and is nothing else."""
+    if isinstance(stream, Source | str | bytes | Mapping | np.ndarray) or hasattr(stream, "poll"):
+        return False
+    return isinstance(stream, Iterable | AsyncIterable)
 
 
 def _labelled(X: Any, y: Any, weights: str | None) -> Source:

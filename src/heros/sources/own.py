@@ -26,14 +26,16 @@ def expect_source(source: Any, parameter: str, owner: str) -> Source:
     Traceback (most recent call last):
         ...
     heros.errors.ParameterError: The 'stream' parameter of evaluate must be a stream, e.g.
-    heros.streams.load('agr_a'), or a source with 'schema' and 'poll'. Got 'agr_a' instead.
+    heros.streams.load('agr_a') or read('data.csv'), or a source with 'schema' and 'poll'. Got 'agr_a'
+    instead.
     """
     if isinstance(source, Source):
         return source
     if isinstance(source, type) or not (
         hasattr(source, "schema") and callable(getattr(source, "poll", None))
     ):
-        rule = "a stream, e.g. heros.streams.load('agr_a'), or a source with 'schema' and 'poll'"
+        known = "a stream, e.g. heros.streams.load('agr_a') or read('data.csv')"
+        rule = f"{known}, or a source with 'schema' and 'poll'"
         raise ParameterError.of(parameter, owner, rule, source)
     if hasattr(source, "where") != hasattr(source, "seek"):
         raise ParameterError.of(parameter, owner, "a source with both 'where' and 'seek', or neither", source)

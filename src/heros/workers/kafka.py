@@ -99,7 +99,7 @@ class KafkaWorker:
         self._scratch = TemporaryDirectory(prefix="heros-")
         self._opened = 0
         snapshots = Snapshots(store, topic)
-        task = "regression" if model.task.numeric else None if model.task_is_open else "classification"
+        task = model.task_asked
 
         def opened(partition: int) -> Partition:
             self._opened += 1
