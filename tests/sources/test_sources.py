@@ -177,7 +177,8 @@ def test_any_object_with_a_schema_and_poll_is_a_source():
 
 @pytest.mark.parametrize("wrong", [3, [1, 2], streams.LED, Own, object(), "agr_a", None])
 def test_what_is_no_source_is_refused(wrong):
-    rule = "a stream, e.g. heros.streams.load('agr_a'), or a source with 'schema' and 'poll'"
+    known = "a stream, e.g. heros.streams.load('agr_a') or read('data.csv')"
+    rule = f"{known}, or a source with 'schema' and 'poll'"
     assert refused(lambda: expect_source(wrong, "stream", "evaluate"), ParameterError) == (
         f"The 'stream' parameter of evaluate must be {rule}. Got {wrong!r} instead."
     )
