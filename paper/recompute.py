@@ -224,26 +224,24 @@ def ensembles() -> dict[str, list[str]]:
 def third_drift() -> dict[str, list[str]]:
     """Σγ per step of ζ(.05, .1) on AGR: 50,000 instances before the third drift, and the last 50,000."""
     found = {}
-    for part, pool, stream, label in (
-        ("grid", "mlp50", "agr_a", "AGR_a"),
-        ("grid", "mlp50", "agr_g", "AGR_g"),
-        ("twenty", "mlp20", "agr_a", "AGR_a, widths 16 and 256 (M = 20)"),
-    ):
-        end, spent = spending(part, pool, stream)
+    fifty, twenty = spending("grid", "mlp50"), spending("twenty", "mlp20")
+    runs = {"AGR_a": fifty.loc["agr_a"], "AGR_g": fifty.loc["agr_g"]} | {
+        "AGR_a, widths 16 and 256 (M = 20)": twenty.loc["agr_a"]
+    }
+    for label, run in runs.items():
+        end, spent = np.array(run.curve_end_int64), np.array(run.curve_spent_float)
         share = spent / np.diff(end, prepend=0)
         parts = [share[(end > first) & (end <= first + 50_000)].mean() for first in (675_000, 950_000)]
         found[f"Σγ of ζ(.05, .1) on {label}"] = [short(value) for value in parts]
     return found
 
 
-def spending(part: str, pool: str, stream: str) -> tuple[np.ndarray, np.ndarray]:
-    """Where the windows of ζ(.05, .1)'s first run end, and Σγ of each."""
+def spending(part: str, pool: str) -> pd.DataFrame:
+    """Where the windows of ζ(.05, .1)'s first runs end, and Σγ of each: a row per stream."""
     columns = ["stream", "pool", "policy", "seed", "curve_end_int64", "curve_spent_float"]
     runs = pd.read_parquet(HERE / "records" / part / "records.parquet", columns=columns)
-    run = runs.query("pool == @pool and stream == @stream and policy == 'zeta_0.05_0.1' and seed == 1").iloc[
-        0
-    ]
-    return np.array(run.curve_end_int64), np.array(run.curve_spent_float)
+    first = (runs.pool == pool) & (runs.policy == "zeta_0.05_0.1") & (runs.seed == 1)
+    return runs[first].set_index("stream")
 
 
 def wisdm() -> dict[str, list[str]]:

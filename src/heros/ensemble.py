@@ -245,28 +245,28 @@ class Heros:
         if schema.numeric == self.task.numeric:
             return
         target, task = "a number" if schema.numeric else "a class", type(self.task).__name__
-        if self.schema is not None or not self.task_is_open:
+        if self.schema is not None or not self._task_is_open:
             rule = f"one with {'a number' if self.task.numeric else 'classes'} as its target, for {task}"
             raise ParameterError(f"The 'schema' parameter of Heros must be {rule}. Got {target} instead.")
         self._settle(Regression() if schema.numeric else Classification())
 
     @property
-    def task_is_open(self) -> bool:
-        """Whether nobody has said what is learnt: the schema will, or the first labels.
-
-        Examples
-        --------
-        >>> Heros().task_is_open, Heros(task="regression").task_is_open
-        (True, False)
-        """
+    def _task_is_open(self) -> bool:
+        """Whether nobody has said what is learnt: the schema will, or the first labels."""
         return self._given is not None and self._given.task is None
 
     @property
     def task_asked(self) -> Literal["classification", "regression"] | None:
-        """What labels that come one by one are taken for; None if nobody has said."""
+        """What labels that come one by one are taken for; None if nobody has said.
+
+        Examples
+        --------
+        >>> Heros().task_asked, Heros(task="regression").task_asked
+        (None, 'regression')
+        """
         if self.task.numeric:
             return "regression"
-        return None if self.task_is_open else "classification"
+        return None if self._task_is_open else "classification"
 
     @property
     def policy(self) -> Policy:
@@ -541,7 +541,7 @@ class Heros:
         return self
 
     def _learn_rows(self, x: Any, y: Any, sample_weight: ArrayLike | None) -> None:
-        if self.schema is None and self.task_is_open and not self.task.numeric:
+        if self.schema is None and self.task_asked is None:
             self._suit_labels(labels_of(x, y))
         rows, done = self._rows_now(), 0
         weights = None if sample_weight is None else np.asarray(sample_weight)
@@ -563,8 +563,8 @@ class Heros:
     def _rows_now(self) -> Rows:
         """How rows are read by the schema as it is now."""
         if self._known is None or self._known[0] is not self.schema:
-            classes = isinstance(self.task, Classification)
-            self._known = self.schema, Rows(self.schema, classes=classes, fractions=not self.task_is_open)
+            classes, said = isinstance(self.task, Classification), self.task_asked is not None
+            self._known = self.schema, Rows(self.schema, classes=classes, fractions=said)
         return self._known[1]
 
     def test_then_train(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Block:
