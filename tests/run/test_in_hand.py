@@ -147,6 +147,18 @@ def test_frames_and_pairs_of_rows_and_labels_are_streams():
         evaluate(model(), streams.Agrawal().take(10), target="x")
 
 
+def test_a_task_that_the_model_was_given_says_what_the_labels_are():
+    X, _ = streams.RandomRBF().draw(300)
+    counts = np.arange(300) % 7  # whole numbers: classes, unless it is said that they are not
+    frame = pd.DataFrame(X, columns=[f"x{j + 1}" for j in range(X.shape[1])])
+    for data in ((X, counts), (frame, counts), frame.assign(count=counts)):
+        assert evaluate(Heros(task="regression"), data).figures["mae"] < 3
+    with pytest.raises(DataError, match="more than 100 different whole numbers"):
+        evaluate(Heros(), (X, np.arange(300)))
+    evaluate(named := Heros(task="classification"), (X, np.arange(300)))
+    assert len(named.schema.classes) == 300
+
+
 class Notebook:
     """What IPython has in a notebook, as far as we need it."""
 

@@ -253,11 +253,11 @@ def _sum_of(weights: NDArray[np.float64] | None) -> int | None:
 def _source_of(stream: Any, target: str | int | None, weights: str | None, task: str | None) -> Source:
     """A source as it is; a frame, rows and labels, or pairs, as a stream; with a column of weights."""
     if is_frame(stream):
-        return streams.from_frame(stream, target=target, weights=weights)
+        return streams.from_frame(stream, target=target, weights=weights, task=task)
     if target is not None:
         raise ParameterError.of("target", "evaluate", "left out, unless the stream is a data frame", target)
     if isinstance(stream, tuple) and len(stream) == 2:
-        return _labelled(*stream, weights)
+        return _labelled(*stream, weights, task)
     pairs = _are_pairs(stream)
     source = streams.from_iter(stream, task=task) if pairs else expect_source(stream, "stream", "evaluate")
     if weights is None:
@@ -275,10 +275,10 @@ def _are_pairs(stream: Any) -> bool:
     return isinstance(stream, Iterable | AsyncIterable)
 
 
-def _labelled(X: Any, y: Any, weights: str | None) -> Source:
+def _labelled(X: Any, y: Any, weights: str | None, task: str | None) -> Source:
     """Rows and their labels as a stream."""
     if not is_frame(X):
-        stream = streams.from_arrays(X, y)
+        stream = streams.from_arrays(X, y, task=task)
         return stream if weights is None else stream.with_weights(weights)
     table = table_of(X, "evaluate")
     labels = y.to_arrow() if hasattr(y, "to_arrow") else pa.array(y)
@@ -287,7 +287,8 @@ def _labelled(X: Any, y: Any, weights: str | None) -> Source:
     name = "target"
     while name in table.column_names:
         name += "_"
-    return streams.from_frame(table.append_column(name, labels), target=name, weights=weights)
+    labelled = table.append_column(name, labels)
+    return streams.from_frame(labelled, target=name, weights=weights, task=task)
 
 
 def _expect_keepable(model: Heros, allow_code: bool) -> None:
