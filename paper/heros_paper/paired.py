@@ -21,6 +21,7 @@ from heros.parameters import whole
 from heros.policies import Policy
 from heros.progress import progress as progress_bar
 from heros.registry import policy_id, pool_id
+from heros.storage.records import provenance
 from heros_paper.settings import BASES, POLICIES, STREAMS
 
 __all__ = ["Paired", "in_turn", "paired_costs", "read_paired", "write_paired"]
@@ -39,6 +40,9 @@ class Paired:
     evaluate: float
     choose: float
     train: float
+    commit: str = ""  # empty in files written before they said so, as are the next two
+    cpu: str = ""
+    isa: str = ""
 
     @property
     def cpu_seconds(self) -> float:
@@ -103,7 +107,7 @@ def paired_costs(
 
 
 def _paired(name: str, model: Heros, spent: float) -> Paired:
-    cpu = model.cpu_seconds
+    cpu, by = model.cpu_seconds, provenance()
     return Paired(
         name,
         pool_id(model.pool),
@@ -114,6 +118,9 @@ def _paired(name: str, model: Heros, spent: float) -> Paired:
         cpu["evaluate"],
         cpu["choose"],
         cpu["train"],
+        by["commit"],
+        by["machine"]["cpu"],
+        by["machine"]["isa"],
     )
 
 
@@ -156,4 +163,5 @@ def in_turn(records_dir: str | os.PathLike[str], base: str) -> dict[tuple[str, s
 
 def _row(row: dict[str, str]) -> Paired:
     numbers = {name: float(row[name]) for name in ("gamma_share", "encode", "evaluate", "choose", "train")}
-    return Paired(row["stream"], row["pool"], row["policy"], int(row["n_instances"]), **numbers)
+    by = {name: row[name] for name in ("commit", "cpu", "isa") if name in row}
+    return Paired(row["stream"], row["pool"], row["policy"], int(row["n_instances"]), **numbers, **by)

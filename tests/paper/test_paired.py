@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 import heros_paper as paper
-from heros import Heros, evaluate, streams
+from heros import Heros, evaluate, records, streams
 from heros.errors import DataError, ParameterError
 from heros.policies import Cheapest, Everything, Random
 from heros_paper.cli import app
@@ -37,9 +37,20 @@ def test_the_command_measures_once(tmp_path):
     everything = next(one for one in measured if one.policy == "everything")
     assert everything.gamma_share == pytest.approx(1, abs=1e-6)
     assert everything.cpu_seconds > 0
+    made = records.provenance()
+    assert (everything.commit, everything.isa) == (made["commit"], made["machine"]["isa"])
     again = CliRunner().invoke(app, words)
     assert again.exit_code == 2
     assert "must not exist" in again.stderr
+
+
+def test_files_that_do_not_name_their_machine_are_read_all_the_same(tmp_path):
+    path = tmp_path / "paired.csv"
+    path.write_text(
+        "stream,pool,policy,n_instances,gamma_share,encode,evaluate,choose,train\n"
+        "agr_a,mlp50,cand,1000,0.6,0.01,0.02,0.001,0.03\n"
+    )
+    assert paper.read_paired(path)[0].cpu_seconds == pytest.approx(0.061)
 
 
 def test_a_broken_file_is_named(tmp_path):

@@ -6,7 +6,7 @@ packed into one file (`heros.storage.packing`); whoever looks for one finds it a
 """
 
 from heros.storage.records.curves import curves_table
-from heros.storage.records.documents import document, run_from
+from heros.storage.records.documents import document, provenance, run_from
 from heros.storage.records.files import curves_at, details, exists, find, mend, read, save, text_at
 from heros.storage.records.ids import id_from, id_of, run_id
 from heros.storage.records.overview import load
@@ -22,6 +22,7 @@ __all__ = [
     "id_of",
     "load",
     "mend",
+    "provenance",
     "read",
     "run_from",
     "run_id",

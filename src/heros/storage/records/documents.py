@@ -25,7 +25,7 @@ from heros.storage.records.curves import curves_from
 from heros.storage.records.ids import run_id
 from heros.streams import BadRow, BadRows, DriftPoint
 
-__all__ = ["FORMAT", "RESULTS", "document", "figures_in", "run_from"]
+__all__ = ["FORMAT", "RESULTS", "document", "figures_in", "provenance", "run_from"]
 
 FORMAT = 1
 RESULTS = ("gamma_spent", "reward", "diverged")
@@ -44,13 +44,7 @@ def document(run: Run, id: str | None = None) -> dict[str, Any]:
                 "python": platform.python_version(),
                 **{name: metadata.version(name) for name in PACKAGES},
             },
-            "commit": commit() or metadata.version("heros-learn"),
-            "machine": {
-                "cpu": cpu_model(),
-                "cores": os.cpu_count(),
-                "system": platform.system(),
-                "isa": _core.isas()[0],
-            },
+            **provenance(),
             "stream": {
                 "name": run.stream,
                 "drifts": [asdict(drift) for drift in run.drifts],
@@ -75,6 +69,23 @@ def document(run: Run, id: str | None = None) -> dict[str, Any]:
         }
     )
     return plain
+
+
+def provenance() -> dict[str, Any]:
+    """By which code and on what machine something is measured here and now.
+
+    Examples
+    --------
+    >>> sorted(provenance()["machine"])
+    ['cores', 'cpu', 'isa', 'system']
+    """
+    machine = {
+        "cpu": cpu_model(),
+        "cores": os.cpu_count(),
+        "system": platform.system(),
+        "isa": _core.isas()[0],
+    }
+    return {"commit": commit() or metadata.version("heros-learn"), "machine": machine}
 
 
 def run_from(document: Mapping[str, Any], curves: pa.Table) -> Run:
