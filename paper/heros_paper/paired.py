@@ -162,6 +162,17 @@ def in_turn(records_dir: str | os.PathLike[str], base: str) -> dict[tuple[str, s
 
 
 def _row(row: dict[str, str]) -> Paired:
-    numbers = {name: float(row[name]) for name in ("gamma_share", "encode", "evaluate", "choose", "train")}
-    by = {name: row[name] for name in ("commit", "cpu", "isa") if name in row}
-    return Paired(row["stream"], row["pool"], row["policy"], int(row["n_instances"]), **numbers, **by)
+    return Paired(
+        row["stream"],
+        row["pool"],
+        row["policy"],
+        int(row["n_instances"]),
+        float(row["gamma_share"]),
+        float(row["encode"]),
+        float(row["evaluate"]),
+        float(row["choose"]),
+        float(row["train"]),
+        row.get("commit", ""),
+        row.get("cpu", ""),
+        row.get("isa", ""),
+    )
