@@ -120,6 +120,21 @@ def test_the_watts_of_a_core_are_stated_known_or_the_default(monkeypatch):
         meters.Cpu(0)
 
 
+@pytest.mark.parametrize(
+    ("listed", "name"),
+    [
+        ("processor : 0\nmodel name : Abacus 3000\n\nprocessor : 1\nmodel name : Abacus 9\n", "Abacus 3000"),
+        ("CPU implementer\t: 0x41\nCPU part\t: 0xd08\nCPU revision\t: 3\n", "Cortex-A72"),
+        ("CPU implementer\t: 0x61\nCPU part\t: 0xd08\n", "slide rule"),  # another maker's numbers
+        ("", "slide rule"),
+    ],
+)
+def test_the_cpu_has_its_own_name_or_that_of_its_design(monkeypatch, listed, name):
+    monkeypatch.setattr(cpu_module.Path, "read_text", lambda path, encoding: listed)
+    monkeypatch.setattr(cpu_module.platform, "processor", lambda: "slide rule")
+    assert cpu_module.cpu_model() == name
+
+
 def test_co2e_only_where_an_intensity_is_stated():
     stream = streams.Agrawal().take(500)
     assert evaluate(small(), stream).energy.co2e_kg is None

@@ -36,14 +36,42 @@ POWER = {
 """The thermal design power in watts and the number of cores, as the makers state them."""
 
 
+ARM = "0x41"
+ARM_DESIGNS = {
+    "0xd03": "Cortex-A53",
+    "0xd05": "Cortex-A55",
+    "0xd07": "Cortex-A57",
+    "0xd08": "Cortex-A72",
+    "0xd0b": "Cortex-A76",
+    "0xd0c": "Neoverse-N1",
+    "0xd40": "Neoverse-V1",
+    "0xd49": "Neoverse-N2",
+    "0xd4f": "Neoverse-V2",
+}
+"""The numbers by which designs of ARM's call themselves: boards and servers that Linux gives no name."""
+
+
 def cpu_model() -> str:
     """The name of this machine's CPU."""
     try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
-        lines = []
-    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(named, None) or platform.processor() or platform.machine()
+        text = ""
+    return _named_in(text) or platform.processor() or platform.machine()
+
+
+def _named_in(cpuinfo: str) -> str:
+    r"""The name of the first CPU that Linux lists; empty if it gives none.
+
+    Examples
+    --------
+    >>> _named_in("CPU implementer : 0x41\nCPU part : 0xd0c\n")
+    'Neoverse-N1'
+    """
+    pairs = (line.partition(":") for line in reversed(cpuinfo.splitlines()))
+    fields = {name.strip(): value.strip() for name, _, value in pairs}
+    designed = fields.get("CPU implementer") == ARM
+    return fields.get("model name") or (ARM_DESIGNS.get(fields.get("CPU part", ""), "") if designed else "")
 
 
 def watts_per_core(model: str) -> tuple[float, str]:
