@@ -336,7 +336,8 @@ def beginnings() -> dict[str, list[str]]:
 
 def signed(value: float) -> str:
     """Four digits with a sign."""
-    return f"{value:+.4f}".replace("0.", ".").replace("-", "−").replace("+.0000", ".0000")
+    text = f"{value:+.4f}".replace("0.", ".").replace("-", "−")
+    return ".0000" if text[1:] == ".0000" else text
 
 
 def choosing() -> dict[str, list[str]]:

@@ -1,6 +1,7 @@
 """The numbers of docs/paper.md once more, by a script that has nothing of ours."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -28,10 +29,10 @@ def test_the_script_imports_nothing_of_ours():
 
 def test_a_number_that_the_page_states_otherwise_is_an_error(tmp_path):
     page = (ROOT / "docs" / "paper.md").read_text(encoding="utf-8")
-    assert "| perform-best | 2.77 | 2.86 |" in page
+    row, rank = re.search(r"^(\| perform-best \| (\S+) \| 2\.86 \|)$", page, re.MULTILINE).groups()
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "paper.md").write_text(
-        page.replace("| 2.77 | 2.86 |", "| 2.78 | 2.86 |"), encoding="utf-8"
+        page.replace(row, row.replace(rank, "9.99", 1)), encoding="utf-8"
     )
     (tmp_path / "paper").mkdir()
     for name in ("recompute.py", "published.csv", "records"):
@@ -39,7 +40,7 @@ def test_a_number_that_the_page_states_otherwise_is_an_error(tmp_path):
     code = f"import runpy; runpy.run_path({str(tmp_path / 'paper' / 'recompute.py')!r}, run_name='__main__')"
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "| perform-best | 2.77 | 2.86 |   <- docs/paper.md: ['2.78', '2.86']" in done.stdout
+    assert f"{row}   <- docs/paper.md: ['9.99', '2.86']" in done.stdout
 
 
 @pytest.mark.parametrize(("table", "ours"), [("II", published.MLP), ("appendix", published.TREES)])
