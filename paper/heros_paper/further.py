@@ -26,7 +26,7 @@ from heros_paper.settings import (
     printed_cells,
 )
 
-__all__ = ["DISTINCT", "PARTS", "TWO_CLASSES", "Batch", "missing", "unlimited"]
+__all__ = ["DISTINCT", "PARTS", "Batch", "missing", "unlimited"]
 
 Batch = tuple[str, list[Cell]]
 """Runs of about equal length, and the part of the records they belong to."""
@@ -44,7 +44,6 @@ TRIED = (
 )
 """Policies with and without exploration, and those that need none."""
 
-TWO_CLASSES = ("airlines", "electricity", "nomao", "agr_a", "agr_g")
 SWEPT = ("electricity", "wisdm", "agr_a", "rbf_f")
 BEGINNING = 10_000  # instances
 DISTINCT = tuple(name for name in STREAMS if name not in {"agr_g", "led_g"})
@@ -127,11 +126,6 @@ def sweep_cells() -> list[Cell]:
     return [*tried, *swept]
 
 
-def anew_cells() -> list[Cell]:
-    """The perceptrons' grid on streams of two classes, whose records are of an older kernel."""
-    return cells("mlp", TWO_CLASSES)
-
-
 def drifts_cells() -> list[Cell]:
     """AGR_a as a whole with twenty perceptrons, as in the paper's figure on abrupt drift."""
     base = SMALL["mlp"]
@@ -139,8 +133,8 @@ def drifts_cells() -> list[Cell]:
 
 
 def grid_cells() -> list[Cell]:
-    """The rest of the paper's two tables: three seeds for every cell."""
-    return [*cells("mlp", [name for name in STREAMS if name not in TWO_CLASSES]), *cells("trees")]
+    """The paper's two tables: three seeds for every cell."""
+    return [*cells("mlp"), *cells("trees")]
 
 
 PARTS: dict[str, Callable[[], list[Cell]]] = {
@@ -156,7 +150,6 @@ PARTS: dict[str, Callable[[], list[Cell]]] = {
     "later": later_cells,
     "twenty": twenty_cells,
     "drifts": drifts_cells,
-    "anew": anew_cells,
     "grid": grid_cells,
     "sweep": sweep_cells,
 }
