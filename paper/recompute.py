@@ -38,6 +38,7 @@ EXPLORING = {
 }
 ZETAS = [name for name in COLUMNS if name.startswith("zeta")]
 RIVALS = {"perform_best_0.1": "perform-best", "cand": "Cand", "everything": "Everything"}
+CALLED = {"wisdm": "WISDM", "agr_a": "AGR_a", "rbf_f": "RBF_f", "rbf_m": "RBF_m"}
 LABELS = {
     "cand": "CAND as published",
     "random": "random",
@@ -261,18 +262,18 @@ def wisdm() -> dict[str, list[str]]:
 
 
 def exploring() -> dict[str, list[str]]:
-    """AUROC and Σγ without and with exploration, whole streams, perceptrons, seeds 1 to 3."""
-    grid_, seeds = records("grid"), records("seeds")
-    runs = pd.concat([grid_[(grid_.pool == "mlp50") & (grid_.stream != "wisdm")], seeds, records("greedy")])
-    runs = runs[runs.seed <= 3].groupby(["stream", "policy"])
-    return {
-        f"{label}, {called}": [
-            figures(runs.get_group((stream, policy))) if (stream, policy) in runs.groups else "–"
-            for policy in (name, f"{name}_0.1", f"{name}_0.2")
-        ]
-        for stream, label in {"electricity": "electricity", "wisdm": "WISDM"}.items()
-        for name, called in EXPLORING.items()
-    }
+    """AUROC and Σγ without and with exploration, whole streams, perceptrons, over the seeds that all have."""
+    grid_, seeds, greedy = records("grid"), records("seeds"), records("greedy")
+    runs = pd.concat([grid_[(grid_.pool == "mlp50") & (grid_.stream != "wisdm")], seeds, greedy])
+    found = {}
+    for stream in greedy.stream.unique():
+        ours = runs[(runs.stream == stream) & runs.seed.isin(greedy[greedy.stream == stream].seed)]
+        for name, called in EXPLORING.items():
+            tried = [ours[ours.policy == policy] for policy in (name, f"{name}_0.1", f"{name}_0.2")]
+            found[f"{CALLED.get(stream, stream)}, {called}"] = [
+                figures(some) if len(some) else "–" for some in tried
+            ]
+    return found
 
 
 def figures(runs: pd.DataFrame) -> str:
@@ -296,7 +297,7 @@ def limits() -> dict[str, list[str]]:
         tables[label] = records(part).pivot_table(index="stream", columns="policy", values="auroc")
     found = {}
     for stream in tables["without limits"].index:
-        head = {"wisdm": "WISDM"}.get(stream, stream)
+        head = CALLED.get(stream, stream)
         printed_ = [f"{paper.loc[stream, COLUMNS[name]]:.4f}"[1:] for name in names]
         found[f"{head}, the paper"] = [*printed_, "–"]
         for label, table in tables.items():
@@ -310,11 +311,13 @@ def limits() -> dict[str, list[str]]:
 def other_k() -> dict[str, list[str]]:
     """AUROC and Σγ of ζ(.05) for five k, the first instances of three streams, perceptrons."""
     runs = records("sweep").set_index(["stream", "policy", "k"]).sort_index()
-    streams = {"electricity": "electricity", "rbf_f": "RBF_f", "agr_a": "AGR_a"}
+    streams = ("electricity", "rbf_f", "agr_a")
     policies = {"ε = 0": "zeta_0.05", "ε = .1": "zeta_0.05_0.1", "ε = .2": "zeta_0.05_0.2"}
     return {
-        f"{called}, ζ(.05), {label}": [figures(runs.loc[[(stream, name, k)]]) for k in (5, 10, 20, 30, 40)]
-        for stream, called in streams.items()
+        f"{CALLED.get(stream, stream)}, ζ(.05), {label}": [
+            figures(runs.loc[[(stream, name, k)]]) for k in (5, 10, 20, 30, 40)
+        ]
+        for stream in streams
         for label, name in policies.items()
     }
 
