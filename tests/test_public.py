@@ -38,6 +38,7 @@ def test_all_names():
         "id_of",
         "load",
         "mend",
+        "provenance",
         "read",
         "run_from",
         "run_id",
