@@ -78,6 +78,11 @@ def seed_cells() -> list[Cell]:
     return _short("wisdm", BASES["mlp"], POLICIES, TEN_SEEDS)
 
 
+def rounding_cells() -> list[Cell]:
+    """WISDM by the kernel for any processor: the same seeds and draws, sums that round otherwise."""
+    return _short("wisdm", Base(MLPGrid(isa="baseline"), BASES["mlp"].k), POLICIES)
+
+
 def greedy_cells() -> list[Cell]:
     """ζ and perform-best without exploration, Reward with it: what is due to ε, and what to the policy."""
     return [cell for name in STREAMS for cell in _short(name, BASES["mlp"], GREEDY)]
@@ -143,6 +148,7 @@ PARTS: dict[str, Callable[[], list[Cell]]] = {
     "listed": listed_cells,
     "printed": printed_cells,
     "seeds": seed_cells,
+    "rounding": rounding_cells,
     "greedy": greedy_cells,
     "unlimited": unlimited_cells,
     "trees30": trees30_cells,

@@ -137,7 +137,10 @@ def test_what_choosing_takes_is_said_in_turn_and_alone_beside_the_paper(tmp_path
 def test_seeds_of_wisdm_are_set_beside_the_papers_figure(tmp_path, write):
     for seed in range(1, 11):
         write("wisdm", "zeta_0.01_0.2", seed=seed, part="seeds", auroc=0.94 + 0.001 * seed)
-    (row,) = [row for row in tables(tmp_path)["seeds_wisdm"].data if row["policy"] == "zeta_0.01_0.2"]
+        write("wisdm", "zeta_0.01_0.2", seed=seed, part="rounding", auroc=0.9444)
+    table = tables(tmp_path)["seeds_wisdm"]
+    (row,) = [row for row in table.data if row["policy"] == "zeta_0.01_0.2"]
+    assert ".9444 ± .0000" in table.markdown()
     assert (row["n_seeds"], row["paper"]) == (10, 0.9336)
     assert row["auroc"] == pytest.approx(0.9455)
     assert row["sd"] == pytest.approx(np.std(np.arange(10), ddof=1) / 1000)
