@@ -261,8 +261,8 @@ def wisdm() -> dict[str, list[str]]:
 
 def exploring() -> dict[str, list[str]]:
     """AUROC and Σγ without and with exploration, whole streams, perceptrons, over the seeds that all have."""
-    grid_, seeds, greedy = records("grid"), records("seeds"), records("greedy")
-    runs = pd.concat([grid_[(grid_.pool == "mlp50") & (grid_.stream != "wisdm")], seeds, greedy])
+    with_it, greedy = records("grid"), records("greedy")
+    runs = pd.concat([with_it[with_it.pool == "mlp50"], greedy])
     found = {}
     for stream in greedy.stream.unique():
         ours = runs[(runs.stream == stream) & runs.seed.isin(greedy[greedy.stream == stream].seed)]

@@ -204,20 +204,11 @@ def cells_in(directory: str | os.PathLike[str], part: str) -> dict[tuple[str, st
 
 
 def exploration_cells(directory: str | os.PathLike[str], mlp: Grid) -> dict[tuple[str, str], Cell]:
-    """Policies with and without exploration, by stream and policy: of the grid and of the runs beside it.
-
-    On WISDM, where another machine's rounding moves a cell, those of the machine of the runs beside it.
-    """
-    again = {
-        (stream, name): Cell(stream, name, runs)
-        for (stream, name, k), cell in cells_in(directory, "seeds").items()
-        if k == 30 and len(runs := tuple(run for run in cell.runs if run["seed"] in settings.SEEDS)) == SEEDS
-    }
+    """Policies with and without exploration, by stream and policy: of the grid and of the runs beside it."""
     beside = {
         (stream, name): cell for (stream, name, k), cell in cells_in(directory, "greedy").items() if k == 30
     }
-    of_grid = {**mlp.cells, **(again if beside else {})}
-    return {**{key: cell for key, cell in of_grid.items() if key[1] in TRIED}, **beside}
+    return {**{key: cell for key, cell in mlp.cells.items() if key[1] in TRIED}, **beside}
 
 
 def beginning_cells(directory: str | os.PathLike[str]) -> dict[tuple[str, str], Cell]:
