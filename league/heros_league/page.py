@@ -79,7 +79,8 @@ def _covered(standing: Standing, drawn: Sequence[str], rivals: str) -> str:
         return f"Means over {len(drawn)} streams, by the same code on one machine. {rest}"
     return (
         f"Means over {len(drawn)} streams, everybody on the same instances, by the same code\n"
-        "on one machine. Tables, ranks, memory and how it was measured: [docs/league.md](docs/league.md)."
+        "on one machine; a run that has taken 40 minutes of CPU time ends there. Tables, ranks, memory\n"
+        "and how it was measured: [docs/league.md](docs/league.md)."
     )
 
 
