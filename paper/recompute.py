@@ -247,12 +247,12 @@ def spending(part: str, pool: str) -> pd.DataFrame:
 
 def wisdm() -> dict[str, list[str]]:
     """WISDM: the paper's mean of three seeds, ours of ten, and of three with sums that round otherwise."""
-    paper = printed("II").loc["wisdm"]
+    paper, ten, otherwise = printed("II").loc["wisdm"], records("seeds"), records("rounding")
     found = {}
     for name in ["perform_best_0.1", "perform_worst_0.1", "cheapest_0.1", "expensive_0.1", *ZETAS]:
         column = COLUMNS[name]
         cells = [f"{paper[column]:.4f}"[1:]]
-        for runs in (records("seeds"), records("rounding")):
+        for runs in (ten, otherwise):
             auroc = runs[runs.policy == name].auroc
             cells += [str(len(auroc)), f"{auroc.mean():.4f} ± {auroc.std():.4f}".replace("0.", ".")]
         found[f"seeds, {LABELS[column]}"] = cells

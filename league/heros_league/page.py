@@ -12,6 +12,7 @@ from heros_league.claims import Claim, claims, claims_of_numbers, everybody_ran
 from heros_league.entrants import OURS, REGRESSORS
 from heros_league.picture import draw, draw_ranks, points
 from heros_league.standing import Cell, Standing, higher_is_better
+from heros_league.starts import LIMIT
 from heros_paper.tables.layout import Entry, Footnotes, Table, decimal, signed
 
 __all__ = ["filled", "write_page"]
@@ -79,8 +80,8 @@ def _covered(standing: Standing, drawn: Sequence[str], rivals: str) -> str:
         return f"Means over {len(drawn)} streams, by the same code on one machine. {rest}"
     return (
         f"Means over {len(drawn)} streams, everybody on the same instances, by the same code\n"
-        "on one machine; a run that has taken 40 minutes of CPU time ends there. Tables, ranks, memory\n"
-        "and how it was measured: [docs/league.md](docs/league.md)."
+        f"on one machine; a run that has taken {LIMIT / 60:.0f} minutes of CPU time ends there. Tables,\n"
+        "ranks, memory and how it was measured: [docs/league.md](docs/league.md)."
     )
 
 
