@@ -2,11 +2,13 @@
 
 Nothing of HEROS is imported: pandas reads the records, SciPy ranks and correlates, and what the paper prints
 comes from a transcription of its own (published.csv). `python paper/recompute.py` prints rows of the tables
-in docs/paper.md and ends with an error if the page states one of them otherwise.
+in docs/paper.md and ends with an error if the page states one of them otherwise; with `--write` it puts them
+right there, and what the text around them says is left to whoever reads it.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from itertools import product
 from pathlib import Path
@@ -369,12 +371,33 @@ def short(value: float) -> str:
 def stated(page: Path) -> dict[str, list[str]]:
     """The rows of all tables of the page, by their first cell, without emphasis."""
     lines = page.read_text(encoding="utf-8").replace("**", "").splitlines()
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    rows = [cells_of(line) for line in lines if line.startswith("|")]
     return {row[0]: row[1:] for row in rows}
+
+
+def put_right(page: Path, found: dict[str, list[str]]) -> None:
+    """Write these rows into the tables of the page; what is bold there stays so."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines):
+        name, *old = cells_of(line) if line.startswith("|") else [""]
+        new = found.get(name.replace("**", ""), [])
+        if len(old) == len(new) > 0:
+            pairs = zip(old, new, strict=True)
+            kept = [f"**{cell}**" if before.startswith("**") else cell for before, cell in pairs]
+            lines[number] = f"| {' | '.join([name, *kept])} |"
+    page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def cells_of(row: str) -> list[str]:
+    """The cells of a table's row."""
+    return [cell.strip() for cell in row.strip("|").split("|")]
 
 
 def main() -> int:
     """Print every number, and those that the page states otherwise."""
+    options = argparse.ArgumentParser(description="Recompute the tables of docs/paper.md from the records.")
+    options.add_argument("--write", action="store_true", help="put right what the page states otherwise")
+    write = options.parse_args().write
     parts = (
         both,
         order,
@@ -391,6 +414,8 @@ def main() -> int:
         choosing,
     )
     found = {name: cells for part in parts for name, cells in part().items()}
+    if write:
+        put_right(PAGE, found)
     said = stated(PAGE)
     wrong = [name for name, cells in found.items() if said.get(name) != cells]
     for name, cells in found.items():
