@@ -72,7 +72,7 @@ def same(a, b):
 
 
 def learnt(model):
-    return [model._bound.state(), model._step.state(), model.rng.bit_generator.state]
+    return [model.bound.state(), model._learner.step.state(), model.rng.bit_generator.state]
 
 
 def equal_state(a, b):
@@ -109,7 +109,7 @@ def test_the_step(answer):
     values = [len(f.values or ()) for f in schema.features]
     fresh = Heros(SMALL, k=K, seed=5, schema=schema)
     members = [
-        reference.Perceptron(fresh._bound.weights(i), c["optimizer"], c["learning_rate"])
+        reference.Perceptron(fresh.bound.weights(i), c["optimizer"], c["learning_rate"])
         for i, c in enumerate(SMALL.configurations)
     ]
     windows, L, gamma = [reference.Adwin() for _ in members], np.zeros(len(members)), model.costs

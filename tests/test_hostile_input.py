@@ -361,12 +361,12 @@ def test_a_damaged_state_of_trees_is_refused_and_changes_nothing(name, value):
 def test_a_damaged_state_of_scores_is_refused():
     model = small()
     for name in ("values", "invested", "costs", "cpu"):
-        state = model._step.state()
+        state = model._learner.step.state()
         state[name] = np.full_like(state[name], np.nan)
         with pytest.raises(DataError, match="The state does not fit"):
-            model._step.restore(state)
+            model._learner.step.restore(state)
     state = model.__getstate__()
-    state["learnt"] = {"pool": {}}
+    state["learnt"] = state["learnt"]._replace(arrays={"pool": {}})
     with pytest.raises(DataError, match="The state of a Heros must be whole"):
         Heros.__new__(Heros).__setstate__(state)
 

@@ -71,8 +71,8 @@ CHANGING = {
     "bind": lambda model, X, y: model.bind(streams.RandomRBF(classes=4).schema),
     "set_weights": lambda model, X, y: model.bound.set_weights(0, model.bound.weights(0)),
     "restore": lambda model, X, y: model.bound.restore(model.bound.state()),
-    "ensemble restore": lambda model, X, y: model._step.restore(model._step.state()),
-    "set_costs": lambda model, X, y: model._step.set_costs(model.costs),
+    "ensemble restore": lambda model, X, y: model._learner.step.restore(model._learner.step.state()),
+    "set_costs": lambda model, X, y: model._learner.step.set_costs(model.costs),
 }
 
 

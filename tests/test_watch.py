@@ -381,11 +381,11 @@ def test_a_stack_is_better_than_what_it_is_made_of_where_models_know_different_t
 def test_stored_weights_of_a_stack_must_be_those_of_its_models():
     X, y = data(100)
     model = Heros(SMALL, k=3, answer=Stack(), seed=1, schema=drifting(1).schema).learn(X, y)
-    state = model._step.state()
+    state = model._learner.step.state()
     for wrong in (state["stack"][:-1], np.full_like(state["stack"], np.nan)):
         with pytest.raises(DataError, match="The state does not fit: "):
-            model._step.restore({**state, "stack": wrong})
-    model._step.restore(state)
+            model._learner.step.restore({**state, "stack": wrong})
+    model._learner.step.restore(state)
 
 
 def test_another_policy_takes_over_in_mid_stream():

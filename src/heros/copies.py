@@ -39,10 +39,11 @@ class Copies:
     def __init__(self, model: Heros) -> None:
         self.model = model
         self._state = model.__getstate__()
+        self._arrays = self._state["learnt"].arrays if "learnt" in self._state else {}
         parts = [getattr(model, role) for role in models.PARTS]
         ours = [part for part in parts if _is_ours(part)]
         self._all_ours = len(ours) == len(parts)
-        whole = [model.schema, self._state.get("learnt"), self._state["answer"], *ours]
+        whole = [model.schema, self._arrays, self._state["answer"], *ours]
         self._shared = whole + ([self._state["_given"]] if self._all_ours else [])
         self._document = json.loads(json.dumps(models.FIRST | models.description(model)))
         self._schema = None if model.schema is None else schema_plain(model.schema)
@@ -50,9 +51,7 @@ class Copies:
     @property
     def size(self) -> int:
         """Bytes of what a fresh one has learnt."""
-        return sum(
-            array.nbytes for group in self._state.get("learnt", {}).values() for array in group.values()
-        )
+        return sum(array.nbytes for group in self._arrays.values() for array in group.values())
 
     def fresh(self) -> Heros:
         """A copy of the model."""
@@ -64,7 +63,7 @@ class Copies:
         if not self._all_ours or models.FIRST | made_of != self._document:
             return models.unpack(Heros, document, arrays, **self._own_parts(document))
         blank = {name: value for name, value in self._state.items() if name != "learnt"}
-        model = self._made(blank | {"schema": None, "_last": None, "_growing": None})
+        model = self._made(blank)
         known = self.model.schema if document.get("schema") == self._schema else None
         return models.fill(model, document, arrays, known)
 

@@ -757,7 +757,7 @@ def restore_ensemble(data: bytes) -> None:
     """Scores and counts from a damaged state."""
     source = BytesIn(data)
     model = copy.deepcopy(_learnt("mlp"))
-    model._step.restore(_damaged(model._step.state(), source))
+    model._learner.step.restore(_damaged(model._learner.step.state(), source))
     _exercise(model)
 
 
@@ -792,7 +792,8 @@ def restore_heros(data: bytes) -> None:
     """A whole model from the damaged state of a pickle."""
     source = BytesIn(data)
     state = _learnt(source.one_of(KINDS)).__getstate__()  # what else it holds, pickle itself loads
-    state["learnt"] = _damaged(state["learnt"], source)
+    learnt = state["learnt"]
+    state["learnt"] = learnt._replace(arrays=_damaged(learnt.arrays, source))
     model = Heros.__new__(Heros)
     model.__setstate__(state)
     if model.schema is not None:

@@ -9,7 +9,8 @@ import warnings
 import numpy as np
 import pytest
 
-from heros import Heros, ensemble, evaluate, policies, pools, streams
+from heros import Heros, evaluate, policies, pools, streams
+from heros.ensemble import pacing
 from heros.errors import DataError, HerosError, ParameterError
 from heros.policies import Cand, Explore, Within, Zeta
 from heros.policies.pace import STRETCH, Pace
@@ -27,7 +28,7 @@ def clock(monkeypatch):
         return 1e-6 * (10 * step.instances + 4 * int(step.trained.sum())) * seconds.slower
 
     seconds.slower = 1.0
-    monkeypatch.setattr(ensemble, "seconds_of", seconds)
+    monkeypatch.setattr(pacing, "seconds_of", seconds)
     return seconds
 
 
@@ -43,7 +44,9 @@ def test_the_cost_stays_inside_the_budget(clock):
     assert model.pace.ks[0] == 10  # nothing is known yet
     assert set(model.pace.ks[15:]) <= {4, 5}
     np.testing.assert_allclose(model.pace.costs, 10.0 + 4 * model.pace.ks[:-1])
-    assert 26 <= 1e6 * clock(model._step) / model.instances <= 30.0 * 1.01  # what was too much is paid back
+    assert (
+        26 <= 1e6 * clock(model._learner.step) / model.instances <= 30.0 * 1.01
+    )  # what was too much is paid back
     rich = paced(1000.0).learn(X[:2000], y[:2000])
     assert set(rich.pace.ks) == {10}  # never more than the ensemble's k
 
@@ -51,7 +54,7 @@ def test_the_cost_stays_inside_the_budget(clock):
 def test_it_follows_a_machine_that_becomes_slower(clock):
     X, y = data(6000)
     model = paced(30.0).learn(X[:3000], y[:3000])
-    before = 1e6 * clock(model._step)
+    before = 1e6 * clock(model._learner.step)
     rest = Heros(SMALL, policies.Random(), 10, seed=3, schema=drifting(10).schema)
     assert model.pace.k in {4, 5}
     clock.slower = 2.0

@@ -51,21 +51,21 @@ def test_equals_pytorch(case, isa):
         [{"optimizer": optimizer, "learning_rate": rate, "hidden": hidden}], scale=False, isa=isa
     )
     model = heros(pool, schema_of(values, classes))
-    model._bound.set_weights(
+    model.bound.set_weights(
         0, {name.removeprefix("before/"): a for name, a in arrays.items() if "before/" in name}
     )
     block = model.test_then_train(arrays["X"].astype(float), arrays["y"])
     z = arrays["logits"].astype(float)
     expected = np.exp(z - z.max(axis=1, keepdims=True))
     np.testing.assert_allclose(block.probabilities, expected / expected.sum(axis=1, keepdims=True), atol=1e-6)
-    for name, weights in model._bound.weights(0).items():
+    for name, weights in model.bound.weights(0).items():
         np.testing.assert_allclose(weights, arrays[f"after/{name}"], rtol=1e-5, atol=1e-6, err_msg=name)
         assert np.abs(weights - arrays[f"after/{name}"]).mean() < 2e-7
 
 
 def expect_weights_of(twins, model):
     for i, twin in enumerate(twins):
-        for name, weights in model._bound.weights(i).items():
+        for name, weights in model.bound.weights(i).items():
             np.testing.assert_allclose(weights, twin.w[name], rtol=2e-3, atol=5e-4, err_msg=f"{i} {name}")
 
 
@@ -84,7 +84,7 @@ def test_equals_its_slow_twin_with_scaling(optimizer, classes, values):
     X, y = some_data(values, classes, 150)
     pool = pools.MLPGrid(optimizers=[optimizer], learning_rates=[0.01], hidden=[7, 16, 70])
     model = heros(pool, schema_of(values, classes), warmup=0)
-    twins = [reference.Perceptron(model._bound.weights(i), optimizer, 0.01) for i in range(3)]
+    twins = [reference.Perceptron(model.bound.weights(i), optimizer, 0.01) for i in range(3)]
     train_twins(twins, values, X, y)
     model.learn(X, y)
     expect_weights_of(twins, model)
@@ -99,12 +99,12 @@ def test_a_new_class_finds_weights_and_moments_as_they_were(optimizer, classes):
     y[:100] %= classes
     pool = pools.MLPGrid(optimizers=[optimizer], learning_rates=[0.01], hidden=[7, 70])
     model = heros(pool, schema_of(values, classes), warmup=0)
-    twins = [reference.Perceptron(model._bound.weights(i), optimizer, 0.01) for i in range(2)]
+    twins = [reference.Perceptron(model.bound.weights(i), optimizer, 0.01) for i in range(2)]
     train_twins(twins, values, X[:100], y)
     model.learn(X[:100], y[:100])
     model.bind(schema_of(values, classes + 1))
     for i, twin in enumerate(twins):
-        twin.add_class(model._bound.weights(i))
+        twin.add_class(model.bound.weights(i))
     expect_weights_of(twins, model)
     train_twins(twins, values, X, y, since=100)
     model.learn(X[100:], y[100:])
@@ -117,11 +117,11 @@ def test_weights_that_are_set_are_read_again(classes):
     model = heros(pools.MLP([{"hidden": 20}, {"optimizer": "sgd"}]), schema_of([0, 3], classes))
     for i in range(2):
         given = {
-            name: rng.normal(size=w.shape).astype(np.float32) for name, w in model._bound.weights(i).items()
+            name: rng.normal(size=w.shape).astype(np.float32) for name, w in model.bound.weights(i).items()
         }
         given["2.bias"][:2] = -3e38, 3e38  # too far apart for a difference
-        model._bound.set_weights(i, given)
-        for name, weights in model._bound.weights(i).items():
+        model.bound.set_weights(i, given)
+        for name, weights in model.bound.weights(i).items():
             assert np.array_equal(weights, given[name]), name
 
 
@@ -183,7 +183,7 @@ def test_any_block_size_gives_the_same(values, isa):
         assert all(
             np.array_equal(a, b)
             for i in range(pool.n_models)
-            for a, b in zip(model._bound.weights(i).values(), whole._bound.weights(i).values(), strict=True)
+            for a, b in zip(model.bound.weights(i).values(), whole.bound.weights(i).values(), strict=True)
         )
 
 
@@ -248,9 +248,9 @@ def test_models_that_rest_miss_nothing(classes, isa):
         policy = Timetable(working, fails_at)
         schema = schema_of([0, 0, 0, 0, 2, 12, 3], classes, missing=True)
         model = heros(pool, schema, policy, pool.n_models, warmup=0, answer="average")
-        weights = model._bound.weights(0)
+        weights = model.bound.weights(0)
         weights["0.weight"][:, -1] = np.inf
-        model._bound.set_weights(0, weights)
+        model.bound.set_weights(0, weights)
         parts = in_blocks(model, X[:fails_at], y[:fails_at], size)
         with pytest.raises(RuntimeError, match="no choice"):
             model.learn(X[fails_at : fails_at + size], y[fails_at : fails_at + size])
@@ -344,7 +344,7 @@ def test_the_instruction_sets_agree_up_to_rounding():
 def test_initial_weights_are_pytorchs():
     """Uniform in ±1/√fan_in, weights and biases."""
     model = heros(pools.MLP([{"hidden": 400}]), schema_of([0] * 25, 3))
-    weights = model._bound.weights(0)
+    weights = model.bound.weights(0)
     for name, bound in {"0.weight": 0.2, "0.bias": 0.2, "2.weight": 0.05, "2.bias": 0.05}.items():
         assert np.abs(weights[name]).max() <= bound
     assert np.abs(weights["0.weight"]).max() > 0.199
@@ -356,10 +356,10 @@ def test_growing_keeps_what_is_learnt():
     X, y = some_data([0, 3], 2, 400)
     model = heros(pools.MLPGrid(hidden=[16, 70], learning_rates=[0.005]), schema_of([0, 3], 2))
     model.learn(X, y)
-    before = [model._bound.weights(i) for i in range(4)]
+    before = [model.bound.weights(i) for i in range(4)]
     model.bind(schema_of([0, 6, 0], 3))
     for i in range(4):
-        after = model._bound.weights(i)
+        after = model.bound.weights(i)
         assert np.array_equal(after["0.weight"][:, :4], before[i]["0.weight"])
         assert np.array_equal(after["0.bias"], before[i]["0.bias"])
         assert np.array_equal(after["2.weight"][:2], before[i]["2.weight"])
@@ -379,8 +379,8 @@ def test_growing_one_by_one_equals_growing_at_once_in_shape_and_keeps_moments():
     for n in range(3, 60):
         model.bind(schema_of([0, n], 2))
         model.learn([rng.normal(), n - 1], n % 2)
-    assert model._bound.weights(0)["0.weight"].shape == (64, 60)
-    assert model._bound.native.steps.tolist() == [57, 57]
+    assert model.bound.weights(0)["0.weight"].shape == (64, 60)
+    assert model.bound.native.steps.tolist() == [57, 57]
 
 
 def test_a_diverged_model_stays_alone():
@@ -399,10 +399,10 @@ def test_a_diverged_model_stays_alone():
         assert model.scores[0] < model.scores[1]
         assert np.isfinite(model.predict_proba(X)).all()
         alone = heros(pools.MLP(configurations[1:]), schema_of([0, 0], 2))
-        alone._bound.set_weights(0, heros(pools.MLP(configurations), schema_of([0, 0], 2))._bound.weights(1))
+        alone.bound.set_weights(0, heros(pools.MLP(configurations), schema_of([0, 0], 2)).bound.weights(1))
         alone.learn(X, y)
-        for name, weights in alone._bound.weights(0).items():
-            assert np.array_equal(weights, model._bound.weights(1)[name])
+        for name, weights in alone.bound.weights(0).items():
+            assert np.array_equal(weights, model.bound.weights(1)[name])
 
 
 def test_costs():

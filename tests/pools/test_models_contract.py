@@ -36,4 +36,4 @@ def _learnt(model):
     states = {
         f"{i} {name}": value for i, member in enumerate(members) for name, value in vars(member).items()
     }
-    return [states, model._step.state(), model.rng.bit_generator.state]
+    return [states, model._learner.step.state(), model.rng.bit_generator.state]

@@ -105,7 +105,7 @@ class Pace:
         if not self.warned:
             budget = f"The '{self.within.unit}' parameter of Within is {self.within.budget:g}"
             text = f"{budget}, and an instance takes {cost:.3g} even with k = 1."
-            warnings.warn(text, RuntimeWarning, stacklevel=8)  # whoever called learn
+            warnings.warn(text, RuntimeWarning, stacklevel=9)  # whoever called learn
         self.warned = True
 
     def state(self) -> dict[str, NDArray[Any]]:

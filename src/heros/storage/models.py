@@ -40,7 +40,11 @@ class Packable(Protocol):
     policy: Policy
     score: Score
     rng: np.random.Generator
-    schema: Schema | None
+
+    @property
+    def schema(self) -> Schema | None:
+        """What an instance looks like; None before that is known."""
+        ...
 
     def state(self) -> dict[str, dict[str, NDArray[Any]]]:
         """What it has learnt, as groups of arrays."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -14,17 +13,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from heros import core as _core
 from heros.alone import Alone
+from heros.ensemble.block import Block
+from heros.ensemble.learner import Learner, Learnt, enough_memory
+from heros.ensemble.made_of import Given, checked_k
+from heros.ensemble.pacing import fresh_pace
 from heros.errors import DataError, HerosError, ParameterError
-from heros.inspection import Explanation, LastStep, Leaderboard, PoolSummary
-from heros.meters import Meter
+from heros.inspection import Explanation, Leaderboard, PoolSummary
 from heros.parameters import whole
 from heros.phases import PHASES
-from heros.policies import Cand, Explore, Policy, Zeta
+from heros.policies import Policy
 from heros.policies.base import expect_policy
-from heros.policies.calls import PolicyCalls, bound_policy
-from heros.policies.pace import STRETCH, Pace
+from heros.policies.calls import bound_policy
+from heros.policies.pace import Pace
 from heros.policies.within import paced
-from heros.pools import BoundPool, Pool, default, default_regression
+from heros.pools import BoundPool, Pool
 from heros.pools.base import shares
 from heros.rows import Rows, form_of, labels_of
 from heros.schema import Schema
@@ -34,63 +36,13 @@ from heros.storage import archive, models
 from heros.storage.outputs import like
 from heros.streams.targets import is_numeric
 from heros.task import Classification, Regression, Task, task_of
-from heros.validation import Validator, one_row
-from heros.watch import (
-    Answer,
-    Stack,
-    Top,
-    Watch,
-    checked_answer,
-    checked_burst,
-    checked_watch,
-    native_answer,
-    turns,
-)
+from heros.validation import one_row
+from heros.watch import Answer, Watch, checked_burst, checked_watch, native_answer, turns
 from heros.weights import ClassWeight, Weights, checked_class_weight
 
-__all__ = ["Block", "Heros"]
+__all__ = ["Heros"]
 
-REMEASURE = 1000  # every so many instances costs that change are measured anew
 AT_WORK = "This Heros is at work already, in another thread or in its own policy: give it a copy."
-DEFAULT_SHARE = 0.6  # of a pool that is given is trained if k is not: the paper's 30 of 50
-DEFAULT_K = 8  # of the models of the default pool
-
-
-@dataclass(frozen=True, slots=True)
-class _Usual:
-    """What a model is made of where nothing else is said: that of the paper, but for its pool."""
-
-    pool: Pool
-    policy: Policy = Explore(Zeta(0.05), 0.2)  # noqa: RUF009
-    k: int | None = None
-    answer: Answer = "best"
-
-
-@dataclass(frozen=True, slots=True)
-class _Given:
-    """What a model was told to be made of; None where that was left open."""
-
-    task: Task | None
-    pool: Pool | None
-    policy: Policy | None
-    k: int | None
-    answer: Answer | None
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """What testing, then training on n instances gave."""
-
-    probabilities: NDArray[np.float64]  # (n, classes), given before each label was seen; see `outputs`
-    answered: NDArray[np.int32]  # (n,) the model that answered; -1 where several did
-    chosen: NDArray[np.bool_]  # (n, M) which models were trained
-    spent: NDArray[np.float64]  # (n,) Σγ of the trained models
-    reward: NDArray[np.float64]  # (n,) R = Σ (L + (1 − γ)) of the trained models
-
-    @property
-    def outputs(self) -> NDArray[np.float64]:
-        """What was answered before each target was seen, (n, width) (see the task)."""
-        return self.probabilities
 
 
 class Heros:
@@ -176,12 +128,8 @@ class Heros:
     [25, 25, 25, 25, 25, 25, 25, 25]
     """
 
-    _last: LastStep | None = None  # what the last step chose
-    _pace: Pace | None = None
-    burst: int = 0
-    _given: _Given | None = None  # None: all of it
+    _learner: Learner | None = None  # None before there is a schema
     _known: tuple[Schema | None, Rows] | None = None  # how rows are read by which schema
-    _growing: Schema | None = None  # what it is being fitted to, or was when Ctrl-C came
 
     def __init__(
         self,
@@ -199,7 +147,7 @@ class Heros:
         seed: int | None = None,
         schema: Schema | None = None,
     ) -> None:
-        self._given = _Given(None if task is None else task_of(task), pool, policy, k, answer)
+        self._given = Given(None if task is None else task_of(task), pool, policy, k, answer)
         self.score: Score = Adwin() if score is None else score
         expect_score(self.score, "Heros")
         self.watch = checked_watch(watch)
@@ -210,27 +158,19 @@ class Heros:
         self._weights = Weights(self.class_weight)
         self.seed = seed if seed is None else whole(seed, "seed", "Heros", 0)
         self._rng = np.random.default_rng(self.seed)
-        self.schema: Schema | None = None
         self._alone = Alone(AT_WORK)
         if schema is not None:
             self.bind(schema)
 
     def _settle(self, task: Task) -> None:
         """What it is made of, with what goes with this task where nothing was given."""
-        given = self._given
-        assert given is not None
         if self.class_weight is not None and task.numeric:
             rule = "None, as the target is no class"
             raise ParameterError.of("class_weight", "Heros", rule, self.class_weight)
-        usual = _usual(task, self.watch) if given.pool is None else _Usual(given.pool)
-        self.task, self.pool = task, usual.pool
-        self._policy: Policy = usual.policy if given.policy is None else given.policy
-        _expect(self.pool, Pool, "pool", "a pool, e.g. heros.pools.MLPGrid()")
-        expect_policy(self._policy, "Heros")
-        self._pace = self._fresh_pace(self._policy)
-        share = max(1, round(DEFAULT_SHARE * self.pool.n_models))
-        self._k = self._checked_k((usual.k or share) if given.k is None else given.k)
-        self.answer = checked_answer(usual.answer if given.answer is None else given.answer)
+        parts = self._given.completed(task, self.watch)
+        self.task, self.pool, self.answer = task, parts.pool, parts.answer
+        self._policy, self._k = parts.policy, parts.k
+        self._pace = fresh_pace(parts.policy, parts.pool.n_models)
 
     def suit(self, schema: Schema) -> None:
         """Take on the task that a schema asks for, if none was given; else it has to be that one.
@@ -245,7 +185,7 @@ class Heros:
         if schema.numeric == self.task.numeric:
             return
         target, task = "a number" if schema.numeric else "a class", type(self.task).__name__
-        if self.schema is not None or not self._task_is_open:
+        if self._learner is not None or not self._task_is_open:
             rule = f"one with {'a number' if self.task.numeric else 'classes'} as its target, for {task}"
             raise ParameterError(f"The 'schema' parameter of Heros must be {rule}. Got {target} instead.")
         self._settle(Regression() if schema.numeric else Classification())
@@ -253,7 +193,7 @@ class Heros:
     @property
     def _task_is_open(self) -> bool:
         """Whether nobody has said what is learnt: the schema will, or the first labels."""
-        return self._given is not None and self._given.task is None
+        return self._given.task is None
 
     @property
     def task_asked(self) -> Literal["classification", "regression"] | None:
@@ -277,9 +217,9 @@ class Heros:
     def policy(self, policy: Policy) -> None:
         expect_policy(policy, "Heros")
         with self._alone:
-            self._pace = self._fresh_pace(policy)
+            self._pace = fresh_pace(policy, self.pool.n_models)
             self._policy = policy
-            self._note_given(policy=policy)
+            self._given = replace(self._given, policy=policy)
             self._bind_policy()
 
     @property
@@ -290,13 +230,9 @@ class Heros:
     @k.setter
     def k(self, k: int) -> None:
         with self._alone:
-            self._k = self._checked_k(k)
-            self._note_given(k=self._k)
+            self._k = checked_k(k, self.pool)
+            self._given = replace(self._given, k=self._k)
             self._bind_policy()
-
-    def _note_given(self, **what: Any) -> None:
-        if self._given is not None:
-            self._given = replace(self._given, **what)
 
     @property
     def rng(self) -> np.random.Generator:
@@ -305,26 +241,16 @@ class Heros:
 
     @rng.setter
     def rng(self, rng: np.random.Generator) -> None:
-        _expect(rng, np.random.Generator, "rng", "a numpy.random.Generator")
+        if not isinstance(rng, np.random.Generator):
+            raise ParameterError.of("rng", "Heros", "a numpy.random.Generator", rng)
         with self._alone:
             self._rng = rng
             self._bind_policy()
-
-    def _checked_k(self, k: object) -> int:
-        return whole(k, "k", "Heros", 1, self.pool.n_models)
 
     @property
     def pace(self) -> Pace | None:
         """Every k that `policies.Within` has chosen, and what instances took; None without it."""
         return self._pace
-
-    def _fresh_pace(self, policy: Policy) -> Pace | None:
-        _, within = paced(policy)
-        if within is None:
-            return None
-        if within.unit == "joules":
-            Meter.of(within.meter)  # if this machine has none, now is the time to say so
-        return Pace(within, self.pool.n_models)
 
     @property
     def _k_now(self) -> int:
@@ -332,6 +258,11 @@ class Heros:
         return self._k if self._pace is None or self._pace.k is None else self._pace.k
 
     # -- the schema -----------------------------------------------------------------------------------
+
+    @property
+    def schema(self) -> Schema | None:
+        """What an instance looks like; None before that is known."""
+        return None if self._learner is None else self._learner.schema
 
     def bind(self, schema: Schema) -> Self:
         """Make the models for instances of this schema, or fit them to a schema that has grown.
@@ -354,43 +285,32 @@ class Heros:
         if schema.n_features < 1 or schema.n_outputs < 1:
             raise ParameterError.of("schema", "Heros", "one with at least one feature and one class", schema)
         self.suit(schema)
-        with self._alone, _enough_memory(schema):
-            if self.schema is None:
-                self._bind_step(self.pool.bind(schema, self.rng))
-                self._validator, self.schema = Validator(schema), schema
-            elif schema.extends(self.schema):
-                self._grow(schema)
+        with self._alone:
+            if self._learner is None:
+                with enough_memory(schema):
+                    self._learner = self._learner_of(schema, self.pool.bind(schema, self.rng))
+            elif schema.extends(self._learner.schema):
+                self._learner.grow(schema, self.rng)
             else:
                 raise ParameterError.of("schema", "bind", f"an extension of {self.schema}", schema)
         return self
 
-    def _grow(self, schema: Schema) -> None:
-        self._growing = schema
-        try:
-            self._bound.grow(schema, self.rng)
-            self._step.set_costs(self._bound.costs)
-        except Exception:
-            self._growing = None
-            raise
-        self._validator, self.schema = Validator(schema), schema
-        self._growing = None
-
     def _finish_growing(self) -> None:
         """Go on where Ctrl-C broke a growth off; what has grown already stays as it is."""
-        if self._growing is not None:
-            with self._alone, _enough_memory(self._growing):
-                self._grow(self._growing)
+        if self._learner is not None and self._learner.growing is not None:
+            with self._alone:
+                self._learner.grow(self._learner.growing, self.rng)
 
-    def _bind_step(self, bound: BoundPool, scores: ScoreCalls | None = None) -> None:
-        """These models and the step that works with them, from now on; with scores that are known already."""
-        self._scores = scores or bound_score(self.score, self.pool.n_models)
+    def _learner_of(self, schema: Schema, bound: BoundPool, scores: ScoreCalls | None = None) -> Learner:
+        """These models and a step that works with them; with scores that are known already."""
+        kept = scores or bound_score(self.score, self.pool.n_models)
         policy, _ = paced(self.policy)
-        self._chooser = bound_policy(policy, self._k_now, self.rng)
-        self._step = _core.Step(
+        chooser = bound_policy(policy, self._k_now, self.rng)
+        step = _core.Step(
             pool=bound.native,
             task=self.task.native(),
-            scores=self._scores,
-            policy=self._chooser,
+            scores=kept,
+            policy=chooser,
             k=self._k_now,
             bits=self.rng.bit_generator,
             costs=bound.costs,
@@ -400,17 +320,15 @@ class Heros:
             warmup=self.warmup,
         )
         if self.class_weight is not None:
-            self._expect_weighing(self._step)
-        self._bound = bound
+            self._expect_weighing(step)
+        return Learner(schema, bound, kept, chooser, step)
 
     def _bind_policy(self) -> None:
         """The policy as it is now takes over."""
-        if self.schema is not None:
+        if self._learner is not None:
             policy, _ = paced(self.policy)
-            self._chooser = bound_policy(policy, self._k_now, self.rng)
-            self._step.set_policy(
-                self._chooser, self._k_now, self.rng.bit_generator, turns(self.watch, policy)
-            )
+            chooser = bound_policy(policy, self._k_now, self.rng)
+            self._learner.choose_by(chooser, self._k_now, self.rng, turns(self.watch, policy))
 
     # -- predicting and learning ------------------------------------------------------------------------
 
@@ -442,7 +360,7 @@ class Heros:
         if form == "array":
             return self.answers(x)
         out = self._told(x)
-        classes = self._validator.schema.classes
+        classes = self._at_work.schema.classes
         if form == "frame":
             return like(x, dict(zip(classes, out.T, strict=True)))
         named = [dict(zip(classes, p, strict=True)) for p in out.tolist()]
@@ -462,7 +380,7 @@ class Heros:
         """
         form = form_of(x)
         out = self.answers(x) if form == "array" else self._told(x)
-        best = np.asarray(self.task.named(self.task.prediction(out), self._validator.schema))
+        best = np.asarray(self.task.named(self.task.prediction(out), self._at_work.schema))
         if form == "row":
             return best[0].item()
         return best.item() if best.ndim == 0 else best
@@ -493,21 +411,21 @@ class Heros:
 
         For those who turn rows into numbers themselves, with `heros.rows.Rows`.
         """
-        _ = self._learnt
+        learner = self._at_work
         self._finish_growing()
         with self._alone:
-            return self._step.predict(np.require(X, np.float64, ["C", "A"]))
+            return learner.step.predict(np.require(X, np.float64, ["C", "A"]))
 
     def _told(self, x: Any) -> NDArray[np.float64]:
         """What it says of rows that are no array."""
-        _ = self._learnt
+        _ = self._at_work
         return self.outputs(self._rows_now().read(x))
 
     def answers(self, x: ArrayLike) -> NDArray[np.float64]:
         """All that it says of one instance (width,) or of several (n, width); what that is, says the task."""
         X, single = self._instances(x)
         with self._alone:
-            out = self._step.predict(X)
+            out = self._at_work.step.predict(X)
         return out[0] if single else out
 
     def learn(self, x: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
@@ -578,28 +496,12 @@ class Heros:
         targets: NDArray[np.float64],
         sample_weight: ArrayLike | None = None,
     ) -> Block:
+        learner = self._at_work
         if sample_weight is not None:
-            self._expect_weighing(self._step)
+            self._expect_weighing(learner.step)
         with self._alone:
-            blocks = []
-            weights = self._weights.of(targets, sample_weight, self._validator.schema.classes)
-            for part in self._stretches(len(X)):
-                self._last = None
-                some = () if weights is None else (weights[0][part], weights[1][part])
-                with self._metered():
-                    blocks.append(Block(*self._step.run(X[part], targets[part], *some)))
-            block = blocks[0] if len(blocks) == 1 else _joined(blocks)
-            if len(X) > 0:
-                draws = self._chooser.draws if isinstance(self._chooser, PolicyCalls) else None
-                self._last = LastStep(
-                    block.chosen[-1].copy(),
-                    self._step.chosen_from,
-                    self._bound.costs,
-                    self._step.explored,
-                    draws,
-                    self._step.bounds,
-                )
-        return block
+            weights = self._weights.of(targets, sample_weight, learner.schema.classes)
+            return learner.run(X, targets, weights, self._pace, self._k)
 
     def _expect_weighing(self, step: _core.Step) -> None:
         """Refuse weights where models written in Python would not be told of them."""
@@ -607,51 +509,9 @@ class Heros:
             rule = "made of compiled models (Models cannot weigh instances)"
             raise ParameterError.of("pool", "Heros", f"{rule}, if instances have weights", self.pool)
 
-    def _stretches(self, n: int) -> Iterator[slice]:
-        """The block, cut where costs are measured anew or a k is chosen: always at the same instances."""
-        start, lengths = 0, []
-        if self._bound.costs_change:
-            lengths.append(REMEASURE)
-        if self._pace is not None:
-            lengths.append(STRETCH)
-        while lengths and start < n:
-            at = self._step.instances
-            if self._bound.costs_change and at % REMEASURE == 0:
-                self._step.set_costs(self._bound.measure())
-            if self._pace is not None and at % STRETCH == 0:
-                self._set_pace(self._pace)
-            stop = min([n, *(start + length - at % length for length in lengths)])
-            yield slice(start, stop)
-            start = stop
-        if start < n or n == 0:
-            yield slice(start, n)
-
-    def _set_pace(self, pace: Pace) -> None:
-        """The k of the stretch that begins."""
-        step = self._step
-        spent = 1e6 * seconds_of(step) if pace.within.unit == "microseconds" else pace.joules
-        k = pace.begin(step.instances, spent, int(step.trained.sum()), self._k)
-        step.set_k(k)
-        if isinstance(self._chooser, PolicyCalls):
-            self._chooser.k = k
-
-    @contextmanager
-    def _metered(self) -> Iterator[None]:
-        """Read the joules of what is done meanwhile, where there is a budget of them."""
-        pace = self._pace
-        if pace is None or pace.within.unit != "joules":
-            yield
-            return
-        meter = Meter.of(pace.within.meter)
-        meter.start()
-        try:
-            yield
-        finally:
-            pace.joules += meter.stop().joules
-
     def _instances(self, x: ArrayLike) -> tuple[NDArray[np.float64], bool]:
         """The instances, checked, and whether it was a single one."""
-        if self.schema is None:
+        if self._learner is None:
             raise HerosError(
                 "This Heros does not know its instances yet: call bind(schema), pass schema=, or learn from "
                 "dictionaries or a data frame, whose names say what is what."
@@ -661,53 +521,52 @@ class Heros:
             single = np.ndim(x) == 1
         except ValueError:  # rows of different lengths: the validator says so
             single = False
-        return self._validator.instances(one_row(x) if single else x), single
+        return self._learner.validator.instances(one_row(x) if single else x), single
 
     def _targets(self, y: ArrayLike, n: int) -> NDArray[np.float64]:
-        return self.task.targets(y, n, self._validator.schema)
+        return self.task.targets(y, n, self._at_work.schema)
 
     # -- what it has learnt -------------------------------------------------------------------------------
 
     @property
     def bound(self) -> BoundPool:
         """The models as they are now, e.g. the weights of perceptrons or the sizes of trees."""
-        _ = self._learnt
-        return self._bound
+        return self._at_work.bound
 
     @property
     def instances(self) -> int:
         """How many instances it has learnt from."""
-        return self._learnt.instances
+        return self._at_work.step.instances
 
     @property
     def scores(self) -> NDArray[np.float64]:
         """L: the running performance of each model."""
-        return self._learnt.scores
+        return self._at_work.step.scores
 
     @property
     def costs(self) -> NDArray[np.float64]:
         """γ: the cost of a training step of each model, as shares of their sum."""
-        return self._learnt.costs
+        return self._at_work.step.costs
 
     @property
     def looked(self) -> NDArray[np.int64]:
         """At how many instances each model looked: at all of them, unless `watch` says otherwise."""
-        return self._learnt.looked
+        return self._at_work.step.looked
 
     @property
     def trained(self) -> NDArray[np.int64]:
         """How often each model was trained."""
-        return self._learnt.trained
+        return self._at_work.step.trained
 
     @property
     def invested(self) -> NDArray[np.float64]:
         """r: the cost invested in each model so far."""
-        return self._learnt.invested
+        return self._at_work.step.invested
 
     @property
     def diverged(self) -> NDArray[np.bool_]:
         """Which models have ever given a prediction that is not finite, or have been set aside."""
-        return self._learnt.diverged.astype(bool)
+        return self._at_work.step.diverged.astype(bool)
 
     @property
     def best(self) -> int:
@@ -721,30 +580,30 @@ class Heros:
 
     def leaderboard(self) -> Leaderboard:
         """The models by their score L, with their costs γ and how often each was trained."""
-        return Leaderboard.of(self.pool, self._learnt)
+        return Leaderboard.of(self.pool, self._at_work.step)
 
     def explain_choice(self) -> Explanation:
         """Why the models of the last step were trained: warm-up, exploration, or the policy's reasons."""
-        learnt = self._learnt
-        if self._last is None:
+        learner = self._at_work
+        if learner.last is None:
             raise HerosError("There is no choice to explain: nothing was learnt yet, or the policy failed.")
         policy, _ = paced(self.policy)
-        return Explanation.of(self.pool, policy, self._k_now, self.warmup, learnt, self._last)
+        return Explanation.of(self.pool, policy, self._k_now, self.warmup, learner.step, learner.last)
 
     def pool_summary(self) -> PoolSummary:
         """What each setting of the pool is worth so far: scores, price, and what was spent on it."""
-        return PoolSummary.of(self.pool, self.k, self._learnt)
+        return PoolSummary.of(self.pool, self.k, self._at_work.step)
 
     @property
     def cpu_seconds(self) -> dict[str, float]:
         """CPU time spent so far, by phase of the step."""
-        return dict(zip(PHASES, self._learnt.cpu_seconds.tolist(), strict=True))
+        return dict(zip(PHASES, self._at_work.step.cpu_seconds.tolist(), strict=True))
 
     @property
-    def _learnt(self) -> _core.Step:
-        if self.schema is None:
+    def _at_work(self) -> Learner:
+        if self._learner is None:
             raise HerosError("This Heros has learnt nothing yet: call bind(schema) or pass schema=.")
-        return self._step
+        return self._learner
 
     # -- its whole state ------------------------------------------------------------------------------------
 
@@ -797,11 +656,11 @@ class Heros:
 
         Settings, schema and generator are not among them: `heros.storage.models` has it all.
         """
-        if self.schema is None:
+        if self._learner is None:
             return {}
-        groups = self._learnt_arrays()
-        if isinstance(self._scores, ScoreCalls):
-            groups["score"] = self._scores.state()
+        groups = self._arrays_of(self._learner)
+        if isinstance(self._learner.scores, ScoreCalls):
+            groups["score"] = self._learner.scores.state()
         if self._pace is not None:
             groups["pace"] = self._pace.state()
         return groups | ({"weights": counted} if (counted := self._weights.state()) else {})
@@ -812,12 +671,11 @@ class Heros:
             if self._pace is not None:
                 self._pace.restore(state.get("pace", {}))
             self._weights.restore(state.get("weights", {}))
-            self._revive(schema, state)
-            self._last = None
+            self._learner = self._revived(schema, state)
 
     def become(self, other: Heros) -> None:
         """Take over all that another Heros is and has learnt; that one is not to be used any more."""
-        _expect(other, Heros, "other", "a Heros")
+        _expect_heros(other)
         with self._alone:
             vars(self).update({name: value for name, value in vars(other).items() if name != "_alone"})
 
@@ -837,94 +695,66 @@ class Heros:
         >>> bool((answers.predict_proba(X) == model.predict_proba(X)).all())
         True
         """
-        _expect(other, Heros, "other", "a Heros")
-        if self.schema is None or self.schema != other.schema or not other._is_all_native:
+        _expect_heros(other)
+        mine, its = self._learner, other._learner
+        if mine is None or its is None or self.schema != other.schema or not other._is_all_compiled:
             self.become(copy.deepcopy(other))
             return
-        learnt = other._learnt_arrays()
+        learnt = other._arrays_of(its)
         with self._alone:
-            self._bound.restore(learnt["pool"])
-            self._step.restore(learnt["ensemble"])
-            self._last = other._last
+            mine.take(learnt)
+            mine.last = its.last
 
     @property
-    def _is_all_native(self) -> bool:
+    def _is_all_compiled(self) -> bool:
         """Whether all that it learns is in the compiled core, and nothing in objects of Python's."""
-        own = isinstance(self._scores, ScoreCalls) or isinstance(self._chooser, PolicyCalls)
-        return self.pool.plain and self._pace is None and not own
+        return self.pool.plain and self._pace is None and self._at_work.is_compiled
 
-    def _learnt_arrays(self) -> dict[str, dict[str, NDArray[Any]]]:
+    def _arrays_of(self, learner: Learner) -> dict[str, dict[str, NDArray[Any]]]:
         self._finish_growing()
         with self._alone:
-            return {"pool": self._bound.state(), "ensemble": self._step.state()}
+            return learner.arrays()
 
-    def _revive(
+    def _revived(
         self, schema: Schema, learnt: Mapping[str, dict[str, NDArray[Any]]], scores: ScoreCalls | None = None
-    ) -> None:
+    ) -> Learner:
+        """Models for this schema that know what was learnt; with scores that know theirs already."""
         if "gamma" not in learnt.get("pool", {}) or "ensemble" not in learnt:
             raise DataError("The state of a Heros must be whole. Got one without its models.")
         known = learnt["pool"]["gamma"]  # measuring them anew would take time and be thrown away
         known = shares(known, self.pool.n_models, "Heros")
         bound = self.pool.bind(schema, np.random.default_rng(0), known)
         bound.restore(learnt["pool"])
-        self._bind_step(bound, scores)
-        if isinstance(self._scores, ScoreCalls) and scores is None:
-            self._scores.restore(learnt.get("score", {}))
-        self._step.restore(learnt["ensemble"])
-        self.schema, self._validator = schema, Validator(schema)
+        learner = self._learner_of(schema, bound, scores)
+        if isinstance(learner.scores, ScoreCalls) and scores is None:
+            learner.scores.restore(learnt.get("score", {}))
+        learner.step.restore(learnt["ensemble"])
+        return learner
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {name: value for name, value in vars(self).items() if name not in NATIVE}
-        if self.schema is not None:
-            state["learnt"] = self._learnt_arrays()
-            state["scores"] = self._scores if isinstance(self._scores, ScoreCalls) else None
+        self._finish_growing()
+        state = {name: value for name, value in vars(self).items() if name not in NOT_KEPT}
+        if self._learner is not None:
+            with self._alone:
+                state["learnt"] = self._learner.learnt()
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        learnt, scores = state.pop("learnt", None), state.pop("scores", None)
+        learnt: Learnt | None = state.pop("learnt", None)
         vars(self).update(state, _alone=Alone(AT_WORK))
-        if self.schema is not None and learnt is not None:
-            self._revive(self.schema, learnt, scores)
+        if learnt is not None:
+            self._learner = self._revived(learnt.schema, learnt.arrays, learnt.scores)
+            self._learner.last = learnt.last
 
     def __repr__(self) -> str:
         state = "not bound" if self.schema is None else f"{self.instances} instances"
         return f"<Heros {self.pool!r}, {self.policy}, k={self.k}, {state}>"
 
 
-def seconds_of(step: _core.Step) -> float:
-    """CPU seconds of all steps so far."""
-    return float(step.cpu_seconds.sum())
+NOT_KEPT = ("_learner", "_alone", "_known")
+"""What a pickle does without: the compiled core comes as arrays."""
 
 
-def _usual(task: Task, watch: Watch) -> _Usual:
-    """What goes with a task where no pool was given."""
-    together = Stack() if watch == "all" else Top()
-    if task.numeric:
-        pool = default_regression()
-        return _Usual(pool, Cand(), pool.n_models, together)  # what it costs to train them all pays
-    return _Usual(default(), Cand(), DEFAULT_K, together)
-
-
-NATIVE = ("_bound", "_step", "_scores", "_chooser", "_validator", "_alone", "_known")
-
-
-def _joined(blocks: list[Block]) -> Block:
-    columns = ([getattr(block, name) for block in blocks] for name in Block.__slots__)
-    return Block(*map(np.concatenate, columns))
-
-
-@contextmanager
-def _enough_memory(schema: Schema) -> Iterator[None]:
-    try:
-        yield
-    except MemoryError:
-        values = sum(len(feature.values or ()) for feature in schema.features)
-        what = f"{schema.n_features} features with {values} nominal values in all, {schema.n_classes} classes"
-        raise HerosError(
-            f"The models must fit into memory. Got too many or too large ones for {what}."
-        ) from None
-
-
-def _expect(value: object, kind: type, name: str, rule: str) -> None:
-    if not isinstance(value, kind):
-        raise ParameterError.of(name, "Heros", rule, value)
+def _expect_heros(other: object) -> None:
+    if not isinstance(other, Heros):
+        raise ParameterError.of("other", "Heros", "a Heros", other)

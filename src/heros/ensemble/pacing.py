@@ -1,0 +1,53 @@
+"""What keeping inside a budget asks of a model: a clock, a meter, and another k every so often."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from heros import core as _core
+from heros.meters import Meter
+from heros.policies import Policy
+from heros.policies.calls import PolicyCalls
+from heros.policies.pace import Pace
+from heros.policies.within import paced
+
+__all__ = ["fresh_pace", "metered", "seconds_of", "set_pace"]
+
+
+def fresh_pace(policy: Policy, models: int) -> Pace | None:
+    """The pace of a policy that has a budget, if this machine can measure what it is of."""
+    _, within = paced(policy)
+    if within is None:
+        return None
+    if within.unit == "joules":
+        Meter.of(within.meter)  # if this machine has none, now is the time to say so
+    return Pace(within, models)
+
+
+def set_pace(pace: Pace, step: _core.Step, chooser: _core.Policy | PolicyCalls, most: int) -> None:
+    """The k of the stretch that begins."""
+    spent = 1e6 * seconds_of(step) if pace.within.unit == "microseconds" else pace.joules
+    k = pace.begin(step.instances, spent, int(step.trained.sum()), most)
+    step.set_k(k)
+    if isinstance(chooser, PolicyCalls):
+        chooser.k = k
+
+
+@contextmanager
+def metered(pace: Pace | None) -> Iterator[None]:
+    """Read the joules of what is done meanwhile, where there is a budget of them."""
+    if pace is None or pace.within.unit != "joules":
+        yield
+        return
+    meter = Meter.of(pace.within.meter)
+    meter.start()
+    try:
+        yield
+    finally:
+        pace.joules += meter.stop().joules
+
+
+def seconds_of(step: _core.Step) -> float:
+    """CPU seconds of all steps so far."""
+    return float(step.cpu_seconds.sum())
