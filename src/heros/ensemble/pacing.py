@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from heros import core as _core
 from heros.meters import Meter
@@ -13,6 +13,8 @@ from heros.policies.pace import Pace
 from heros.policies.within import paced
 
 __all__ = ["fresh_pace", "metered", "seconds_of", "set_pace"]
+
+UNMETERED = nullcontext()  # once for all: this is met at every single instance
 
 
 def fresh_pace(policy: Policy, models: int) -> Pace | None:
@@ -34,12 +36,13 @@ def set_pace(pace: Pace, step: _core.Step, chooser: _core.Policy | PolicyCalls, 
         chooser.k = k
 
 
-@contextmanager
-def metered(pace: Pace | None) -> Iterator[None]:
+def metered(pace: Pace | None) -> AbstractContextManager[None]:
     """Read the joules of what is done meanwhile, where there is a budget of them."""
-    if pace is None or pace.within.unit != "joules":
-        yield
-        return
+    return UNMETERED if pace is None or pace.within.unit != "joules" else _metered(pace)
+
+
+@contextmanager
+def _metered(pace: Pace) -> Iterator[None]:
     meter = Meter.of(pace.within.meter)
     meter.start()
     try:
