@@ -20,16 +20,8 @@ from heros.streams.frames import few_rows, is_frame, names_of, table_of
 from heros.streams.number_forms import Form as NumberForm
 from heros.streams.number_forms import form_of as number_form
 from heros.streams.readers import Chunk, Column, TableReader
-from heros.vocabulary import (
-    NUMBER,
-    Codes,
-    Refused,
-    Vocabulary,
-    expect_no_fraction,
-    label_of,
-    listed,
-    natural_order,
-)
+from heros.values import NUMBER, Refused, expect_no_fraction, label_of, listed, natural_order
+from heros.vocabulary import Codes, Vocabulary
 
 __all__ = ["Learnable", "Rows", "form_of", "labels_of", "row_of"]
 

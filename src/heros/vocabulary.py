@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 import warnings
 import zlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -13,31 +12,29 @@ from typing import Any
 import numpy as np
 
 from heros.errors import DataNotice
-from heros.parameters import one_of, whole
+from heros.parameters import whole
 from heros.schema import Feature, Schema
+from heros.values import (
+    LARGEST,
+    Refused,
+    expect_no_fraction,
+    is_missing,
+    label_of,
+    listed,
+    number_of,
+    target_of,
+)
 
 __all__ = [
-    "LARGEST",
-    "LARGEST_TARGET",
     "MOST_VALUES",
-    "NUMBER",
     "Codes",
-    "Refused",
     "Vocabulary",
     "cell_of",
     "checked_most_values",
-    "checked_task",
-    "expect_no_fraction",
-    "label_of",
-    "listed",
     "many_values",
-    "natural_order",
-    "target_of",
 ]
 
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 SHARED = re.compile(r"#\d+ of ([1-9]\d{0,6})")
-LARGEST = sys.float_info.max
 MOST_VALUES = 256
 """How many inputs a nominal feature may have unless said otherwise."""
 
@@ -109,14 +106,6 @@ class Codes(dict[str, int]):
 
 def _shared_name(name: str, shared: int) -> str:
     return f"#{1 + zlib.crc32(name.encode('utf-8', 'surrogatepass')) % shared} of {shared}"
-
-
-class Refused(Exception):
-    """Column, value and rule of what is wrong with an instance."""
-
-    def __init__(self, column: str | None, value: str, rule: str) -> None:
-        self.column, self.value, self.rule = column, value, rule
-        super().__init__(rule)
 
 
 class Vocabulary:
@@ -211,7 +200,7 @@ class Vocabulary:
         for name, value in features.items():
             place = places.get(name) or places.get(str(name))
             if place is None:
-                known = known and not self._closed and _is_missing(value)
+                known = known and not self._closed and is_missing(value)
                 continue
             j, codes = place
             kind = type(value)
@@ -315,11 +304,11 @@ class Vocabulary:
         place = self._places.get(feature)
         if place is None and self._closed:
             raise Refused(feature, repr(value), f"be one of the features {listed(list(self._places))}")
-        if _is_missing(value):
+        if is_missing(value):
             return None
         codes = None if place is None else place[1]
         if codes is None and (place is not None or not self._is_nominal(feature, value)):
-            return _number(feature, value)
+            return number_of(feature, value)
         name = str(label_of(value))
         if self._closed and codes is not None and codes.code(name) is None:
             raise Refused(feature, repr(value), f"be one of {listed(list(codes))}")
@@ -360,11 +349,11 @@ class Vocabulary:
 
 def cell_of(feature: Hashable, value: Any, codes: Codes | None) -> float | None:
     """A number or the code of a value; NaN if missing, None if the value is new."""
-    if _is_missing(value):
+    if is_missing(value):
         return math.nan
     if codes is not None:
         return codes.code(value if type(value) is str else str(label_of(value)))
-    return _number(str(feature), value)
+    return number_of(str(feature), value)
 
 
 def many_values(name: str, codes: Codes) -> str:
@@ -384,121 +373,6 @@ def many_values(name: str, codes: Codes) -> str:
     )
 
 
-def _is_missing(value: object) -> bool:
-    return value is None or (isinstance(value, float | np.floating) and math.isnan(value))
-
-
-def _number(feature: str, value: Any) -> float:
-    try:
-        number = math.nan if isinstance(value, str | bytes) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if math.isnan(number):
-        raise Refused(feature, repr(value), "be a number")
-    if math.isinf(number):
-        raise Refused(feature, repr(value), "be a finite number")
-    return number
-
-
-TASKS = ("classification", "regression")
-
-
-def checked_task(task: str | None, owner: str) -> str | None:
-    """What the target is to be read as, if it is said."""
-    if task is not None:
-        one_of(task, "task", owner, TASKS, "'classification', 'regression' or None")
-    return task
-
-
 def checked_most_values(most: int | None) -> int | None:
     """How many values a nominal feature may have, if that is bounded."""
     return None if most is None else whole(most, "most_values", "HEROS", 2)
-
-
-LARGEST_TARGET = 1e100
-"""Of numbers: their squares are reckoned with."""
-
-
-def target_of(value: Any) -> float:
-    """A target that is a number, perhaps written as one in text.
-
-    Examples
-    --------
-    >>> target_of("2.5"), target_of(3)
-    (2.5, 3.0)
-    >>> target_of("1_000")
-    Traceback (most recent call last):
-        ...
-    heros.vocabulary.Refused: be a finite number, 1e+100 at most
-    """
-    if _is_missing(value):
-        raise Refused("label", "a missing value", "have a value: it is the target")
-    try:  # what Python takes for a number in text is more than anybody means: 1_000, infinity
-        number = float(value) if not isinstance(value, str | bytes) or _is_written(value) else math.nan
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not abs(number) <= LARGEST_TARGET:
-        raise Refused("label", repr(value), f"be a finite number, {LARGEST_TARGET:g} at most")
-    return number
-
-
-def _is_written(text: str | bytes) -> bool:
-    written = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    return NUMBER.fullmatch(written.strip()) is not None
-
-
-def expect_no_fraction(label: object) -> None:
-    """Refuse a number with decimals as the name of a class.
-
-    Examples
-    --------
-    >>> expect_no_fraction("2.5"), expect_no_fraction(2.0)
-    (None, None)
-    >>> expect_no_fraction(2.5)
-    Traceback (most recent call last):
-        ...
-    heros.vocabulary.Refused: be text or a whole number, for it is a class (task='regression' learns numbers)
-    """
-    if isinstance(label, float | np.floating) and not math.isnan(label) and not float(label).is_integer():
-        rule = "be text or a whole number, for it is a class (task='regression' learns numbers)"
-        raise Refused("label", repr(float(label)), rule)
-
-
-def label_of(value: object) -> str | None:
-    """The name of a nominal value or class; None if missing. Whole numbers have no decimal point.
-
-    Examples
-    --------
-    >>> [label_of(value) for value in ("a", 3, 3.0, True, float("nan"), None)]
-    ['a', '3', '3', 'True', None, None]
-    """
-    if type(value) is str or value is None:
-        return value
-    if isinstance(value, float | np.floating):
-        number = float(value)
-        if math.isnan(number):
-            return None
-        return str(int(number)) if number.is_integer() else repr(number)
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    return str(value)
-
-
-def natural_order(labels: Iterable[str]) -> list[str]:
-    """Labels in order: by value if all are numbers, else by the alphabet.
-
-    Examples
-    --------
-    >>> natural_order(["10", "9", "1"]), natural_order(["b", "10", "9"])
-    (['1', '9', '10'], ['10', '9', 'b'])
-    """
-    names = sorted(set(labels))
-    if all(NUMBER.fullmatch(name) for name in names):
-        names.sort(key=float)
-    return names
-
-
-def listed(values: Sequence[Any], most: int = 10) -> str:
-    """The values for a message, not all if there are many."""
-    shown = ", ".join(repr(value) for value in values[:most])
-    return shown if len(values) <= most else f"{shown}, … ({len(values)} values)"

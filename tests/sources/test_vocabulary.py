@@ -8,7 +8,8 @@ import pytest
 
 from heros.schema import Feature, Schema
 from heros.streams.columns import NominalColumn
-from heros.vocabulary import Codes, Refused, Vocabulary
+from heros.values import Refused
+from heros.vocabulary import Codes, Vocabulary
 
 
 def test_rows_and_columns_give_the_same_codes():

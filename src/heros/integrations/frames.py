@@ -15,7 +15,7 @@ from heros.streams.arrow import MemoryReader
 from heros.streams.columns import NominalColumn
 from heros.streams.frames import FEW, few_rows, is_frame, names_of, table_of
 from heros.streams.readers import Column
-from heros.vocabulary import LARGEST, label_of
+from heros.values import LARGEST, label_of
 
 __all__ = ["FEW", "FrameColumns", "is_frame", "names_of"]
 

@@ -22,7 +22,7 @@ from heros.serve.metrics import Requests, metrics
 from heros.serve.service import Service
 from heros.serve.state import Picture, leaderboard, why
 from heros.storage import models
-from heros.vocabulary import LARGEST_TARGET
+from heros.values import LARGEST_TARGET
 
 __all__ = ["application"]
 

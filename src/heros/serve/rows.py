@@ -8,7 +8,8 @@ from typing import Any
 
 from heros.schema import Schema
 from heros.serve.limits import Limits, Wrong
-from heros.vocabulary import LARGEST_TARGET, Refused, Vocabulary, label_of
+from heros.values import LARGEST_TARGET, Refused, label_of
+from heros.vocabulary import Vocabulary
 
 __all__ = ["Rows", "expect_name", "open_schema"]
 

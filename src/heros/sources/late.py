@@ -16,7 +16,7 @@ from heros.errors import DataError, ParameterError
 from heros.sources.base import END, IDLE, Polled, Signal
 from heros.sources.pending import Counts, Id, Pending
 from heros.sources.rows import RowSource
-from heros.vocabulary import Refused
+from heros.values import Refused
 
 __all__ = ["LateSource"]
 

@@ -17,7 +17,8 @@ from heros.parameters import expect_list, number, one_of, whole
 from heros.schema import Schema, schema_of, schema_plain
 from heros.sources.bad_rows import BadRow, BadRows
 from heros.sources.base import END, IDLE, Block, Polled, Signal, Source
-from heros.vocabulary import MOST_VALUES, Refused, Vocabulary, checked_task
+from heros.values import Refused, checked_task
+from heros.vocabulary import MOST_VALUES, Vocabulary
 
 __all__ = ["RowBlocks", "RowSource", "vocabulary_of"]
 

@@ -14,7 +14,8 @@ from heros.schema import Feature, Schema
 from heros.streams.base import Block, Stream
 from heros.streams.targets import is_numeric
 from heros.validation import Validator, class_indices, target_numbers
-from heros.vocabulary import Codes, label_of, natural_order
+from heros.values import label_of, natural_order
+from heros.vocabulary import Codes
 
 __all__ = ["from_arrays"]
 

@@ -15,7 +15,8 @@ from heros.lazy import pa, pq
 from heros.streams.columns import NominalColumn, NumericColumn
 from heros.streams.dates import date_column, is_date
 from heros.streams.readers import CELLS, Chunk, Column, TableReader
-from heros.vocabulary import Codes, label_of
+from heros.values import label_of
+from heros.vocabulary import Codes
 
 __all__ = ["ArrowReader", "IPCReader", "MemoryReader", "ParquetReader", "readable"]
 

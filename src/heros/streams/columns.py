@@ -15,7 +15,8 @@ from heros.errors import DataNotice
 from heros.lazy import pa, pc
 from heros.schema import Feature
 from heros.streams.number_forms import Form
-from heros.vocabulary import NUMBER, Codes, label_of, listed, many_values, natural_order
+from heros.values import NUMBER, label_of, listed, natural_order
+from heros.vocabulary import Codes, many_values
 
 __all__ = [
     "NOT_A_TARGET",

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from heros.lazy import pa, pc
 from heros.schema import Feature
 from heros.streams.columns import Faults, Values, counts_of, encode, is_text
-from heros.vocabulary import NUMBER
+from heros.values import NUMBER
 
 __all__ = [
     "DateColumn",

@@ -13,7 +13,7 @@ from heros.sources.bad_rows import BadRow
 from heros.streams.delimited import BOM, MISSING
 from heros.streams.readers import Column
 from heros.streams.text import LONGEST, READ_BYTES, RawRecords, Record, TextReader
-from heros.vocabulary import label_of
+from heros.values import label_of
 
 __all__ = ["JsonReader", "is_json"]
 

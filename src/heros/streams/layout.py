@@ -26,7 +26,8 @@ from heros.streams.number_forms import form_of
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, Column, TableReader
 from heros.streams.targets import target_is_number
-from heros.vocabulary import Codes, label_of
+from heros.values import label_of
+from heros.vocabulary import Codes
 
 __all__ = ["Extent", "Growth", "Layout", "layout_of"]
 

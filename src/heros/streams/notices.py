@@ -12,7 +12,7 @@ from heros.streams.layout import Layout
 from heros.streams.number_forms import form_of
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
-from heros.vocabulary import NUMBER
+from heros.values import NUMBER
 
 __all__ = ["expect_classes", "no_classes", "not_classes", "notices_of", "suspicion"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from heros.vocabulary import NUMBER
+from heros.values import NUMBER
 
 __all__ = ["FORMS", "Form", "form_of"]
 

@@ -20,7 +20,7 @@ from heros.streams.layout import Extent, Growth, layout_of
 from heros.streams.notices import expect_classes, notices_of
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
-from heros.vocabulary import LARGEST_TARGET
+from heros.values import LARGEST_TARGET
 from heros.weights import weighs
 
 __all__ = ["TableStream", "weighed"]

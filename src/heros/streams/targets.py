@@ -12,7 +12,7 @@ from heros.streams.columns import NominalColumn, counts_of
 from heros.streams.number_forms import form_of
 from heros.streams.options import Options
 from heros.streams.readers import TableReader
-from heros.vocabulary import checked_task
+from heros.values import checked_task
 
 __all__ = ["FEW_NUMBERS", "MANY", "is_numeric", "target_is_number"]
 

@@ -15,7 +15,8 @@ from heros.keyed import Key, Keyed
 from heros.schema import Schema, schema_of, schema_plain
 from heros.sources.bad_rows import BadRow, BadRows
 from heros.storage.keystore import FILE
-from heros.vocabulary import Refused, Vocabulary
+from heros.values import Refused
+from heros.vocabulary import Vocabulary
 from heros.workers.snapshots import Snapshots
 
 __all__ = ["Partition"]

@@ -1,0 +1,157 @@
+"""Models of River that answer now and learn when the label comes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Mapping
+from copy import copy
+from typing import Any, Generic, TypeVar
+
+from heros.errors import DataError
+from heros.sources.pending import Counts, Id, Pending
+
+__all__ = ["LateClassifier", "LateRegressor"]
+
+Said = TypeVar("Said")
+
+
+class _Late(Generic[Said]):
+    """A model of River that answers now and learns when the target comes."""
+
+    def __init__(
+        self,
+        model: Any,
+        metric: Any = None,
+        *,
+        most: int = 100_000,
+        longest: float | None = None,
+        expired: Any = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.model, self.metric, self.expired = model, metric, expired
+        self.counts = Counts()
+        self._waiting: Pending[tuple[Mapping[Hashable, Any], Said]] = Pending(
+            most, longest, self._give_up, clock, type(self).__name__
+        )
+
+    @property
+    def waiting(self) -> int:
+        """How many instances wait for their labels."""
+        return len(self._waiting)
+
+    def answer_one(self, id: Id, x: Mapping[Hashable, Any]) -> Said:
+        """What the model says of an instance that waits under this id from now on.
+
+        If the same id is asked again, as after a lost reply, the answer is the one that was given.
+        """
+        self._waiting.let_go()
+        known = self._waiting.get(id)
+        if known is not None:
+            if known[0] != x:
+                raise DataError(f"The id {id!r} must be a new one. Got that of another instance that waits.")
+            return copy(known[1])
+        answer = self._ask(dict(x))
+        self.counts.answered += 1
+        self._waiting.put(id, (dict(x), copy(answer)))
+        return answer
+
+    def learn_one(self, id: Id, y: Any) -> bool:
+        """Learn from an instance that waits, now that its label is known; False if none has this id."""
+        self._waiting.let_go()
+        waited = self._waiting.take(id)
+        if waited is None:
+            self.counts.unknown += 1
+            return False
+        self._learn(*waited, y)
+        self.counts.learnt += 1
+        return True
+
+    def _ask(self, x: dict[Hashable, Any]) -> Said:
+        raise NotImplementedError
+
+    def _judge(self, y: Any, answer: Said) -> None:
+        """Tell the metric of an answer and what it turned out to be."""
+        raise NotImplementedError
+
+    def _learn(self, x: Mapping[Hashable, Any], answer: Said, y: Any) -> None:
+        self.model.learn_one(dict(x), y)
+        if self.metric is not None:
+            self._judge(y, answer)
+
+    def _give_up(self, id: Id, waited: tuple[Mapping[Hashable, Any], Said]) -> None:
+        self.counts.expired += 1
+        if self.expired is not None:
+            self._learn(*waited, self.expired)
+
+
+class LateClassifier(_Late[dict[Any, float]]):
+    """A classifier of River, ours or any other, that answers now and learns when the label comes.
+
+    Instances wait in a store that is bounded. A metric is told the answer that was given at the time. All
+    of it can be pickled, with the instances that wait. An answer has the probability of each label.
+
+    Parameters
+    ----------
+    model
+        What answers and learns: a classifier, or a pipeline that ends with one.
+    metric
+        A metric of River's to be kept up to date, e.g. ``river.metrics.Accuracy()``.
+    most
+        How many instances may wait for their labels.
+    longest
+        For how many seconds one may wait; None: for as long as there is room.
+    expired
+        What those are taken for whose label has not come: their label. None: they are given up. Either way
+        they are counted.
+    clock
+        What tells the time, in seconds since the epoch.
+
+    Examples
+    --------
+    >>> from heros import pools
+    >>> from heros.integrations.river import HerosClassifier
+    >>> from river import metrics
+    >>> model = HerosClassifier(pools.MLPGrid(hidden=[8]), k=3, seed=1)
+    >>> late = LateClassifier(model, metrics.Accuracy(), most=50)
+    >>> for i in range(300):
+    ...     answer = late.answer_one(f"order {i}", {"size": i % 7})
+    ...     if i >= 20:
+    ...         done = late.learn_one(f"order {i - 20}", i % 7 == 6)
+    >>> late.waiting, late.counts.learnt, late.metric.get() > 0.6
+    (20, 280, True)
+    """
+
+    def _ask(self, x: dict[Hashable, Any]) -> dict[Any, float]:
+        return dict(self.model.predict_proba_one(x))
+
+    def _judge(self, y: Any, answer: dict[Any, float]) -> None:
+        if answer:  # before the first label there was nothing to say
+            asked = self.metric.requires_labels
+            self.metric.update(y, max(answer, key=lambda label: answer[label]) if asked else answer)
+
+
+class LateRegressor(_Late[float]):
+    """A regressor of River, ours or any other, that answers now and learns when the number comes.
+
+    As `LateClassifier`, whose parameters it has; `expired` is a number.
+
+    Examples
+    --------
+    >>> from heros import pools
+    >>> from heros.integrations.river import HerosRegressor
+    >>> from river import metrics
+    >>> model = HerosRegressor(pools.LinearGrid(), k=2, seed=1)
+    >>> late = LateRegressor(model, metrics.MAE(), most=50)
+    >>> for i in range(300):
+    ...     answer = late.answer_one(f"trip {i}", {"kilometres": i % 7})
+    ...     if i >= 20:
+    ...         done = late.learn_one(f"trip {i - 20}", 3.0 + 2 * (i % 7))
+    >>> late.waiting, late.counts.learnt, late.metric.get() < 4
+    (20, 280, True)
+    """
+
+    def _ask(self, x: dict[Hashable, Any]) -> float:
+        return float(self.model.predict_one(x))
+
+    def _judge(self, y: Any, answer: float) -> None:
+        self.metric.update(y, answer)
