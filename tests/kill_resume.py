@@ -26,6 +26,7 @@ import numpy as np
 
 from heros import Heros, evaluate, measures, policies, pools, streams
 from heros.progress import progress
+from heros.run.predictions import Predictions
 from heros.storage import checkpoints, models
 from heros.storage.disk import write_whole
 
@@ -126,6 +127,8 @@ def outcome(run, model) -> dict[str, str]:
 
 
 def _bits(value) -> str:
+    if isinstance(value, Predictions):
+        return _bits(value.targets) + _bits(value.outputs)
     if isinstance(value, np.ndarray):
         return hashlib.sha256(f"{value.dtype}{value.shape}".encode() + value.tobytes()).hexdigest()
     return value.hex() if isinstance(value, float) else repr(value)
@@ -165,7 +168,7 @@ class Killer:
         self.kept = {"every": every, "keep": keep}
         self.root, self.rng = root, random.Random(seed)
         self.context = multiprocessing.get_context("forkserver")
-        self.context.set_forkserver_preload(["heros"])
+        self.context.set_forkserver_preload(sorted(name for name in sys.modules if name.startswith("heros.")))
         self.kills = self.runs = self.in_writing = self.most = 0
         self.faults: list[str] = []
         both = [self._undisturbed(case) for case in range(len(CASES))]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import reference
 from heros.measures import Confusion, RunningAuroc, auroc, log_loss
 from heros.measures.auroc import auroc_per_class
+from heros.measures.histogram import BINS, Histogram
 
 
 @given(
@@ -89,3 +90,26 @@ def test_running_auroc_of_a_class_that_comes_later():
     running.update(y[4:], np.array(list(p[4:])))
     full = np.array([[*row, 0.0] if len(row) == 2 else row for row in p], dtype=float)
     assert running.value == pytest.approx(auroc(y, full))
+
+
+def test_a_histogram_counts_every_instance_once_per_class_however_many_are_asked_for():
+    rng = np.random.default_rng(3)
+    counted, slow = Histogram(), np.zeros((4, 2, BINS), dtype=int)
+    for classes in (4, 2, 4, 3):  # a model that knows fewer classes gives the others no chance
+        y, p = rng.integers(0, classes, 50), rng.dirichlet(np.ones(classes), 50)
+        counted.update(y, p)
+        for label, row in zip(y, p, strict=True):
+            for c in range(4):
+                odds = math.log(row[c] / (1 - row[c])) if c < classes else -math.inf
+                place = (min(max(odds, -40), 40) / 40 + 1) / 2 * (BINS - 1)
+                slow[c, int(label == c), round(place)] += 1
+    assert np.array_equal(counted.counts, slow)
+
+
+def test_a_histogram_that_goes_on_leaves_the_state_it_was_given_as_it_was():
+    kept = np.asfortranarray(np.ones((2, 2, BINS), dtype=np.int64))
+    kept.flags.writeable = False
+    counted = Histogram()
+    counted.restore({"counts": kept}, "RunningAuroc")
+    counted.update(np.array([1]), np.array([[0.5, 0.5]]))
+    assert counted.counts.sum() == kept.sum() + 2

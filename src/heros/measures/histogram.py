@@ -34,13 +34,15 @@ class Histogram:
     def update(self, y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> None:
         """Count instances: labels (n,) and the probabilities (n, classes) given before they were seen."""
         y, probabilities = expect_answers(y, probabilities, type(self).__name__)
-        classes = probabilities.shape[1]
-        self._grow(classes)
-        for c in range(len(self.counts)):
-            bins = _bins(probabilities[:, c] if c < classes else np.zeros(len(y)))
-            for positive in (0, 1):
-                mine = bins[(y == c) == bool(positive)]
-                self.counts[c, positive] += np.bincount(mine, minlength=BINS)
+        self._grow(probabilities.shape[1])
+        known = np.arange(len(self.counts))
+        bins = np.zeros(
+            (len(y), len(known)), dtype=np.int64
+        )  # the lowest: of classes that were not asked for
+        bins[:, : probabilities.shape[1]] = _bins(probabilities)
+        rows = 2 * known + (y[:, None] == known)
+        # One by one, as there are far fewer instances than bins; by one index, for which NumPy has a short way.
+        np.add.at(self.counts.reshape(-1), (rows * BINS + bins).ravel(), 1)
 
     def merge(self, other: Histogram) -> None:
         """Count what another one has counted; either may know more classes."""
@@ -52,7 +54,8 @@ class Histogram:
 
     def restore(self, state: State, owner: str) -> None:
         """Go on from the counts of a state."""
-        self.counts = expect_array(state, "counts", np.int64, (None, 2, BINS), owner)
+        counts = expect_array(state, "counts", np.int64, (None, 2, BINS), owner)
+        self.counts = np.array(counts, order="C")  # its own, and in one piece: they are counted up in place
 
     def _grow(self, classes: int) -> None:
         """A class not known before had probability 0 at every instance so far, and none was of it."""

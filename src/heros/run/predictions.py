@@ -39,7 +39,8 @@ class Predictions:
         return len(self.targets)
 
     def __repr__(self) -> str:
-        return f"<Predictions of {len(self):,} instances: {', '.join(self.to_arrow().column_names)}>"
+        names = ", ".join(("target", *_columns(self.outputs, self.classes)))
+        return f"<Predictions of {len(self):,} instances: {names}>"
 
     def to_arrow(self) -> Any:
         """An Arrow table: the target, what was predicted, and the probability of each class."""
@@ -67,11 +68,18 @@ def predicted_table(outputs: NDArray[np.float64], classes: tuple[str, ...]) -> A
     >>> predicted_table(np.array([[0.25, 0.75]]), ("no", "yes")).to_pydict()
     {'predicted': ['yes'], 'p_no': [0.25], 'p_yes': [0.75]}
     """
-    if not classes:
-        names = ("predicted", "lower", "upper")
-        return pa.table(dict(zip(names, outputs.reshape(len(outputs), -1).T, strict=False)))
-    columns: dict[str, Any] = {"predicted": _names(outputs.argmax(axis=1), classes)}
-    return pa.table(columns | {f"p_{name}": p for name, p in zip(classes, outputs.T, strict=True)})
+    values = list(outputs.reshape(len(outputs), -1).T)
+    if classes:
+        values.insert(0, _names(outputs.argmax(axis=1), classes))
+    return pa.table(dict(zip(_columns(outputs, classes), values, strict=True)))
+
+
+def _columns(outputs: NDArray[np.float64], classes: tuple[str, ...]) -> tuple[str, ...]:
+    """What the columns of predictions are called."""
+    if classes:
+        return ("predicted", *(f"p_{name}" for name in classes))
+    width = 1 if outputs.ndim == 1 else outputs.shape[1]
+    return ("predicted", "lower", "upper")[:width]
 
 
 def _names(indices: NDArray[Any], classes: tuple[str, ...]) -> Any:
