@@ -41,7 +41,7 @@ class Histogram:
         )  # the lowest: of classes that were not asked for
         bins[:, : probabilities.shape[1]] = _bins(probabilities)
         rows = 2 * known + (y[:, None] == known)
-        # One by one, as there are far fewer instances than bins; by one index, for which NumPy has a short way.
+        # One by one, as there are far fewer instances than bins; by one index, for which NumPy is fast.
         np.add.at(self.counts.reshape(-1), (rows * BINS + bins).ravel(), 1)
 
     def merge(self, other: Histogram) -> None:
