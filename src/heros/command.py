@@ -7,6 +7,7 @@ import errno
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -64,7 +65,10 @@ def no_interrupt_lost() -> Iterator[None]:
 
     def again() -> None:
         time.sleep(0.001)  # by then the main thread has left the cleaning behind
-        _thread.interrupt_main()
+        if sys.platform == "win32":
+            _thread.interrupt_main()
+        else:  # as Ctrl-C does it, so that the main thread hears it even if it is waiting for something
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     def hook(given: UnraisableHookArgs) -> None:
         if isinstance(given.exc_value, KeyboardInterrupt):
