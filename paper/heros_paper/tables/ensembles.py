@@ -107,15 +107,20 @@ def _rows(stream: str, cells: Cells, alone: Cells, notes: Footnotes) -> list[lis
         DASH if cell is None else Entry(signed(cell.mean("auroc") - value, 3))
         for cell, value in zip(found, paper, strict=False)
     ]
-    timed = [alone.get((stream, name)) for name in COLUMNS]
     rows = [
         [Entry(label_of(stream)), Entry("AUROC, ours"), *ours],
         [Entry(""), Entry("AUROC, paper"), *theirs, DASH],
         [Entry(""), Entry("difference"), *differences, DASH],
-        [Entry(""), Entry("CPU µs per instance"), *map(_time, found)],
-        *([[Entry(""), Entry("the same, alone"), *map(_time, timed)]] if any(timed) else []),
+        *_time_row(stream, found, alone),
     ]
     return rows if any(found) else rows[:2]
+
+
+def _time_row(stream: str, found: Sequence[Cell | None], alone: Cells) -> list[list[Entry]]:
+    """Times that were taken alone, if there are any: the others were met by other jobs and machines."""
+    timed = [alone.get((stream, name)) for name in COLUMNS] if alone else found
+    what = "CPU µs per instance, alone" if alone else "CPU µs per instance"
+    return [[Entry(""), Entry(what), *map(_time, timed)]] if any(timed) else []
 
 
 def _time(cell: Cell | None) -> Entry:
