@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,8 @@ __all__ = ["Validator", "class_indices", "one_row", "target_numbers"]
 
 # What first_fault reports, as people read it.
 INFINITE, MISSING, NOT_A_CODE = 1, 2, 3
+
+N = TypeVar("N", bound=np.generic)
 
 
 class Validator:
@@ -111,12 +113,14 @@ def class_indices(y: ArrayLike, n: int, classes: int | Sequence[str]) -> NDArray
         classes = len(classes)
     if labels.dtype.kind not in "buif":
         raise DataError(f"y must hold class indices. Got {labels.dtype} instead.")
-    bad = ~((labels >= 0) & (labels < classes) & (labels == np.floor(labels)))
-    if bad.any():
-        row = int(bad.argmax())
+    good = (labels >= 0) & (labels < classes)
+    if labels.dtype.kind == "f":
+        good &= labels == np.floor(labels)
+    if not good.all():
+        row = int(good.argmin())
         rule = f"a class index in [0, {classes - 1}]"
         raise DataError(f"The label of row {row} must be {rule}. Got {labels[row]} instead.")
-    return np.require(labels, np.int64, ["C", "A"])
+    return _as_the_core_takes(labels, np.int64)
 
 
 def target_numbers(y: ArrayLike, n: int) -> NDArray[np.float64]:
@@ -142,7 +146,7 @@ def target_numbers(y: ArrayLike, n: int) -> NDArray[np.float64]:
     elif targets.dtype.kind not in "buif":
         raise DataError(f"y must be an array of numbers. Got {targets.dtype} instead.")
     try:
-        numbers = np.require(targets, np.float64, ["C", "A"])
+        numbers = _as_the_core_takes(targets, np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise DataError(f"y must be an array of numbers: {error}.") from None
     bad = ~(np.abs(numbers) <= LARGEST_TARGET)
@@ -151,6 +155,14 @@ def target_numbers(y: ArrayLike, n: int) -> NDArray[np.float64]:
         rule = f"a finite number, {LARGEST_TARGET:g} at most"
         raise DataError(f"The target of row {row} must be {rule}. Got {numbers[row]:g} instead.")
     return numbers
+
+
+def _as_the_core_takes(array: NDArray[Any], kind: type[N]) -> NDArray[N]:
+    """In C order and aligned: the array itself if it is so, which `np.require` would take 4 µs to see."""
+    flags = array.flags
+    if array.dtype == kind and flags.c_contiguous and flags.aligned:
+        return array
+    return np.require(array, kind, ["C", "A"])
 
 
 def _by_name(labels: Sequence[str], classes: Sequence[str]) -> NDArray[np.int64]:
@@ -174,7 +186,7 @@ def _numbers(X: ArrayLike) -> NDArray[np.float64]:
         if masked is not None and array.dtype.kind in "fiubO":
             array = np.where(masked, np.nan, array).astype(np.float64)
         if array.dtype.kind in "fiubO":
-            return np.require(array, np.float64, ["C", "A"])
+            return _as_the_core_takes(array, np.float64)
     except MemoryError:
         raise DataError(f"{rule} that fits into memory. Got the shape {np.shape(X)} instead.") from None
     except (TypeError, ValueError, OverflowError) as error:
