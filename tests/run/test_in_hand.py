@@ -13,6 +13,7 @@ import pytest
 from heros import Heros, evaluate, measures, pools, streams
 from heros.errors import DataError, ParameterError
 from heros.progress import progress
+from heros.run.predictions import Predictions
 
 mpl.use("Agg")
 
@@ -187,3 +188,10 @@ def test_progress_in_a_notebook_is_html_that_goes_away(monkeypatch):
     with progress("count") as bar:
         assert list(bar.track([1, 2], description="<b>")) == [1, 2]
     assert any("&lt;b&gt;" in page for page in notebook.pages)
+
+
+@pytest.mark.parametrize(("classes", "width"), [(("no", "yes"), 2), ((), 3), ((), None)])
+def test_no_predictions_are_a_table_without_rows(classes, width):
+    none = Predictions(np.zeros(0, np.int64), np.zeros(0 if width is None else (0, width)), classes)
+    assert none.to_arrow().num_rows == 0
+    assert repr(none) == f"<Predictions of 0 instances: {', '.join(none.to_arrow().column_names)}>"

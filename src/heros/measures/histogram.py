@@ -36,9 +36,7 @@ class Histogram:
         y, probabilities = expect_answers(y, probabilities, type(self).__name__)
         self._grow(probabilities.shape[1])
         known = np.arange(len(self.counts))
-        bins = np.zeros(
-            (len(y), len(known)), dtype=np.int64
-        )  # the lowest: of classes that were not asked for
+        bins = np.zeros((len(y), len(known)), dtype=np.int64)  # the lowest: of a class that p does not have
         bins[:, : probabilities.shape[1]] = _bins(probabilities)
         rows = 2 * known + (y[:, None] == known)
         # One by one, as there are far fewer instances than bins; by one index, for which NumPy is fast.

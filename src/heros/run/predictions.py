@@ -68,10 +68,10 @@ def predicted_table(outputs: NDArray[np.float64], classes: tuple[str, ...]) -> A
     >>> predicted_table(np.array([[0.25, 0.75]]), ("no", "yes")).to_pydict()
     {'predicted': ['yes'], 'p_no': [0.25], 'p_yes': [0.75]}
     """
-    values = list(outputs.reshape(len(outputs), -1).T)
+    values = list(np.atleast_2d(outputs.T))
     if classes:
         values.insert(0, _names(outputs.argmax(axis=1), classes))
-    return pa.table(dict(zip(_columns(outputs, classes), values, strict=True)))
+    return pa.table(dict(zip(_columns(outputs, classes), values, strict=bool(classes))))
 
 
 def _columns(outputs: NDArray[np.float64], classes: tuple[str, ...]) -> tuple[str, ...]:
