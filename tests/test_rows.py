@@ -215,3 +215,62 @@ def test_raw_rows_teach_what_the_file_would(written):
     assert (one.predict_proba(X) == three.predict_proba(X)).all()
     two.learn(raw[0] | {"colour": "red"}, "true")  # it grows, and knows still how prices are written
     assert two.predict_proba(raw[3]) == two.predict_proba(raw[3] | {"price": 5400.5})
+
+
+LACKING = ["", "-999", "unknown", " -999 "]
+
+
+@pytest.fixture(scope="module")
+def lacking(tmp_path_factory):
+    """A model that learnt from a file in which -999 and unknown stand for a missing value."""
+    path = tmp_path_factory.mktemp("rows") / "weather.csv"
+    lines = [
+        f"{'-999' if i % 7 == 0 else i % 30},{'unknown' if i % 5 == 0 else 'abc'[i % 3]},{i % 2}"
+        for i in range(200)
+    ]
+    path.write_text("\n".join(["warm,where,rain", *lines]), encoding="utf-8")
+    stream = streams.read(path, target="rain", missing=["", "-999", "unknown"])
+    assert stream.schema.features[1].values == ("a", "b", "c")
+    model = Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1)
+    evaluate(model, stream)
+    place = path.with_suffix(".heros")
+    model.save(place)
+    return Heros.load(place)
+
+
+@pytest.mark.parametrize("word", LACKING)
+@pytest.mark.parametrize("rows", [1, 300])  # few go row by row, many by Arrow
+@pytest.mark.parametrize("kind", ["string", "category"])
+def test_what_stood_for_nothing_in_the_file_does_so_in_rows_and_frames(lacking, word, rows, kind):
+    nothing = lacking.predict_proba([{"warm": None, "where": None}])[0]
+    assert lacking.predict_proba({"warm": word, "where": word}) == nothing
+    frame = pd.DataFrame({"warm": [word] * rows, "where": [word] * rows}, dtype=kind)
+    assert (lacking.predict_proba(frame).to_numpy() == [*nothing.values()]).all()
+    assert lacking.predict_proba({"warm": -999}) != nothing  # a number is what it is, in JSON lines as well
+
+
+def test_what_stood_for_nothing_is_not_learnt_as_a_value(lacking):
+    rows = [{"warm": "-999", "where": "unknown"}, {"warm": "3", "where": "b", "sky": "unknown"}]
+    one, two, three = (copy.deepcopy(lacking) for _ in range(3))
+    one.learn([{"warm": None, "where": None}, {"warm": 3, "where": "b", "sky": None}], ["0", "1"])
+    two.learn(rows, ["0", "1"])
+    three.learn(pd.DataFrame(rows * 150), ["0", "1"] * 150)
+    for model in (two, three):
+        assert model.schema.features[1].values == ("a", "b", "c")
+        assert model.schema.words == ("", "-999", "unknown")
+    assert two.predict_proba(rows[1]) == one.predict_proba(rows[1])
+
+
+def test_usual_words_for_nothing_are_refused_where_others_were_named(lacking):
+    with pytest.raises(DataError, match=r"'warm' must be a number. Got 'n/a' instead"):
+        lacking.predict({"warm": "n/a", "where": "a"})
+    with pytest.raises(DataError, match=r"'warm' must be a number. Got 'n/a' instead"):
+        lacking.predict(pd.DataFrame({"warm": ["n/a"] * 300, "where": ["a"] * 300}))
+
+
+@pytest.mark.parametrize("rows", [1, 300])
+def test_usual_words_stand_for_nothing_in_frames_of_any_length(written, rows):
+    model, raw, _ = written
+    nothing = model.predict_proba({k: v for k, v in raw[7].items() if k not in {"price", "when"}})
+    frame = pd.DataFrame([raw[7] | {"price": "n/a", "when": "n/a"}] * rows)
+    assert (model.predict_proba(frame).to_numpy() == [*nothing.values()]).all()

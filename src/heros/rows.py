@@ -11,15 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros.errors import DataError
+from heros.lazy import pa
 from heros.schema import Feature, Schema
 from heros.streams.arrow import MemoryReader
 from heros.streams.columns import NominalColumn, NumericColumn, counts_of, is_text
 from heros.streams.dates import date_columns
-from heros.streams.delimited import MISSING
 from heros.streams.frames import few_rows, is_frame, names_of, table_of
 from heros.streams.number_forms import Form as NumberForm
 from heros.streams.number_forms import form_of as number_form
 from heros.streams.readers import Chunk, Column, TableReader
+from heros.streams.text import MISSING, trimmed
 from heros.values import NUMBER, Refused, expect_no_fraction, label_of, listed, natural_order
 from heros.vocabulary import Codes, Vocabulary
 
@@ -76,7 +77,8 @@ class Rows:
 
     What is to be predicted may lack features, and may have new features and values, which nothing is known
     of: they are missing. What is learnt from makes the schema grow instead. Text where a number or a date is
-    known is read as in the file that the schema came from: ``"1.200,50 €"``, ``"n/a"``.
+    known is read as in the file that the schema came from: ``"1.200,50 €"``, ``"n/a"``. So are the words that
+    stood for a missing value there, if other than the usual ones were named.
 
     Parameters
     ----------
@@ -108,6 +110,7 @@ class Rows:
         self._vocabulary = Vocabulary(self.schema, grows=True, fractions=fractions)
         self._dates = date_columns(self.schema.features)
         self._places = {feature.name: feature for feature in self.schema.features}
+        self._nothing = frozenset(MISSING if self.schema.words is None else self.schema.words)
 
     # -- to predict -----------------------------------------------------------------------------------
 
@@ -162,14 +165,38 @@ class Rows:
         for name, column in known.items():
             try:
                 value = row[name]
-                dated |= column.row(None if _stands_for_nothing(value) else value)
+                dated |= column.row(None if self._stands_for_nothing(value) else value)
             except (ValueError, TypeError):
                 raise Refused(name, repr(row[name]), "be a date") from None
         return dated
 
     def _as_read(self, row: Mapping[Any, Any]) -> dict[Any, Any]:
         """The row as if it came from a file: text where a number is known is read, names are trimmed."""
-        return {name: _cell(self._places.get(str(name)), value) for name, value in row.items()}
+        return {name: self._cell(self._places.get(str(name)), value) for name, value in row.items()}
+
+    def _cell(self, feature: Feature | None, value: Any) -> Any:
+        """A value as a file's reader would have it, if there is more to it than meets the eye."""
+        if feature is None:
+            return value
+        text = value.strip() if isinstance(value, str) else value
+        if feature.values is not None:
+            named = self.schema.words is not None and isinstance(text, str) and text in self._nothing
+            return None if named else _as_named(text, feature.values)
+        if not isinstance(text, str):
+            return value
+        if text in self._nothing:
+            return None
+        form = NumberForm.of(feature.written)
+        number = None if form is None else form.number(text)
+        if number is None:
+            return float(text) if NUMBER.fullmatch(text) else value
+        return number
+
+    def _stands_for_nothing(self, value: object) -> bool:
+        """Whether it is what people write, or have, where there is no value."""
+        if isinstance(value, str):
+            return value.strip() in self._nothing
+        return label_of(value) is None or str(value) == "NaT"
 
     def _read_frame(self, frame: Any) -> NDArray[np.float64]:
         reader = _reader(frame)
@@ -185,12 +212,22 @@ class Rows:
             raise self._nothing_known(list(reader.names))
         arrays = dict(zip(reader.names, chunk.columns, strict=True))
         parts = [
-            _converted(column, arrays[name], reader, chunk)
+            _converted(column, self._as_text_is_read(arrays[name], column, reader), reader, chunk)
             if name in arrays
             else np.full((chunk.n_rows, column.width), math.nan)
             for name, column in known.items()
         ]
         return np.column_stack([np.empty((chunk.n_rows, 0)), *parts])
+
+    def _as_text_is_read(self, array: Any, column: Column | None, reader: TableReader) -> Any:
+        """A column of text without what stands for a missing value: as `_cell` has it, cell by cell.
+
+        Of names, as of a column that is new, only what the user said stands for nothing does.
+        """
+        names = column is None or isinstance(column, NominalColumn)
+        if reader.words or not is_text(array.type) or (names and self.schema.words is None):
+            return array
+        return trimmed(array.cast(pa.large_string()), self._nothing)
 
     def _known_columns(self, names: Sequence[str], closed: bool) -> dict[str, Column]:
         """The columns of the schema: dates as such, where a table with these names has them."""
@@ -268,8 +305,8 @@ class Rows:
         parts: dict[str, list[NDArray[np.float64]]] = {name: [] for name in columns}
         n = 0
         while (chunk := reader.read()) is not None:
-            for index, array in enumerate(chunk.columns):
-                name = reader.names[index]
+            for index, name in enumerate(reader.names):
+                array = self._as_text_is_read(chunk.columns[index], columns.get(name), reader)
                 if name not in columns:
                     columns[name], parts[name] = _new_column(reader, index, array, self._started), []
                 parts[name].append(_converted(columns[name], array, reader, chunk))
@@ -285,7 +322,7 @@ class Rows:
             features += column.features(len(getattr(column, "values", ())), column.missing)
         X = np.column_stack(filled)
         names, target = self._coded(labels)
-        self._know(Schema(tuple(features), names, self.schema.numeric))
+        self._know(Schema(tuple(features), names, self.schema.numeric, self.schema.words))
         return Learnable(X, target, self.schema)
 
     def _coded(self, labels: Sequence[Any]) -> tuple[tuple[str, ...], NDArray[Any]]:
@@ -360,29 +397,6 @@ def _form(known: NumberForm | None, counts: Mapping[str, int], reader: TableRead
     if known is not None and not plain and all(known.number(value) is not None for value in counts):
         return known
     return number_form(counts, comma=reader.decimal_comma)[0]
-
-
-def _stands_for_nothing(value: object) -> bool:
-    """Whether it is what people write, or have, where there is no value."""
-    if isinstance(value, str):
-        return value.strip() in MISSING
-    return label_of(value) is None or str(value) == "NaT"
-
-
-def _cell(feature: Feature | None, value: Any) -> Any:
-    """A value as a file's reader would have it, if there is more to it than meets the eye."""
-    if feature is None:
-        return value
-    if feature.values is not None:
-        return _as_named(value.strip() if isinstance(value, str) else value, feature.values)
-    if not isinstance(value, str):
-        return value
-    text = value.strip()
-    if text in MISSING:
-        return None
-    form = NumberForm.of(feature.written)
-    number = None if form is None else form.number(text)
-    return float(text) if number is None and NUMBER.fullmatch(text) else value if number is None else number
 
 
 def _as_named(value: Any, names: Sequence[str]) -> Any:

@@ -69,6 +69,9 @@ class Schema:
         The names of the classes; none if the target is a number.
     numeric
         Whether the target is a number.
+    words
+        What stood for a missing value in the text that instances came from; None for the usual words. Like
+        how numbers were written, it says how text is read, and nothing else.
 
     Examples
     --------
@@ -87,6 +90,7 @@ class Schema:
     features: tuple[Feature, ...]
     classes: tuple[str, ...]
     numeric: bool = False
+    words: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.features, tuple) or not all(isinstance(f, Feature) for f in self.features):
@@ -96,6 +100,8 @@ class Schema:
             raise ParameterError.of("numeric", "Schema", "True or False", self.numeric)
         if self.numeric and self.classes:
             raise ParameterError.of("classes", "Schema", "empty where the target is a number", self.classes)
+        if self.words is not None:
+            _expect_names(self.words, "words", "Schema")
         names = [feature.name for feature in self.features]
         if len(set(names)) != len(names):
             raise ParameterError.of("features", "Schema", "features with distinct names", names)
@@ -166,8 +172,13 @@ def schema_plain(schema: Schema) -> dict[str, Any]:
         "features": [[feature.name, feature.values, feature.missing] for feature in schema.features],
         "classes": list(schema.classes),
     }
-    written = {feature.name: feature.written for feature in schema.features if feature.written}
-    return plain | ({"numeric": True} if schema.numeric else {}) | ({"written": written} if written else {})
+    if schema.numeric:
+        plain["numeric"] = True
+    if written := {feature.name: feature.written for feature in schema.features if feature.written}:
+        plain["written"] = written
+    if schema.words is not None:
+        plain["words"] = list(schema.words)
+    return plain
 
 
 def schema_of(plain: object) -> Schema:
@@ -187,8 +198,13 @@ def schema_of(plain: object) -> Schema:
             written = rest.get("written", {})
             if not isinstance(written, dict) or not _strings(list(written.values())):
                 raise DataError("A schema must say how numbers are written in text. Got something else.")
+            words = rest.get("words")
+            if words is not None and not (isinstance(words, list) and _strings(words)):
+                raise DataError(
+                    "A schema must say which words stand for a missing value. Got something else."
+                )
             found = tuple(_feature_of(feature, written) for feature in features)
-            return Schema(found, tuple(map(str, classes)), numeric=numeric)
+            return Schema(found, tuple(map(str, classes)), numeric, None if words is None else tuple(words))
     raise DataError("A schema must have features and classes. Got something else.")
 
 

@@ -172,6 +172,7 @@ class Vocabulary:
         }
         self._missing = [feature.missing for feature in schema.features]
         self._written: dict[Hashable, str] = {f.name: f.written for f in schema.features if f.written}
+        self._words = schema.words
         self._classes = Codes(schema.classes)
         self.numeric = schema.numeric
         self._prepare()
@@ -186,7 +187,7 @@ class Vocabulary:
                 )
                 for (name, (_, codes)), missing in zip(self._places.items(), self._missing, strict=True)
             )
-            self._schema = Schema(tuple(features), tuple(self._classes), self.numeric)
+            self._schema = Schema(tuple(features), tuple(self._classes), self.numeric, self._words)
         return self._schema
 
     def place(self, feature: Hashable) -> tuple[int, Codes | None] | None:

@@ -123,7 +123,7 @@ def test_a_file_is_predicted_as_it_was_learnt_from(place):
     assert said.stdout.splitlines()[9].startswith('"u8","8,5",')
     one = text.splitlines()  # a single row does not say how it is written; the model does
     (place / "one.csv").write_text("\n".join([one[0].replace("Net Price", "Größe"), one[9]]))
-    alone = runner.invoke(app, ["predict", model, str(place / "one.csv"), "--missing", "x,-"])
+    alone = runner.invoke(app, ["predict", model, str(place / "one.csv")])
     assert alone.stdout.splitlines()[1] == said.stdout.splitlines()[9].removeprefix('"u8","8,5",')
     wrong = runner.invoke(app, ["predict", model, str(place / "one.csv"), "--with", "Order ID"])
     assert wrong.exit_code == 2
@@ -175,11 +175,25 @@ def test_a_word_for_nothing_is_met_with_the_option_that_says_so(place):
     saved = ["--missing", "k.A.", "--save", str(place / "m.heros")]
     assert runner.invoke(app, [*arguments, *saved]).exit_code == 0
     predict = ["predict", str(place / "m.heros"), str(place / "w.csv")]
-    refused = runner.invoke(app, predict)
+    said, again = runner.invoke(app, predict), runner.invoke(app, [*predict, "--missing", "k.A."])
+    assert said.exit_code == again.exit_code == 0
+    assert said.stdout == again.stdout
+    refused = runner.invoke(app, [*predict, "--missing", "n/a"])
     assert (
         "'price' must be a number (or the word be named in --missing). Got 'k.A.' instead." in refused.stderr
     )
-    assert runner.invoke(app, [*predict, "--missing", "k.A."]).exit_code == 0
+
+
+def test_a_number_that_stands_for_nothing_does_so_in_what_is_predicted(place):
+    rows = "".join(f"{-999 if i % 20 == 7 else i % 9},{'ny'[i % 9 > 4]}\n" for i in range(200))
+    (place / "w.csv").write_text("warm,rain\n" + rows)
+    arguments = ["run", str(place / "w.csv"), "--pool", str(place / "pool.toml"), "--missing=-999"]
+    saved = runner.invoke(app, [*arguments, "--save", str(place / "m.heros")])
+    assert saved.exit_code == 0, saved.output
+    (place / "new.csv").write_text('warm\n-999\n""\n-998\n')
+    predicted = runner.invoke(app, ["predict", str(place / "m.heros"), str(place / "new.csv")])
+    _, named, empty, number = predicted.stdout.splitlines()
+    assert named == empty != number
 
 
 def test_uneven_classes_have_their_pr_auc_without_being_asked(place):

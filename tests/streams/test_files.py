@@ -168,6 +168,14 @@ def test_what_stands_for_missing_can_be_said(tmp_path):
     np.testing.assert_array_equal(X, [[1, np.nan], [np.nan, 0], [3, 0]])
 
 
+@pytest.mark.parametrize("end", ["csv", "jsonl"])
+def test_words_for_missing_must_be_a_list(tmp_path, end):
+    path = tmp_path / f"s.{end}"
+    path.write_text("a,label\n1,x\n" if end == "csv" else '{"a": 1, "label": "x"}\n')
+    with pytest.raises(ParameterError, match=r"'missing' .* must be a list of words, .* Got 'NA'"):
+        streams.read(path, missing="NA")
+
+
 def test_another_encoding_can_be_said(tmp_path):
     path = tmp_path / "s.csv"
     path.write_bytes("a,label\n1,gr\xfcn\n2,rot\n".encode("latin-1"))

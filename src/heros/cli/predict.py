@@ -52,7 +52,7 @@ def predict_command(
 
     Columns are found by their names; the file needs no target. A column that it lacks is missing, and so is a
     value that the model never learnt from. Numbers and dates are read as in the file that the model learnt
-    from. Nothing is learnt.
+    from, and so is what stands for a missing value, unless --missing says otherwise. Nothing is learnt.
     """
     if out is not None:
         expect_table_place(out, "out", "heros predict")
@@ -62,6 +62,8 @@ def predict_command(
     if learnt.schema is None:
         raise HerosError(f"The model in {model} must have learnt something. Got one that has not.")
     how = reading(delimiter=delimiter, missing=missing, encoding=encoding)
+    if learnt.schema.words is not None:
+        how.setdefault("missing", learnt.schema.words)
     reader = reader_of(file, format, **how)
     kept = reading(keep=keep).get("keep", [])
     for name in kept:

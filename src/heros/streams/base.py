@@ -302,7 +302,7 @@ class Retargeted(Turned):
     @property
     def schema(self) -> Schema:
         """The features but one."""
-        return Schema(self._others, (), numeric=True)
+        return Schema(self._others, (), numeric=True, words=self._source.schema.words)
 
     @property
     def n_instances(self) -> int | None:

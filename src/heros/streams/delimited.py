@@ -12,15 +12,12 @@ from numpy.typing import NDArray
 
 from heros.errors import DataError, ParameterError
 from heros.streams.readers import Column
-from heros.streams.text import BLANKS, LONGEST, RawRecords, Record, TextReader
+from heros.streams.text import BLANKS, LONGEST, MISSING, RawRecords, Record, TextReader, checked_words
 
 if TYPE_CHECKING:
     import _csv
 
-__all__ = ["MISSING", "DelimitedReader"]
-
-MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "-")
-"""What stands for a missing value in a text file unless said otherwise."""
+__all__ = ["DelimitedReader"]
 
 DELIMITERS = ",;\t| "
 LINES_LOOKED_AT = 20
@@ -49,7 +46,7 @@ class DelimitedReader(TextReader):
         if len(quote) > 1 or not quote.isascii():
             raise ParameterError.of("quote", "read", "one ASCII character or ''", quote)
         super().__init__(path, encoding, delimiter or ",", quote)
-        self._missing = tuple(missing)
+        self._missing = checked_words(missing)
         line, lines = self._first_lines()
         self._delimiter = delimiter or _likeliest_delimiter(lines, quote)
         self.decimal_comma = self._delimiter != ","

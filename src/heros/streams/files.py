@@ -12,13 +12,13 @@ from heros.lazy import pa
 from heros.streams.arff import ArffReader
 from heros.streams.arrow import IPCReader, ParquetReader
 from heros.streams.base import Stream
-from heros.streams.delimited import BOM, MISSING, DelimitedReader
+from heros.streams.delimited import BOM, DelimitedReader
 from heros.streams.described import Columns, with_columns
 from heros.streams.json_lines import JsonReader, is_json
 from heros.streams.options import Options
 from heros.streams.readers import TableReader
 from heros.streams.tables import TableStream, weighed
-from heros.streams.text import COMPRESSIONS, encoding_of
+from heros.streams.text import COMPRESSIONS, MISSING, encoding_of
 from heros.vocabulary import MOST_VALUES
 
 __all__ = ["opened", "read", "reader_of"]

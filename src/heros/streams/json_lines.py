@@ -10,9 +10,17 @@ from typing import Any
 
 from heros.errors import DataError, DataNotice
 from heros.sources.bad_rows import BadRow
-from heros.streams.delimited import BOM, MISSING
+from heros.streams.delimited import BOM
 from heros.streams.readers import Column
-from heros.streams.text import LONGEST, READ_BYTES, RawRecords, Record, TextReader
+from heros.streams.text import (
+    LONGEST,
+    MISSING,
+    READ_BYTES,
+    RawRecords,
+    Record,
+    TextReader,
+    checked_words,
+)
 from heros.values import label_of
 
 __all__ = ["JsonReader", "is_json"]
@@ -39,7 +47,7 @@ class JsonReader(TextReader):
 
     def __init__(self, path: Path, *, missing: Sequence[str] = MISSING, encoding: str = "utf-8") -> None:
         super().__init__(path, encoding)
-        self._missing = tuple(missing)
+        self._missing = checked_words(missing)
         names = _names_in(self._first_lines())
         if not names:
             raise DataError(

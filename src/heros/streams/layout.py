@@ -47,6 +47,7 @@ class Layout:
     classes: NominalColumn | NumericColumn
     features: dict[int, Column] = field(default_factory=dict)
     ignored: dict[int, str] = field(default_factory=dict)  # columns nobody named, and why they are left out
+    words: tuple[str, ...] | None = None  # what stands for a missing value, if other than usual
 
     @property
     def width(self) -> int:
@@ -72,14 +73,15 @@ class Layout:
             feature for index, column in self.features.items() for feature in column.features(*extent[index])
         ]
         if isinstance(self.classes, NumericColumn):
-            return Schema(tuple(features), (), numeric=True)
-        return Schema(tuple(features), tuple(islice(self.classes.values, extent[self.target][0])))
+            return Schema(tuple(features), (), numeric=True, words=self.words)
+        names = islice(self.classes.values, extent[self.target][0])
+        return Schema(tuple(features), tuple(names), words=self.words)
 
 
 def layout_of(reader: TableReader, options: Options, first: Chunk) -> Layout:
     """Which columns there are and of which type, from the table, the options and the first chunk."""
     target = reader.names.index(options.target_among(reader.names))
-    layout = Layout(target, _target(reader, target, options, first))
+    layout = Layout(target, _target(reader, target, options, first), words=reader.said_words)
     for index, name in enumerate(reader.names):
         if index == target or name in options.ignore:
             continue

@@ -15,14 +15,14 @@ from heros.sources.base import END, IDLE, Signal
 from heros.sources.readers import BackgroundReader
 from heros.streams.base import Stream
 from heros.streams.columns import Values
-from heros.streams.delimited import MISSING, DelimitedReader
+from heros.streams.delimited import DelimitedReader
 from heros.streams.described import Columns, with_columns
 from heros.streams.json_lines import JsonReader, is_json
 from heros.streams.layout import Extent, Growth
 from heros.streams.options import Options
 from heros.streams.readers import Chunk
 from heros.streams.tables import TableStream, weighed
-from heros.streams.text import READ_BYTES, TextReader, checked_encoding
+from heros.streams.text import MISSING, READ_BYTES, TextReader, checked_encoding
 from heros.vocabulary import MOST_VALUES
 
 __all__ = ["read_pipe"]

@@ -62,6 +62,11 @@ class TableReader(ABC):
         """How many rows there are in all; None if unknown."""
         return None
 
+    @property
+    def said_words(self) -> tuple[str, ...] | None:
+        """What `missing=` said; None if it left it at the usual words, or says nothing here."""
+        return None
+
     @abstractmethod
     def read(self) -> Chunk | None:
         """The next rows; None at the end."""

@@ -23,12 +23,15 @@ __all__ = [
     "BLANKS",
     "COMPRESSIONS",
     "LONGEST",
+    "MISSING",
     "READ_BYTES",
     "RawRecords",
     "Record",
     "TextReader",
     "checked_encoding",
+    "checked_words",
     "encoding_of",
+    "trimmed",
 ]
 
 READ_BYTES = 1 << 21
@@ -39,6 +42,9 @@ LONGEST = 1 << 24
 
 BLANKS = " \t"
 """What does not count around a cell."""
+
+MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "-")
+"""What stands for a missing value in text unless said otherwise."""
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
 
@@ -67,6 +73,11 @@ class TextReader(TableReader):
         self._start = self._at = (0, 1)  # the byte and the line at which the next record starts
         self._file: pa.NativeFile | None = None
         self._tail = b""
+
+    @property
+    def said_words(self) -> tuple[str, ...] | None:
+        """What `missing=` said; None if it left it at the usual words, or says nothing here."""
+        return self._missing if self.words and self._missing != MISSING else None
 
     def read(self) -> Chunk | None:
         """The next records; None at the end."""
@@ -197,12 +208,7 @@ class TextReader(TableReader):
         except pa.ArrowCancelled:  # Arrow hears Ctrl-C too; what it means is for others to say
             return self._parse_plain(records)
         columns = [column.combine_chunks() for column in table.columns]
-        return [self._trimmed(column) for column in columns] if blanks else columns
-
-    def _trimmed(self, column: pa.Array) -> pa.Array:
-        column = pc.ascii_trim(column, BLANKS)
-        missing = pc.is_in(column, pa.array(self._missing, pa.string()))
-        return pc.if_else(missing, pa.scalar(None, pa.string()), column)
+        return [trimmed(column, self._missing) for column in columns] if blanks else columns
 
     def _cells(self, cells: Iterable[str]) -> list[str | None]:
         stripped = (cell.strip(BLANKS) for cell in cells)
@@ -247,6 +253,26 @@ class RawRecords:
     def utf8(self) -> bytes:
         """The bytes in UTF-8."""
         return self.data if self._encoding == "utf-8" else self.data.decode(self._encoding).encode()
+
+
+def trimmed(column: pa.Array, words: Iterable[str]) -> pa.Array:
+    """A column of text without blanks around its cells, and without those that stand for a missing value."""
+    column = pc.ascii_trim(column, BLANKS)
+    missing = pc.is_in(column, pa.array(list(words), column.type))
+    return pc.if_else(missing, pa.scalar(None, column.type), column)
+
+
+def checked_words(words: Sequence[str]) -> tuple[str, ...]:
+    """What stands for a missing value, each word once.
+
+    Examples
+    --------
+    >>> checked_words(["", "NA", "-999", "NA"])
+    ('', 'NA', '-999')
+    """
+    if isinstance(words, str) or not all(isinstance(word, str) for word in words):
+        raise ParameterError.of("missing", "read", "a list of words, e.g. ['', 'NA']", words)
+    return tuple(dict.fromkeys(words))
 
 
 def checked_encoding(encoding: str) -> tuple[str, str | None]:
