@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from heros.registry import policy_id, pool_id
 from heros.storage.records import provenance
 from heros_paper.settings import BASES, POLICIES, STREAMS
 
-__all__ = ["Paired", "in_turn", "paired_costs", "read_paired", "write_paired"]
+__all__ = ["Paired", "Turns", "in_turn", "paired_costs", "read_paired", "write_paired"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,10 @@ class Paired:
     def cpu_seconds(self) -> float:
         """CPU seconds in all."""
         return self.encode + self.evaluate + self.choose + self.train
+
+
+Turns = Mapping[tuple[str, str], Paired]
+"""What was measured in turn, by stream and policy."""
 
 
 def paired_costs(
@@ -155,7 +159,7 @@ def read_paired(path: str | Path) -> list[Paired]:
         raise DataError(f"The file {path} must hold paired measurements. Got: {error!r}") from None
 
 
-def in_turn(records_dir: str | os.PathLike[str], base: str) -> dict[tuple[str, str], Paired]:
+def in_turn(records_dir: str | os.PathLike[str], base: str) -> Turns:
     """The measurements of a base learner by stream and policy; none where there is no file of them."""
     path = Path(records_dir, "paired", f"{base}.csv")
     return {(one.stream, one.policy): one for one in read_paired(path)} if path.exists() else {}

@@ -101,6 +101,18 @@ def test_the_tradeoff_shows_mean_ranks_and_bars_where_nothing_differs(write, tmp
     assert len(theirs.axes[2].texts) == len(POLICIES)
 
 
+@pytest.mark.parametrize(("left_out", "ranks"), [(None, [2, 1]), ("cheapest_0.1", [1, 2])])
+def test_the_tradeoff_ranks_energy_as_measured_in_turn_if_all_were(write, tmp_path, drawn, left_out, ranks):
+    turns = {}
+    for i, policy in enumerate(("random", "cheapest_0.1")):
+        write("agr_a", policy, kwh=1e-4 * (i + 1))
+        if policy != left_out:
+            turns["agr_a", policy] = Paired("agr_a", "mlp50", policy, 9, 0.5, 0, 1 - i, 0, 1)
+    tradeoff.draw_tradeoff(grids(tmp_path)[0], tmp_path, turns)
+    plot = drawn["tradeoff_mlp"].subfigs[0].axes[2]
+    assert [line.get_ydata()[0] for line in plot.lines] == ranks
+
+
 def test_the_phases_add_up_to_the_time_per_instance(write, tmp_path, drawn):
     write("electricity", "random", seconds=20.0, training=7.0, n=1_000_000)
     write("electricity", "random", seconds=30.0, training=9.0, n=1_000_000, seed=2)

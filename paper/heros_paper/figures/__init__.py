@@ -53,7 +53,10 @@ def draw_figures(records_dir: Directory, out_dir: Directory) -> list[Path]:
         turns = {grid.base.name: in_turn(records_dir, grid.base.name) for grid in found}
         drawings: list[tuple[str, Callable[[], list[Path]]]] = [
             ("schema", partial(draw_schema, out)),
-            *((f"trade-off, {grid.base.label}", partial(draw_tradeoff, grid, out)) for grid in found),
+            *(
+                (f"trade-off, {grid.base.label}", partial(draw_tradeoff, grid, out, turns[grid.base.name]))
+                for grid in found
+            ),
             ("exploration", partial(draw_exploring, records_dir, found[0], out)),
             ("time by phase", partial(draw_phases, found, out, turns)),
             ("performances", partial(draw_beta, records_dir, out)),

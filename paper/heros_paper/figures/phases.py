@@ -22,7 +22,7 @@ from heros_paper.figures.style import (
     save,
     tidy,
 )
-from heros_paper.paired import Paired
+from heros_paper.paired import Turns
 from heros_paper.published import choosing_of, label_of
 from heros_paper.results import Grid
 
@@ -35,7 +35,6 @@ PHASES = {
     "train": ("training them", ORANGE),
     "other": ("other", GREY),
 }
-Turns = Mapping[tuple[str, str], Paired]
 
 
 @dataclass(frozen=True)

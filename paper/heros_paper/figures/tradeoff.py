@@ -1,14 +1,20 @@
-"""Mean ranks by AUROC against mean ranks by energy, with critical-difference bars on both axes."""
+"""Mean ranks by AUROC against mean ranks by energy, with critical-difference bars on both axes.
+
+Energy is CPU time times watts. Where the policies took turns on the same blocks their times are compared
+there: those of whole runs are of several machines, with other jobs beside them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import SubFigure
 
 from heros_paper.figures.style import GRID, INK, WIDTH, label_points, look_of, new_figure, save, tidy
+from heros_paper.paired import Turns
 from heros_paper.published import OURS, POLICIES, STREAMS, label_of
 from heros_paper.ranks import ALPHA, Comparison, compare
 from heros_paper.results import Grid
@@ -16,9 +22,9 @@ from heros_paper.results import Grid
 __all__ = ["draw_tradeoff"]
 
 
-def draw_tradeoff(grid: Grid, out: Path) -> list[Path]:
+def draw_tradeoff(grid: Grid, out: Path, turns: Turns | None = None) -> list[Path]:
     """Our ranks and the paper's, side by side; nothing if no stream has all policies."""
-    ours = _ours(grid)
+    ours = _ours(grid, turns or {})
     if ours is None:
         return []
     figure = new_figure(WIDTH, 3.9)
@@ -29,7 +35,7 @@ def draw_tradeoff(grid: Grid, out: Path) -> list[Path]:
     return save(figure, out, f"tradeoff_{grid.base.name}")
 
 
-def _ours(grid: Grid) -> tuple[Comparison, Comparison] | None:
+def _ours(grid: Grid, turns: Turns) -> tuple[Comparison, Comparison] | None:
     """The paper's ten and a reader's own, on the streams where all of them were run.
 
     Not our three columns: with the 78 pairs of thirteen policies no difference over eleven streams can be
@@ -41,6 +47,8 @@ def _ours(grid: Grid) -> tuple[Comparison, Comparison] | None:
     if not streams or len(run) < 2:
         return None
     _, kwh = grid.matrix("kwh", run)
+    if all((stream, policy) in turns for stream in streams for policy in run):
+        kwh = np.array([[turns[stream, policy].cpu_seconds for policy in run] for stream in streams])
     return compare(auroc, run, higher_is_better=True), compare(kwh, run, higher_is_better=False)
 
 

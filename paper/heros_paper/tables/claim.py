@@ -8,11 +8,11 @@ different loads of the machine. A saving is given twice: the median of the strea
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from heros_paper.paired import Paired
+from heros_paper.paired import Paired, Turns
 from heros_paper.published import POLICIES, STREAMS, label_of
 from heros_paper.ranks import holm, wilcoxon
 from heros_paper.results import Cell, Grid
@@ -24,8 +24,6 @@ ZETAS = tuple(policy for policy in POLICIES if policy.startswith("zeta_"))
 AGAINST = ("perform_best_0.1", "cand", "everything")
 SAVED = ("cpu", "training", "gamma")
 TESTED = ("auroc", *SAVED)
-Turns = Mapping[tuple[str, str], Paired]
-"""Costs measured in turn, by stream and policy."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import median
 
-from heros_paper.paired import Paired
+from heros_paper.paired import Paired, Turns
 from heros_paper.published import OURS, POLICIES, choosing_of, label_of
 from heros_paper.results import Cell, Grid
 from heros_paper.tables.layout import Entry, Table
@@ -14,7 +14,6 @@ __all__ = ["phases_table"]
 
 STREAM = "electricity"
 PHASES = ("encode", "evaluate", "choose", "train")
-Turns = Mapping[tuple[str, str], Paired]
 
 
 def phases_table(grids: Sequence[Grid], turns: Mapping[str, Turns]) -> Table:
