@@ -12,8 +12,6 @@ from heros_paper.paired import read_paired
 ROOT = Path(__file__).parents[2]
 RECORDS = ROOT / "paper" / "records"
 OLDER = "50 of its records were made before records named their commit"
-    "50 of its records are older than commits in records; AUROC is checked by the league's of the same runs"
-)
 PARTS = [
     pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=OLDER)) if name == "rivals" else name
     for name in sorted(path.parent.name for path in RECORDS.glob("*/records.parquet"))
