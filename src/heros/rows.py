@@ -176,16 +176,16 @@ class Rows:
 
     def _cell(self, feature: Feature | None, value: Any) -> Any:
         """A value as a file's reader would have it, if there is more to it than meets the eye."""
+        text = value.strip() if isinstance(value, str) else value
+        names = feature is None or feature.values is not None
+        if isinstance(text, str) and text in self._nothing and not (names and self.schema.words is None):
+            return None
         if feature is None:
             return value
-        text = value.strip() if isinstance(value, str) else value
         if feature.values is not None:
-            named = self.schema.words is not None and isinstance(text, str) and text in self._nothing
-            return None if named else _as_named(text, feature.values)
+            return _as_named(text, feature.values)
         if not isinstance(text, str):
             return value
-        if text in self._nothing:
-            return None
         form = NumberForm.of(feature.written)
         number = None if form is None else form.number(text)
         if number is None:
