@@ -8,6 +8,7 @@ The paper is Köbschall et al., "Lift What You Can: Green Online Learning with H
 """
 
 from heros_paper.as_printed import ZetaAsPrinted
+from heros_paper.assumptions import ASSUMPTIONS, Assumption, Found, try_assumptions, write_found
 from heros_paper.paired import Paired, paired_costs, read_paired, write_paired
 from heros_paper.settings import (
     BASES,
@@ -28,14 +29,17 @@ from heros_paper.settings import (
 )
 
 __all__ = [
+    "ASSUMPTIONS",
     "BASES",
     "OURS",
     "PAPER",
     "POLICIES",
     "SEEDS",
     "STREAMS",
+    "Assumption",
     "Base",
     "Cell",
+    "Found",
     "Paired",
     "Size",
     "ZetaAsPrinted",
@@ -47,5 +51,7 @@ __all__ = [
     "paired_costs",
     "printed_cells",
     "read_paired",
+    "try_assumptions",
+    "write_found",
     "write_paired",
 ]

@@ -124,10 +124,18 @@ def costs_command(
     names = tuple(paper.STREAMS) if streams is None else _words(streams)
     for name in tuple(paper.BASES) if base is None else (base,):
         path = records / "paired" / f"{name}.csv"
-        if path.exists():
-            raise HerosError(f"The file {path} must not exist. Got one: move it away to measure anew.")
+        _expect_none(path)
         paper.write_paired(paper.paired_costs(name, names, n=n), path)
         typer.echo(f"measured: {path}")
+
+
+@app.command("assumptions")
+def assumptions_command(records: Records = RECORDS) -> None:
+    """Run what the paper leaves open as it might have been meant instead (minutes)."""
+    path = records / "assumptions" / "runs.csv"
+    _expect_none(path)
+    paper.write_found(paper.try_assumptions(), path)
+    typer.echo(f"run: {path}")
 
 
 @app.command("pack")
@@ -179,6 +187,12 @@ def report_command(
     out.parent.mkdir(parents=True, exist_ok=True)
     write_paper_page(records, out)
     typer.echo(f"page: {out}")
+
+
+def _expect_none(path: Path) -> None:
+    """Measurements are never overwritten unasked."""
+    if path.exists():
+        raise HerosError(f"The file {path} must not exist. Got one: move it away to measure anew.")
 
 
 def _run(jobs: Sequence[Job], out: Path, executor: Executor) -> bool:

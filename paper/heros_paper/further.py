@@ -16,6 +16,7 @@ from heros_paper.settings import (
     SEEDS,
     SMALL,
     STREAMS,
+    TWINS,
     Base,
     Cell,
     beta_cells,
@@ -46,8 +47,8 @@ TRIED = (
 
 SWEPT = ("electricity", "wisdm", "agr_a", "rbf_f")
 BEGINNING = 10_000  # instances
-DISTINCT = tuple(name for name in STREAMS if name not in {"agr_g", "led_g"})
-"""Before their first drift AGR_g and LED_g are AGR_a and LED_a."""
+DISTINCT = tuple(name for name in STREAMS if name not in TWINS)
+"""The streams whose beginnings differ."""
 EPSILONS = (0.0, 0.1, 0.2)
 KS = (5, 10, 20, 30, 40)
 TEN_SEEDS = range(1, 11)
@@ -131,6 +132,11 @@ def sweep_cells() -> list[Cell]:
     return [*tried, *swept]
 
 
+def phases_cells() -> list[Cell]:
+    """Electricity, for what each phase takes: with nothing else on the machine, or the times say little."""
+    return [cell for base in BASES.values() for cell in _short("electricity", base, POLICIES, SEEDS[:1])]
+
+
 def drifts_cells() -> list[Cell]:
     """AGR_a as a whole with twenty perceptrons, as in the paper's figure on abrupt drift."""
     base = SMALL["mlp"]
@@ -156,6 +162,7 @@ PARTS: dict[str, Callable[[], list[Cell]]] = {
     "later": later_cells,
     "twenty": twenty_cells,
     "drifts": drifts_cells,
+    "phases": phases_cells,
     "grid": grid_cells,
     "sweep": sweep_cells,
 }

@@ -12,6 +12,7 @@ import io
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 
 from heros import streams
@@ -22,7 +23,8 @@ from heros.policies import Policy
 from heros.progress import progress as progress_bar
 from heros.registry import policy_id, pool_id
 from heros.storage.records import provenance
-from heros_paper.settings import BASES, POLICIES, STREAMS
+from heros.streams import Stream
+from heros_paper.settings import BASES, POLICIES, STREAMS, TWINS
 
 __all__ = ["Paired", "Turns", "in_turn", "paired_costs", "read_paired", "write_paired"]
 
@@ -43,6 +45,7 @@ class Paired:
     commit: str = ""  # empty in files written before they said so, as are the next two
     cpu: str = ""
     isa: str = ""
+    start: int = 0  # how many instances of the stream were passed over
 
     @property
     def cpu_seconds(self) -> float:
@@ -65,6 +68,8 @@ def paired_costs(
     progress: bool | None = None,
 ) -> list[Paired]:
     """Let the policies take turns on blocks of the first `n` instances of each stream.
+
+    AGR_g and LED_g are AGR_a and LED_a until they drift: of these it is the `n` around the first drift.
 
     Parameters
     ----------
@@ -99,18 +104,26 @@ def paired_costs(
         task = bar.add_task("", total=len(names) * n)
         for name in names:
             bar.update(task, description=name)
-            stream = streams.load(name).take(n)
+            stream, start = _stretch(name, n, block)
             models = [Heros(BASES[base].pool, policy, BASES[base].k, seed=seed) for policy in chosen]
             spent = [0.0] * len(models)
-            for X, y in stream.blocks(block):
+            for X, y in islice(stream.blocks(block), start // block, None):
                 for i, model in enumerate(models):
                     spent[i] += float(model.bind(stream.schema).test_then_train(X, y).spent.sum())
                 bar.advance(task, len(y))
-            measured += [_paired(name, model, share) for model, share in zip(models, spent, strict=True)]
+            each = zip(models, spent, strict=True)
+            measured += [_paired(name, model, share, start) for model, share in each]
     return measured
 
 
-def _paired(name: str, model: Heros, spent: float) -> Paired:
+def _stretch(name: str, n: int, block: int) -> tuple[Stream, int]:
+    """The stream up to where it is measured, and how many instances, in whole blocks, are before that."""
+    stream = streams.load(name)
+    start = max(stream.drifts[0].position - n // 2, 0) // block * block if name in TWINS else 0
+    return stream.take(start + n), start
+
+
+def _paired(name: str, model: Heros, spent: float, start: int) -> Paired:
     cpu, by = model.cpu_seconds, provenance()
     return Paired(
         name,
@@ -125,6 +138,7 @@ def _paired(name: str, model: Heros, spent: float) -> Paired:
         by["commit"],
         by["machine"]["cpu"],
         by["machine"]["isa"],
+        start,
     )
 
 
@@ -179,4 +193,5 @@ def _row(row: dict[str, str]) -> Paired:
         row.get("commit", ""),
         row.get("cpu", ""),
         row.get("isa", ""),
+        int(row.get("start", 0)),
     )

@@ -23,6 +23,7 @@ __all__ = [
     "POLICIES",
     "SEEDS",
     "STREAMS",
+    "TWINS",
     "Base",
     "Cell",
     "Size",
@@ -69,6 +70,9 @@ STREAMS: dict[str, Size] = {
     "led_g": Size(1_000_000, 34),
 }
 """The eleven streams, in the order of the paper's tables."""
+
+TWINS = {"agr_g": "agr_a", "led_g": "led_a"}
+"""Streams that are others until their first drift, instance by instance."""
 
 PAPER: tuple[Policy, ...] = (
     p.CandAsPublished(),

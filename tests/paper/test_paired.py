@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 import heros_paper as paper
 from heros import Heros, evaluate, records, streams
 from heros.errors import DataError, ParameterError
-from heros.policies import Cheapest, Everything, Random
+from heros.policies import Cheapest, Everything, Explore, Random, Zeta
 from heros_paper.cli import app
 
 
@@ -17,6 +17,15 @@ def test_policies_in_turn_decide_as_they_do_alone():
         run = evaluate(Heros(base.pool, policy, base.k, seed=3), streams.load("agr_a").take(700))
         assert one.gamma_share == pytest.approx(run.gamma_share, rel=1e-12)
         assert (one.stream, one.pool, one.n_instances) == ("agr_a", "mlp50", 700)
+
+
+def test_a_twin_is_measured_where_it_is_one_no_longer():
+    gradual, abrupt = paper.paired_costs(
+        "mlp", ["agr_g", "agr_a"], [Explore(Zeta(0.05), 0.1)], n=900, block=300
+    )
+    assert (gradual.start, abrupt.start) == (249_300, 0)  # in whole blocks, the drift at 250,000 amid
+    assert gradual.n_instances == abrupt.n_instances == 900
+    assert gradual.gamma_share != abrupt.gamma_share
 
 
 def test_the_command_measures_once(tmp_path):

@@ -1,0 +1,151 @@
+"""What changes if an open point of the paper is settled otherwise: short runs, each with one thing changed.
+
+The paper does not say how L is kept, how long models warm up, whether numbers are scaled, or which the last
+ten of its fifty perceptrons are. `heros-paper assumptions` runs what it might have meant.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from heros import policies as p
+from heros import scores, streams
+from heros.ensemble import Heros
+from heros.policies import Policy
+from heros.pools import MLPGrid, Pool
+from heros.progress import progress as progress_bar
+from heros.registry import policy_id
+from heros.run.loop import evaluate
+from heros.storage.records import provenance
+from heros_paper.settings import BASES
+
+__all__ = ["ASSUMPTIONS", "Assumption", "Found", "try_assumptions", "write_found"]
+
+SEED = 1
+MLP = BASES["mlp"]
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """One way to settle an open point, and a run that shows what it does."""
+
+    point: str  # what is open
+    taken: str  # how it is settled
+    stream: str
+    policy: Policy
+    pool: Pool = MLP.pool
+    changes: Mapping[str, Any] = field(default_factory=dict[str, Any])  # of the parameters of Heros
+    n: int | None = None  # only the first so many instances
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a run of an assumption gave, and where it was made."""
+
+    point: str
+    taken: str
+    stream: str
+    policy: str
+    seed: int
+    n_instances: int
+    auroc: float
+    commit: str
+    cpu: str
+    isa: str
+
+
+def _listed() -> list[Assumption]:
+    """Every open point that one short run can speak to, as we take it and otherwise."""
+    zeta = p.Explore(p.Zeta(0.01), 0.1)
+    steady = {"δ = 1e-5": scores.Adwin(), "δ = .002": scores.Adwin(0.002), "δ = .05": scores.Adwin(0.05)}
+    other = {"the last 500": scores.Window(500), "cumulative": scores.Cumulative()}
+    extremes = (p.Explore(p.PerformBest(), 0.1), p.Explore(p.PerformWorst(), 0.1))
+    widths = {"512": 512, "32": 32, "128": 128}
+    return [
+        *(
+            Assumption("L", taken, "electricity", zeta, changes={"score": score})
+            for taken, score in steady.items()
+        ),
+        *(
+            Assumption("L", taken, "rbf_f", policy, changes={"score": score}, n=100_000)
+            for taken, score in (steady | other).items()
+            for policy in extremes
+        ),
+        *(
+            Assumption("warm-up", f"{n:,}", "electricity", zeta, changes={"warmup": n})
+            for n in (100, 0, 1000)
+        ),
+        *(
+            Assumption("scaling", taken, "electricity", zeta, MLPGrid(scale=scale))
+            for taken, scale in {"(x − mean)/(3 sd)": True, "none": False}.items()
+        ),
+        *(
+            Assumption("fifth width", taken, "electricity", policy, _with_width(width))
+            for taken, width in widths.items()
+            for policy in (p.Random(), p.CandAsPublished())
+        ),
+    ]
+
+
+def _with_width(width: int) -> MLPGrid:
+    """The forty perceptrons that the paper lists, and ten more."""
+    return MLPGrid(hidden=sorted([16, 64, 256, 1024, width]))
+
+
+ASSUMPTIONS = tuple(_listed())
+
+
+def try_assumptions(
+    assumptions: Iterable[Assumption] = ASSUMPTIONS, *, progress: bool | None = None
+) -> list[Found]:
+    """Run each of these once.
+
+    Parameters
+    ----------
+    assumptions
+        What to try; by default all that docs/paper.md speaks of (five minutes).
+    progress
+        Whether to show a progress bar; by default if the output is a terminal.
+
+    Examples
+    --------
+    >>> from heros.policies import Random
+    >>> few = Assumption("warm-up", "none", "agr_a", Random(), changes={"warmup": 0}, n=300)
+    >>> [found] = try_assumptions([few])
+    >>> found.policy, found.n_instances, 0 < found.auroc < 1
+    ('random', 300, True)
+    """
+    wanted = list(assumptions)
+    found = []
+    with progress_bar("{task.description}", wanted=progress) as bar:
+        task = bar.add_task("", total=len(wanted))
+        for one in wanted:
+            bar.update(task, description=f"{one.point}: {one.taken}")
+            found.append(_found(one))
+            bar.advance(task)
+    return found
+
+
+def _found(one: Assumption) -> Found:
+    stream = streams.load(one.stream)
+    stream = stream if one.n is None else stream.take(one.n)
+    run = evaluate(Heros(one.pool, one.policy, MLP.k, seed=SEED, **one.changes), stream, progress=False)
+    by = provenance()
+    where = (by["commit"], by["machine"]["cpu"], by["machine"]["isa"])
+    what = (one.point, one.taken, one.stream, policy_id(one.policy), SEED)
+    return Found(*what, run.n_instances, run.auroc, *where)
+
+
+def write_found(found: Sequence[Found], path: str | Path) -> None:
+    """Write what was found as a CSV file."""
+    text = io.StringIO()
+    rows = csv.DictWriter(text, list(Found.__dataclass_fields__), lineterminator="\n")
+    rows.writeheader()
+    rows.writerows(asdict(one) | {"auroc": round(one.auroc, 6)} for one in found)
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_text(text.getvalue(), encoding="utf-8")
