@@ -6,7 +6,7 @@ import math
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -22,6 +22,7 @@ from heros_paper.published import MLP, OURS, POLICIES, STREAMS, TREES, Published
 __all__ = [
     "BASES",
     "OTHERWISE",
+    "PHASES",
     "SEEDS",
     "TRIED",
     "Base",
@@ -40,6 +41,9 @@ __all__ = [
 SEEDS = len(settings.SEEDS)
 """How many seeds a cell of the paper has."""
 
+GRID, MORE_SEEDS, ALONE = "grid", "seeds", "phases"
+"""Parts of the records: the paper's cells, more seeds of some, and runs with nothing else on the machine."""
+
 Row = Mapping[str, Any]
 
 
@@ -53,7 +57,7 @@ class Base:
     table: str  # what the paper calls it
     pool: str  # its name in records
     k: int  # how many models are trained at a step
-    part: str = "grid"  # of the records
+    part: str = GRID  # of the records
 
 
 _MLP, _TREES = (pool_id(settings.BASES[name].pool) for name in ("mlp", "trees"))
@@ -62,6 +66,9 @@ BASES = (
     Base("mlp", "perceptrons", MLP, "Table II", _MLP, 30),
     Base("trees", "Hoeffding trees", TREES, "Appendix table", _TREES, 20),
 )
+
+PHASES = tuple(replace(base, part=ALONE) for base in BASES)
+"""The same on a machine left in peace, on one stream: for what each phase takes."""
 
 OTHERWISE = (
     Base("unlimited", "Hoeffding trees without limits", TREES, "Appendix table", _TREES, 20, "unlimited"),
@@ -130,11 +137,17 @@ class Cell:
             if not figure.startswith(COSTS) or run.get("machine") == runs[0].get("machine")
         ]
 
+    def of_seeds(self, seeds: Iterable[int]) -> Cell:
+        """The runs with these seeds only."""
+        wanted = set(seeds)
+        return replace(self, runs=tuple(run for run in self.runs if run["seed"] in wanted))
+
     @property
-    def shortfall(self) -> str:
-        """What a full cell has and this one lacks, in words; nothing for a full one."""
+    def remark(self) -> str:
+        """What is otherwise than in the paper's cells, in words: seeds, length; nothing if nothing is."""
         seeds = len(self.runs)
         parts = [f"{seeds} seed{'s' if seeds > 1 else ''} of {SEEDS}"] if seeds < SEEDS else []
+        parts += [f"{seeds} seeds, the paper {SEEDS}"] if seeds > SEEDS else []
         full = STREAMS[self.stream].n_instances
         if self.n_instances < full:
             parts.append(f"the first {self.n_instances:,} instances of {full:,}")
@@ -181,8 +194,13 @@ class Grid:
 
 
 def grids(directory: str | os.PathLike[str], bases: Sequence[Base] = BASES) -> list[Grid]:
-    """The cells of these base learners, from the records of their parts: by default of ``directory/grid``."""
+    """The cells of these base learners, from the records of their parts: by default of ``directory/grid``.
+
+    Where a cell of the grid was run with more seeds than the paper's, they are all in it.
+    """
     rows = {part: rows_in(directory, part) for part in {base.part for base in bases}}
+    if GRID in rows:
+        rows[GRID] = [*rows_in(directory, MORE_SEEDS), *rows[GRID]]
     return [Grid(base, _cells(base, rows[base.part])) for base in bases]
 
 
@@ -204,11 +222,20 @@ def cells_in(directory: str | os.PathLike[str], part: str) -> dict[tuple[str, st
 
 
 def exploration_cells(directory: str | os.PathLike[str], mlp: Grid) -> dict[tuple[str, str], Cell]:
-    """Policies with and without exploration, by stream and policy: of the grid and of the runs beside it."""
+    """Policies with and without exploration, by stream and policy: of the grid and of the runs beside it.
+
+    On a stream where both were run, only the seeds that all of its cells have: others would not compare.
+    """
     beside = {
         (stream, name): cell for (stream, name, k), cell in cells_in(directory, "greedy").items() if k == 30
     }
-    return {**{key: cell for key, cell in mlp.cells.items() if key[1] in TRIED}, **beside}
+    every = {**{key: cell for key, cell in mlp.cells.items() if key[1] in TRIED}, **beside}
+    tried = {stream for stream, _ in beside}
+    seeds = {
+        stream: set.intersection(*(set(cell.seeds) for (name, _), cell in every.items() if name == stream))
+        for stream in tried
+    }
+    return {key: cell.of_seeds(seeds.get(key[0], cell.seeds)) for key, cell in every.items()}
 
 
 def beginning_cells(directory: str | os.PathLike[str]) -> dict[tuple[str, str], Cell]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from heros.progress import progress
 from heros_paper.paired import in_turn
-from heros_paper.results import OTHERWISE, Grid, grids
+from heros_paper.results import OTHERWISE, PHASES, Grid, grids
 from heros_paper.tables.agreement import Agreement, Summary, agreement
 from heros_paper.tables.claim import claim_tables
 from heros_paper.tables.closeness import closeness_table
@@ -77,7 +77,7 @@ def tables_of(records_dir: Directory, mlp: Grid, trees: Grid) -> list[Table]:
         energy_table(trees),
         *(closeness_table(grid) for grid in (mlp, trees)),
         *(table for grid in (mlp, trees) for table in claim_tables(grid, turns[grid.base.name])),
-        phases_table((mlp, trees), turns),
+        phases_table(grids(records_dir, PHASES), turns),
         seeds_table(records_dir, mlp),
         exploration_table(records_dir, mlp),
         beginning_table(records_dir),

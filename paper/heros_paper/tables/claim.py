@@ -171,7 +171,10 @@ def _source(pairs: Pairs) -> str:
     """Where CPU time is from, in a sentence."""
     in_turn = {pair.in_turn for pairing in pairs.values() for pair in pairing}
     if in_turn == {True}:
-        return "CPU time and Σγ: measured in turn on the first instances of each stream."
+        return (
+            "CPU time and Σγ: measured in turn on the first 20,000 instances of each stream; of AGR_g and "
+            "LED_g, until their first drift the same as AGR_a and LED_a, on the 20,000 around it."
+        )
     return "CPU time and Σγ: of runs that met different loads" + (
         " on some streams." if True in in_turn else "."
     )

@@ -98,7 +98,7 @@ def _rows(stream: str, cells: Cells, alone: Cells, notes: Footnotes) -> list[lis
     ours = [
         NOT_RUN
         if cell is None
-        else Entry(decimal(cell.mean("auroc"), 4, cell.sd("auroc")), is_best, notes.mark(cell.shortfall))
+        else Entry(decimal(cell.mean("auroc"), 4, cell.sd("auroc")), is_best, notes.mark(cell.remark))
         for cell, is_best in zip(found, bold, strict=True)
     ]
     printed = best(paper, higher_is_better=True, among=FOUR)

@@ -117,7 +117,7 @@ def beginning_table(directory: Directory) -> Table:
         header=["stream", "", *map(label_of, TRIED)],
         groups=[*groups, _in_short(cells, streams)],
         notes=[
-            f"Seed 1, all runs of one machine and version. {MEANS}",
+            f"Seed 1, all runs of one machine. {MEANS}",
             "AGR_g and LED_g are left out: before their first drift they are AGR_a and LED_a.",
             f"The last rows: the {len(streams)} of {len(DISTINCT)} streams where all policies ran.",
             _count(cells.get((stream, name)) for stream in DISTINCT for name in TRIED),

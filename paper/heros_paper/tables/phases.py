@@ -16,13 +16,13 @@ STREAM = "electricity"
 PHASES = ("encode", "evaluate", "choose", "train")
 
 
-def phases_table(grids: Sequence[Grid], turns: Mapping[str, Turns]) -> Table:
+def phases_table(alone: Sequence[Grid], turns: Mapping[str, Turns]) -> Table:
     """The share of choosing on electricity in turn and alone, and the median of all streams in turn."""
     rows: list[list[Entry]] = []
     data: list[dict[str, object]] = []
     for policy in (*POLICIES, *OURS):
         row, datum = [Entry(label_of(policy))], dict[str, object](policy=policy)
-        for grid in grids:
+        for grid in alone:
             name = grid.base.name
             shares = _shares(policy, grid.cell(STREAM, policy), turns.get(name, {}))
             said = choosing_of(name, policy)
@@ -35,12 +35,12 @@ def phases_table(grids: Sequence[Grid], turns: Mapping[str, Turns]) -> Table:
     return Table(
         name="phases",
         title=f"What choosing takes of the CPU time, {STREAM}",
-        header=["", *(f"{grid.base.label}, {column}" for grid in grids for column in columns)],
+        header=["", *(f"{grid.base.label}, {column}" for grid in alone for column in columns)],
         groups=[rows],
         notes=[
-            "In turn: on the same blocks of the first 20,000 instances. Alone: the runs of the grid, each by "
-            "itself on the whole stream. All streams: the median of their shares, in turn. Shares are of "
-            "encoding, evaluating, choosing and training together."
+            "In turn: on the same blocks of the first 20,000 instances. Alone: one run after the other on "
+            "the whole stream, with nothing else on the machine. All streams: the median of their shares, in "
+            "turn. Shares are of encoding, evaluating, choosing and training together."
         ],
         data=data,
     )

@@ -147,11 +147,11 @@ def _energy_rows(grid: Grid, stream: str, notes: Footnotes) -> Rows:
 
 
 def _marks(stream: str, cells: Sequence[Cell | None], notes: Footnotes) -> tuple[Entry, list[str]]:
-    """What a row lacks: said once at its head if all its cells lack the same, else at each cell."""
-    lacking = {cell.shortfall for cell in cells if cell is not None}
-    if len(lacking) == 1:
-        return Entry(label_of(stream), mark=notes.mark(lacking.pop())), [""] * len(cells)
-    return Entry(label_of(stream)), ["" if cell is None else notes.mark(cell.shortfall) for cell in cells]
+    """What is otherwise in a row: said once at its head if it is the same of all its cells, else at each."""
+    remarks = {cell.remark for cell in cells if cell is not None}
+    if len(remarks) == 1:
+        return Entry(label_of(stream), mark=notes.mark(remarks.pop())), [""] * len(cells)
+    return Entry(label_of(stream)), ["" if cell is None else notes.mark(cell.remark) for cell in cells]
 
 
 def _each(cells: Sequence[Cell | None], text: Callable[[Cell], str]) -> list[Entry]:
