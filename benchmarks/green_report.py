@@ -139,7 +139,7 @@ def _auroc(table: Table) -> str:
         [label, *(_cell_text(table, stream, label) for stream in table.streams), _mean(table, label)]
         for label in table.settings
     ]
-    where = "p: the paper's record, x86_64; a difference has that of rounding in it, up to .01 on WISDM"
+    where = "p: the paper's record; its machine may be another, and rounding moves up to .0025"
     return f"AUROC ({where}):\n\n" + _markdown(["setting", *table.streams, "mean"], rows)
 
 

@@ -222,15 +222,31 @@ def ensembles() -> dict[str, list[str]]:
         "CPU time alone, theirs / ours": [f"{v:.1f}" for v in times.div(times.iloc[:, -1], axis=0).median()],
         "eleven streams": [f"{value:.2f}" for value in mean_ranks(four)],
         "nine distinct ones": [f"{value:.2f}" for value in mean_ranks(four.drop(["agr_g", "led_g"]))],
+        "the paper, whole streams": [
+            f"{value:.2f}" for value in mean_ranks(printed("III"))[["arf", "srp", "shrubs", "heros"]]
+        ],
     }
+
+
+def tried() -> dict[str, list[str]]:
+    """What the paper leaves open, as we take it and otherwise: AUROC of single runs, seed 1."""
+    runs = pd.read_csv(HERE / "records" / "assumptions" / "runs.csv")
+    names = {"perform_best_0.1": "perform-best", "perform_worst_0.1": "perform-worst", "random": "random"}
+    names |= {"zeta_0.01_0.1": "ζ(.01, .1)", "cand_as_published": "CAND as published"}
+    found = {}
+    for (point, stream, policy), some in runs.groupby(["point", "stream", "policy"], sort=False):
+        first, *others = (f"{run.taken}: {run.auroc:.4f}".replace(" 0.", " .") for run in some.itertuples())
+        found[f"{point}; {CALLED.get(stream, stream)}, {names[policy]}"] = [first, "; ".join(others)]
+    return found
 
 
 def third_drift() -> dict[str, list[str]]:
     """Σγ per step of ζ(.05, .1) on AGR: 50,000 instances before the third drift, and the last 50,000."""
     found = {}
-    fifty, twenty = spending("grid", "mlp50"), spending("twenty", "mlp20")
+    fifty, twenty, other = spending("grid", "mlp50"), spending("drifts", "mlp20"), spending("twenty", "mlp20")
     runs = {"AGR_a": fifty.loc["agr_a"], "AGR_g": fifty.loc["agr_g"]} | {
-        "AGR_a, widths 16 and 256 (M = 20)": twenty.loc["agr_a"]
+        "AGR_a, M = 20": twenty.loc["agr_a"],
+        "AGR_a, M = 20, widths 16 and 256": other.loc["agr_a"],
     }
     for label, run in runs.items():
         end, spent = np.array(run.curve_end_int64), np.array(run.curve_spent_float)
@@ -410,6 +426,7 @@ def main() -> int:
         savings,
         beyond,
         ensembles,
+        tried,
         third_drift,
         wisdm,
         exploring,

@@ -124,7 +124,8 @@ def test_the_beginnings_of_streams_are_ranked_where_all_policies_ran(tmp_path, w
 
 
 def test_what_choosing_takes_is_said_in_turn_and_alone_beside_the_paper(tmp_path, write):
-    write("electricity", "cand", pool="trees50", k=20, seconds=9.0, training=4.0)
+    write("electricity", "cand", pool="trees50", k=20, seconds=9.0, training=4.0, part="phases")
+    write("electricity", "cand", pool="trees50", k=20, seconds=90.0, training=4.0)  # not left in peace
     one = [
         Paired(stream, "trees50", "cand", 1000, 0.5, 0.001, 0.002, choose, 0.004)
         for stream, choose in (("electricity", 0.003), ("wisdm", 0.001), ("nomao", 0.013))
@@ -144,6 +145,31 @@ def test_seeds_of_wisdm_are_set_beside_the_papers_figure(tmp_path, write):
     assert (row["n_seeds"], row["paper"]) == (10, 0.9336)
     assert row["auroc"] == pytest.approx(0.9455)
     assert row["sd"] == pytest.approx(np.std(np.arange(10), ddof=1) / 1000)
+
+
+def test_a_cell_has_all_the_seeds_it_was_run_with_and_says_so(tmp_path, write):
+    for seed in (1, 2, 3):
+        write("wisdm", "random", seed=seed, auroc=0.9)
+        write("nomao", "random", seed=seed, auroc=0.9)
+    for seed in (1, 2, 3, 4, 5):
+        write("wisdm", "random", seed=seed, part="seeds", auroc=0.9 if seed < 4 else 0.8)
+    table = tables(tmp_path)["table2_mlp_auroc"]
+    ours = {row["stream"]: row for row in table.data if row["policy"] == "random"}
+    assert ours["wisdm"]["seeds"] == "1 2 3 4 5"
+    assert ours["wisdm"]["auroc"] == pytest.approx(0.86)
+    assert ours["nomao"]["seeds"] == "1 2 3"
+    assert "5 seeds, the paper 3" in table.markdown()
+
+
+def test_exploration_is_compared_over_the_seeds_that_both_have(tmp_path, write):
+    for seed in (1, 2):
+        write("nomao", "zeta_0.05_0.1", seed=seed, auroc=0.9 + 0.01 * seed)
+    write("nomao", "zeta_0.05", seed=1, part="greedy", auroc=0.95)
+    write("airlines", "zeta_0.05_0.1", seed=2, auroc=0.7)
+    rows = {(row["stream"], row["policy"]): row for row in tables(tmp_path)["exploration_mlp"].data}
+    assert rows["nomao", "zeta_0.05_0.1"]["auroc"] == pytest.approx(0.91)
+    assert rows["nomao", "zeta_0.05_0.1"]["seeds"] == rows["nomao", "zeta_0.05"]["seeds"] == "1"
+    assert rows["airlines", "zeta_0.05_0.1"]["seeds"] == "2"
 
 
 def test_trees_set_up_otherwise_have_tables_of_their_own(tmp_path, write):

@@ -1,5 +1,6 @@
 """What a figure of the paper's tables was made by can be looked up: commit, machine, instruction set."""
 
+import csv
 import json
 import subprocess
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from heros_paper import ASSUMPTIONS
 from heros_paper.paired import read_paired
 
 ROOT = Path(__file__).parents[2]
@@ -40,6 +42,13 @@ def test_every_record_names_its_machine_its_instruction_set_and_a_commit_of_ours
     assert runs
     assert not [run["id"] for run in runs if run.get("commit") not in history]
     assert not [run["id"] for run in runs if not run["machine"]["cpu"] or run["machine"]["isa"] not in ISAS]
+
+
+def test_so_does_what_was_tried_otherwise(history):
+    with (RECORDS / "assumptions" / "runs.csv").open(encoding="utf-8", newline="") as file:
+        found = list(csv.DictReader(file))
+    assert len(found) == len(ASSUMPTIONS)
+    assert not [one for one in found if one["commit"] not in history or one["isa"] not in ISAS]
 
 
 @pytest.mark.parametrize("base", ["mlp", "trees"])

@@ -35,7 +35,7 @@ def draw_exploring(directory: str | os.PathLike[str], grid: Grid, out: Path) -> 
     first = beginning_cells(directory)
     some = [name for name in TRIED if name not in BESIDE]
     beside = max((whole, first), key=lambda cells: len(common(cells, TRIED)))
-    shown = [(whole, some, common(whole, some)), (beside, list(TRIED), common(beside, TRIED))]
+    shown = [(grid.cells, some, common(grid.cells, some)), (beside, list(TRIED), common(beside, TRIED))]
     panels = [panel for panel in shown if panel[2]]
     if not panels:
         return []

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.font_manager import FontProperties
 
 from heros_paper.figures.style import (
     BLUE,
@@ -72,8 +73,20 @@ def draw_phases(
         if [bar.policy for bar in found[0][1]] == [bar.policy for bar in found[1][1]]:
             axes.set_yticklabels([])
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=len(PHASES), frameon=False, fontsize=7.5)
+    named = figure.legend(
+        handles, labels, loc="outside upper left", ncols=len(PHASES), frameon=False, fontsize=7.5
+    )
+    named.set_title(_how(found[0][1][0].policy, turns, found[0][0], stream), FontProperties(size=9))
+    named.set_alignment("left")
     return save(figure, out, f"phases_{stream}")
+
+
+def _how(policy: str, turns: Mapping[str, Turns] | None, grid: Grid, stream: str) -> str:
+    """Which stretch of which stream, and how it was measured."""
+    measured = (turns or {}).get(grid.base.name, {}).get((stream, policy))
+    if measured is None:
+        return f"{stream}, whole runs"
+    return f"{stream}, the first {measured.n_instances:,} instances, policies in turn; kernel: {measured.isa}"
 
 
 def _bars(grid: Grid, turns: Turns, stream: str) -> list[_Bar]:

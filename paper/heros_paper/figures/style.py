@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 
 __all__ = ["FAINT", "GRID", "INK", "WIDTH", "Look", "label_points", "look_of", "new_figure", "save", "tidy"]
 
@@ -100,16 +102,20 @@ def label_points(axes: Axes, points: Sequence[tuple[float, float]], texts: Seque
     taken = [(x - 5 * unit, y - 5 * unit, x + 5 * unit, y + 5 * unit) for x, y in centres]
     area = axes.get_window_extent()
     frame = (area.x0, area.y0, area.x1, area.y1)
-    for (x, y), text in zip(centres, texts, strict=True):
+    for i, ((x, y), text) in enumerate(zip(centres, texts, strict=True)):
         sample = axes.text(0, 0, text, fontsize=8)
         width, height = sample.get_window_extent().size
         sample.remove()
         boxes = [_box(x, y, width, height, dx * unit, dy * unit) for dx, dy in _PLACES]
-        chosen = min(range(len(boxes)), key=lambda i: (_hidden(boxes[i], taken, frame), i))
-        taken.append(boxes[chosen])
-        dx, dy = _PLACES[chosen]
+        others = [*taken[:i], *taken[i + 1 :]]  # a line to its own point hides nothing
+        lines = [_line((x, y), box, unit) if _is_far(place) else [] for place, box in enumerate(boxes)]
+        hidden = [
+            _hidden(box, taken, frame) + sum(_hidden(step, others, frame) for step in line)
+            for box, line in zip(boxes, lines, strict=True)
+        ]
+        chosen = hidden.index(min(hidden))
+        taken += [boxes[chosen], *lines[chosen]]
         left, bottom = boxes[chosen][:2]
-        far = abs(dx) + abs(dy) > 12
         axes.annotate(
             text,
             (x / unit, y / unit),
@@ -119,13 +125,29 @@ def label_points(axes: Axes, points: Sequence[tuple[float, float]], texts: Seque
             fontsize=8,
             color=INK,
             va="bottom",
-            arrowprops={"arrowstyle": "-", "color": FAINT, "lw": 0.5, "shrinkB": 4} if far else None,
+            path_effects=[withStroke(linewidth=2.5, foreground="white")],  # no line goes through a name
+            arrowprops=_LINE if _is_far(chosen) else None,
         )
 
 
+_LINE: Any = {"arrowstyle": "-", "color": FAINT, "lw": 0.5, "shrinkB": 4}
 _NEAR = ((7, 0), (-7, 0), (0, 8), (0, -8), (6, 7), (-6, 7), (6, -7), (-6, -7))
 _PLACES = (*_NEAR, *((2.2 * x, 2.2 * y) for x, y in _NEAR), *((3.6 * x, 3.6 * y) for x, y in _NEAR))
 Box = tuple[float, float, float, float]
+
+
+def _is_far(place: int) -> bool:
+    """Whether a name there needs a line to its point."""
+    return sum(map(abs, _PLACES[place])) > 12
+
+
+def _line(point: tuple[float, float], box: Box, unit: float) -> list[Box]:
+    """The way from a point to its name, in small boxes."""
+    end = (min(max(point[0], box[0]), box[2]), min(max(point[1], box[1]), box[3]))
+    steps = [
+        (point[0] + t * (end[0] - point[0]), point[1] + t * (end[1] - point[1])) for t in (0.2, 0.4, 0.6, 0.8)
+    ]
+    return [(x - 2 * unit, y - 2 * unit, x + 2 * unit, y + 2 * unit) for x, y in steps]
 
 
 def _box(x: float, y: float, width: float, height: float, dx: float, dy: float) -> Box:
