@@ -1,9 +1,9 @@
-"""The headline numbers of docs/paper.md, recomputed from the records by other means.
+"""The numbers of docs/paper.md and docs/paper_details.md, recomputed from the records by other means.
 
 Nothing of HEROS is imported: pandas reads the records, SciPy ranks and correlates, and what the paper prints
 comes from a transcription of its own (published.csv). `python paper/recompute.py` prints rows of the tables
-in docs/paper.md and ends with an error if the page states one of them otherwise; with `--write` it puts them
-right there, and what the text around them says is left to whoever reads it.
+of these pages and ends with an error if one is stated otherwise there; with `--write` it puts them right, and
+what the text around them says is left to whoever reads it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pandas as pd
 from scipy import stats
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "docs" / "paper.md"
+PAGES = [HERE.parent / "docs" / name for name in ("paper.md", "paper_details.md")]
 COLUMNS = {
     "cand_as_published": "cand",
     "random": "random",
@@ -222,7 +222,7 @@ def ensembles() -> dict[str, list[str]]:
         "CPU time alone, theirs / ours": [f"{v:.1f}" for v in times.div(times.iloc[:, -1], axis=0).median()],
         "eleven streams": [f"{value:.2f}" for value in mean_ranks(four)],
         "nine distinct ones": [f"{value:.2f}" for value in mean_ranks(four.drop(["agr_g", "led_g"]))],
-        "the paper, whole streams": [
+        "the paper's figures, whole streams": [
             f"{value:.2f}" for value in mean_ranks(printed("III"))[["arf", "srp", "shrubs", "heros"]]
         ],
     }
@@ -416,8 +416,8 @@ def cells_of(row: str) -> list[str]:
 
 def main() -> int:
     """Print every number, and those that the page states otherwise."""
-    options = argparse.ArgumentParser(description="Recompute the tables of docs/paper.md from the records.")
-    options.add_argument("--write", action="store_true", help="put right what the page states otherwise")
+    options = argparse.ArgumentParser(description="Recompute the tables of two pages from the records.")
+    options.add_argument("--write", action="store_true", help="put right what the pages state otherwise")
     write = options.parse_args().write
     parts = (
         both,
@@ -436,16 +436,14 @@ def main() -> int:
         choosing,
     )
     found = {name: cells for part in parts for name, cells in part().items()}
-    if write:
-        put_right(PAGE, found)
-    said = stated(PAGE)
+    for page in PAGES if write else []:
+        put_right(page, found)
+    said = {name: cells for page in PAGES for name, cells in stated(page).items()}
     wrong = [name for name, cells in found.items() if said.get(name) != cells]
     for name, cells in found.items():
-        mark = f"   <- docs/paper.md: {said.get(name)}" if name in wrong else ""
+        mark = f"   <- docs: {said.get(name)}" if name in wrong else ""
         sys.stdout.write(f"| {name} | {' | '.join(cells)} |{mark}\n")
-    sys.stdout.write(
-        f"{len(found)} rows, {len(wrong)} of which docs/paper.md states otherwise or not at all\n"
-    )
+    sys.stdout.write(f"{len(found)} rows, {len(wrong)} of which the pages state otherwise or not at all\n")
     return 1 if wrong else 0
 
 
