@@ -13,11 +13,7 @@ from heros_paper.paired import read_paired
 
 ROOT = Path(__file__).parents[2]
 RECORDS = ROOT / "paper" / "records"
-OLDER = "5 of its records were made before records named their commit"
-PARTS = [
-    pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=OLDER)) if name == "rivals" else name
-    for name in sorted(path.parent.name for path in RECORDS.glob("*/records.parquet"))
-]
+PARTS = sorted(path.parent.name for path in RECORDS.glob("*/records.parquet"))
 ISAS = {"avx512", "avx2", "neon", "baseline"}
 
 
