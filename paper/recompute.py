@@ -234,12 +234,13 @@ def ensembles() -> dict[str, list[str]]:
 def tried() -> dict[str, list[str]]:
     """What the paper leaves open, as we take it and otherwise: AUROC of single runs, seed 1."""
     runs = pd.read_csv(HERE / "records" / "assumptions" / "runs.csv")
-    names = {"perform_best_0.1": "perform-best", "perform_worst_0.1": "perform-worst", "random": "random"}
-    names |= {"zeta_0.01_0.1": "ζ(.01, .1)", "cand_as_published": "CAND as published"}
     found = {}
     for (point, stream, policy), some in runs.groupby(["point", "stream", "policy"], sort=False):
         first, *others = (f"{run.taken}: {run.auroc:.4f}".replace(" 0.", " .") for run in some.itertuples())
-        found[f"{point}; {CALLED.get(stream, stream)}, {names[policy]}"] = [first, "; ".join(others)]
+        found[f"{point}; {CALLED.get(stream, stream)}, {LABELS[COLUMNS[policy]]}"] = [
+            first,
+            "; ".join(others),
+        ]
     return found
 
 
@@ -312,11 +313,11 @@ def limits() -> dict[str, list[str]]:
         "sooner": "with limits, half the grace periods",
         "later": "with limits, twice the grace periods",
     }
-    tried = {label: records(part) for part, label in others.items()}
-    seeds = {stream: set(some.seed) for stream, some in tried["without limits"].groupby("stream")}
-    tried = {"with limits": runs[runs.pool == "trees50"], **tried}
+    by_label = {"with limits": runs[runs.pool == "trees50"]}
+    by_label |= {label: records(part) for part, label in others.items()}
+    seeds = {stream: set(some.seed) for stream, some in by_label["without limits"].groupby("stream")}
     tables = {}
-    for label, some in tried.items():
+    for label, some in by_label.items():
         alike = [row.seed in seeds.get(row.stream, ()) for row in some.itertuples()]
         tables[label] = some[alike].pivot_table(index="stream", columns="policy", values="auroc")
     found = {}

@@ -6,10 +6,8 @@ ten of its fifty perceptrons are. `heros-paper assumptions` runs what it might h
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,7 @@ from heros.pools import MLPGrid, Pool
 from heros.progress import progress as progress_bar
 from heros.registry import policy_id
 from heros.run.loop import evaluate
-from heros.storage.records import provenance
+from heros_paper.paired import made_by, write_rows
 from heros_paper.settings import BASES
 
 __all__ = ["ASSUMPTIONS", "Assumption", "Found", "try_assumptions", "write_found"]
@@ -65,7 +63,6 @@ def _listed() -> list[Assumption]:
     steady = {"δ = 1e-5": scores.Adwin(), "δ = .002": scores.Adwin(0.002), "δ = .05": scores.Adwin(0.05)}
     other = {"the last 500": scores.Window(500), "cumulative": scores.Cumulative()}
     extremes = (p.Explore(p.PerformBest(), 0.1), p.Explore(p.PerformWorst(), 0.1))
-    widths = {"512": 512, "32": 32, "128": 128}
     return [
         *(
             Assumption("L", taken, "electricity", zeta, changes={"score": score})
@@ -85,8 +82,8 @@ def _listed() -> list[Assumption]:
             for taken, scale in {"(x − mean)/(3 sd)": True, "none": False}.items()
         ),
         *(
-            Assumption("fifth width", taken, "electricity", policy, _with_width(width))
-            for taken, width in widths.items()
+            Assumption("fifth width", str(width), "electricity", policy, _with_width(width))
+            for width in (512, 32, 128)
             for policy in (p.Random(), p.CandAsPublished())
         ),
     ]
@@ -108,7 +105,7 @@ def try_assumptions(
     Parameters
     ----------
     assumptions
-        What to try; by default all that docs/paper.md speaks of (five minutes).
+        What to try; by default all that docs/paper.md speaks of (minutes).
     progress
         Whether to show a progress bar; by default if the output is a terminal.
 
@@ -135,17 +132,10 @@ def _found(one: Assumption) -> Found:
     stream = streams.load(one.stream)
     stream = stream if one.n is None else stream.take(one.n)
     run = evaluate(Heros(one.pool, one.policy, MLP.k, seed=SEED, **one.changes), stream, progress=False)
-    by = provenance()
-    where = (by["commit"], by["machine"]["cpu"], by["machine"]["isa"])
     what = (one.point, one.taken, one.stream, policy_id(one.policy), SEED)
-    return Found(*what, run.n_instances, run.auroc, *where)
+    return Found(*what, run.n_instances, run.auroc, *made_by())
 
 
 def write_found(found: Sequence[Found], path: str | Path) -> None:
     """Write what was found as a CSV file."""
-    text = io.StringIO()
-    rows = csv.DictWriter(text, list(Found.__dataclass_fields__), lineterminator="\n")
-    rows.writeheader()
-    rows.writerows(asdict(one) | {"auroc": round(one.auroc, 6)} for one in found)
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    Path(path).write_text(text.getvalue(), encoding="utf-8")
+    write_rows(Found, found, path)

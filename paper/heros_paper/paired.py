@@ -11,9 +11,10 @@ import csv
 import io
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from heros import streams
 from heros.ensemble import Heros
@@ -124,7 +125,7 @@ def _stretch(name: str, n: int, block: int) -> tuple[Stream, int]:
 
 
 def _paired(name: str, model: Heros, spent: float, start: int) -> Paired:
-    cpu, by = model.cpu_seconds, provenance()
+    cpu = model.cpu_seconds
     return Paired(
         name,
         pool_id(model.pool),
@@ -135,17 +136,26 @@ def _paired(name: str, model: Heros, spent: float, start: int) -> Paired:
         cpu["evaluate"],
         cpu["choose"],
         cpu["train"],
-        by["commit"],
-        by["machine"]["cpu"],
-        by["machine"]["isa"],
+        *made_by(),
         start,
     )
 
 
 def write_paired(measured: Sequence[Paired], path: str | Path) -> None:
     """Write the measurements as a CSV file."""
+    write_rows(Paired, measured, path)
+
+
+def made_by() -> tuple[str, str, str]:
+    """Commit, processor and instruction set of what is measured here."""
+    by = provenance()
+    return by["commit"], by["machine"]["cpu"], by["machine"]["isa"]
+
+
+def write_rows(kind: type[Any], measured: Sequence[Any], path: str | Path) -> None:
+    """Write dataclasses of one kind as the rows of a CSV file, with six digits."""
     text = io.StringIO()
-    rows = csv.DictWriter(text, list(Paired.__dataclass_fields__), lineterminator="\n")
+    rows = csv.DictWriter(text, [one.name for one in fields(kind)], lineterminator="\n")
     rows.writeheader()
     for one in measured:
         figures = {name: round(value, 6) for name, value in asdict(one).items() if isinstance(value, float)}
