@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from heros.ensemble import Heros
 from heros.registry import described
-from heros.schema import schema_plain
+from heros.data.schema import schema_plain
 from heros.storage import models
 
 __all__ = ["Copies"]

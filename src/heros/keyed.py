@@ -23,7 +23,7 @@ from heros.copies import Copies
 from heros.ensemble import Block, Heros
 from heros.errors import DataError, ParameterError
 from heros.parameters import identifier, whole
-from heros.schema import Schema
+from heros.data.schema import Schema
 from heros.storage import archive, models
 from heros.storage.keystore import KeyStore, Tally
 from heros.task import Task

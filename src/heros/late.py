@@ -15,7 +15,7 @@ from heros.ensemble import Heros
 from heros.errors import DataError, HerosError, ParameterError
 from heros.measures import Measure
 from heros.parameters import expect_list, identifier
-from heros.schema import Schema
+from heros.data.schema import Schema
 from heros.sources.pending import Counts, Id, Pending
 from heros.storage import archive, models
 

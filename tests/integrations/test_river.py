@@ -239,7 +239,7 @@ def test_settings_are_checked_when_given():
     clone = HerosClassifier(SMALL, k=3, features=["a", ("b", "x", "y")], classes=[True, False]).clone(
         {"k": 5}
     )
-    assert (clone.k, clone.pool, clone.heros.schema.classes) == (5, SMALL, ("True", "False"))
+    assert (clone.k, clone.pool, clone.heros.data.schema.classes) == (5, SMALL, ("True", "False"))
 
 
 def test_a_classifier_is_saved_with_its_labels_and_goes_on(tmp_path):
@@ -292,13 +292,13 @@ def test_a_nominal_feature_has_no_more_inputs_than_it_may(tmp_path):
         model.learn_one({"user": "u6"}, True)
     for i in range(50):
         model.learn_one({"user": f"u{i}"}, i % 2 == 0)
-    assert len(model.heros.schema.features[0].values) == 8
+    assert len(model.heros.data.schema.features[0].values) == 8
     model.save(tmp_path / "m.heros")
     again = HerosClassifier.load(tmp_path / "m.heros")
     assert (again.most_values, again.clone().most_values) == (8, 8)
     wide = HerosRegressor(pools.Linear([{}]), k=1, most_values=None, seed=1)
     for i in range(300):
         wide.learn_one({"user": f"u{i}"}, float(i))
-    assert len(wide.heros.schema.features[0].values) == 300
+    assert len(wide.heros.data.schema.features[0].values) == 300
     with pytest.raises(ParameterError, match="'most_values' parameter of HEROS must be"):
         HerosClassifier(most_values=1)

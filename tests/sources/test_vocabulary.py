@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from heros.schema import Feature, Schema
-from heros.streams.columns import NominalColumn
-from heros.values import Refused
+from heros.data.schema import Feature, Schema
+from heros.data.columns import NominalColumn
+from heros.data.values import Refused
 from heros.vocabulary import Codes, Vocabulary
 
 

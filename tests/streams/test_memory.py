@@ -11,7 +11,7 @@ from river import datasets as river_datasets
 
 from heros import streams
 from heros.errors import DataError, ParameterError
-from heros.schema import Feature, Schema
+from heros.data.schema import Feature, Schema
 
 
 def refused(call, kind=DataError):

@@ -17,7 +17,7 @@ from queues import Kafka  # noqa: E402
 from heros import Heros, pools  # noqa: E402
 from heros.errors import DataError, HerosError, ParameterError  # noqa: E402
 from heros.keyed import Keyed  # noqa: E402
-from heros.schema import schema_of  # noqa: E402
+from heros.data.schema import schema_of  # noqa: E402
 from heros.storage.keystore import FILE  # noqa: E402
 from heros.vocabulary import Vocabulary  # noqa: E402
 from heros.workers import KafkaWorker, Snapshots  # noqa: E402

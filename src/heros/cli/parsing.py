@@ -19,7 +19,7 @@ from heros.sources.passed import First
 from heros.streams import Stream
 from heros.streams.pipe import read_pipe
 from heros.watch import Watch, checked_watch
-from heros.weights import ClassWeight, checked_class_weight
+from heros.data.weights import ClassWeight, checked_class_weight
 
 __all__ = ["class_weight_of", "few_enough", "meter_of", "reading", "source_of", "stream_of", "watch_of"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,10 +16,9 @@ from heros.cli.parsing import reading
 from heros.ensemble import Heros
 from heros.errors import HerosError, ParameterError
 from heros.lazy import pa
-from heros.rows import Rows
 from heros.run.predictions import predicted_table
 from heros.storage.outputs import as_csv, expect_table_place, write_table
-from heros.streams.dates import date_columns
+from heros.data.tables import converted
 from heros.streams.files import reader_of
 from heros.streams.readers import TableReader
 
@@ -62,19 +62,16 @@ def predict_command(
     if learnt.schema is None:
         raise HerosError(f"The model in {model} must have learnt something. Got one that has not.")
     how = reading(delimiter=delimiter, missing=missing, encoding=encoding)
-    if learnt.schema.words is not None:
-        how.setdefault("missing", learnt.schema.words)
+    how["missing"] = [*how.get("missing", ()), *learnt.schema.words]
     reader = reader_of(file, format, **how)
     kept = reading(keep=keep).get("keep", [])
     for name in kept:
         if name not in reader.names:
             rule = f"made of the columns {list(reader.names)}"
             raise ParameterError.of("keep", "heros", rule, name, reader.names)
-    there = {*reader.names}
-    for name, column in date_columns(learnt.schema.features).items():
-        there |= {*column.names} if name in there else set()
-    absent = [feature.name for feature in learnt.schema.features if feature.name not in there]
-    if absent and len(absent) < learnt.schema.n_features:
+    columns = learnt.encoder().columns
+    absent = [name for name in columns if name not in reader.names]
+    if absent and len(absent) < len(columns):
         say(
             f"heros: {file} has no column {', '.join(map(repr, absent))}: missing in every row",
             style="yellow",
@@ -93,11 +90,16 @@ def _predicted(model: Heros, reader: TableReader, kept: Sequence[str]) -> Iterat
     """The predictions, a table per chunk of rows."""
     schema = model.schema
     assert schema is not None, "it is bound"
-    rows = Rows(schema)
+    encoder = model.encoder()
+    if not any(encoder.knows(name) for name in reader.names):
+        encoder.asked(dict.fromkeys(reader.names))
     while (chunk := reader.read()) is not None:
         if chunk.faults:
             raise HerosError(f"Rows must have as many cells as there are columns. Got: {chunk.faults[0][1]}")
-        table = predicted_table(model.outputs(rows.read_chunk(reader, chunk)), schema.classes)
+        X, _, faults = converted(encoder, reader.names, chunk.columns, chunk.n_rows)
+        outputs = model.outputs(X)
+        outputs[list(faults)] = math.nan
+        table = predicted_table(outputs, schema.classes)
         for place, name in enumerate(kept):
             table = table.add_column(place, name, chunk.columns[reader.names.index(name)])
         yield table

@@ -17,9 +17,9 @@ from heros.inspection import LastStep
 from heros.policies.calls import PolicyCalls
 from heros.policies.pace import STRETCH, Pace
 from heros.pools import BoundPool
-from heros.schema import Schema
+from heros.data.schema import Schema
 from heros.scores.base import ScoreCalls
-from heros.validation import Validator
+from heros.data.check import Validator
 
 __all__ = ["Learner", "Learnt", "enough_memory"]
 

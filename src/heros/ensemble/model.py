@@ -28,17 +28,18 @@ from heros.policies.pace import Pace
 from heros.policies.within import paced
 from heros.pools import BoundPool, Pool
 from heros.pools.base import shares
-from heros.rows import Rows, form_of, labels_of
-from heros.schema import Schema
+from heros.data.encoder import Encoder
+from heros.data.frames import form_of, labels_of
+from heros.data.schema import Schema
 from heros.scores import Adwin, Score
 from heros.scores.base import ScoreCalls, bound_score, expect_score
 from heros.storage import archive, models
 from heros.storage.outputs import like
 from heros.streams.targets import is_numeric
 from heros.task import Classification, Regression, Task, task_of
-from heros.validation import one_row
+from heros.data.check import one_row
 from heros.watch import Answer, Watch, checked_burst, checked_watch, native_answer, turns
-from heros.weights import ClassWeight, Weights, checked_class_weight
+from heros.data.weights import ClassWeight, Weights, checked_class_weight
 
 __all__ = ["Heros"]
 
@@ -96,7 +97,7 @@ class Heros:
     class_weight
         What instances of a class count, when models are trained and in L: "balanced", by how often the
         classes have come so far, or a mapping of the names of classes to weights (1 where there is none).
-        See `heros.weights.Weights`.
+        See `heros.data.weights.Weights`.
     seed
         Of the initial weights and the policy's draws: one seed, one sequence of random numbers.
     schema
@@ -129,7 +130,7 @@ class Heros:
     """
 
     _learner: Learner | None = None  # None before there is a schema
-    _known: tuple[Schema | None, Rows] | None = None  # how rows are read by which schema
+    _reader: tuple[Schema | None, Encoder] | None = None  # how rows are read by which schema
 
     def __init__(
         self,
@@ -279,8 +280,11 @@ class Heros:
         """
         if not isinstance(schema, Schema):
             raise ParameterError.of("schema", "Heros", "a heros.Schema", schema)
+        if schema is self.schema:
+            return self
         self._finish_growing()
-        if schema == self.schema:
+        if self._learner is not None and schema == self._learner.schema:
+            self._learner.schema = schema  # which may say otherwise how rows are read
             return self
         if schema.n_features < 1 or schema.n_outputs < 1:
             raise ParameterError.of("schema", "Heros", "one with at least one feature and one class", schema)
@@ -409,7 +413,7 @@ class Heros:
     def outputs(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """What it says of rows (n, n_features) that are known to be good; NaN is missing wherever it is.
 
-        For those who turn rows into numbers themselves, with `heros.rows.Rows`.
+        For callers that turn rows into numbers themselves, with a `heros.data.Encoder`.
         """
         learner = self._at_work
         self._finish_growing()
@@ -419,7 +423,7 @@ class Heros:
     def _told(self, x: Any) -> NDArray[np.float64]:
         """What it says of rows that are no array."""
         _ = self._at_work
-        return self.outputs(self._rows_now().read(x))
+        return self.outputs(self.encoder().read(x))
 
     def answers(self, x: ArrayLike) -> NDArray[np.float64]:
         """All that it says of one instance (width,) or of several (n, width); what that is, says the task."""
@@ -461,29 +465,34 @@ class Heros:
     def _learn_rows(self, x: Any, y: Any, sample_weight: ArrayLike | None) -> None:
         if self.schema is None and self.task_asked is None:
             self._suit_labels(labels_of(x, y))
-        rows, done = self._rows_now(), 0
+        encoder, done = self.encoder(), 0
         weights = None if sample_weight is None else np.asarray(sample_weight)
-        for found in rows.learn(x, y):
-            n = len(found.X)
+        self._reader = None  # if something goes wrong, it may be ahead of the models
+        for batch in encoder.learn(x, y):
+            n = len(batch.X)
             some = weights if weights is None or weights.ndim == 0 else weights[done : done + n]
-            self.bind(found.schema)
-            self._run(found.X, self._targets(found.y, n), some)
+            self.bind(batch.schema)
+            self._run(batch.X, self._targets(batch.y, n), some)
             done += n
-        self._known = (self.schema, rows)
+        self._reader = (self.schema, encoder)
 
     def _suit_labels(self, labels: list[Any]) -> None:
         """Take on the task that the first labels ask for."""
         numbers = all(isinstance(label, float | int | np.number) for label in labels)
         if numbers and is_numeric(np.asarray(labels), None, False, "learn", "y"):
             self._settle(Regression())
-            self._known = None
+            self._reader = None
 
-    def _rows_now(self) -> Rows:
-        """How rows are read by the schema as it is now."""
-        if self._known is None or self._known[0] is not self.schema:
-            classes, said = isinstance(self.task, Classification), self.task_asked is not None
-            self._known = self.schema, Rows(self.schema, classes=classes, fractions=said)
-        return self._known[1]
+    def encoder(self) -> Encoder:
+        """Return what turns rows into numbers, by the schema as it is now."""
+        if self._reader is None or self._reader[0] is not self.schema:
+            seen = 0 if self._learner is None else self.instances
+            numeric, said = self.task.numeric, self.task_asked is not None
+            self._reader = (
+                self.schema,
+                Encoder(self.schema, numeric=numeric, fractions=said, seen=seen),
+            )
+        return self._reader[1]
 
     def test_then_train(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Block:
         """For every instance in turn: answer, then learn from its label. As `learn`, with a record."""
@@ -751,7 +760,7 @@ class Heros:
         return f"<Heros {self.pool!r}, {self.policy}, k={self.k}, {state}>"
 
 
-NOT_KEPT = ("_learner", "_alone", "_known")
+NOT_KEPT = ("_learner", "_alone", "_reader")
 """What a pickle does without: the compiled core comes as arrays."""
 
 

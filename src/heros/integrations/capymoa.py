@@ -13,7 +13,7 @@ from heros.ensemble import Heros
 from heros.errors import DataError, MissingExtra, ParameterError
 from heros.policies import Policy
 from heros.pools import Pool
-from heros.schema import Feature, Schema
+from heros.data.schema import Feature, Schema
 from heros.scores import Score
 from heros.streams import Stream
 from heros.streams.base import Block

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros.errors import DataError
-from heros.schema import Feature
+from heros.data.schema import Feature
 from heros.streams.arrow import MemoryReader
-from heros.streams.columns import NominalColumn
+from heros.data.columns import NominalColumn
 from heros.streams.frames import FEW, few_rows, is_frame, names_of, table_of
 from heros.streams.readers import Column
-from heros.values import LARGEST, label_of
+from heros.data.values import LARGEST, label_of
 
 __all__ = ["FEW", "FrameColumns", "is_frame", "names_of"]
 

@@ -17,10 +17,10 @@ from heros.errors import DataError, HerosError, MissingExtra
 from heros.integrations.river_late import LateClassifier, LateRegressor
 from heros.policies import Policy
 from heros.pools import Pool
-from heros.schema import Feature, Schema, schema_of, schema_plain
+from heros.data.schema import Feature, Schema, schema_of, schema_plain
 from heros.scores import Score
 from heros.storage import archive, models
-from heros.values import Refused, target_of
+from heros.data.values import Refused, target_of
 from heros.vocabulary import MOST_VALUES, Vocabulary, cell_of, checked_most_values
 from heros.watch import Answer, Watch
 
@@ -145,7 +145,7 @@ class _Known:
     def _expect_same(self, heros: Heros, known: Schema) -> None:
         if known.numeric != self._vocabulary.schema.numeric:
             raise DataError("Its target must be of the same kind. Got another one.")
-        if heros.schema is not None and heros.schema != known:
+        if heros.data.schema is not None and heros.data.schema != known:
             raise DataError("Its models must know what it knows. Got others.")
 
 
@@ -235,12 +235,12 @@ class HerosClassifier(_Known, base.MiniBatchClassifier):
             self._grow(x, y)
             row, _ = self._row(x)
             label = self._labels[y]
-        if self.heros.schema is not None:  # else no instance has had a feature yet: nothing to learn from
+        if self.heros.data.schema is not None:  # else no instance has had a feature yet: nothing to learn from
             self.heros.learn(np.array(row, dtype=np.float64), label)
 
     def predict_proba_one(self, x: Mapping[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
         """The probability of each label seen so far; empty before the first."""
-        if self.heros.schema is None:
+        if self.heros.data.schema is None:
             return {}
         row, _ = self._row(x)
         p = self.heros.predict_proba(np.array(row, dtype=np.float64))
@@ -252,7 +252,7 @@ class HerosClassifier(_Known, base.MiniBatchClassifier):
         """Learn from the rows, one after the other."""
         block, known = self._block(X)
         labels = [self._labels.get(label) for label in y.tolist()]
-        if known and None not in labels and self.heros.schema is not None:
+        if known and None not in labels and self.heros.data.schema is not None:
             self.heros.learn(block, np.array(labels))
             return
         rows = X.astype(object).where(X.notna(), None).to_dict("records")
@@ -263,7 +263,7 @@ class HerosClassifier(_Known, base.MiniBatchClassifier):
         """The probability of each label (columns) for each row."""
         import pandas as pd  # noqa: PLC0415 - River works without it
 
-        if self.heros.schema is None:
+        if self.heros.data.schema is None:
             return pd.DataFrame(index=X.index)
         p = self.heros.predict_proba(self._block(X)[0])
         return pd.DataFrame(p, index=X.index, columns=pd.Index(list(self._labels), tupleize_cols=False))
@@ -273,7 +273,7 @@ class HerosClassifier(_Known, base.MiniBatchClassifier):
         import pandas as pd  # noqa: PLC0415 - River works without it
 
         labels: list[Hashable] = [None] * len(X)
-        if self.heros.schema is not None:
+        if self.heros.data.schema is not None:
             known = list(self._labels)
             labels = [known[index] for index in self.heros.predict_proba(self._block(X)[0]).argmax(axis=1)]
         values = np.empty(len(labels), dtype=object)
@@ -356,18 +356,18 @@ class HerosRegressor(_Known, base.MiniBatchRegressor):
                 raise _data_error(why) from None
             self._bind()
             row, _ = self._row(x)
-        if self.heros.schema is not None:  # else no instance has had a feature yet: nothing to learn from
+        if self.heros.data.schema is not None:  # else no instance has had a feature yet: nothing to learn from
             self.heros.learn(np.array(row, dtype=np.float64), _target(y))
 
     def predict_one(self, x: Mapping[Hashable, Any], **kwargs: Any) -> float:
         """What the target is; 0 before the first."""
-        if self.heros.schema is None:
+        if self.heros.data.schema is None:
             return 0.0
         return float(self.heros.predict(np.array(self._row(x)[0], dtype=np.float64)))
 
     def predict_interval_one(self, x: Mapping[Hashable, Any]) -> tuple[float, float]:
         """The lower and the upper end of the interval that holds the target."""
-        if self.heros.schema is None:
+        if self.heros.data.schema is None:
             return 0.0, 0.0
         low, high = self.heros.predict_interval(np.array(self._row(x)[0], dtype=np.float64)).tolist()
         return low, high
@@ -375,7 +375,7 @@ class HerosRegressor(_Known, base.MiniBatchRegressor):
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn from the rows, one after the other."""
         block, known = self._block(X)
-        if known and self.heros.schema is not None:
+        if known and self.heros.data.schema is not None:
             plain = y.dtype.kind in "biuf"
             self.heros.learn(block, y.to_numpy() if plain else [_target(one) for one in y.tolist()])
             return
@@ -387,7 +387,7 @@ class HerosRegressor(_Known, base.MiniBatchRegressor):
         """What the target of each row is; 0 before the first."""
         import pandas as pd  # noqa: PLC0415 - River works without it
 
-        told = self.heros.schema is not None
+        told = self.heros.data.schema is not None
         return pd.Series(self.heros.predict(self._block(X)[0]) if told else 0.0, index=X.index, dtype=float)
 
 

@@ -15,9 +15,9 @@ from heros.errors import DataError, MissingExtra, ParameterError
 from heros.integrations.frames import FEW, FrameColumns, is_frame, names_of
 from heros.policies import Policy
 from heros.pools import Pool
-from heros.schema import Feature, Schema
+from heros.data.schema import Feature, Schema
 from heros.scores import Score
-from heros.validation import target_numbers
+from heros.data.check import target_numbers
 from heros.watch import Answer, Watch
 
 try:

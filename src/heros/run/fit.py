@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from heros.errors import DataError
 from heros.run.curves import MOST_POINTS
-from heros.values import LARGEST_TARGET
+from heros.data.values import LARGEST_TARGET
 
 __all__ = ["PENDING", "expect_fit"]
 

@@ -28,8 +28,8 @@ from heros.run.windows import Callback, checked_callbacks
 from heros.sources import END, Source, expect_source
 from heros.sources.base import Signal
 from heros.storage.checkpoints import Checkpointer, CheckpointWarning
-from heros.streams.frames import is_frame, table_of
-from heros.weights import checked_weights
+from heros.data.frames import is_frame, table_of
+from heros.data.weights import checked_weights
 
 __all__ = ["Curves", "Run", "evaluate"]
 

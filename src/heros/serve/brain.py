@@ -17,7 +17,7 @@ from heros.ensemble import Block, Heros
 from heros.errors import ParameterError
 from heros.keyed import Keyed
 from heros.pools import Pool
-from heros.schema import Schema
+from heros.data.schema import Schema
 from heros.serve.limits import Limits
 from heros.serve.rows import Rows
 from heros.task import Task

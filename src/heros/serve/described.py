@@ -16,13 +16,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from heros.ensemble import Heros
 from heros.lazy import metadata
-from heros.schema import schema_plain
+from heros.data.schema import schema_plain
 from heros.serve.brain import Many, One
 from heros.serve.metrics import Requests, metrics
 from heros.serve.service import Service
 from heros.serve.state import Picture, leaderboard, why
 from heros.storage import models
-from heros.values import LARGEST_TARGET
+from heros.data.values import LARGEST_TARGET
 
 __all__ = ["application"]
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from heros.schema import Schema
+from heros.data.schema import Schema
 from heros.serve.limits import Limits, Wrong
-from heros.values import LARGEST_TARGET, Refused, label_of
+from heros.data.values import LARGEST_TARGET, Refused, label_of
 from heros.vocabulary import Vocabulary
 
 __all__ = ["Rows", "expect_name", "open_schema"]

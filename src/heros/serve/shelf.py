@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from heros.ensemble import Heros
 from heros.errors import DataError, HerosError
-from heros.schema import schema_of, schema_plain
+from heros.data.schema import schema_of, schema_plain
 from heros.serve.brain import Brain, Many, One
 from heros.storage import archive, models
 

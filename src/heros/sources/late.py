@@ -16,7 +16,7 @@ from heros.errors import DataError, ParameterError
 from heros.sources.base import END, IDLE, Polled, Signal
 from heros.sources.pending import Counts, Id, Pending
 from heros.sources.rows import RowSource
-from heros.values import Refused
+from heros.data.values import Refused
 
 __all__ = ["LateSource"]
 
@@ -147,7 +147,7 @@ class LateSource(RowSource):
             self._model.bind(schema)
             self._bound = schema
         try:
-            row, _ = self._rows.vocabulary.look_up(features)
+            row = self._rows.encoder.row(features)
         except Refused:  # it is said when the label comes
             return None
         answered: NDArray[np.float64] = self._model.outputs(np.array([row], dtype=np.float64))[0]

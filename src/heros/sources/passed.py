@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros.parameters import whole
-from heros.schema import Schema
+from heros.data.schema import Schema
 from heros.sources.bad_rows import BadRows
 from heros.sources.base import END, DriftPoint, Polled, Source
 

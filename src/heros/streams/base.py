@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from heros.errors import DataError
 from heros.parameters import number, one_of, whole
-from heros.schema import Feature, Schema
+from heros.data.schema import Feature, Schema
 from heros.sources.bad_rows import BadRows
 from heros.sources.base import END, Block, DriftPoint, Polled, Signal, Source
-from heros.weights import WEIGHTS, weighs
+from heros.data.weights import WEIGHTS, weighs
 
 __all__ = ["Block", "DriftPoint", "Stream", "Taken", "empty_block", "rewound"]
 
@@ -302,7 +302,7 @@ class Retargeted(Turned):
     @property
     def schema(self) -> Schema:
         """The features but one."""
-        return Schema(self._others, (), numeric=True, words=self._source.schema.words)
+        return replace(self._source.schema, features=self._others, classes=(), numeric=True)
 
     @property
     def n_instances(self) -> int | None:

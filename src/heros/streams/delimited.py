@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros.errors import DataError, ParameterError
-from heros.streams.readers import Column
-from heros.streams.text import BLANKS, LONGEST, MISSING, RawRecords, Record, TextReader, checked_words
+from heros.data.columns import Column
+from heros.data.values import BLANKS, MISSING, checked_words
+from heros.streams.text import LONGEST, RawRecords, Record, TextReader
 
 if TYPE_CHECKING:
     import _csv
@@ -29,8 +30,6 @@ BOM = b"\xef\xbb\xbf"
 class DelimitedReader(TextReader):
     """The records of a CSV file."""
 
-    words = True
-
     def __init__(
         self,
         path: Path,
@@ -38,7 +37,7 @@ class DelimitedReader(TextReader):
         delimiter: str | None = None,
         quote: str = '"',
         header: bool = True,
-        missing: Sequence[str] = MISSING,
+        missing: Sequence[str] = (),
         encoding: str = "utf-8",
     ) -> None:
         if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '\r\n"'):
@@ -46,7 +45,7 @@ class DelimitedReader(TextReader):
         if len(quote) > 1 or not quote.isascii():
             raise ParameterError.of("quote", "read", "one ASCII character or ''", quote)
         super().__init__(path, encoding, delimiter or ",", quote)
-        self._missing = checked_words(missing)
+        self._missing = checked_words((*MISSING, *checked_words(missing)))
         line, lines = self._first_lines()
         self._delimiter = delimiter or _likeliest_delimiter(lines, quote)
         self.decimal_comma = self._delimiter != ","

@@ -18,8 +18,8 @@ from heros.streams.json_lines import JsonReader, is_json
 from heros.streams.options import Options
 from heros.streams.readers import TableReader
 from heros.streams.tables import TableStream, weighed
-from heros.streams.text import COMPRESSIONS, MISSING, encoding_of
-from heros.vocabulary import MOST_VALUES
+from heros.streams.text import COMPRESSIONS, encoding_of
+from heros.data.codes import MOST_VALUES
 
 __all__ = ["opened", "read", "reader_of"]
 
@@ -54,7 +54,7 @@ def read(
     delimiter: str | None = None,
     quote: str = '"',
     header: bool = True,
-    missing: Sequence[str] = MISSING,
+    missing: Sequence[str] = (),
     encoding: str | None = None,
     dates: Sequence[str] | Mapping[str, str | None] = (),
     most_values: int | None = MOST_VALUES,
@@ -161,7 +161,7 @@ def opened(
     delimiter: str | None = None,
     quote: str = '"',
     header: bool = True,
-    missing: Sequence[str] = MISSING,
+    missing: Sequence[str] = (),
     encoding: str | None = None,
     most_values: int | None = MOST_VALUES,
     columns: Columns | None = None,
@@ -198,12 +198,13 @@ def reader_of(
     head = _head(file) if kind in {"csv", "json", "arff"} else b""
     encoding = encoding or encoding_of(head)
     if kind == "json" or (kind == "csv" and format is None and is_json(_utf8(head, encoding))):
-        return JsonReader(file, encoding=encoding, missing=csv.get("missing", MISSING))
+        return JsonReader(file, encoding=encoding, missing=csv.get("missing", ()))
     if kind == "csv":
         return DelimitedReader(file, encoding=encoding, **csv)
     if kind == "arff":
         return ArffReader(file, encoding=encoding, ignore=ignore)
-    return ParquetReader(file, ignore) if kind == "parquet" else IPCReader(file, ignore)
+    missing = csv.get("missing", ())
+    return ParquetReader(file, missing) if kind == "parquet" else IPCReader(file, missing)
 
 
 def _meant(file: Path) -> str:

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 from heros.errors import DataError, ParameterError
 from heros.parameters import one_of
-from heros.schema import Schema
+from heros.data.schema import Schema
 from heros.sources.bad_rows import BadRows
 from heros.sources.base import IDLE, Block, Polled, Signal
 from heros.sources.readers import AsyncReader, BackgroundReader, DirectReader, Reader
-from heros.sources.rows import RowBlocks, vocabulary_of
+from heros.sources.rows import RowBlocks, encoder_of
 from heros.streams.base import Stream, empty_block
-from heros.vocabulary import MOST_VALUES
+from heros.data.codes import MOST_VALUES
 
 __all__ = ["from_iter"]
 
@@ -35,6 +35,8 @@ def from_iter(
     waits: bool | None = None,
     name: str = "iterator",
     most_values: int | None = MOST_VALUES,
+    ignore: Sequence[str] = (),
+    missing: Sequence[str] = (),
 ) -> Stream:
     """A stream of (features, label) pairs: River's data sets, a queue, a generator; endless ones too.
 
@@ -70,6 +72,10 @@ def from_iter(
     most_values
         How many values a nominal feature may have; then new ones share a quarter of them, and the schema
         grows no further. None: any number.
+    ignore
+        Columns to leave out.
+    missing
+        Words that stand for a missing value in text, beside the usual ones.
 
     Examples
     --------
@@ -84,10 +90,10 @@ def from_iter(
     skip = one_of(on_bad_row, "on_bad_row", "from_iter", ("raise", "skip"), "'raise' or 'skip'") == "skip"
     if waits not in (None, True, False):
         raise ParameterError.of("waits", "from_iter", "True, False or None", waits)
-    vocabulary = vocabulary_of(schema, nominal, classes, "from_iter", most_values, task)
+    encoder = encoder_of(schema, nominal, classes, "from_iter", most_values, task, ignore, missing)
     if not callable(pairs) and not isinstance(pairs, Iterable | AsyncIterable):
         raise ParameterError.of("pairs", "from_iter", RULE, pairs)
-    return PairStream(pairs, RowBlocks(name, vocabulary, skip=skip), waits)
+    return PairStream(pairs, RowBlocks(name, encoder, skip=skip), waits)
 
 
 class PairStream(Stream):
@@ -107,7 +113,7 @@ class PairStream(Stream):
     @property
     def schema(self) -> Schema:
         """What an instance looks like, as far as those given so far need it."""
-        return self._rows.vocabulary.schema
+        return self._rows.encoder.schema
 
     @property
     def bad_rows(self) -> BadRows:

@@ -11,17 +11,16 @@ from typing import Any
 from heros.errors import DataError, DataNotice
 from heros.sources.bad_rows import BadRow
 from heros.streams.delimited import BOM
-from heros.streams.readers import Column
+from heros.data.columns import Column
+from heros.data.frames import flat
+from heros.data.values import MISSING, checked_words, label_of
 from heros.streams.text import (
     LONGEST,
-    MISSING,
     READ_BYTES,
     RawRecords,
     Record,
     TextReader,
-    checked_words,
 )
-from heros.values import label_of
 
 __all__ = ["JsonReader", "is_json"]
 
@@ -31,10 +30,6 @@ EARLY = 100
 MOST_SAID = 5
 """Of so many members that come too late to be columns it is said."""
 
-DEEPEST = 8
-"""How deep objects in objects may be and still have columns of their own."""
-
-
 class JsonReader(TextReader):
     """The records of a file of JSON lines.
 
@@ -42,12 +37,11 @@ class JsonReader(TextReader):
     with dots (``address.city``). What others have besides is left out, and said; what they lack is missing.
     """
 
-    typed = words = True
     first_lines: int | None = None  # so many lines say which columns there are
 
-    def __init__(self, path: Path, *, missing: Sequence[str] = MISSING, encoding: str = "utf-8") -> None:
+    def __init__(self, path: Path, *, missing: Sequence[str] = (), encoding: str = "utf-8") -> None:
         super().__init__(path, encoding)
-        self._missing = checked_words(missing)
+        self._missing = checked_words((*MISSING, *checked_words(missing)))
         names = _names_in(self._first_lines())
         if not names:
             raise DataError(
@@ -142,12 +136,4 @@ def _row_of(text: str) -> dict[str, Any] | None:
             json.dumps(row, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return None
-    return dict(_members(row, "", DEEPEST)) if isinstance(row, dict) else None
-
-
-def _members(row: Mapping[str, Any], before: str, depth: int) -> Iterator[tuple[str, Any]]:
-    for name, value in row.items():
-        if isinstance(value, dict) and value and depth:
-            yield from _members(value, f"{before}{name}.", depth - 1)
-        else:
-            yield f"{before}{name}", value
+    return dict(flat(row)) if isinstance(row, dict) else None

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from heros.streams.columns import NominalColumn, NumericColumn, counts_of
-from heros.streams.dates import DateColumn, reading_of_numbers
+from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn, counts_of
+from heros.data.dates import date_format_of_numbers
 from heros.streams.files import opened
 from heros.streams.layout import Layout, layout_of
 from heros.streams.notices import no_classes, suspicion
 from heros.streams.options import Options
-from heros.streams.readers import Chunk, Column, TableReader
+from heros.streams.readers import Chunk, TableReader
 from heros.tables import Table
 
 __all__ = ["ColumnLook", "Look", "look"]
@@ -133,18 +133,18 @@ def _seen(reader: TableReader, options: Options, layout: Layout, first: Chunk, i
 def _kind(column: Column) -> str:
     if isinstance(column, DateColumn):
         return "dates" if column.dates else "times"
-    return "numbers" if isinstance(column, NumericColumn) else "names"
+    return "numbers" if isinstance(column, NumberColumn) else "names"
 
 
 def _note(reader: TableReader, column: Column, first: Chunk, index: int, counts: dict[str, int]) -> str:
     """How it is read, and what is odd about it."""
     array, notes = first.columns[index], []
-    if isinstance(column, NumericColumn) and column.form is not None:
-        notes.append(f"with {column.form}")
+    if isinstance(column, NumberColumn) and column.format is not None:
+        notes.append(f"with {column.format}")
     if isinstance(column, DateColumn):
-        order = f"{column.reading.name}, " if column.reading is not None else ""
+        order = f"{column.format.name}, " if column.format is not None else ""
         notes.append(f"{order}{column.width} inputs")
-    if isinstance(column, NominalColumn):
+    if isinstance(column, NameColumn):
         most = column.values.most
         if most is not None and len(counts) > most and not column.closed:
             notes.append(f"{most} inputs, which rare values share")
@@ -153,11 +153,10 @@ def _note(reader: TableReader, column: Column, first: Chunk, index: int, counts:
         values, faults = column.convert(array)
         if faults:
             value = next(iter(faults.values()))[0]
-            words = " (missing= if that stands for nothing)" if reader.words else ""
-            notes.append(f"{len(faults):,} bad rows, the first with {value}{words}")
-        if isinstance(column, NumericColumn) and reading_of_numbers(counts) is not None:
+            notes.append(f"{len(faults):,} bad rows, the first with {value} (missing={value} if it means none)")
+        if isinstance(column, NumberColumn) and date_format_of_numbers(counts) is not None:
             notes.append("seconds since 1970 (dates=)?")
-        elif isinstance(column, NumericColumn) and _rises(values, first.n_rows):
+        elif isinstance(column, NumberColumn) and _rises(values, first.n_rows):
             notes.append("rises by one with every row: an identifier?")
     if len(counts) == 1 and first.n_rows > 1:
         notes.append("the same in all rows")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from heros.errors import ParameterError
 from heros.parameters import number, one_of, whole
 from heros.parameters import seed as seed_of
-from heros.schema import Schema
+from heros.data.schema import Schema
 from heros.streams.base import Block, DriftPoint, Stream
 
 __all__ = ["Friedman", "Hyperplane", "Wave"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from heros.errors import DataError, ParameterError
 from heros.parameters import expect_list, one_of, whole
-from heros.values import checked_task, label_of
+from heros.data.values import checked_task, label_of
 
 __all__ = ["Options"]
 

@@ -14,16 +14,14 @@ from heros.errors import DataError, ParameterError
 from heros.sources.base import END, IDLE, Signal
 from heros.sources.readers import BackgroundReader
 from heros.streams.base import Stream
-from heros.streams.columns import Values
 from heros.streams.delimited import DelimitedReader
 from heros.streams.described import Columns, with_columns
 from heros.streams.json_lines import JsonReader, is_json
-from heros.streams.layout import Extent, Growth
 from heros.streams.options import Options
 from heros.streams.readers import Chunk
 from heros.streams.tables import TableStream, weighed
-from heros.streams.text import MISSING, READ_BYTES, TextReader, checked_encoding
-from heros.vocabulary import MOST_VALUES
+from heros.streams.text import READ_BYTES, TextReader, checked_encoding
+from heros.data.codes import MOST_VALUES
 
 __all__ = ["read_pipe"]
 
@@ -45,7 +43,7 @@ def read_pipe(
     on_bad_row: str = "raise",
     name: str = "stdin",
     delimiter: str | None = None,
-    missing: Sequence[str] = MISSING,
+    missing: Sequence[str] = (),
     encoding: str = "utf-8",
     dates: Sequence[str] | Mapping[str, str | None] = (),
     most_values: int | None = MOST_VALUES,
@@ -87,9 +85,6 @@ class PipeStream(TableStream):
 
     def _read_chunk(self, wanted: int, timeout: float | None) -> Chunk | Signal:
         return self._reader.read_within(wanted, timeout)
-
-    def _grown(self, before: Extent, values: Mapping[int, Values]) -> Growth:
-        return Growth.by_row(before, self._layout.extent(), values)
 
     def _fork(self) -> Stream:
         return self

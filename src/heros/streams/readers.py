@@ -8,12 +8,9 @@ from dataclasses import dataclass
 
 from heros.lazy import pa
 from heros.sources.bad_rows import BadRow
-from heros.streams.columns import NominalColumn, NumericColumn
-from heros.streams.dates import DateColumn
+from heros.data.columns import Column
 
-__all__ = ["CELLS", "Chunk", "Column", "TableReader"]
-
-Column = NumericColumn | NominalColumn | DateColumn
+__all__ = ["CELLS", "Chunk", "TableReader"]
 
 CELLS = 1 << 20
 """About how many values a chunk has: large enough to be fast, small enough to keep memory flat."""
@@ -51,21 +48,19 @@ class TableReader(ABC):
     decimal_comma: bool = False
     """Whether a comma is likelier to stand before decimals than between thousands."""
 
-    words: bool = False
-    """Whether `missing=` says which words stand for a missing value."""
-
-    typed: bool = False
-    """Whether numbers are told from text, so that one is written the plain way."""
-
     @property
     def n_rows(self) -> int | None:
         """How many rows there are in all; None if unknown."""
         return None
 
     @property
-    def said_words(self) -> tuple[str, ...] | None:
-        """What `missing=` said; None if it left it at the usual words, or says nothing here."""
-        return None
+    def said_words(self) -> tuple[str, ...]:
+        """The words that stand for a missing value beside the usual ones."""
+        return ()
+
+    def has_nulls(self, index: int) -> bool:
+        """Return whether a column is known to have missing values before its rows are read."""
+        return False
 
     @abstractmethod
     def read(self) -> Chunk | None:

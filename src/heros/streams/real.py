@@ -20,7 +20,7 @@ import numpy as np
 from heros.errors import DataError, HerosError
 from heros.lazy import pa, platformdirs, pq
 from heros.progress import progress
-from heros.schema import Feature, Schema
+from heros.data.schema import Feature, Schema
 from heros.storage.disk import Output, drafted, reason
 from heros.streams.arrow import ParquetReader
 from heros.streams.base import Block, Stream

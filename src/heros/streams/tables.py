@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 from heros.errors import DataError, DataNotice
 from heros.lazy import pa
-from heros.schema import Schema
+from heros.data.schema import Schema
 from heros.sources.bad_rows import BadRow, BadRows
 from heros.sources.base import END, Block, Polled, Signal
 from heros.streams.base import Stream, empty_block
-from heros.streams.columns import Faults, NominalColumn, Values
+from heros.data.columns import Faults, NameColumn, Values
 from heros.streams.layout import Extent, Growth, layout_of
 from heros.streams.notices import expect_classes, notices_of
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
-from heros.values import LARGEST_TARGET
-from heros.weights import weighs
+from heros.data.values import LARGEST_TARGET
+from heros.data.weights import weighs
 
 __all__ = ["TableStream", "weighed"]
 
@@ -167,7 +167,7 @@ class TableStream(Stream):
                 values[index] = values[index][~bad] if found else values[index]
             else:  # it learns its values from good rows only
                 array = chunk.columns[index].filter(pa.array(~bad)) if found else chunk.columns[index]
-                if isinstance(column, NominalColumn) and column.fresh:
+                if isinstance(column, NameColumn) and column.fresh:
                     column.learn(array)
                 values[index], _ = column.convert(array)
         self._arrange(values)
@@ -176,7 +176,7 @@ class TableStream(Stream):
 
     def _grown(self, before: Extent, values: Mapping[int, Values]) -> Growth:
         """Where the rows of a chunk make the schema grow."""
-        return Growth.at_once(before, self._layout.extent())
+        return Growth.by_row(before, self._layout.extent(), values)
 
     def _check(self, chunk: Chunk) -> tuple[dict[int, Values], dict[int, tuple[str, str, str]]]:
         """The columns whose values cannot be new, converted, and (column, value, rule) of each bad row."""

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros.errors import DataError
-from heros.streams.columns import NominalColumn, counts_of
-from heros.streams.number_forms import form_of
+from heros.data.columns import NameColumn, counts_of
+from heros.data.number_format import format_of
 from heros.streams.options import Options
 from heros.streams.readers import TableReader
-from heros.values import checked_task
+from heros.data.values import checked_task
 
 __all__ = ["FEW_NUMBERS", "MANY", "is_numeric", "target_is_number"]
 
@@ -56,13 +56,13 @@ def target_is_number(reader: TableReader, index: int, options: Options, array: A
     name, declared = reader.names[index], reader.declared(index)
     if options.task is not None or name in options.numeric:
         return options.task != "classification"
-    given = isinstance(declared, NominalColumn) and bool(declared.values)
+    given = isinstance(declared, NameColumn) and bool(declared.values)
     if options.classes is not None or name in options.nominal or given or options.most_values is None:
         return False
     counts = counts_of(array)
     if len(counts) <= FEW_NUMBERS:
         return False
-    form, matched = form_of(counts, comma=reader.decimal_comma)
+    form, matched = format_of(counts, comma=reader.decimal_comma)
     if matched < sum(counts.values()):
         return False
     numbers = (float(value) if form is None else form.number(value) for value in counts)

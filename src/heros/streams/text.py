@@ -17,21 +17,19 @@ from numpy.typing import NDArray
 from heros.errors import DataError, ParameterError
 from heros.lazy import pa, pc
 from heros.sources.bad_rows import BadRow
+from heros.data.columns import trimmed
+from heros.data.values import BLANKS, MISSING
 from heros.streams.readers import Chunk, TableReader
 
 __all__ = [
-    "BLANKS",
     "COMPRESSIONS",
     "LONGEST",
-    "MISSING",
     "READ_BYTES",
     "RawRecords",
     "Record",
     "TextReader",
     "checked_encoding",
-    "checked_words",
     "encoding_of",
-    "trimmed",
 ]
 
 READ_BYTES = 1 << 21
@@ -39,12 +37,6 @@ READ_BYTES = 1 << 21
 
 LONGEST = 1 << 24
 """A record longer than this is taken for a quote that is never closed."""
-
-BLANKS = " \t"
-"""What does not count around a cell."""
-
-MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "-")
-"""What stands for a missing value in text unless said otherwise."""
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
 
@@ -75,9 +67,9 @@ class TextReader(TableReader):
         self._tail = b""
 
     @property
-    def said_words(self) -> tuple[str, ...] | None:
-        """What `missing=` said; None if it left it at the usual words, or says nothing here."""
-        return self._missing if self.words and self._missing != MISSING else None
+    def said_words(self) -> tuple[str, ...]:
+        """The words that stand for a missing value beside the usual ones."""
+        return tuple(word for word in self._missing if word not in MISSING)
 
     def read(self) -> Chunk | None:
         """The next records; None at the end."""
@@ -253,26 +245,6 @@ class RawRecords:
     def utf8(self) -> bytes:
         """The bytes in UTF-8."""
         return self.data if self._encoding == "utf-8" else self.data.decode(self._encoding).encode()
-
-
-def trimmed(column: pa.Array, words: Iterable[str]) -> pa.Array:
-    """A column of text without blanks around its cells, and without those that stand for a missing value."""
-    column = pc.ascii_trim(column, BLANKS)
-    missing = pc.is_in(column, pa.array(list(words), column.type))
-    return pc.if_else(missing, pa.scalar(None, column.type), column)
-
-
-def checked_words(words: Sequence[str]) -> tuple[str, ...]:
-    """What stands for a missing value, each word once.
-
-    Examples
-    --------
-    >>> checked_words(["", "NA", "-999", "NA"])
-    ('', 'NA', '-999')
-    """
-    if isinstance(words, str) or not all(isinstance(word, str) for word in words):
-        raise ParameterError.of("missing", "read", "a list of words, e.g. ['', 'NA']", words)
-    return tuple(dict.fromkeys(words))
 
 
 def checked_encoding(encoding: str) -> tuple[str, str | None]:

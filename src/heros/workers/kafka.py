@@ -15,7 +15,7 @@ from heros.ensemble import Heros
 from heros.errors import DataError, HerosError, ParameterError
 from heros.extras import needed
 from heros.parameters import number, one_of, whole
-from heros.schema import Schema
+from heros.data.schema import Schema
 from heros.sources.kafka import is_passing, reader_settings
 from heros.sources.messages import Decode, decode_json, decoded
 from heros.sources.rows import vocabulary_of

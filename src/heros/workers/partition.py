@@ -12,10 +12,10 @@ import numpy as np
 from heros.ensemble import Heros
 from heros.errors import DataError
 from heros.keyed import Key, Keyed
-from heros.schema import Schema, schema_of, schema_plain
+from heros.data.schema import Schema, schema_of, schema_plain
 from heros.sources.bad_rows import BadRow, BadRows
 from heros.storage.keystore import FILE
-from heros.values import Refused
+from heros.data.values import Refused
 from heros.vocabulary import Vocabulary
 from heros.workers.snapshots import Snapshots
 

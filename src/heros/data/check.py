@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from heros import core as _core
 from heros.errors import DataError
-from heros.schema import Schema
-from heros.values import LARGEST_TARGET, listed
+from heros.data.schema import Schema
+from heros.data.values import LARGEST_TARGET, listed
 
 __all__ = ["Validator", "class_indices", "one_row", "target_numbers"]
 
