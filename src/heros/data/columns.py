@@ -58,7 +58,7 @@ Values = NDArray[np.float64]
 Words = Collection[str]
 """Words that stand for a missing value."""
 
-NOT_A_NUMBER = "be a number (or be named in nominal=)"
+NOT_A_NUMBER = "be a number"
 NOT_A_TARGET = "be a number, for it is the target (or say task='classification')"
 DATE_PARTS = ("day", "weekday", "day of year")
 DAY, HOUR = 86_400e6, 3_600e6  # in microseconds
@@ -89,7 +89,7 @@ class NumberColumn:
     >>> column.convert(pa.array(["18", None, "21.5"]))
     (array([18. ,  nan, 21.5]), {})
     >>> column.convert(pa.array(["18", "abc"]))[1]
-    {1: ("'abc'", 'be a number (or be named in nominal=)')}
+    {1: ("'abc'", 'be a number')}
     >>> column.value(" 12 %", MISSING), column.value("n/a", MISSING)
     (12.0, nan)
     >>> NumberColumn("price", format=NumberFormat(",", ".")).convert(pa.array(["1.200,50 €", "3"]))[0]
@@ -309,6 +309,8 @@ class DateColumn:
         Whether values may be missing.
     tentative
         Whether the texts so far could be in the other order as well (``03/04/2026``).
+    hint
+        What an error message adds: what the user could say otherwise.
 
     Examples
     --------
@@ -327,6 +329,7 @@ class DateColumn:
     clock: bool = False
     missing: bool = False
     tentative: bool = False
+    hint: str = ""
     settled = True
 
     @property
@@ -343,7 +346,7 @@ class DateColumn:
     def rule(self) -> str:
         """What an error message says a value must be."""
         how = "" if self.format is None or not self.format.written else f", {self.format.name}"
-        return f"be a date{how} (or be named in nominal= or ignore=)"
+        return f"be a date{how}{self.hint}"
 
     @property
     def width(self) -> int:
@@ -452,7 +455,7 @@ def columns_of(features: Sequence[Feature], most: int | None, *, closed: bool = 
         elif feature.values is None:
             form_ = NumberFormat.of(written.removesuffix("?"))
             columns[name] = NumberColumn(
-                name, feature.missing, form_, "be a number", written.endswith("?"), feature.name
+                name, feature.missing, form_, tentative=written.endswith("?"), feature=feature.name
             )
         else:
             codes = Codes(feature.values, None if closed else most)

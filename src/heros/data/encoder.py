@@ -418,7 +418,7 @@ class Encoder:
             self._expect_short(label, name)
             form = self._turns_into_numbers(column, value)
             if form is not None:
-                turned_ = NumberColumn(name, True, form[0], "be a number", feature=f"{name} (number)")
+                turned_ = NumberColumn(name, True, form[0], feature=f"{name} (number)")
                 return lambda: self._turn(place, turned_)
             most = self._limits.values
             if most is not None and len(column.values) >= most:
@@ -533,14 +533,19 @@ class Encoder:
             rows: Sequence[Mapping[Any, Any]] = few
         else:
             rows = [row_of(x)] if form == "row" else x
-        return np.array([self.asked(row) for row in rows], dtype=np.float64)
+        if form == "row":
+            return np.array([self.asked(rows[0])], dtype=np.float64)
+        return np.array([self.asked(row, at) for at, row in enumerate(rows)], dtype=np.float64)
 
-    def asked(self, x: Mapping[Any, Any]) -> list[float]:
-        """Return a row to predict from; raise a `DataError` if it is unreadable or wholly unknown."""
+    def asked(self, x: Mapping[Any, Any], at: int | None = None) -> list[float]:
+        """Return a row to predict from; raise a `DataError` if it is unreadable or wholly unknown.
+
+        `at` is the place of the row among several, for the message.
+        """
         try:
             row = self.row(x)
         except Refused as why:
-            raise data_error(why) from None
+            raise data_error(why, at) from None
         if self._width and not any(self.knows(name) for name in x):
             features = listed(list(self._places))
             raise DataError(
@@ -573,22 +578,21 @@ class Encoder:
     def batches(self, pairs: Iterable[tuple[Mapping[Any, Any], Any]]) -> Iterator[Batch]:
         """Yield pairs of rows and labels in batches, none of which spans a growth of the schema."""
         waiting: list[tuple[list[float], float]] = []
-        for row, label in pairs:
-            known = self.taught(row, label, grow=False)
+        for at, (row, label) in enumerate(pairs):
+            known = self.taught(row, label, at, grow=not waiting)
             if known is None:  # what came before is learnt before anything grows
-                if waiting:
-                    yield self._batch(waiting)
-                waiting, known = [], self.taught(row, label)
+                yield self._batch(waiting)
+                waiting, known = [], self.taught(row, label, at)
             waiting.append(known)
         if waiting:
             yield self._batch(waiting)
 
-    def taught(self, x: Mapping[Any, Any], y: Any, *, grow: bool = True) -> Any:
+    def taught(self, x: Mapping[Any, Any], y: Any, at: int | None = None, *, grow: bool = True) -> Any:
         """Return what `encode` does; raise a `DataError` if something cannot be read."""
         try:
             return self.encode(x, y, grow=grow)
         except Refused as why:
-            raise data_error(why) from None
+            raise data_error(why, at) from None
 
     def _batch(self, waiting: list[tuple[list[float], float]]) -> Batch:
         X = np.array([row for row, _ in waiting], dtype=np.float64)
@@ -699,9 +703,12 @@ def expect_labels(n: int, labels: Sequence[Any]) -> None:
         raise DataError(f"y must have one label per row ({n}). Got {len(labels)} instead.")
 
 
-def data_error(why: Refused) -> DataError:
-    """Return the error for what is wrong with a row."""
-    what = "The label" if why.column == "label" else f"The feature {why.column!r}"
+def data_error(why: Refused, at: int | None = None) -> DataError:
+    """Return the error for what is wrong with a row, which is one of several if it has a place."""
+    if why.column == "label":
+        what = "The label" if at is None else f"The label of row {at}"
+    else:
+        what = f"The feature {why.column!r}" if at is None else f"X, row {at + 1}: {why.column!r}"
     return DataError(f"{what} must {why.rule}. Got {why.value} instead.")
 
 

@@ -101,13 +101,11 @@ def infer_value(name: str, value: Any, most: int | None, *, comma: bool, names: 
     if kind == "text":
         found = infer(name, {value.strip(BLANKS): 1}, most, comma=comma, names=names)
         assert not isinstance(found, str), "a single value is no list of identifiers"
-        if isinstance(found, NumberColumn):
-            found.rule = "be a number"
         return found
     if kind == "boolean" or (kind == "number" and names):
         return NameColumn(name, Codes(most=most))
     if kind == "number":
-        return NumberColumn(name, rule="be a number")
+        return NumberColumn(name)
     if kind == "moment":
         micros = micros_of(value, None)
         assert micros is not None

@@ -21,7 +21,7 @@ from heros.data.columns import (
     trimmed,
 )
 from heros.data.dates import is_date, micros_of_array
-from heros.data.encoder import Batch, Encoder, expect_labels
+from heros.data.encoder import Batch, Encoder, data_error, expect_labels
 from heros.data.infer import infer
 from heros.data.values import Refused, label_of
 from heros.errors import DataError
@@ -97,8 +97,7 @@ def read_table(encoder: Encoder, table: pa.Table) -> NDArray[np.float64]:
         X, _, faults = converted(encoder, table.column_names, batch.columns, batch.num_rows)
         if faults:
             row = min(faults)
-            column, value, rule = faults[row]
-            raise DataError(f"X, row {done + row + 1}: {column!r} must {rule}. Got {value} instead.")
+            raise data_error(Refused(*faults[row]), done + row)
         parts.append(X)
         done += batch.num_rows
     return np.concatenate(parts)
@@ -217,19 +216,13 @@ def _learn_rows(
         try:
             coded = encoder.encode(x, labels[row])
         except Refused as why:
-            raise _row_error(why, before + start + row) from None
+            raise data_error(why, before + start + row) from None
         assert coded is not None
         y = np.array([coded[1]], dtype=np.float64 if encoder.numeric else np.int64)
         yield Batch(np.array([coded[0]], dtype=np.float64), y, encoder.schema)
         if encoder.revision != revision:
             return start + at
     return start + n
-
-
-def _row_error(why: Refused, row: int) -> DataError:
-    if why.column == "label":
-        return DataError(f"The label of row {row} must {why.rule}. Got {why.value} instead.")
-    return DataError(f"X, row {row + 1}: {why.column!r} must {why.rule}. Got {why.value} instead.")
 
 
 def _stretch(encoder: Encoder, X: NDArray[np.float64], targets: NDArray[np.float64]) -> Batch:

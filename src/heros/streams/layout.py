@@ -38,6 +38,9 @@ Extent = dict[int, tuple[int, bool]]
 """Of each column, how many values are known and whether they may be missing."""
 
 
+HINT = " (or be named in nominal= or ignore=, or the word in missing=)"
+
+
 @dataclass
 class Layout:
     """Which column of a table is which."""
@@ -93,6 +96,10 @@ def layout_of(reader: TableReader, options: Options, first: Chunk) -> Layout:
             layout.ignored[index] = column
         else:
             layout.features[index] = column
+            if isinstance(column, NumberColumn):
+                column.rule += HINT
+            elif isinstance(column, DateColumn):
+                column.hint = HINT
     if not layout.features:  # better some than none
         for index in list(layout.ignored):
             if not no_feature(first.columns[index].type):
