@@ -203,7 +203,7 @@ def micros_of(value: object, reading: DateFormat | None) -> int | None:
     True
     >>> micros_of("31.01.1970", None) == micros_of(date(1970, 1, 31), None)
     True
-    >>> micros_of("02.01.1970", None) is None  # January or February?
+    >>> micros_of("02/01/1970", None) == micros_of(date(1970, 1, 2), None)  # day first, unless told otherwise
     True
     """
     if isinstance(value, str):
@@ -226,14 +226,17 @@ def micros_of(value: object, reading: DateFormat | None) -> int | None:
 
 
 def _moment_in(text: str, reading: DateFormat | None) -> datetime | None:
-    """Return the date in a text: in the column's own format, or in others that agree on it."""
+    """Return the date in a text: in the column's own format, or in the first other one that fits.
+
+    Where the format of the column has an order of day and month, the other order is not tried.
+    """
     if reading is not None:
         moment = reading.moment(text)
         if moment is not None or reading is TIMES:
             return moment
     told = reading is not None and reading.written
-    found = {moment for one in (CLEAR if told else DATES) if (moment := one.moment(text)) is not None}
-    return found.pop() if len(found) == 1 else None
+    others = CLEAR if told else DATES
+    return next((moment for one in others if (moment := one.moment(text)) is not None), None)
 
 
 def micros_of_array(array: pa.Array, reading: DateFormat | None) -> NDArray[np.datetime64]:
