@@ -29,6 +29,7 @@ from heros.data.values import (
     name_of,
     natural_order,
     number_of,
+    shown,
 )
 from heros.errors import DataNotice
 from heros.lazy import pa, pc
@@ -115,9 +116,9 @@ class NumberColumn:
         else:
             number = number_of(self.name, value) if kind_of(value) in {"number", "boolean"} else None
         if number is None:
-            raise Refused(self.name, repr(value), self.rule)
+            raise Refused(self.name, shown(value), self.rule)
         if math.isinf(number):
-            raise Refused(self.name, repr(value), "be a finite number")
+            raise Refused(self.name, shown(value), "be a finite number")
         return number
 
     def convert(self, array: pa.Array) -> tuple[Values, Faults]:
@@ -227,7 +228,7 @@ class NameColumn:
                 code = math.nan if text in words and text not in self.values else self._code(text)
             return code
         if kind_of(value) == "none":
-            raise Refused(self.name, repr(value), "be a text or a number")
+            raise Refused(self.name, shown(value), "be a text or a number")
         name = self._name(value)
         return math.nan if name is None else self._code(name)
 
@@ -360,7 +361,7 @@ class DateColumn:
             return (math.nan,) * self.width
         micros = micros_of(text, self.format)
         if micros is None:
-            raise Refused(self.name, repr(value), self.rule)
+            raise Refused(self.name, shown(value), self.rule)
         micro = float(micros)
         days = micro / DAY
         whole = float(math.floor(days))
@@ -542,5 +543,5 @@ def target_of(value: Any) -> float:
     except Refused:
         number = math.nan
     if not abs(number) <= LARGEST_TARGET:
-        raise Refused("label", repr(value), f"be a finite number, {LARGEST_TARGET:g} at most")
+        raise Refused("label", shown(value), f"be a finite number, {LARGEST_TARGET:g} at most")
     return number

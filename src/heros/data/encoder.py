@@ -31,6 +31,7 @@ from heros.data.values import (
     listed,
     name_of,
     natural_order,
+    shown,
 )
 from heros.errors import DataError, DataNotice
 
@@ -48,7 +49,7 @@ class Batch:
     """Instances to learn from, their targets, and the schema that they need."""
 
     X: NDArray[np.float64]  # (n, n_features)
-    y: NDArray[Any]  # (n,): class indices, or numbers
+    y: NDArray[np.float64]  # (n,): class indices, or numbers
     schema: Schema
 
 
@@ -318,6 +319,8 @@ class Encoder:
         return row, target
 
     def _label(self, y: object) -> str:
+        if type(y) is not str and type(y) is not int and kind_of(y) == "none":
+            raise Refused("label", shown(y), "be a text, a number or true or false")
         name = y if type(y) is str else label_of(y)
         if name is not None and isinstance(y, str) and name not in self._classes:
             name = name.strip(BLANKS)
@@ -329,9 +332,7 @@ class Encoder:
     def _expect_class(self, y: object, name: str) -> None:
         """Refuse a class that is new, if there may be none or it does not look like one."""
         if self._classes_closed:
-            raise Refused("label", repr(y), f"be one of {listed(list(self._classes))}")
-        if kind_of(y) == "none":
-            raise Refused("label", _shown(y), "be a text, a number or true or false")
+            raise Refused("label", shown(y), f"be one of {listed(list(self._classes))}")
         if not self._fractions:
             expect_no_fraction(y)
         self._expect_short(name, "label")
@@ -341,14 +342,17 @@ class Encoder:
 
     def _lacks(self, row: list[float]) -> bool:
         """Return whether a value is missing for the first time."""
-        return any(row[at] != row[at] for at in self._never_missing)
+        for at in self._never_missing:  # noqa: SIM110  half the time of any()
+            if row[at] != row[at]:  # noqa: PLR0124  NaN
+                return True
+        return False
 
     # -- growing ------------------------------------------------------------------------------------------
 
     def _plan(self, x: Mapping[Any, Any]) -> list[tuple[str, Callable[[], None]]]:
         """Return what an instance adds, column by column; raise `Refused` if something cannot be read."""
         plan: list[tuple[str, Callable[[], None]]] = []
-        new = 0
+        new, newest = 0, ""
         for name, value in flat(x):
             place = self._places.get(name)
             if name in self._ignored:
@@ -357,14 +361,13 @@ class Encoder:
                 if self._is_missing(value):
                     continue
                 step = self._new_column(name, value)
-                new += step[1]
+                new, newest = new + step[1], name
                 plan.append((name, step[0]))
             elif (change := self._change(name, place, value)) is not None:
                 plan.append((name, change))
         most = self._limits.features
-        if most is not None and self._width + new > most:
-            name = plan[0][0]
-            raise Refused(name, f"another one: {name!r}", f"be one of at most {most:,} features")
+        if new and most is not None and self._width + new > most:
+            raise Refused(newest, f"another one: {newest!r}", f"be one of at most {most:,} features")
         if self._closed:
             given = {name for name, value in flat(x) if not self._is_missing(value)}
             for name, place in self._places.items():
@@ -375,7 +378,7 @@ class Encoder:
     def _new_column(self, name: str, value: Any) -> tuple[Callable[[], None], int]:
         """Return what makes a column that begins with this value, and how many features it has."""
         if self._closed:
-            raise Refused(name, repr(value), f"be one of the features {listed(list(self._places))}")
+            raise Refused(name, shown(value), f"be one of the features {listed(list(self._places))}")
         self._expect_short(name, name)
         if kind_of(value) == "none":
             why = f"The column {name!r} is left out: a {type(value).__name__} is no number, text or date."
@@ -402,7 +405,7 @@ class Encoder:
         """Return what a value changes in a column that is known; None if it changes nothing."""
         column = place.column
         if isinstance(value, Mapping):
-            raise Refused(name, repr(value), "be a number or a text")
+            raise Refused(name, shown(value), "be a number or a text")
         try:
             cell = column.value(value, self._words)
         except Refused:
@@ -506,15 +509,27 @@ class Encoder:
     def _settle(self, x: Mapping[Any, Any]) -> None:
         """Decide how a column is written whose texts so far could mean two things, if a text tells."""
         values = dict(flat(x))
-        for place in list(self._tentative):
-            text = values.get(place.column.name)
-            form = _told(place.column, text.strip(BLANKS)) if isinstance(text, str) else None
-            if form is None:
-                continue
+        told: list[tuple[_Place, Any, Any]] = []  # with the format before and the one that a text shows
+        for place in self._tentative:
             column: Any = place.column
-            if form != column.format:
-                self.tell(f"The column {column.name!r} is read as {form} from now on: {text!r} tells.")
-            column.format, column.tentative = form, False
+            text = values.get(column.name)
+            form = _told(column, text.strip(BLANKS)) if isinstance(text, str) else None
+            if form is not None:
+                told.append((place, column.format, form))
+                column.format, column.tentative = form, False
+        if not told:
+            return
+        try:
+            self._plan(x)
+        except Refused:
+            for place, before, _ in told:
+                column = place.column
+                column.format, column.tentative = before, True
+            raise
+        for place, before, form in told:
+            name = place.column.name
+            if form != before:
+                self.tell(f"The column {name!r} is read as {form} from now on: {values[name]!r} tells.")
             self._tentative.remove(place)
             self._schema = None
             self.revision += 1
@@ -542,11 +557,12 @@ class Encoder:
 
         `at` is the place of the row among several, for the message.
         """
+        row = self._blank.copy()
         try:
-            row = self.row(x)
+            known = self._fill(row, x)
         except Refused as why:
             raise data_error(why, at) from None
-        if self._width and not any(self.knows(name) for name in x):
+        if not known and self._width and not any(self.knows(name) for name in x):
             features = listed(list(self._places))
             raise DataError(
                 f"A row must have some of the features {features}. Got {listed(list(x))} instead."
@@ -596,7 +612,7 @@ class Encoder:
 
     def _batch(self, waiting: list[tuple[list[float], float]]) -> Batch:
         X = np.array([row for row, _ in waiting], dtype=np.float64)
-        y = np.array([target for _, target in waiting], dtype=np.float64 if self.numeric else np.int64)
+        y = np.array([target for _, target in waiting], dtype=np.float64)
         return Batch(X.reshape(len(waiting), self._width), y, self.schema)
 
     def begin(self, columns: Sequence[Column], ignored: Iterable[str], classes: Iterable[str]) -> None:
@@ -710,7 +726,3 @@ def data_error(why: Refused, at: int | None = None) -> DataError:
     else:
         what = f"The feature {why.column!r}" if at is None else f"X, row {at + 1}: {why.column!r}"
     return DataError(f"{what} must {why.rule}. Got {why.value} instead.")
-
-
-def _shown(value: Any) -> str:
-    return f"a {type(value).__name__}"

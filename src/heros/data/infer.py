@@ -9,7 +9,7 @@ from heros.data.codes import Codes
 from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn
 from heros.data.dates import ORDERS, TIMES, DateFormat, date_format_of, has_clock, micros_of
 from heros.data.number_format import FORMATS, NumberFormat, format_of
-from heros.data.values import BLANKS, NUMBER, Refused, kind_of
+from heros.data.values import BLANKS, NUMBER, Refused, kind_of, shown
 
 __all__ = ["FEWEST", "are_identifiers", "date_column", "infer", "infer_value", "number_column"]
 
@@ -113,4 +113,4 @@ def infer_value(name: str, value: Any, most: int | None, *, comma: bool, names: 
         return DateColumn(
             name, None if dates else TIMES, dates, clock=not dates or micros % MICROS_OF_A_DAY != 0
         )
-    raise Refused(name, repr(value), "be a number, a text or a date")
+    raise Refused(name, shown(value), "be a number, a text or a date")

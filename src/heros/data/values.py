@@ -35,6 +35,7 @@ __all__ = [
     "name_of",
     "natural_order",
     "number_of",
+    "shown",
 ]
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -204,3 +205,14 @@ def listed(values: Sequence[Any], most: int = 10) -> str:
     """Return the values as text for a message; of many values, the first ones."""
     shown = ", ".join(repr(value) for value in values[:most])
     return shown if len(values) <= most else f"{shown}, … ({len(values)} values)"
+
+
+def shown(value: object) -> str:
+    """Return a value as an error message shows it; of a list, a mapping and the like only the type.
+
+    Examples
+    --------
+    >>> shown("red"), shown([[1, 2]])
+    ("'red'", 'a list')
+    """
+    return f"a {type(value).__name__}" if kind_of(value) == "none" else repr(value)
