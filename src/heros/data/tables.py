@@ -218,8 +218,7 @@ def _learn_rows(
         except Refused as why:
             raise data_error(why, before + start + row) from None
         assert coded is not None
-        y = np.array([coded[1]], dtype=np.float64 if encoder.numeric else np.int64)
-        yield Batch(np.array([coded[0]], dtype=np.float64), y, encoder.schema)
+        yield Batch(np.array([coded[0]], dtype=np.float64), np.array([coded[1]], dtype=np.float64), encoder.schema)
         if encoder.revision != revision:
             return start + at
     return start + n
@@ -231,4 +230,4 @@ def _stretch(encoder: Encoder, X: NDArray[np.float64], targets: NDArray[np.float
     if wider:
         X = np.pad(X, ((0, 0), (0, wider)), constant_values=math.nan)
     encoder.seen += len(X)
-    return Batch(np.ascontiguousarray(X), targets if encoder.numeric else targets.astype(np.int64), encoder.schema)
+    return Batch(np.ascontiguousarray(X), targets, encoder.schema)
