@@ -366,7 +366,7 @@ class Encoder:
             elif (change := self._change(name, place, value)) is not None:
                 plan.append((name, change))
         most = self._limits.features
-        if new and most is not None and self._width + new > most:
+        if new and most is not None and self._width + len(self._ignored) + new > most:
             raise Refused(newest, f"another one: {newest!r}", f"be one of at most {most:,} features")
         if self._closed:
             given = {name for name, value in flat(x) if not self._is_missing(value)}
@@ -376,13 +376,13 @@ class Encoder:
         return plan
 
     def _new_column(self, name: str, value: Any) -> tuple[Callable[[], None], int]:
-        """Return what makes a column that begins with this value, and how many features it has."""
+        """Return what makes a column that begins with this value, and how many features count for it."""
         if self._closed:
             raise Refused(name, shown(value), f"be one of the features {listed(list(self._places))}")
         self._expect_short(name, name)
         if kind_of(value) == "none":
             why = f"The column {name!r} is left out: a {type(value).__name__} is no number, text or date."
-            return lambda: self._ignore(name, why), 0
+            return lambda: self._ignore(name, why), 1
         comma = any(
             isinstance(place.column, NumberColumn)
             and place.column.format is not None
@@ -450,7 +450,7 @@ class Encoder:
     def _expect_short(self, text: str, name: str) -> None:
         most = self._limits.text
         if most is not None and len(text) > most:
-            raise Refused(name, f"{len(text):,}", f"have at most {most:,} characters")
+            raise Refused(name[:most], f"{len(text):,}", f"have at most {most:,} characters")
 
     def _grow(
         self, plan: list[tuple[str, Callable[[], None]]], x: Mapping[Any, Any], label: str | None

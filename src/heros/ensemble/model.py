@@ -379,14 +379,11 @@ class Heros:
         >>> for i in range(300):
         ...     row = {"size": i % 7, "colour": "red" if i % 2 else "blue"}
         ...     model = model.learn(row, "odd" if i % 2 else "even")
-        >>> model.predict({"size": 3, "colour": "blue"}), model.predict([[1, 3], [0, 3]])
+        >>> model.predict({"size": 3, "colour": "blue"}), model.predict([[3, 1], [3, 0]])
         ('even', array(['odd', 'even'], dtype='<U4'))
         """
-        form = form_of(x)
-        out = self.answers(x) if form == "array" else self._told(x)
+        out = self.answers(x)
         best = np.asarray(self.task.named(self.task.prediction(out), self._at_work.schema))
-        if form == "row":
-            return best[0].item()
         return best.item() if best.ndim == 0 else best
 
     def predict_interval(self, x: Any) -> NDArray[np.float64]:
@@ -406,9 +403,7 @@ class Heros:
         """
         if not self.task.numeric:
             raise HerosError("A class has no interval: ask predict_proba.")
-        form = form_of(x)
-        out = self.answers(x) if form == "array" else self._told(x)
-        return (out[0] if form == "row" else out)[..., 1:3]
+        return self.answers(x)[..., 1:3]
 
     def outputs(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """What it says of rows (n, n_features) that are known to be good; NaN is missing wherever it is.
@@ -428,8 +423,11 @@ class Heros:
         _ = self._at_work
         return self._predicted(self.encoder().read(x))
 
-    def answers(self, x: ArrayLike) -> NDArray[np.float64]:
+    def answers(self, x: Any) -> NDArray[np.float64]:
         """All that it says of one instance (width,) or of several (n, width); what that is, says the task."""
+        if (form := form_of(x)) != "array":
+            told = self._told(x)
+            return told[0] if form == "row" else told
         X, single = self._instances(x)
         with self._alone:
             out = self._at_work.step.predict(X)
@@ -471,7 +469,7 @@ class Heros:
 
     def _learn_rows(self, x: Any, y: Any, sample_weight: ArrayLike | None) -> None:
         if self.schema is None and self.task_asked is None:
-            self._suit_labels(labels_of(x, y))
+            self.suit_labels(labels_of(x, y))
         encoder, done = self.encoder(), 0
         weights = None if sample_weight is None else np.asarray(sample_weight)
         self._reader = None  # if something goes wrong, it may be ahead of the models
@@ -496,12 +494,16 @@ class Heros:
         self._run(np.array([row], dtype=np.float64), np.array([target], dtype=np.float64))
         self._reader = (self.schema, encoder)
 
-    def _suit_labels(self, labels: list[Any]) -> None:
-        """Take on the task that the first labels ask for."""
+    def suit_labels(self, labels: list[Any]) -> None:
+        """Take on the task that the first labels ask for, before anything is known."""
         numbers = all(isinstance(label, float | int | np.number) for label in labels)
         if numbers and is_numeric(np.asarray(labels), None, False, "learn", "y"):
             self._settle(Regression())
             self._reader = None
+
+    def read_with(self, encoder: Encoder) -> None:
+        """Read rows with an encoder that several models share, as long as the schema is what it is now."""
+        self._reader = (self.schema, encoder)
 
     def encoder(self) -> Encoder:
         """Return what turns rows into numbers, by the schema as it is now."""
