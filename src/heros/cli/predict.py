@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from heros.cli import options
-from heros.cli.app import app, say
+from heros.cli.app import app, in_options, say
+from heros.cli.checkpoints import told
 from heros.cli.parsing import reading
 from heros.ensemble import Heros
 from heros.errors import HerosError, ParameterError
@@ -19,6 +20,7 @@ from heros.lazy import pa
 from heros.run.predictions import predicted_table
 from heros.storage.outputs import as_csv, expect_table_place, write_table
 from heros.data.tables import converted
+from heros.sources.bad_rows import BadRow, BadRows
 from heros.streams.files import reader_of
 from heros.streams.readers import TableReader
 
@@ -52,7 +54,8 @@ def predict_command(
 
     Columns are found by their names; the file needs no target. A column that it lacks is missing, and so is a
     value that the model never learnt from. Numbers and dates are read as in the file that the model learnt
-    from, and so is what stands for a missing value, unless --missing says otherwise. Nothing is learnt.
+    from, and so are the words for a missing value; --missing adds some. A row that cannot be read has an empty
+    prediction. Nothing is learnt.
     """
     if out is not None:
         expect_table_place(out, "out", "heros predict")
@@ -63,7 +66,8 @@ def predict_command(
         raise HerosError(f"The model in {model} must have learnt something. Got one that has not.")
     how = reading(delimiter=delimiter, missing=missing, encoding=encoding)
     how["missing"] = [*how.get("missing", ()), *learnt.schema.words]
-    reader = reader_of(file, format, **how)
+    with told():
+        reader = reader_of(file, format, **how)
     kept = reading(keep=keep).get("keep", [])
     for name in kept:
         if name not in reader.names:
@@ -76,30 +80,53 @@ def predict_command(
             f"heros: {file} has no column {', '.join(map(repr, absent))}: missing in every row",
             style="yellow",
         )
-    tables = _predicted(learnt, reader, kept)
-    if out is None:
-        for i, table in enumerate(tables):
-            sys.stdout.write(as_csv(table, header=i == 0).decode())
-        return
-    table = pa.concat_tables(tables)
-    write_table(out, table)
-    typer.echo(f"{table.num_rows:,} predictions: {out}")
+    skipped = BadRows()
+
+    def tables() -> Iterator[Any]:
+        nonlocal skipped
+        for table, bad in _predicted(learnt, reader, kept):
+            for row in bad:
+                skipped = skipped.plus(row)
+            yield table
+
+    with told():
+        if out is None:
+            for i, table in enumerate(tables()):
+                sys.stdout.write(as_csv(table, header=i == 0).decode())
+        else:
+            table = pa.concat_tables(tables())
+            write_table(out, table)
+            typer.echo(f"{table.num_rows:,} predictions: {out}")
+    if skipped.count:
+        what = "row has" if skipped.count == 1 else "rows have"
+        first = in_options(str(skipped.first[0]), {"missing": "--missing", "encoding": "--encoding"})
+        say(f"heros: {skipped.count:,} {what} no prediction; the first: {first}", style="yellow")
 
 
-def _predicted(model: Heros, reader: TableReader, kept: Sequence[str]) -> Iterator[Any]:
-    """The predictions, a table per chunk of rows."""
+def _predicted(model: Heros, reader: TableReader, kept: Sequence[str]) -> Iterator[tuple[Any, list[BadRow]]]:
+    """Yield the predictions, a table per chunk of rows, and the rows that cannot be read.
+
+    Such a row has no prediction, but its place in the table.
+    """
     schema = model.schema
     assert schema is not None, "it is bound"
     encoder = model.encoder()
     if not any(encoder.knows(name) for name in reader.names):
         encoder.asked(dict.fromkeys(reader.names))
     while (chunk := reader.read()) is not None:
-        if chunk.faults:
-            raise HerosError(f"Rows must have as many cells as there are columns. Got: {chunk.faults[0][1]}")
         X, _, faults = converted(encoder, reader.names, chunk.columns, chunk.n_rows)
-        outputs = model.outputs(X)
-        outputs[list(faults)] = math.nan
-        table = predicted_table(outputs, schema.classes)
+        table = predicted_table(model.outputs(X), schema.classes)
+        good = np.ones(chunk.n_rows, dtype=np.bool_)
+        good[list(faults)] = False
+        table = table.take(pa.array(np.arange(chunk.n_rows), mask=~good))
         for place, name in enumerate(kept):
             table = table.add_column(place, name, chunk.columns[reader.names.index(name)])
-        yield table
+        bad = [
+            (row, BadRow(reader.label, chunk.place(row), *fault)) for row, fault in sorted(faults.items())
+        ]
+        if chunk.faults:  # rows with another number of cells
+            before = [row for row, _ in chunk.faults]
+            places = np.insert(np.arange(chunk.n_rows), before, -1)
+            table = table.take(pa.array(places, mask=places < 0))
+            bad = sorted([*bad, *chunk.faults], key=lambda pair: pair[0])
+        yield table, [row for _, row in bad]

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from heros.errors import DataError, ParameterError
-from heros.parameters import expect_list, number, one_of, whole
+from heros.parameters import expect_list, number, whole
 from heros.data.schema import Schema, schema_of, schema_plain
-from heros.sources.bad_rows import BadRow, BadRows
+from heros.sources.bad_rows import BadRow, BadRows, checked_skip, tell_skipped
 from heros.sources.base import END, IDLE, Block, Polled, Signal, Source
 from heros.data.codes import MOST_VALUES
 from heros.data.encoder import Encoder
@@ -45,7 +45,7 @@ class RowBlocks:
     """
 
     def __init__(
-        self, name: str, encoder: Encoder, *, target: str | None = None, skip: bool = False
+        self, name: str, encoder: Encoder, *, target: str | None = None, skip: bool = True
     ) -> None:
         self.name = name
         self.encoder = encoder
@@ -53,13 +53,13 @@ class RowBlocks:
         self.read = 0  # rows dealt with: given or skipped
         self.given: list[int] = []  # which of those dealt with last were given, counted from 0
         self._target = target
-        self._skip = skip
+        self._skip, self._told = skip, False
         self._forget()
 
     def _forget(self) -> None:
         self._ahead: list[Any] = []  # rows fetched, but not dealt with
         self._error: Exception | None = None  # what fetching raised, to be raised when its turn comes
-        self._fault: str | None = None  # what is wrong with the next row
+        self._fault: DataError | None = None  # what is wrong with the next row, or with too many rows
         self._ended = False
 
     def start_at(self, read: int, bad_rows: BadRows) -> None:
@@ -92,9 +92,13 @@ class RowBlocks:
             except Refused as why:
                 bad = BadRow(self.name, f"row {self.read + done + 1}", why.column, why.value, why.rule)
                 if not self._skip:
-                    self._fault = str(bad)
+                    self._fault = DataError(str(bad))
                     break
                 bad_rows = bad_rows.plus(bad)
+                if bad_rows.are_too_many(self.read + done + 1):
+                    self._fault = bad_rows.error(self.name, self.read + done + 1)
+                    done += 1
+                    break
             else:
                 if coded is None:  # it needs a larger schema
                     break
@@ -106,6 +110,9 @@ class RowBlocks:
             return IDLE  # the first feature is still to come
         del self._ahead[:done]
         self.read, self.bad_rows, self.given = self.read + done, bad_rows, given
+        if bad_rows.count and not self._told:
+            self._told = True
+            tell_skipped(bad_rows.first[0])
         if rows:
             return _block(rows, labels, self.encoder.numeric)
         self._raise_what_is_due()
@@ -116,7 +123,7 @@ class RowBlocks:
 
     def _raise_what_is_due(self) -> None:
         if self._fault is not None:
-            raise DataError(self._fault)
+            raise type(self._fault)(str(self._fault))
         if self._error is not None:
             error, self._error = self._error, None
             raise error
@@ -175,8 +182,8 @@ class RowSource(Source):
     classes
         All classes, in the order of their indices.
     on_bad_row
-        What to do with an instance that breaks a rule: "raise" a DataError once those before it have
-        been given, or "skip" it.
+        What to do with an instance that breaks a rule: "skip" and count it, and stop only if more than one
+        instance in twenty is bad; or "raise" a DataError once those before it have been given.
     most_values
         How many values a nominal feature may have; then new ones share a quarter of them, and the schema
         grows no further. None: any number.
@@ -209,7 +216,7 @@ class RowSource(Source):
         schema: Schema | None = None,
         nominal: Sequence[str] = (),
         classes: Sequence[object] | None = None,
-        on_bad_row: str = "raise",
+        on_bad_row: str = "skip",
         most_values: int | None = MOST_VALUES,
         task: str | None = None,
         ignore: Sequence[str] = (),
@@ -223,7 +230,7 @@ class RowSource(Source):
             name,
             encoder_of(schema, nominal, classes, owner, most_values, task, ignore, missing),
             target=target,
-            skip=one_of(on_bad_row, "on_bad_row", owner, ("raise", "skip"), "'raise' or 'skip'") == "skip",
+            skip=checked_skip(on_bad_row, owner),
         )
         self._standing: dict[str, Any] = {}
         self._ahead: deque[Mapping[str, Any]] = deque()  # the positions of rows fetched, but not dealt with

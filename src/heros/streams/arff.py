@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from heros.errors import DataError
 from heros.sources.bad_rows import BadRow
 from heros.data.codes import Codes
 from heros.data.columns import Column, NameColumn, NumberColumn
+from heros.data.values import checked_words
 from heros.streams.text import RawRecords, Record, TextReader
 
 __all__ = ["ArffReader"]
@@ -27,9 +28,16 @@ ATTRIBUTE = re.compile(
 class ArffReader(TextReader):
     """The records of an ARFF file."""
 
-    def __init__(self, path: Path, *, encoding: str = "utf-8", ignore: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        encoding: str | None = None,
+        ignore: tuple[str, ...] = (),
+        missing: Sequence[str] = (),
+    ) -> None:
         super().__init__(path, encoding)
-        self._missing = ("?",)
+        self._missing = checked_words(("?", *checked_words(missing)))
         self._columns: list[Column] = []
         self._read_header(ignore)
         self.names = self._distinct([column.name for column in self._columns])
@@ -50,6 +58,7 @@ class ArffReader(TextReader):
             while b"\n" not in pending and (more := self._read(file, 1 << 16)):
                 pending += more
             raw, newline, pending = pending.partition(b"\n")
+            self._look_at(raw)
             line += 1
             offset += len(raw) + len(newline)
             text = raw.removeprefix(b"\xef\xbb\xbf").decode(self._encoding, "replace").strip()

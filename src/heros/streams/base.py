@@ -45,7 +45,7 @@ class Stream(Source):
     _shared: ClassVar[frozenset[str]] = (
         frozenset()
     )  # attributes that copies may share, being never written to
-    _fault: str | None = None  # why it gives no more, if it broke off
+    _fault: DataError | None = None  # why it gives no more, if it broke off
 
     def draw(self, n: int) -> Block:
         """The next n instances, fewer only where the stream ends or breaks off.
@@ -65,7 +65,7 @@ class Stream(Source):
             self._draw(n) if self._fault is None else empty_block(self.schema.n_features, self.schema.numeric)
         )
         if self._fault is not None and len(y) == 0 and n > 0:
-            raise DataError(self._fault)
+            raise type(self._fault)(str(self._fault))
         self._position += len(y)
         return X, y
 
@@ -100,7 +100,7 @@ class Stream(Source):
         if not isinstance(got, Signal):
             self._position += len(got[1])
         elif self._fault is not None:
-            raise DataError(self._fault)
+            raise type(self._fault)(str(self._fault))
         return got
 
     def take(self, n: int) -> Taken:

@@ -23,7 +23,7 @@ def from_frame(
     numeric: Sequence[str] = (),
     ignore: Sequence[str] = (),
     classes: Sequence[object] | None = None,
-    on_bad_row: str = "raise",
+    on_bad_row: str = "skip",
     name: str = "frame",
     dates: Sequence[str] | Mapping[str, str | None] = (),
     most_values: int | None = MOST_VALUES,

@@ -7,9 +7,8 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from heros.errors import DataError, ParameterError
-from heros.parameters import one_of
 from heros.data.schema import Schema
-from heros.sources.bad_rows import BadRows
+from heros.sources.bad_rows import BadRows, checked_skip
 from heros.sources.base import IDLE, Block, Polled, Signal
 from heros.sources.readers import AsyncReader, BackgroundReader, DirectReader, Reader
 from heros.sources.rows import RowBlocks, encoder_of
@@ -31,7 +30,7 @@ def from_iter(
     nominal: Sequence[str] = (),
     classes: Sequence[object] | None = None,
     task: str | None = None,
-    on_bad_row: str = "raise",
+    on_bad_row: str = "skip",
     waits: bool | None = None,
     name: str = "iterator",
     most_values: int | None = MOST_VALUES,
@@ -60,8 +59,7 @@ def from_iter(
     task
         "regression" if the label is a number; else it is the name of a class.
     on_bad_row
-        What to do with an instance that breaks a rule: "raise" a DataError once those before it have
-        been given, or "skip" it.
+        What to do with an instance that breaks a rule, as for `heros.streams.read`.
     waits
         Whether the next pair may have to be waited for. Then, when the stream is polled with a timeout (as
         `evaluate` does), it is read in a thread of its own, an async one in an event loop there. By default
@@ -87,7 +85,7 @@ def from_iter(
     >>> stream.schema.features[1]
     Feature(name='colour', values=('red',), missing=True)
     """
-    skip = one_of(on_bad_row, "on_bad_row", "from_iter", ("raise", "skip"), "'raise' or 'skip'") == "skip"
+    skip = checked_skip(on_bad_row, "from_iter")
     if waits not in (None, True, False):
         raise ParameterError.of("waits", "from_iter", "True, False or None", waits)
     encoder = encoder_of(schema, nominal, classes, "from_iter", most_values, task, ignore, missing)

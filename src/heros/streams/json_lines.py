@@ -39,7 +39,7 @@ class JsonReader(TextReader):
 
     first_lines: int | None = None  # so many lines say which columns there are
 
-    def __init__(self, path: Path, *, missing: Sequence[str] = (), encoding: str = "utf-8") -> None:
+    def __init__(self, path: Path, *, missing: Sequence[str] = (), encoding: str | None = None) -> None:
         super().__init__(path, encoding)
         self._missing = checked_words((*MISSING, *checked_words(missing)))
         names = _names_in(self._first_lines())
@@ -62,6 +62,7 @@ class JsonReader(TextReader):
             if not more or len(head) >= (READ_BYTES if self.first_lines is None else LONGEST):
                 break
         self._close()
+        self._look_at(head)
         if head.startswith(BOM):
             self._start = self._at = (len(BOM), 1)
         lines = head.removeprefix(BOM).split(b"\n")[: self.first_lines]

@@ -30,7 +30,7 @@ from heros.data.tables import infer_array, no_feature
 from heros.data.values import label_of
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
-from heros.streams.targets import target_is_number
+from heros.streams.targets import declared_names, target_is_number
 
 __all__ = ["Extent", "Growth", "Layout", "layout_of"]
 
@@ -103,7 +103,7 @@ def layout_of(reader: TableReader, options: Options, first: Chunk) -> Layout:
     if not layout.features:  # better some than none
         for index in list(layout.ignored):
             if not no_feature(first.columns[index].type):
-                layout.features[index] = _nominal(reader, index, None, options.most_values)
+                layout.features[index] = _nominal(reader, index, None, options.most_values, first)
                 del layout.ignored[index]
     layout.left_out += tuple(reader.names[index] for index in layout.ignored)
     return layout
@@ -112,8 +112,8 @@ def layout_of(reader: TableReader, options: Options, first: Chunk) -> Layout:
 def _target(reader: TableReader, index: int, options: Options, first: Chunk) -> NameColumn | NumberColumn:
     """The target: a number, if that was said or is seen, or else a class."""
     array = first.columns[index]
-    if not target_is_number(reader, index, options, array):
-        column = _nominal(reader, index, options.classes, None)
+    if not target_is_number(reader, index, options, first):
+        column = _nominal(reader, index, options.classes, None, first)
         column.classes = True
         return column
     name = reader.names[index]
@@ -127,7 +127,7 @@ def _as_told(reader: TableReader, index: int, options: Options, first: Chunk) ->
     nominal = options.nominal if isinstance(options.nominal, Mapping) else dict.fromkeys(options.nominal)
     dates = options.dates if isinstance(options.dates, Mapping) else dict.fromkeys(options.dates)
     if name in nominal:
-        return _nominal(reader, index, nominal[name], options.most_values)
+        return _nominal(reader, index, nominal[name], options.most_values, first)
     if name in options.numeric or name == options.weights:
         counts = counts_of(array) if is_text(array.type) else {}
         return number_column(name, counts, format_of(counts, comma=reader.decimal_comma)[0])
@@ -158,7 +158,7 @@ def _as_seen(reader: TableReader, index: int, options: Options, first: Chunk) ->
     """Return a column as its table declares it or its first values tell, or why it is left out."""
     name, array, declared = reader.names[index], first.columns[index], reader.declared(index)
     if isinstance(declared, NameColumn):
-        return _nominal(reader, index, None, options.most_values)
+        return _nominal(reader, index, None, options.most_values, first)
     if declared is not None:
         return declared
     found = infer_array(name, array, options.most_values, comma=reader.decimal_comma)
@@ -168,18 +168,14 @@ def _as_seen(reader: TableReader, index: int, options: Options, first: Chunk) ->
 
 
 def _nominal(
-    reader: TableReader, index: int, values: Sequence[object] | None, most: int | None
+    reader: TableReader, index: int, values: Sequence[object] | None, most: int | None, first: Chunk
 ) -> NameColumn:
     """A nominal column: its values as given, as declared, or those of the first chunk, sorted."""
     name = reader.names[index]
     if values is not None:
         return NameColumn(name, Codes(str(label_of(value)) for value in values), closed=True)
-    declared = reader.declared(index)
-    if (
-        isinstance(declared, NameColumn)
-        and declared.values
-        and (declared.closed or most is None or len(declared.values) <= most)
-    ):
+    declared = declared_names(reader, index, first)
+    if declared is not None and (declared.closed or most is None or len(declared.values) <= most):
         declared.values.most = None if declared.closed else most
         return declared
     return NameColumn(name, Codes(most=most), fresh=True, missing=reader.has_nulls(index))

@@ -11,15 +11,13 @@ from heros.streams.layout import Layout
 from heros.data.number_format import format_of
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
+from heros.streams.targets import FEW_NUMBERS, MANY, declared_names
 from heros.data.values import NUMBER
 
-__all__ = ["expect_classes", "no_classes", "not_classes", "notices_of", "suspicion"]
+__all__ = ["doubtful_classes", "expect_classes", "no_classes", "not_classes", "notices_of", "suspicion"]
 
-FEW_NUMBERS = 20
-"""So many different numbers may be classes even if some have decimals."""
-
-MOST_NUMBERS = 100
-"""More different whole numbers are no classes, unless the user says so."""
+FEW_CLASSES = 10
+"""So many different numbers are classes without any doubt: digits, grades."""
 
 MEASURE = re.compile(r"[^\w]{0,2}\d[\d.,' ]*\s*[^\W\d]{1,6}")
 """A number with a unit behind it."""
@@ -34,8 +32,7 @@ def expect_classes(reader: TableReader, options: Options, layout: Layout, first:
 
 def no_classes(reader: TableReader, options: Options, layout: Layout, first: Chunk) -> str:
     """What is wrong with the classes of a table, and what to do about it; nothing if nothing is."""
-    target, declared = reader.names[layout.target], reader.declared(layout.target)
-    given = isinstance(declared, NameColumn) and bool(declared.values)
+    target, given = reader.names[layout.target], declared_names(reader, layout.target, first) is not None
     said = options.classes is not None or target in options.nominal or options.task is not None
     if layout.numeric or said or given or options.most_values is None:
         return ""
@@ -45,6 +42,22 @@ def no_classes(reader: TableReader, options: Options, layout: Layout, first: Chu
     return (
         f"the target {target!r} must hold classes. Got {what} (name the column with the classes in target=; "
         "or say task='regression' if these are quantities, task='classification' if each value is a class)."
+    )
+
+
+def doubtful_classes(reader: TableReader, options: Options, layout: Layout, first: Chunk) -> str:
+    """Return what a target of many whole numbers is taken for; an empty text if there is no doubt."""
+    if layout.numeric or options.classes is not None or options.task is not None:
+        return ""
+    name = reader.names[layout.target]
+    if name in options.nominal or declared_names(reader, layout.target, first) is not None:
+        return ""
+    counts = counts_of(first.columns[layout.target])
+    if len(counts) <= FEW_CLASSES or not all(NUMBER.fullmatch(value) for value in counts):
+        return ""
+    return (
+        f"The {len(counts)} different numbers of the target {name!r} are taken for classes "
+        "(task='regression' if they are quantities, task='classification' if this is right)."
     )
 
 
@@ -62,13 +75,15 @@ def not_classes(counts: Mapping[str, int]) -> str:
     numbers = all(NUMBER.fullmatch(value) for value in counts)
     decimals = numbers and not all(float(value).is_integer() for value in counts)
     many = distinct > FEW_NUMBERS and 2 * distinct > total
-    if numbers and (many or distinct > (FEW_NUMBERS if decimals else MOST_NUMBERS)):
+    if numbers and (many or distinct > (FEW_NUMBERS if decimals else MANY)):
         return f"{distinct:,} different numbers in {total:,} rows"
     return f"{distinct:,} different values in {total:,} rows" if many else ""
 
 
 def notices_of(reader: TableReader, options: Options, layout: Layout, first: Chunk) -> Iterator[str]:
     """What a user may not expect of the columns that nobody described."""
+    if doubt := doubtful_classes(reader, options, layout, first):
+        yield doubt
     for index, why in layout.ignored.items():
         yield f"The column {reader.names[index]!r} is left out: {why} (nominal= keeps it, ignore= says so)."
     named = {*options.nominal, *options.numeric, *options.dates, options.weights}

@@ -40,11 +40,11 @@ def read_pipe(
     numeric: Sequence[str] = (),
     ignore: Sequence[str] = (),
     classes: Sequence[object] | None = None,
-    on_bad_row: str = "raise",
+    on_bad_row: str = "skip",
     name: str = "stdin",
     delimiter: str | None = None,
     missing: Sequence[str] = (),
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     dates: Sequence[str] | Mapping[str, str | None] = (),
     most_values: int | None = MOST_VALUES,
     task: str | None = None,
@@ -68,7 +68,7 @@ def read_pipe(
         "read", target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values, task, weights
     )
     options = with_columns(options, columns)
-    if checked_encoding(encoding)[1] is not None:
+    if encoding is not None and checked_encoding(encoding)[1] is not None:
         rule = "one that extends ASCII, such as 'latin-1', for standard input"
         raise ParameterError.of("encoding", "read", rule, encoding)
     pipe = Pipe(file)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from heros.errors import DataNotice
 from heros.lazy import pa
 from heros.sources.bad_rows import BadRow
 from heros.data.columns import Column
@@ -45,6 +47,8 @@ class TableReader(ABC):
 
     label: str
     names: Sequence[str]
+    notes: tuple[str, ...] = ()
+    """What was told about how the table is read."""
     decimal_comma: bool = False
     """Whether a comma is likelier to stand before decimals than between thousands."""
 
@@ -61,6 +65,11 @@ class TableReader(ABC):
     def has_nulls(self, index: int) -> bool:
         """Return whether a column is known to have missing values before its rows are read."""
         return False
+
+    def _tell(self, text: str) -> None:
+        """Tell how the table is read, where that may be a surprise."""
+        self.notes += (text,)
+        warnings.warn(text, DataNotice, stacklevel=4)
 
     @abstractmethod
     def read(self) -> Chunk | None:

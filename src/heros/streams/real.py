@@ -217,7 +217,7 @@ def _try_home(real: RealStream, url: str, arff: Path) -> str | None:
 
 def _convert(real: RealStream, arff: Path, path: Path) -> None:
     """Write the ARFF file as Parquet, if it is the right one."""
-    stream = read(arff, target=-1, format="arff", name=real.name)
+    stream = read(arff, target=-1, format="arff", name=real.name, on_bad_row="raise")
     counts: Counter[str] = Counter()
     digest = hashlib.sha256()
     with drafted(path) as file:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import os
+import zipfile
+import zlib
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +21,7 @@ from heros.errors import DataError, ParameterError
 from heros.lazy import pa, pc
 from heros.sources.bad_rows import BadRow
 from heros.data.columns import trimmed
-from heros.data.values import BLANKS, MISSING
+from heros.data.values import BLANKS, MISSING, listed
 from heros.streams.readers import Chunk, TableReader
 
 __all__ = [
@@ -30,6 +33,8 @@ __all__ = [
     "TextReader",
     "checked_encoding",
     "encoding_of",
+    "opened_file",
+    "zipped_name",
 ]
 
 READ_BYTES = 1 << 21
@@ -54,11 +59,13 @@ class TextReader(TableReader):
     the same result, to say what is wrong and where.
     """
 
-    def __init__(self, path: Path, encoding: str = "utf-8", delimiter: str = ",", quote: str = '"') -> None:
+    def __init__(
+        self, path: Path, encoding: str | None = None, delimiter: str = ",", quote: str = '"'
+    ) -> None:
         self.label = str(path)
         self._path = path
-        self._compression = COMPRESSIONS.get(path.suffix.lower())
-        self._encoding, self._recoded = checked_encoding(encoding)
+        self._encoding, self._recoded = checked_encoding(encoding or "utf-8")
+        self._seen = encoding is not None  # whether the encoding is certain
         self._delimiter = delimiter
         self._quote = quote
         self._missing: tuple[str, ...] = ()
@@ -70,6 +77,16 @@ class TextReader(TableReader):
     def said_words(self) -> tuple[str, ...]:
         """The words that stand for a missing value beside the usual ones."""
         return tuple(word for word in self._missing if word not in MISSING)
+
+    def _look_at(self, data: bytes) -> None:
+        """See by the first bytes that are not ASCII whether a text is UTF-8; if not, it is cp1252."""
+        if self._seen or data.isascii():
+            return
+        self._seen = True
+        encoding = legacy_encoding(data)
+        if encoding is not None:
+            self._encoding = encoding
+            self._tell(f"{self.label} is not UTF-8: it is read as {encoding} (encoding= says otherwise).")
 
     def read(self) -> Chunk | None:
         """The next records; None at the end."""
@@ -120,6 +137,7 @@ class TextReader(TableReader):
 
     def _passed(self, data: bytes) -> RawRecords:
         """The records that were read last; `_at` stands behind them."""
+        self._look_at(data)
         offset, line = self._at
         self._at = (offset + len(data), line + data.count(b"\n"))
         return RawRecords(data, line, self._encoding)
@@ -129,15 +147,14 @@ class TextReader(TableReader):
         if self._file is None:
             offset = self._at[0]
             self._tail = b""
-            if self._compression is None and self._recoded is None:
-                self._file = pa.OSFile(os.fsencode(self._path))
+            self._file = opened_file(self._path)
+            if self._recoded is not None:
+                self._file = pa.transcoding_input_stream(self._file, self._recoded, "utf-8")
+            if isinstance(self._file, pa.OSFile):
                 self._file.seek(offset)
-            else:
-                self._file = pa.input_stream(pa.OSFile(os.fsencode(self._path)), self._compression)
-                if self._recoded is not None:
-                    self._file = pa.transcoding_input_stream(self._file, self._recoded, "utf-8")
-                while offset > 0:  # such a file has no other way to a place inside it
-                    offset -= len(self._read(self._file, min(offset, READ_BYTES))) or offset
+                offset = 0
+            while offset > 0:  # such a file has no other way to a place inside it
+                offset -= len(self._read(self._file, min(offset, READ_BYTES))) or offset
         return self._file
 
     def _distinct(self, names: Sequence[str]) -> Sequence[str]:
@@ -149,7 +166,7 @@ class TextReader(TableReader):
     def _read(self, file: pa.NativeFile, n: int) -> bytes:
         try:
             return bytes(file.read(n))
-        except (OSError, UnicodeError) as error:
+        except (OSError, UnicodeError, EOFError, zlib.error, zipfile.BadZipFile) as error:
             raise DataError(f"{self.label} must be readable to its end. Got: {error}") from None
 
     def _close(self) -> None:
@@ -247,6 +264,51 @@ class RawRecords:
         return self.data if self._encoding == "utf-8" else self.data.decode(self._encoding).encode()
 
 
+def opened_file(path: Path) -> pa.NativeFile:
+    """Return the bytes of a file, decompressed as its name says."""
+    suffix = path.suffix.lower()
+    if suffix == ".zip":
+        try:
+            return pa.PythonFile(zipfile.ZipFile(path).open(zipped_name(path)), "r")
+        except (RuntimeError, NotImplementedError) as error:  # a password; a method that is not known
+            raise DataError(f"{path} must be a zip file that can be opened. Got: {error}.") from None
+    file = pa.OSFile(os.fsencode(path))
+    return pa.input_stream(file, COMPRESSIONS[suffix]) if suffix in COMPRESSIONS else file
+
+
+def zipped_name(path: Path) -> str:
+    """Return the name of the one file in a zip file."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [name for name in archive.namelist() if not name.endswith("/")]
+    except (OSError, zipfile.BadZipFile) as error:
+        raise DataError(f"{path} must be a zip file. Got: {error}.") from None
+    found = [name for name in names if not name.startswith("__MACOSX/") and Path(name).name[0] != "."]
+    if len(found) != 1:
+        raise DataError(f"{path} must have one file inside. Got {listed(found) or 'none'} instead.")
+    return found[0]
+
+
+def legacy_encoding(data: bytes) -> str | None:
+    r"""Return the encoding of a text that is not UTF-8; None if it is, or is only damaged here and there.
+
+    Examples
+    --------
+    >>> legacy_encoding("Köln".encode("cp1252")), legacy_encoding("Köln".encode()), legacy_encoding(b"\x81\xe9")
+    ('cp1252', None, 'latin-1')
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+    others = [character for character in decoder.decode(data) if not character.isascii()]
+    broken = sum("\udc80" <= character <= "\udcff" for character in others)
+    if 2 * broken <= len(others):
+        return None
+    try:
+        data.decode("cp1252")
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "cp1252"
+
+
 def checked_encoding(encoding: str) -> tuple[str, str | None]:
     """The encoding that bytes are in when they are split, and the one they have before if that is another.
 
@@ -265,14 +327,14 @@ def checked_encoding(encoding: str) -> tuple[str, str | None]:
     return (encoding, None) if ascii_like else ("utf-8", encoding)
 
 
-def encoding_of(head: bytes) -> str:
-    r"""What the mark at the beginning of a text says of its encoding.
+def encoding_of(head: bytes) -> str | None:
+    r"""What the mark at the beginning of a text says of its encoding; None if there is no mark.
 
     Examples
     --------
     >>> encoding_of("a,b".encode("utf-16")), encoding_of(b"a,b")
-    ('utf-16', 'utf-8')
+    ('utf-16', None)
     """
     if head.startswith((b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")):
         return "utf-32"
-    return "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
+    return "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else None
