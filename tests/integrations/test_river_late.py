@@ -53,7 +53,7 @@ def test_those_whose_label_never_comes():
         old.answer_one(i, x)
     assert (late.waiting, late.counts.expired, late.model.heros.instances) == (10, 20, 20)
     assert old.waiting < 6
-    assert old.model.heros.data.schema is None
+    assert old.model.heros.schema is None
     assert not late.learn_one(0, True)
     assert late.counts.unknown == 1
 
