@@ -28,7 +28,7 @@ from heros.policies.pace import Pace
 from heros.policies.within import paced
 from heros.pools import BoundPool, Pool
 from heros.pools.base import shares
-from heros.data.encoder import Encoder
+from heros.data.encoder import Batch, Encoder
 from heros.data.frames import form_of, labels_of, row_of
 from heros.data.schema import Schema
 from heros.scores import Adwin, Score
@@ -476,10 +476,14 @@ class Heros:
         for batch in encoder.learn(x, y):
             n = len(batch.X)
             some = weights if weights is None or weights.ndim == 0 else weights[done : done + n]
-            self.bind(batch.schema)
-            self._run(batch.X, batch.y, some)
+            self.learn_batch(batch, some)
             done += n
         self._reader = (self.schema, encoder)
+
+    def learn_batch(self, batch: Batch, sample_weight: ArrayLike | None = None) -> None:
+        """Learn from rows that a `heros.data.Encoder` has read, and grow with its schema."""
+        self.bind(batch.schema)
+        self._run(batch.X, batch.y, sample_weight)
 
     def _learn_row(self, x: Any, y: Any) -> None:
         """Learn from one row, as `_learn_rows` does, in less time."""
