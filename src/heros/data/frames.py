@@ -131,7 +131,7 @@ def few_rows(frame: Any) -> list[dict[Any, Any]] | None:
     names = frame.columns.tolist()
     if all(kind.kind in "fiub" for kind in frame.dtypes):
         return [dict(zip(names, row, strict=True)) for row in frame.to_numpy().tolist()]
-    columns = [frame.iloc[:, at].tolist() for at in range(len(names))]
+    columns = [column.tolist() for _, column in frame.items()]
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
@@ -163,7 +163,7 @@ def _table(frame: Any, owner: str) -> pa.Table:
     if isinstance(frame, Mapping):
         return pa.table(dict(frame))
     if type(frame).__module__.partition(".")[0] == "pandas":
-        return pa.Table.from_pandas(frame, preserve_index=False)
+        return pa.Table.from_pandas(frame, preserve_index=False, nthreads=1)  # starting threads takes longer
     if hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__arrow_c_array__"):
         return pa.table(frame)
     if hasattr(frame, "to_arrow"):

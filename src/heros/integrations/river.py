@@ -94,8 +94,8 @@ class _Model:
         return np.full((len(X), self._encoder.schema.n_features), np.nan)
 
     def _learn_row(self, row: list[float], target: float) -> None:
-        kind = np.float64 if self._numeric else np.int64
-        self._learn(Batch(np.array([row], dtype=np.float64), np.array([target], kind), self._encoder.schema))
+        X, y = np.array([row], dtype=np.float64), np.array([target], dtype=np.float64)
+        self._learn(Batch(X, y, self._encoder.schema))
 
     def _learn(self, batch: Batch) -> None:
         """Learn from instances; without any feature there is nothing to learn from."""
@@ -103,7 +103,7 @@ class _Model:
             self._encoder.seen = 0
             return
         try:
-            self.heros.bind(batch.schema).learn(batch.X, batch.y)
+            self.heros.learn_batch(batch)
         except Exception:
             self._start()  # the encoder is not to be ahead of the models
             raise
@@ -302,7 +302,7 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
         if self._labels is None:
             self._learn_frame(X, labels)
             return
-        for label in labels:
+        for label in dict.fromkeys(labels):
             self._labels.setdefault(label, self._name(label))
         try:
             self._learn_frame(X, [self._labels[label] for label in labels])
