@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import csv
 import json
-import warnings
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from heros import Heros, evaluate, pools, streams
+from heros import Heros, pools
+from heros.data.values import is_missing
 
 Row = dict[str, Any]
 
@@ -105,7 +103,9 @@ def _names(rows: list[Row]) -> list[str]:
     names: dict[str, None] = {}
     for row in rows:
         for name, value in row.items():
-            names |= dict.fromkeys([f"{name}.{inner}" for inner in value] if isinstance(value, dict) else [name])
+            names |= dict.fromkeys(
+                [f"{name}.{inner}" for inner in value] if isinstance(value, dict) else [name]
+            )
     return list(names)
 
 
@@ -113,7 +113,8 @@ def arrow_of(rows: list[Row]) -> pa.Table:
     """An Arrow table of typed columns, structs and all."""
     columns: dict[str, list[Any]] = {}
     for name in dict.fromkeys(name for row in rows for name in row):
-        columns[name] = [None if row.get(name) is pd.NaT else row.get(name) for row in rows]
+        values = [row.get(name) for row in rows]
+        columns[name] = [None if is_missing(value) else value for value in values]
     return pa.table(columns)
 
 
@@ -141,11 +142,3 @@ def parquet_of(case: Case, path: Path) -> Path:
     table = arrow_of(case.typed)
     pq.write_table(table.append_column("target", pa.array(case.labels)), path)
     return path
-
-
-def quietly() -> Any:
-    """Without notices about how columns are read."""
-    context = warnings.catch_warnings()
-    context.__enter__()
-    warnings.simplefilter("ignore")
-    return context

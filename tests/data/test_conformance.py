@@ -109,7 +109,12 @@ def test_tables_learn_the_same_from_nothing(enter, tmp_path):
 def test_files_learn_what_a_frame_does(write, tmp_path):
     expected = pandas_text(model(), CASE, tmp_path)
     found = model()
-    evaluate(found, streams.read(write(CASE, tmp_path / f"orders.{write.__name__[:-3].replace('json', 'jsonl')}"), target="target"))
+    evaluate(
+        found,
+        streams.read(
+            write(CASE, tmp_path / f"orders.{write.__name__[:-3].replace('json', 'jsonl')}"), target="target"
+        ),
+    )
     assert schema_of(found) == schema_of(expected)
     assert told(found, ASKED) == told(expected, ASKED)
 

@@ -379,7 +379,9 @@ class DateColumn:
             return self._features(micros_of_array(array, self.format)), {}
         codes, labels = encode(array)
         moments = [None if label is None else micros_of(label, self.format) for label in labels]
-        known = np.array([*(np.datetime64("NaT" if m is None else m, "us") for m in moments), "NaT"], "M8[us]")
+        known = np.array(
+            [*(np.datetime64("NaT" if m is None else m, "us") for m in moments), "NaT"], "M8[us]"
+        )
         wrong = np.array(
             [label is not None and m is None for label, m in zip(labels, moments, strict=True)] + [False]
         )

@@ -487,7 +487,9 @@ class Encoder:
         self._width += 1
         self.revision += 1
         kind = "numbers" if isinstance(column, NumberColumn) else "names"
-        self.tell(f"The column {column.name!r} is read as {kind} from now on: its first values looked otherwise.")
+        self.tell(
+            f"The column {column.name!r} is read as {kind} from now on: its first values looked otherwise."
+        )
 
     def _append(self, name: str, column: NameColumn, label: str) -> None:
         codes = column.values

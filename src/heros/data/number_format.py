@@ -104,7 +104,10 @@ def format_of(counts: Mapping[str, int], *, comma: bool = False) -> tuple[Number
     >>> format_of({"red": 3})
     (None, 0)
     """
-    best: tuple[NumberFormat | None, int] = (None, _sum(counts, (bool(NUMBER.fullmatch(value)) for value in counts)))
+    best: tuple[NumberFormat | None, int] = (
+        None,
+        _sum(counts, (bool(NUMBER.fullmatch(value)) for value in counts)),
+    )
     if best[1] == sum(counts.values()):
         return best
     comma = comma and not _has_thousands(counts)

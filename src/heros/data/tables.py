@@ -218,7 +218,9 @@ def _learn_rows(
         except Refused as why:
             raise data_error(why, before + start + row) from None
         assert coded is not None
-        yield Batch(np.array([coded[0]], dtype=np.float64), np.array([coded[1]], dtype=np.float64), encoder.schema)
+        yield Batch(
+            np.array([coded[0]], dtype=np.float64), np.array([coded[1]], dtype=np.float64), encoder.schema
+        )
         if encoder.revision != revision:
             return start + at
     return start + n
