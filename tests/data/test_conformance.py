@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import copy
-import json
 
-import numpy as np
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from data_cases import Case, arrow_of, csv_of, json_of, model, orders, pandas_of, parquet_of
 
+from data_cases import Case, arrow_of, csv_of, json_of, model, orders, pandas_of, parquet_of
 from heros import Heros, evaluate, streams
 
 pytestmark = pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from data_cases import Case, arrow_of, pandas_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from data_cases import Case, arrow_of, pandas_of
 from heros import Schema
 from heros.data import Encoder
 from heros.streams.pipe import read_pipe

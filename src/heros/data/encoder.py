@@ -227,7 +227,7 @@ class Encoder:
     # -- one row ------------------------------------------------------------------------------------------
 
     def row(self, x: Mapping[Any, Any]) -> list[float]:
-        """Return an instance as far as it is known, NaN elsewhere; raise `Refused` if a value is unreadable."""
+        """Return an instance as far as it is known, NaN elsewhere; raise `Refused` if it is unreadable."""
         row = self._blank.copy()
         self._fill(row, x)
         return row
@@ -343,7 +343,7 @@ class Encoder:
     def _lacks(self, row: list[float]) -> bool:
         """Return whether a value is missing for the first time."""
         for at in self._never_missing:  # noqa: SIM110  half the time of any()
-            if row[at] != row[at]:  # noqa: PLR0124  NaN
+            if row[at] != row[at]:
                 return True
         return False
 

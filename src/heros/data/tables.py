@@ -36,7 +36,9 @@ Fault = tuple[str, str, str]
 """The column, the value and the rule of what cannot be read."""
 
 
-def infer_array(name: str, array: pa.Array, most: int | None, *, comma: bool = False) -> Column | str:
+def infer_array(  # noqa: PLR0911  a return per kind
+    name: str, array: pa.Array, most: int | None, *, comma: bool = False
+) -> Column | str:
     """Return the column that an array is, by its type or the texts in it, or why it is left out.
 
     Dictionaries (categorical columns) and booleans are nominal.
@@ -118,18 +120,18 @@ def converted(
             continue
         column, at = place
         known = column.values if isinstance(column, NameColumn) else ()
-        array = _plain(array, [word for word in encoder.words if word not in known])
+        plain = _plain(array, [word for word in encoder.words if word not in known])
         if isinstance(column, NameColumn):
-            values, unknown = replace(column, closed=True).convert(array)
+            values, unknown = replace(column, closed=True).convert(plain)
             X[:, at[0]] = np.where(values < 0, math.nan, values)
             new[list(unknown)] = True
         else:
-            values, wrong = column.convert(array)
+            values, wrong = column.convert(plain)
             X[:, at] = values.reshape(n, column.width)
             for row, (value, rule) in wrong.items():
                 faults.setdefault(row, (name, value, rule))
             if isinstance(column, DateColumn) and encoder.may_get_clock(column):
-                clocked, _ = replace(column, clock=True).convert(array)
+                clocked, _ = replace(column, clock=True).convert(plain)
                 new |= clocked[:, -1] > 0
     return X, new, faults
 

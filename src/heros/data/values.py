@@ -6,7 +6,7 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import date, time, timedelta
 from decimal import Decimal
 from numbers import Real
 from typing import Any, Literal

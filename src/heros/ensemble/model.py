@@ -13,6 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from heros import core as _core
 from heros.alone import Alone
+from heros.data.check import one_row
+from heros.data.encoder import Batch, Encoder
+from heros.data.frames import form_of, labels_of, row_of
+from heros.data.schema import Schema
+from heros.data.weights import ClassWeight, Weights, checked_class_weight
 from heros.ensemble.block import Block
 from heros.ensemble.learner import Learner, Learnt, enough_memory
 from heros.ensemble.made_of import Given, checked_k
@@ -28,18 +33,13 @@ from heros.policies.pace import Pace
 from heros.policies.within import paced
 from heros.pools import BoundPool, Pool
 from heros.pools.base import shares
-from heros.data.encoder import Batch, Encoder
-from heros.data.frames import form_of, labels_of, row_of
-from heros.data.schema import Schema
 from heros.scores import Adwin, Score
 from heros.scores.base import ScoreCalls, bound_score, expect_score
 from heros.storage import archive, models
 from heros.storage.outputs import like
 from heros.streams.targets import is_numeric
 from heros.task import Classification, Regression, Task, task_of
-from heros.data.check import one_row
 from heros.watch import Answer, Watch, checked_burst, checked_watch, native_answer, turns
-from heros.data.weights import ClassWeight, Weights, checked_class_weight
 
 __all__ = ["Heros"]
 
