@@ -222,7 +222,7 @@ class NameColumn:
     def value(self, value: Any, words: Words = ()) -> float | None:
         """Return the code of one value, NaN if it is missing, None if it is new."""
         if isinstance(value, str):
-            code = self.values.get(value)
+            code: float | None = self.values.get(value)
             if code is None:
                 text = value.strip(BLANKS)
                 code = math.nan if text in words and text not in self.values else self._code(text)

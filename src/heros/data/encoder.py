@@ -668,7 +668,7 @@ class Encoder:
         """Return the class indices or numbers of labels, NaN where a label is new or unreadable."""
         targets = np.full(len(labels), math.nan)
         for row, label in enumerate(labels):
-            code = self._classes.get(label) if type(label) is str else None
+            code: float | None = self._classes.get(label) if type(label) is str else None
             if code is None:
                 try:
                     code = target_of(label) if self.numeric else self._classes.code(self._label(label))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,21 +16,26 @@ from heros.data.values import is_missing
 __all__ = ["plain_value", "value_of"]
 
 MICROSECOND = timedelta(microseconds=1)
-KINDS: dict[str, Callable[[str], Any]] = {
-    "datetime": datetime.fromisoformat,
-    "date": date.fromisoformat,
-    "time": time.fromisoformat,
-    "decimal": Decimal,
-    "number": float,
-    "microseconds": lambda text: int(text) * MICROSECOND,
+KINDS: dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] = {
+    "datetime": (datetime, datetime.isoformat, datetime.fromisoformat),
+    "date": (date, date.isoformat, date.fromisoformat),
+    "time": (time, time.isoformat, time.fromisoformat),
+    "decimal": (Decimal, str, Decimal),
+    "microseconds": (
+        timedelta,
+        lambda value: str(value // MICROSECOND),
+        lambda text: int(text) * MICROSECOND,
+    ),
+    "number": (float, repr, float),
 }
+"""Kinds of values that JSON does not have: their types, and from them to text and back."""
 
 
 def plain_value(value: Any) -> Any:
     """Return a value, or a mapping of them, as JSON knows it; `value_of` makes one that is read alike.
 
-    What JSON has itself stays as it is, and missing values are None. Other values are a list of their kind and
-    their text. An empty list stands for what has no meaning as a feature, such as a list or bytes.
+    What JSON has itself stays as it is, and missing values are None. Other values are a list of their kind
+    and their text. An empty list stands for what has no meaning as a feature, such as a list or bytes.
 
     Examples
     --------
@@ -39,27 +44,18 @@ def plain_value(value: Any) -> Any:
     >>> plain_value(float("nan")), plain_value(float("inf")), plain_value(timedelta(seconds=2))
     (None, ['number', 'inf'], ['microseconds', '2000000'])
     """
-    if isinstance(value, str | bool):
-        return value
+    value = _unboxed(value) if isinstance(value, np.generic) else value
     if isinstance(value, Mapping):
         return {str(name): plain_value(one) for name, one in value.items()}
     if is_missing(value):
         return None
-    if isinstance(value, np.generic):
-        value = _unboxed(value)
-        if isinstance(value, bool | str):
-            return value
-    if isinstance(value, Integral):
-        return int(value)
+    if isinstance(value, str | int):
+        return value
     if isinstance(value, Real):
-        number = float(value)
-        return number if math.isfinite(number) else ["number", repr(number)]
-    if isinstance(value, timedelta):
-        return ["microseconds", str(value // MICROSECOND)]
-    for kind, one in {"datetime": datetime, "date": date, "time": time}.items():
-        if isinstance(value, one):
-            return [kind, value.isoformat()]
-    return ["decimal", str(value)] if isinstance(value, Decimal) else []
+        value = float(value)
+        if math.isfinite(value):
+            return value
+    return next(([kind, text(value)] for kind, (of, text, _) in KINDS.items() if isinstance(value, of)), [])
 
 
 def _unboxed(value: np.generic) -> Any:
@@ -81,5 +77,5 @@ def value_of(plain: Any) -> Any:
         return {name: value_of(one) for name, one in plain.items()}
     match plain:
         case [str(kind), str(text)] if kind in KINDS:
-            return KINDS[kind](text)
+            return KINDS[kind][2](text)
     return plain

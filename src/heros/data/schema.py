@@ -229,7 +229,7 @@ def schema_of(plain: object) -> Schema:
                     "A schema must list words for missing values and ignored columns. Got something else."
                 )
             found = tuple(_feature_of(feature, reading) for feature in features)
-            return Schema(found, tuple(classes), numeric, tuple(words), tuple(ignored))
+            return Schema(found, tuple(map(str, classes)), numeric, tuple(words), tuple(ignored))
     raise DataError("A schema must have features and classes. Got something else.")
 
 
