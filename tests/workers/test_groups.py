@@ -249,7 +249,9 @@ def test_more_than_one_bad_row_in_twenty_ends_it_and_keeps_what_was_learnt(tmp_p
         one.take(None, row if offset % 3 else "broken", offset)
     with (
         pytest.warns(DataNotice),
-        pytest.raises(TooManyBadRows, match="partition 0 must have at most one bad row in 20. Got 20 in 58"),
+        pytest.raises(
+            TooManyBadRows, match=r"partition 0 must have at most one bad row in 20\. Got 20 in 58"
+        ),
     ):
         one.learn()
     assert (one.learnt, one.next) == (38, 58)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -12,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros.data.plain import plain_value, value_of
+from heros.data.values import Refused, label_of
 from heros.errors import DataError, ParameterError
 from heros.sources.base import END, IDLE, Polled, Signal
 from heros.sources.pending import Counts, Id, Pending
 from heros.sources.rows import RowSource
-from heros.data.values import Refused
 
 __all__ = ["LateSource"]
 
@@ -52,7 +52,7 @@ class LateSource(RowSource):
     features, labels
         The two sources, e.g. two topics of a queue.
     id
-        The name under which both have the id: a string or a whole number.
+        The name under which both have the id: a text or a whole number, however written (7 is "7").
     target
         The name under which `labels` has the label.
     most
@@ -238,8 +238,11 @@ class LateSource(RowSource):
         return got  # type: ignore[no-any-return]
 
     def _id_of(self, row: Any) -> Id | None:
+        """The id of a row as text, however it is written: 7, 7.0 and "7" are one; None if there is none."""
         id = row.get(self._id) if isinstance(row, Mapping) else None
-        return id if isinstance(id, str | int) and not isinstance(id, bool) else None
+        if isinstance(id, bool) or not isinstance(id, str | int | float):
+            return None
+        return label_of(id) if isinstance(id, str | int) or id.is_integer() else None
 
     def _join(self, id: Id, label: Any, early: float | None = None) -> None:
         """Send an instance that waits on its way with its label."""
@@ -282,21 +285,23 @@ class LateSource(RowSource):
 
     def where(self) -> dict[str, Any]:
         """Where both stand, and the instances that wait."""
-        early = [[one.id, *one.early] for one in self._joined if one.early is not None]
+        early = [(one.id, *one.early) for one in self._joined if one.early is not None]
         leaving = [(id, one, since) for id, (one, since) in self._leaving.items()]
         return {
             **super().where(),
             "features": dict(self._features_at),
             "waiting": [_stored(*one) for one in (*leaving, *self._waiting.all())],
-            "early": [*early, *map(list, self._early.all())],
+            "early": [[id, plain_value(y), since] for id, y, since in (*early, *self._early.all())],
             "counts": asdict(self.counts),
         }
 
     def seek(self, where: Mapping[str, Any]) -> None:
         """Go to where both stood, with the instances that waited there."""
         try:
-            waiting = [(_id(id), dict(x), _array(p), float(since)) for id, x, p, since in where["waiting"]]
-            early = [(_id(id), label, float(since)) for id, label, since in where["early"]]
+            waiting = [
+                (_id(id), dict(value_of(x)), _array(p), float(since)) for id, x, p, since in where["waiting"]
+            ]
+            early = [(_id(id), value_of(label), float(since)) for id, label, since in where["early"]]
             counts, features_at = Counts(**where["counts"]), dict(where["features"])
         except (KeyError, TypeError, ValueError) as error:
             rule = "The position of LateSource must be what its 'where' gave."
@@ -332,12 +337,9 @@ class LateSource(RowSource):
 
 
 def _stored(id: Id, waited: _Waiting, since: float) -> list[Any]:
-    """As JSON knows it, which has no NaN."""
-    features = {
-        name: None if isinstance(value, float) and math.isnan(value) else value
-        for name, value in waited.features.items()
-    }
-    return [id, features, None if waited.answer is None else waited.answer.tolist(), since]
+    """As JSON knows it."""
+    answer = None if waited.answer is None else waited.answer.tolist()
+    return [id, plain_value(waited.features), answer, since]
 
 
 def _array(answer: Any) -> NDArray[np.float64] | None:
@@ -347,4 +349,4 @@ def _array(answer: Any) -> NDArray[np.float64] | None:
 def _id(id: Any) -> Id:
     if not isinstance(id, str | int):
         raise TypeError(f"an id {id!r}")
-    return id
+    return str(id)
