@@ -138,7 +138,12 @@ def converted(
 
 def _plain(array: pa.Array, words: Any) -> pa.Array:
     """Return an array whose texts are trimmed, null where a word stands for a missing value."""
-    return trimmed(array.cast(pa.large_string()), words) if is_text(array.type) else array
+    if not is_text(array.type):
+        return array
+    if pa.types.is_dictionary(array.type):  # polars' cannot be cast as a whole
+        names = array.dictionary.cast(pa.large_string())
+        array = pa.DictionaryArray.from_arrays(array.indices, names).dictionary_decode()
+    return trimmed(array.cast(pa.large_string()), words)
 
 
 def _in_micros(array: pa.Array) -> pa.Array:
@@ -176,7 +181,7 @@ def _begin(encoder: Encoder, names: Sequence[str], arrays: Sequence[pa.Array], l
         missing = np.asarray(array.is_null(nan_is_null=True))
         if encoder.ignores(name) or missing.all():
             continue
-        found = encoder.inferred(name, array)
+        found = encoder.inferred(name, given if pa.types.is_dictionary(given.type) else array)
         if isinstance(found, str):
             encoder.tell(f"The column {name!r} is left out: {found}.")
             ignored.append(name)

@@ -17,7 +17,7 @@ from heros.data.check import one_row
 from heros.data.encoder import Batch, Encoder
 from heros.data.frames import form_of, labels_of, row_of
 from heros.data.schema import Schema
-from heros.data.weights import ClassWeight, Weights, checked_class_weight
+from heros.data.weights import ClassWeight, Weights, checked_class_weight, checked_weights
 from heros.ensemble.block import Block
 from heros.ensemble.learner import Learner, Learnt, enough_memory
 from heros.ensemble.made_of import Given, checked_k
@@ -471,11 +471,11 @@ class Heros:
         if self.schema is None and self.task_asked is None:
             self.suit_labels(labels_of(x, y))
         encoder, done = self.encoder(), 0
-        weights = None if sample_weight is None else np.asarray(sample_weight)
+        weights = None if sample_weight is None else checked_weights(sample_weight, len(labels_of(x, y)))
         self._reader = None  # if something goes wrong, it may be ahead of the models
         for batch in encoder.learn(x, y):
             n = len(batch.X)
-            some = weights if weights is None or weights.ndim == 0 else weights[done : done + n]
+            some = None if weights is None else weights[done : done + n]
             self.learn_batch(batch, some)
             done += n
         self._reader = (self.schema, encoder)
