@@ -114,12 +114,8 @@ class _Model:
             batches = self._encoder.learn(X, targets)
         else:  # a frame would be looked at as a whole
             batches = self._encoder.batches(zip(X.to_dict("records"), targets, strict=True))
-        try:
-            for batch in batches:
-                self._learn(batch)
-        except Exception:
-            self._start()
-            raise
+        for batch in batches:
+            self._learn(batch)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all of it to a file, which `load` opens: data, no code. Labels are text, numbers or booleans.
