@@ -26,7 +26,7 @@ __all__ = ["class_weight_of", "few_enough", "meter_of", "reading", "source_of", 
 PROBABILITIES_KEPT = 50_000_000
 """400 MB; a longer stream gets its AUROC from a histogram."""
 
-OF_MESSAGES = {"nominal", "classes", "most_values", "task"}
+OF_MESSAGES = {"nominal", "classes", "most_values", "task", "ignore", "missing"}
 """What can be said of a queue's messages, which have types of their own."""
 
 

@@ -112,7 +112,7 @@ def _predicted(model: Heros, reader: TableReader, kept: Sequence[str]) -> Iterat
     assert schema is not None, "it is bound"
     encoder = model.encoder()
     if not any(encoder.knows(name) for name in reader.names):
-        encoder.asked(dict.fromkeys(reader.names))
+        encoder.asked(dict.fromkeys(reader.names, 0))
     while (chunk := reader.read()) is not None:
         X, _, faults = converted(encoder, reader.names, chunk.columns, chunk.n_rows)
         table = predicted_table(model.outputs(X), schema.classes)

@@ -93,7 +93,7 @@ def read_table(encoder: Encoder, table: pa.Table) -> NDArray[np.float64]:
     if table.num_columns == 0:
         raise DataError("X must have at least one column. Got none instead.")
     if not any(encoder.knows(name) for name in table.column_names):
-        encoder.asked(dict.fromkeys(table.column_names))
+        encoder.asked(dict.fromkeys(table.column_names, 0))  # which raises
     parts, done = [np.empty((0, encoder.schema.n_features))], 0
     for batch in table.to_batches(max_chunksize=ROWS):
         X, _, faults = converted(encoder, table.column_names, batch.columns, batch.num_rows)

@@ -64,7 +64,7 @@ class RowBlocks:
 
     def start_at(self, read: int, bad_rows: BadRows) -> None:
         """Begin behind so many rows; what was fetched is forgotten."""
-        self.read, self.bad_rows = read, bad_rows
+        self.read, self.bad_rows, self._told = read, bad_rows, self._told or bad_rows.count > 0
         self._forget()
 
     def take(self, fetch: Fetch, most: int, timeout: float | None, *, span: bool = False) -> Polled:

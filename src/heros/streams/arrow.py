@@ -16,7 +16,7 @@ from heros.data.frames import flat_table
 from heros.data.values import MISSING, checked_words
 from heros.streams.readers import CELLS, Chunk, TableReader
 
-__all__ = ["ArrowReader", "IPCReader", "MemoryReader", "ParquetReader", "readable"]
+__all__ = ["FAULTS", "ArrowReader", "IPCReader", "MemoryReader", "ParquetReader", "readable"]
 
 FAULTS = (
     OSError,

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from heros.errors import DataError, ParameterError
 from heros.data.columns import Column
-from heros.data.values import BLANKS, MISSING, NUMBER, checked_words
+from heros.data.number_format import number_in
+from heros.data.values import BLANKS, MISSING, checked_words
 from heros.streams.text import LONGEST, RawRecords, Record, TextReader
 
 if TYPE_CHECKING:
@@ -63,10 +64,12 @@ class DelimitedReader(TextReader):
             line, lines = self._skip_lines(skipped, line, lines)
             what = "line is" if skipped == 1 else f"{skipped} lines are"
             self._tell(f"The first {what} skipped: the header of {self.label} is in line {line}.")
-        cells = next(self._reader([lines[0].decode(self._encoding, "replace")]))
+        reader = self._reader(one.decode(self._encoding, "replace") for one in lines)
+        cells = next(reader)
         if header:
             self.names = self._distinct([cell.strip(BLANKS) for cell in cells])
-            self._start = self._at = (self._at[0] + len(lines[0]), line + 1)
+            used = reader.line_num  # a name may have several lines
+            self._start = self._at = (self._at[0] + sum(map(len, lines[:used])), line + used)
         else:
             self.names = [f"x{i + 1}" for i in range(len(cells))]
 
@@ -91,9 +94,9 @@ class DelimitedReader(TextReader):
             if self._quote and lines[at].count(self._quote) % 2:
                 return 0  # a header of several lines
             if len(row) == usual and 2 * len(filled) > usual:
-                names = len(set(filled)) == len(filled) and not any(map(NUMBER.fullmatch, filled))
+                names = len(set(filled)) == len(filled) and all(number_in(cell) is None for cell in filled)
                 below = [cell for other in rows[at + 1 :] if len(other) == usual for cell in other]
-                clear = 2 * fullest <= max(usual, 2) or any(map(NUMBER.fullmatch, below))
+                clear = 2 * fullest <= max(usual, 2) or any(number_in(cell) is not None for cell in below)
                 return at if names and below and clear else 0
             fullest = max(fullest, len(filled))
         return 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from itertools import islice
@@ -13,7 +15,7 @@ from heros.data.values import MISSING, checked_words, label_of
 from heros.errors import DataError
 from heros.extras import needed
 from heros.lazy import pa
-from heros.streams.arrow import readable
+from heros.streams.arrow import FAULTS
 from heros.streams.readers import CELLS, Chunk, TableReader
 
 __all__ = ["ExcelReader"]
@@ -61,21 +63,18 @@ class ExcelReader(TableReader):
     def _sheet(self, first: int) -> Iterator[Row]:
         """Yield the rows with values from a row on."""
         openpyxl = needed("openpyxl", "Reading Excel files", "excel")
-        with readable(self.label, "be an Excel workbook (.xlsx)"):
+        try:
             book = openpyxl.load_workbook(self._path, read_only=True, data_only=True)
+        except (*FAULTS, zipfile.BadZipFile, SyntaxError) as error:  # which bad XML raises
+            raise DataError(f"{self.label} must be an Excel workbook (.xlsx). Got: {error}") from None
         try:
             sheet = book.worksheets[0]
             sheet.reset_dimensions()  # programs write wrong ones
-            rows = iter(sheet.iter_rows(min_row=first, values_only=True))
-            number = first
-            while True:
-                with readable(self.label, "be readable to its end"):
-                    cells = next(rows, None)
-                if cells is None:
-                    return
+            for number, cells in enumerate(sheet.iter_rows(min_row=first, values_only=True), first):
                 if _filled(cells):
                     yield number, cells
-                number += 1
+        except (*FAULTS, zipfile.BadZipFile, zlib.error, SyntaxError) as error:
+            raise DataError(f"{self.label} must be readable to its end. Got: {error}") from None
         finally:
             book.close()
 

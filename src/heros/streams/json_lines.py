@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from heros.errors import DataError, DataNotice
+from heros.lazy import pa
 from heros.sources.bad_rows import BadRow
 from heros.streams.delimited import BOM
 from heros.data.columns import Column
@@ -95,14 +96,21 @@ class JsonReader(TextReader):
                 warnings.warn(f"{what}, columns are those of the first lines.", DataNotice, stacklevel=2)
 
     def _cells_of(self, row: Mapping[str, Any]) -> list[str | None]:
-        cells: list[str | None] = []
+        cells: list[Any] = []
         for name in self.names:
             value = row.get(name)
-            text = (
-                json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else label_of(value)
-            )
+            text = value if isinstance(value, list | dict) else label_of(value)
             cells.append(None if text is None or (isinstance(value, str) and text in self._missing) else text)
         return cells
+
+    def _array(self, cells: list[Any]) -> pa.Array:
+        """Return the cells of a column; one that begins with a list is no feature, whatever is in it."""
+        first = next((cell for cell in cells if cell is not None), None)
+        if isinstance(first, list | dict):
+            return pa.nulls(len(cells), pa.list_(pa.string()))
+        return super()._array(
+            [json.dumps(one, ensure_ascii=False) if isinstance(one, list | dict) else one for one in cells]
+        )
 
 
 def is_json(head: bytes) -> bool:

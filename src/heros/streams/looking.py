@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn, counts_of
+from heros.data.tables import no_feature
 from heros.data.dates import date_format_of_numbers
 from heros.errors import DataNotice
 from heros.streams.files import opened
@@ -152,8 +153,8 @@ def look(path: str | os.PathLike[str], **how: Any) -> Look:
 
 def _seen(reader: TableReader, options: Options, layout: Layout, first: Chunk, index: int) -> ColumnLook:
     array = first.columns[index]
-    counts = counts_of(array)
-    missing = 1 - sum(counts.values()) / max(1, first.n_rows)
+    counts = {} if no_feature(array.type) else counts_of(array)
+    missing = float(np.asarray(array.is_null(nan_is_null=True)).mean()) if first.n_rows else 0.0
     examples = tuple(_cut(value) for value in list(counts)[:EXAMPLES])
     column = layout.classes if index == layout.target else layout.features.get(index)
     if index == layout.target:

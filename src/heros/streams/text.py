@@ -188,8 +188,12 @@ class TextReader(TableReader):
             else:
                 rows.append(record)
                 lines.append(line)
-        cells = [pa.array([row[i] for row in rows], pa.string()) for i in range(len(self.names))]
+        cells = [self._array([row[i] for row in rows]) for i in range(len(self.names))]
         return Chunk(cells, lambda row: f"line {lines[row]}", faults)
+
+    def _array(self, cells: list[Any]) -> pa.Array:
+        """Return the cells of a column."""
+        return pa.array(cells, pa.string())
 
     def _parse_plain(self, records: RawRecords) -> list[pa.Array] | None:
         """The columns, parsed by Arrow; None if it finds something odd."""
