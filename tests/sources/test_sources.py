@@ -137,10 +137,10 @@ def test_what_is_wrong_with_a_row_source_is_said():
     assert refused(lambda: Log([], on_bad_row="drop"), ParameterError) == (
         "The 'on_bad_row' parameter of Log must be 'skip' or 'raise'. Got 'drop' instead."
     )
-    assert refused(lambda: Log([[1], []], target="y").poll(1)) == (
+    assert refused(lambda: Log([[1], []], target="y", on_bad_row="raise").poll(1)) == (
         "log, row 1: the row must be a pair (features, label), or a mapping with 'y'. Got 1 instead."
     )
-    assert refused(lambda: Log([[{"a": 1}], []], target="y").poll(1)) == (
+    assert refused(lambda: Log([[{"a": 1}], []], target="y", on_bad_row="raise").poll(1)) == (
         "log, row 1: the 'label' column must have a value: it is the target. Got a missing value instead."
     )
     bare = Log([[], []])

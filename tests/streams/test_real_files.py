@@ -14,9 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from heros import streams
+from heros import Heros, evaluate, pools, streams
 from heros.errors import DataError, DataNotice, MissingExtra, ParameterError
 from heros.data.encoder import Encoder
+from heros.sources.base import Signal
 from heros.streams.pipe import read_pipe
 from heros.data.codes import Codes
 
@@ -578,6 +579,51 @@ def test_a_workbook_that_is_none_and_one_that_needs_an_extra(tmp_path, monkeypat
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(MissingExtra, match=r"Reading Excel files needs .* 'heros-learn\[excel\]'"):
         streams.read(path)
+
+
+LATE = {"note": lambda i: "ab"[i % 2], "price": lambda i: f"{i},5 €", "when": lambda i: f"{1 + i % 28:02}.01.2026"}
+
+
+def late_rows(n, first):
+    """Rows of which three columns have no value at first; the text has a bad row before the first one has."""
+    lines = ["n;" + ";".join(LATE) + ";late"]
+    for i in range(n):
+        cells = [value(i) if i >= first + 7 * j else "" for j, value in enumerate(LATE.values())]
+        lines.append(f"{'bad' if i == first else i};" + ";".join(cells) + f";{'yn'[i % 2]}")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.parametrize("kind", ["file", "pipe"])
+def test_a_column_that_is_empty_at_first_is_decided_by_its_first_value(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr("heros.streams.text.READ_BYTES", 500)
+    path = written(tmp_path, late_rows(400, 200))
+    opened = {"file": lambda: streams.read(path), "pipe": lambda: read_pipe(io.BytesIO(path.read_bytes()))}[kind]
+    found = []
+    for size in (1, 7, 1000):
+        stream, rows = opened(), []
+        assert [feature.name for feature in stream.schema.features] == ["n"]
+        while not isinstance(came := stream.poll(size), Signal):
+            assert came[0].shape[1] == stream.schema.n_features
+            rows += [(row.tobytes(), stream.schema) for row in came[0]]
+        found.append(rows)
+        assert stream.bad_rows.count == 1
+    assert found[0] == found[1] == found[2]
+    widths = [schema.n_features for _, schema in found[0]]
+    assert [widths.index(width) for width in (1, 2, 3, 6)] == [0, 200, 206, 213]
+    schema = stream.schema
+    names = ["n", "note", "price", "when (day)", "when (weekday)", "when (day of year)"]
+    assert [feature.name for feature in schema.features] == names
+    assert schema.features[1].values == ("b", "a")  # the bad row taught nothing
+    assert all(feature.missing for feature in schema.features[1:])
+    drawn = opened().draw(1000)[0]
+    assert drawn.shape == (399, 6)
+    np.testing.assert_array_equal(drawn[-1], np.frombuffer(found[0][-1][0]))
+    assert np.isnan(drawn[:199, 1:]).all()
+    if kind == "file":
+        assert [one.kind for one in streams.look(path).columns][1:4] == ["empty"] * 3
+        run = evaluate(Heros(pools.Hoeffding([{}]), k=1, seed=1), streams.read(path))
+        assert run.n_instances == 399
 
 
 def test_a_look_at_very_many_columns_is_a_summary(tmp_path):
