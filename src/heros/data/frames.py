@@ -128,11 +128,10 @@ def few_rows(frame: Any) -> list[dict[Any, Any]] | None:
     if library == "polars":
         rows: list[dict[Any, Any]] = frame.to_dicts()
         return rows
-    names = frame.columns.tolist()
-    if all(kind.kind in "fiub" for kind in frame.dtypes):
-        return [dict(zip(names, row, strict=True)) for row in frame.to_numpy().tolist()]
-    columns = [column.tolist() for _, column in frame.items()]
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+    names, values = frame.columns.tolist(), frame.to_numpy()
+    if values.dtype.kind in "mM":  # of which a list would hold whole numbers
+        values = frame.astype(object).to_numpy()
+    return [dict(zip(names, row, strict=True)) for row in values.tolist()]
 
 
 def _library(frame: Any) -> str:
