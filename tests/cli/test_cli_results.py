@@ -116,8 +116,9 @@ def test_a_row_that_cannot_be_read_has_no_prediction_but_its_place(tmp_path, tab
     assert [bool(row["predicted"]) for row in rows] == [True, False, False, False, True]
     assert rows[1]["p_no"] == ""
     assert {**rows[0], "id": ""} == {**rows[4], "id": ""}
-    assert f"heros: 3 rows have no prediction; the first: {bad}, line 3: the 'age' column must be a number" in (
-        result.stderr
+    assert (
+        f"heros: 3 rows have no prediction; the first: {bad}, line 3: the 'age' column must be a number"
+        in (result.stderr)
     )
     out = tmp_path / "out.parquet"
     ok("predict", saved, bad, "--out", out)

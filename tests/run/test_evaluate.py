@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from heros import Heros, evaluate, policies, pools, streams
-from heros.errors import DataError, DataNotice, ParameterError
+from heros.errors import DataNotice, ParameterError
 
 POOL = pools.MLPGrid(hidden=[8, 32], learning_rates=[0.05, 0.005])
 

@@ -10,8 +10,8 @@ import pytest
 from river import datasets as river_datasets
 
 from heros import streams
-from heros.errors import DataError, ParameterError
 from heros.data.schema import Feature, Schema
+from heros.errors import DataError, ParameterError
 
 
 def refused(call, kind=DataError):
@@ -196,9 +196,9 @@ def test_frames_that_break_a_rule():
     assert refused(lambda: streams.from_frame({"a": [], "y": []})) == (
         "frame must have at least one row. Got a header without rows instead."
     )
-    assert refused(lambda: streams.from_frame({"a": [1.0], "y": [None]}, name="f", on_bad_row="raise").draw(1)) == (
-        "f, row 1: the 'y' column must have a value: it is the target. Got a missing value instead."
-    )
+    assert refused(
+        lambda: streams.from_frame({"a": [1.0], "y": [None]}, name="f", on_bad_row="raise").draw(1)
+    ) == ("f, row 1: the 'y' column must have a value: it is the target. Got a missing value instead.")
 
 
 # --- iterators

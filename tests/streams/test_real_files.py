@@ -15,11 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from heros import Heros, evaluate, pools, streams
-from heros.errors import DataError, DataNotice, MissingExtra, ParameterError
+from heros.data.codes import Codes
 from heros.data.encoder import Encoder
+from heros.errors import DataError, DataNotice, MissingExtra, ParameterError
 from heros.sources.base import Signal
 from heros.streams.pipe import read_pipe
-from heros.data.codes import Codes
 
 
 def written(tmp_path, text, name="s.csv"):
@@ -364,7 +364,9 @@ def test_a_row_is_read_as_the_file_was(tmp_path):
     np.testing.assert_array_equal(rows.read(row)[0], X[0])
     frame = pa.table({"born": ["03.04.1981"], "income": ["1.200,50 €"], "size": ["12 kg"], "city": ["Bonn"]})
     np.testing.assert_array_equal(rows.read(frame)[0], X[0])
-    with pytest.raises(DataError, match=r"The feature 'born' must be a date, day first\b.* Got 'soon' instead"):
+    with pytest.raises(
+        DataError, match=r"The feature 'born' must be a date, day first\b.* Got 'soon' instead"
+    ):
         rows.read({"born": "soon"})
 
 
@@ -581,7 +583,11 @@ def test_a_workbook_that_is_none_and_one_that_needs_an_extra(tmp_path, monkeypat
         streams.read(path)
 
 
-LATE = {"note": lambda i: "ab"[i % 2], "price": lambda i: f"{i},5 €", "when": lambda i: f"{1 + i % 28:02}.01.2026"}
+LATE = {
+    "note": lambda i: "ab"[i % 2],
+    "price": lambda i: f"{i},5 €",
+    "when": lambda i: f"{1 + i % 28:02}.01.2026",
+}
 
 
 def late_rows(n, first):
@@ -598,7 +604,9 @@ def late_rows(n, first):
 def test_a_column_that_is_empty_at_first_is_decided_by_its_first_value(tmp_path, monkeypatch, kind):
     monkeypatch.setattr("heros.streams.text.READ_BYTES", 500)
     path = written(tmp_path, late_rows(400, 200))
-    opened = {"file": lambda: streams.read(path), "pipe": lambda: read_pipe(io.BytesIO(path.read_bytes()))}[kind]
+    opened = {"file": lambda: streams.read(path), "pipe": lambda: read_pipe(io.BytesIO(path.read_bytes()))}[
+        kind
+    ]
     found = []
     for size in (1, 7, 1000):
         stream, rows = opened(), []

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from heros import streams
 from heros.cli.app import say
+from heros.data.weights import ClassWeight, checked_class_weight
 from heros.errors import DataError, DataNotice, HerosError, ParameterError
 from heros.meters import Carbon, Cpu, Meter
 from heros.sources import Source, connect, is_address
@@ -19,7 +20,6 @@ from heros.sources.passed import First
 from heros.streams import Stream
 from heros.streams.pipe import read_pipe
 from heros.watch import Watch, checked_watch
-from heros.data.weights import ClassWeight, checked_class_weight
 
 __all__ = ["class_weight_of", "few_enough", "meter_of", "reading", "source_of", "stream_of", "watch_of"]
 

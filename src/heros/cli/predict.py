@@ -14,13 +14,13 @@ from heros.cli import options
 from heros.cli.app import app, in_options, say
 from heros.cli.checkpoints import told
 from heros.cli.parsing import reading
+from heros.data.tables import converted
 from heros.ensemble import Heros
 from heros.errors import HerosError, ParameterError
 from heros.lazy import pa
 from heros.run.predictions import predicted_table
-from heros.storage.outputs import as_csv, expect_table_place, write_table
-from heros.data.tables import converted
 from heros.sources.bad_rows import BadRow, BadRows
+from heros.storage.outputs import as_csv, expect_table_place, write_table
 from heros.streams.files import reader_of
 from heros.streams.readers import TableReader
 
@@ -53,9 +53,9 @@ def predict_command(
     """Say the class of every row of a file, and how probable each class is.
 
     Columns are found by their names; the file needs no target. A column that it lacks is missing, and so is a
-    value that the model never learnt from. Numbers and dates are read as in the file that the model learnt
-    from, and so are the words for a missing value; --missing adds some. A row that cannot be read has an empty
-    prediction. Nothing is learnt.
+    value that the model never learnt from. Numbers, dates and words for a missing value are read as in the
+    file that the model learnt from; --missing adds words. A row that cannot be read has an empty prediction.
+    Nothing is learnt.
     """
     if out is not None:
         expect_table_place(out, "out", "heros predict")
@@ -121,9 +121,7 @@ def _predicted(model: Heros, reader: TableReader, kept: Sequence[str]) -> Iterat
         table = table.take(pa.array(np.arange(chunk.n_rows), mask=~good))
         for place, name in enumerate(kept):
             table = table.add_column(place, name, chunk.columns[reader.names.index(name)])
-        bad = [
-            (row, BadRow(reader.label, chunk.place(row), *fault)) for row, fault in sorted(faults.items())
-        ]
+        bad = [(row, BadRow(reader.label, chunk.place(row), *fault)) for row, fault in sorted(faults.items())]
         if chunk.faults:  # rows with another number of cells
             before = [row for row, _ in chunk.faults]
             places = np.insert(np.arange(chunk.n_rows), before, -1)

@@ -89,9 +89,9 @@ def run_command(
 ) -> None:
     """Test, then train a self-tuning model on a stream: its performance and its bill.
 
-    Ctrl-C ends the stream and sums up what was learnt until then; so do too many bad rows. With --checkpoint and --resume the same
-    command goes on where an earlier one was stopped or killed. With --save the model is kept, for heros
-    predict; with --predictions all it said before it saw the labels.
+    Ctrl-C ends the stream and sums up what was learnt until then; so do too many bad rows. With --checkpoint
+    and --resume the same command goes on where an earlier one was stopped or killed. With --save the model is
+    kept, for heros predict; with --predictions all it said before it saw the labels.
     """
     kept = checkpointing(checkpoint, every, keep, resume, resume_from, on_checkpoint_error)
     model = described(

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros import streams
+from heros.data.frames import is_frame, table_of
+from heros.data.weights import checked_weights
 from heros.ensemble import Heros
 from heros.errors import DataError, DataNotice, ParameterError
 from heros.lazy import pa
@@ -28,8 +30,6 @@ from heros.run.windows import Callback, checked_callbacks
 from heros.sources import END, Source, TooManyBadRows, expect_source
 from heros.sources.base import Signal
 from heros.storage.checkpoints import Checkpointer, CheckpointWarning
-from heros.data.frames import is_frame, table_of
-from heros.data.weights import checked_weights
 
 __all__ = ["Curves", "Run", "evaluate"]
 

@@ -160,7 +160,9 @@ class Evaluation:
         if self.n == 0:
             if bad := self.stream.bad_rows.count:
                 first = self.stream.bad_rows.first[0]
-                raise DataError(f"{self.stream.name} must have rows that can be read. Got {bad:,} bad ones: {first}")
+                raise DataError(
+                    f"{self.stream.name} must have rows that can be read. Got {bad:,} bad ones: {first}"
+                )
             again = " (its .restart() goes back to the first)" if hasattr(self.stream, "restart") else ""
             rule = f"a stream with instances left{again}"
             raise ParameterError.of("stream", "evaluate", rule, self.stream)

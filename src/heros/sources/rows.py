@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from heros.errors import DataError, ParameterError
-from heros.parameters import expect_list, number, whole
-from heros.data.schema import Schema, schema_of, schema_plain
-from heros.sources.bad_rows import BadRow, BadRows, checked_skip, tell_skipped
-from heros.sources.base import END, IDLE, Block, Polled, Signal, Source
 from heros.data.codes import MOST_VALUES
 from heros.data.encoder import Encoder
+from heros.data.schema import Schema, schema_of, schema_plain
 from heros.data.values import Refused, checked_task, checked_words
+from heros.errors import DataError, ParameterError
+from heros.parameters import expect_list, number, whole
+from heros.sources.bad_rows import BadRow, BadRows, checked_skip, tell_skipped
+from heros.sources.base import END, IDLE, Block, Polled, Signal, Source
 
 __all__ = ["RowBlocks", "RowSource", "encoder_of"]
 
@@ -44,9 +44,7 @@ class RowBlocks:
     ((array([[3.]]), array([1])), ('no', 'yes'))
     """
 
-    def __init__(
-        self, name: str, encoder: Encoder, *, target: str | None = None, skip: bool = True
-    ) -> None:
+    def __init__(self, name: str, encoder: Encoder, *, target: str | None = None, skip: bool = True) -> None:
         self.name = name
         self.encoder = encoder
         self.bad_rows = BadRows()

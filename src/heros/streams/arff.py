@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from heros.errors import DataError
-from heros.sources.bad_rows import BadRow
 from heros.data.codes import Codes
 from heros.data.columns import Column, NameColumn, NumberColumn
 from heros.data.values import checked_words
+from heros.errors import DataError
+from heros.sources.bad_rows import BadRow
 from heros.streams.text import RawRecords, Record, TextReader
 
 __all__ = ["ArffReader"]

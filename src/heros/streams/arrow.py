@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from heros.errors import DataError, HerosError
-from heros.lazy import pa, pq
 from heros.data.columns import Column, is_text, trimmed
 from heros.data.frames import flat_table
 from heros.data.values import MISSING, checked_words
+from heros.errors import DataError, HerosError
+from heros.lazy import pa, pq
 from heros.streams.readers import CELLS, Chunk, TableReader
 
 __all__ = ["FAULTS", "ArrowReader", "IPCReader", "MemoryReader", "ParquetReader", "readable"]

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.errors import DataError, ParameterError
 from heros.data.columns import Column
 from heros.data.number_format import number_in
 from heros.data.values import BLANKS, MISSING, checked_words
+from heros.errors import DataError, ParameterError
 from heros.streams.text import LONGEST, RawRecords, Record, TextReader
 
 if TYPE_CHECKING:

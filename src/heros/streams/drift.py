@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros import core as _core
+from heros.data.schema import Schema
 from heros.errors import DataError, ParameterError
 from heros.parameters import seed as seed_of
 from heros.parameters import whole
-from heros.data.schema import Schema
 from heros.sources.bad_rows import BadRows
 from heros.streams.base import Block, DriftPoint, Stream, empty_block, rewound
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from heros.data.codes import MOST_VALUES
 from heros.errors import DataError, ParameterError, did_you_mean
 from heros.lazy import pa
 from heros.parameters import one_of
@@ -23,7 +24,6 @@ from heros.streams.options import Options
 from heros.streams.readers import TableReader
 from heros.streams.tables import TableStream, weighed
 from heros.streams.text import COMPRESSIONS, encoding_of, opened_file, zipped_name
-from heros.data.codes import MOST_VALUES
 
 __all__ = ["opened", "read", "reader_of"]
 
@@ -248,10 +248,18 @@ def _head(file: Path) -> bytes:
 
 def _format(file: Path, format: str | None) -> str:
     if format is not None:
-        one_of(format, "format", "read", FORMATS.values(), "'csv', 'json', 'arff', 'parquet', 'arrow' or 'excel'")
+        one_of(
+            format, "format", "read", FORMATS.values(), "'csv', 'json', 'arff', 'parquet', 'arrow' or 'excel'"
+        )
         return format
     compressed = file.suffix.lower() in {*COMPRESSIONS, ".zip"}
-    name = Path(zipped_name(file)) if file.suffix.lower() == ".zip" else file.with_suffix("") if compressed else file
+    name = (
+        Path(zipped_name(file))
+        if file.suffix.lower() == ".zip"
+        else file.with_suffix("")
+        if compressed
+        else file
+    )
     kind = FORMATS.get(name.suffix.lower())
     if kind is None or (compressed and kind not in TEXTS):
         rule = f"a file whose name ends in one of {', '.join(FORMATS)} (or say format=)"

@@ -10,6 +10,7 @@ from io import BufferedIOBase, BufferedReader, BytesIO, FileIO
 from pathlib import Path
 from typing import Any
 
+from heros.data.codes import MOST_VALUES
 from heros.errors import DataError, ParameterError
 from heros.sources.base import END, IDLE, Signal
 from heros.sources.readers import BackgroundReader
@@ -21,7 +22,6 @@ from heros.streams.options import Options
 from heros.streams.readers import Chunk
 from heros.streams.tables import TableStream, weighed
 from heros.streams.text import READ_BYTES, TextReader, checked_encoding
-from heros.data.codes import MOST_VALUES
 
 __all__ = ["read_pipe"]
 

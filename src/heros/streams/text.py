@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.errors import DataError, ParameterError
-from heros.lazy import pa, pc
-from heros.sources.bad_rows import BadRow
 from heros.data.columns import trimmed
 from heros.data.values import BLANKS, MISSING, listed
+from heros.errors import DataError, ParameterError
+from heros.lazy import pa
+from heros.sources.bad_rows import BadRow
 from heros.streams.readers import Chunk, TableReader
 
 __all__ = [
@@ -298,7 +298,7 @@ def legacy_encoding(data: bytes) -> str | None:
 
     Examples
     --------
-    >>> legacy_encoding("Köln".encode("cp1252")), legacy_encoding("Köln".encode()), legacy_encoding(b"\x81\xe9")
+    >>> legacy_encoding("Köln".encode("cp1252")), legacy_encoding("Köln".encode()), legacy_encoding(b"\x81")
     ('cp1252', None, 'latin-1')
     """
     decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
