@@ -227,9 +227,9 @@ class Keyed:
         """Return what turns rows into numbers, of all keys, by the schema as it is now."""
         with self._lock:
             if self._reader is None or self._reader[0] is not self.template.schema:
-                encoder = self.template.encoder()
-                encoder.seen = self.seen
-                self._reader = (self.template.schema, encoder)
+                schema, numeric = self.template.schema, self.template.task.numeric
+                said = self.template.task_asked is not None
+                self._reader = (schema, Encoder(schema, numeric=numeric, fractions=said, seen=self.seen))
             return self._reader[1]
 
     @property
@@ -352,8 +352,8 @@ class Keyed:
             for name, resident in self._residents.items():
                 self._write(name, resident)
             schema = self.template.schema
-            changed = schema is not None and schema is not self._kept
-            self._store.commit(position, schema_plain(schema) if changed else None)
+            new = None if schema is None or schema is self._kept else schema_plain(schema)
+            self._store.commit(position, new)
             self._kept = schema
 
     def snapshot(self, position: Mapping[str, Any] | None, path: str | os.PathLike[str]) -> None:
