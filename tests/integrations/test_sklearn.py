@@ -233,7 +233,7 @@ def test_a_row_of_a_frame_takes_the_short_way_to_the_same_answer(convert, monkey
         model.partial_fit(row, pd.Series([label]) if i % 2 else [label])
     monkeypatch.undo()
     slow.partial_fit(convert(table.iloc[:10]), y[:10])
-    monkeypatch.setattr(HerosClassifier, "_needs_no_checks", lambda self, X: False)
+    monkeypatch.setattr(HerosClassifier, "_plain", lambda self, X: None)
     assert np.array_equal(model.predict_proba(convert(table)), slow.predict_proba(convert(table)))
 
 
