@@ -16,7 +16,8 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from heros.data import Encoder
+from heros.data.encoder import Encoder, data_error
+from heros.data.values import Refused
 from heros.errors import DataError, DataNotice, HerosError
 from heros.late import Counts, Pending
 from heros.serve.bill import Bill
@@ -286,14 +287,14 @@ class Service:
     def _encoded(self, x: Any, y: Any) -> tuple[list[float], float]:
         """An instance and its class index or number; what is new in it is known from now on."""
         expect_fields(x, self._most_fields)
-        encoder = self._encoder
-        if not encoder.schema.n_features:
-            encoder = copy.deepcopy(encoder)  # an instance without a feature is refused, and leaves no trace
+        first = self._bound.n_features == 0  # one without a feature is refused, and leaves no trace
+        encoder = copy.deepcopy(self._encoder) if first else self._encoder
         try:
-            coded: tuple[list[float], float] = encoder.taught(x, y)
-        except DataError as error:
-            raise _wrong(error) from None
-        if not encoder.schema.n_features:
+            coded = encoder.encode(x, y)
+        except Refused as why:
+            raise _wrong(data_error(why)) from None
+        assert coded is not None, "it may grow"
+        if first and not encoder.schema.n_features:
             raise Wrong("The first instance must have a feature. Got one without.")
         self._encoder = encoder
         return coded
