@@ -173,7 +173,8 @@ class _Model:
         if known is not None and heros.schema not in (None, known):
             raise DataError("Its models must know what it knows. Got others.")
         taken = [name for name in SETTINGS if name in inspect.signature(cls).parameters]
-        model = cls(**{name: getattr(heros, name) for name in taken}, most_values=most_values)
+        make: Any = cls  # the two classes that take these settings
+        model: Self = make(**{name: getattr(heros, name) for name in taken}, most_values=most_values)
         model.heros, model._first = heros, known or model._first
         model._take_labels(labels)
         model._start()
@@ -228,9 +229,8 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
     """
 
     _numeric = False
-    _labels: (
-        dict[Hashable, str] | None
-    )  # label -> name of its class; None: labels are the names, as in `Heros`
+    classes: list[Hashable] | None
+    _labels: dict[Hashable, str] | None  # the class name of each label; None: labels are class names
 
     def __init__(
         self,

@@ -43,6 +43,8 @@ NO_TARGETS = "no_validation"
 class _Estimator(BaseEstimator):  # type: ignore[misc]  # it has no types
     """What a classifier and a regressor share: from rows to what the core takes."""
 
+    heros_: Heros
+    classes_: NDArray[Any]
     _names: list[str] | None  # of the columns of the first frame; None if it was fitted on an array
 
     def __init__(
