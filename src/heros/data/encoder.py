@@ -35,7 +35,7 @@ from heros.data.values import (
 )
 from heros.errors import DataError, DataNotice
 
-__all__ = ["Batch", "Encoder", "Limits"]
+__all__ = ["YOUNG", "Batch", "Encoder", "Limits"]
 
 YOUNG = 100
 """In so many first instances a column of dates may still turn out to have times of day."""
@@ -622,17 +622,40 @@ class Encoder:
         y = np.array([target for _, target in waiting], dtype=np.float64)
         return Batch(X.reshape(len(waiting), self._width), y, self.schema)
 
-    def begin(self, columns: Sequence[Column], ignored: Iterable[str], classes: Iterable[str]) -> None:
-        """Know the columns and classes of a table that comes before anything else."""
+    def begin(
+        self, columns: Sequence[Column], classes: NameColumn | None, *, settled: bool = False
+    ) -> None:
+        """Know the columns and classes of a table that comes before anything else.
+
+        `settled`: there are rows enough to know how texts are read that could mean two things.
+        """
         for column in columns:
             self._places[column.name] = _Place(column, tuple(range(self._width, self._width + column.width)))
             self._width += column.width
-        self._ignored |= dict.fromkeys(ignored)
-        for name in natural_order(classes):
-            self._classes.add(name)
+            if settled and not isinstance(column, NameColumn):
+                column.tentative = False
+        if classes is not None:
+            self._classes = Codes(classes.values)
+            self._classes_closed = classes.closed
+        self._prepare()
+
+    def ignore(self, names: Iterable[str]) -> None:
+        """Leave out these columns."""
+        self._ignored |= dict.fromkeys(names)
+
+    def note_missing(self, X: NDArray[np.float64]) -> None:
+        """Take note of the features that are missing in rows of a table."""
+        absent = np.isnan(X).any(axis=0)
+        for place in self._places.values():
+            place.column.missing = place.column.missing or bool(absent[list(place.at)].any())
         self._prepare()
 
     # -- what tables ask ----------------------------------------------------------------------------------
+
+    @property
+    def classes(self) -> Codes:
+        """The classes so far, and their indices."""
+        return self._classes
 
     @property
     def never_missing(self) -> list[int]:

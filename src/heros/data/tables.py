@@ -21,13 +21,13 @@ from heros.data.columns import (
     trimmed,
 )
 from heros.data.dates import is_date, micros_of_array
-from heros.data.encoder import Batch, Encoder, data_error, expect_labels
+from heros.data.encoder import YOUNG, Batch, Encoder, data_error, expect_labels
 from heros.data.infer import infer
-from heros.data.values import Refused, label_of
+from heros.data.values import Refused, label_of, natural_order
 from heros.errors import DataError
 from heros.lazy import pa, pc
 
-__all__ = ["converted", "infer_array", "learn_table", "no_feature", "read_table"]
+__all__ = ["Fault", "converted", "in_micros", "infer_array", "learn_table", "no_feature", "read_table"]
 
 ROWS = 1 << 16
 """Rows that are converted at a time."""
@@ -146,7 +146,7 @@ def _plain(array: pa.Array, words: Any) -> pa.Array:
     return trimmed(array.cast(pa.large_string()), words)
 
 
-def _in_micros(array: pa.Array) -> pa.Array:
+def in_micros(array: pa.Array) -> pa.Array:
     """Return times in microseconds, as Python has them."""
     kind, types = array.type, pa.types
     if types.is_timestamp(kind) and kind.unit == "ns":
@@ -163,7 +163,7 @@ def learn_table(encoder: Encoder, table: pa.Table, labels: Sequence[Any]) -> Ite
     expect_labels(table.num_rows, labels)
     done, names = 0, table.column_names
     for batch in table.to_batches(max_chunksize=ROWS):
-        some, arrays = labels[done : done + batch.num_rows], [_in_micros(one) for one in batch.columns]
+        some, arrays = labels[done : done + batch.num_rows], [in_micros(one) for one in batch.columns]
         if not encoder.schema.n_features:
             _begin(encoder, names, arrays, some)
         start = 0
@@ -191,7 +191,10 @@ def _begin(encoder: Encoder, names: Sequence[str], arrays: Sequence[pa.Array], l
         found.missing = bool(missing.any())
         encoder.tell_reading(found, is_text(array.type))
         columns.append(found)
-    encoder.begin(columns, ignored, [] if encoder.numeric else encoder.class_names(labels))
+    names = [] if encoder.numeric else natural_order(encoder.class_names(labels))
+    encoder.ignore(ignored)
+    classes = NameColumn("", Codes([*encoder.classes, *names])) if names else None
+    encoder.begin(columns, classes, settled=len(labels) >= YOUNG)
 
 
 def _learn_rows(
