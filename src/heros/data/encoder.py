@@ -597,12 +597,7 @@ class Encoder:
         """Yield pairs of rows and labels in batches, none of which spans a growth of the schema."""
         waiting: list[tuple[list[float], float]] = []
         for at, (row, label) in enumerate(pairs):
-            try:
-                known = self.taught(row, label, at, grow=not waiting)
-            except DataError:  # the rows before it are learnt, as one by one and in a table
-                if waiting:
-                    yield self._batch(waiting)
-                raise
+            known = self.taught(row, label, at, grow=not waiting)
             if known is None:  # what came before is learnt before anything grows
                 yield self._batch(waiting)
                 waiting, known = [], self.taught(row, label, at)
