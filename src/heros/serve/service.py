@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from heros.data.encoder import Encoder, data_error
 from heros.data.values import Refused
-from heros.errors import DataError, DataNotice, HerosError
+from heros.errors import DataNotice, HerosError
 from heros.late import Counts, Pending
 from heros.serve.bill import Bill
 from heros.serve.brain import Brain, Given
@@ -166,8 +166,8 @@ class Service:
         asked = [self._asked(request) for request in requests]
         try:
             told = self.brain.answer([(key, x) for _, key, x in asked])
-        except DataError as error:
-            raise _wrong(error) from None
+        except Refused as why:
+            raise _wrong(why) from None
         answers = []
         with self._door:
             self.counts.answered += len(asked)
@@ -292,7 +292,7 @@ class Service:
         try:
             coded = encoder.encode(x, y)
         except Refused as why:
-            raise _wrong(data_error(why)) from None
+            raise _wrong(why) from None
         assert coded is not None, "it may grow"
         if first and not encoder.schema.n_features:
             raise Wrong("The first instance must have a feature. Got one without.")
@@ -495,8 +495,8 @@ def _number(_: tuple[str, ...], told: NDArray[np.float64]) -> Answer:
     return {"answer": answer, "interval": [low, high]}
 
 
-def _wrong(error: DataError) -> Wrong:
-    text = str(error)
+def _wrong(why: Refused) -> Wrong:
+    text = str(data_error(why))
     return Wrong(text if len(text) <= LONGEST else f"{text[:LONGEST]}…")
 
 
