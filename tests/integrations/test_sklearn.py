@@ -362,8 +362,8 @@ def test_an_unreadable_value_leaves_a_model_that_goes_on():
         model.partial_fit(pd.DataFrame({"a": ["1", "x"]}), [0, 1])
     with pytest.raises(DataError, match="'a' must be a number"):
         model.predict(pd.DataFrame({"a": ["x"]}))
-    assert model.heros_.instances == 41  # the row before is learnt
-    assert model.partial_fit(pd.DataFrame({"a": ["€12.50", None]}), [0, 1]).heros_.instances == 43
+    assert model.heros_.instances == 40
+    assert model.partial_fit(pd.DataFrame({"a": ["€12.50", None]}), [0, 1]).heros_.instances == 42
     with pytest.raises(DataError, match="'a' must be a number"):
         model.fit(pd.DataFrame({"a": [1] * 200 + ["x"]}, dtype=object).astype(str), [0] * 201)
     assert model.predict(pd.DataFrame({"a": [1.0]})).shape == (1,)

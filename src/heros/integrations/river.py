@@ -95,15 +95,16 @@ class _Model:
 
     def _learn_row(self, row: list[float], target: float) -> None:
         X, y = np.array([row], dtype=np.float64), np.array([target], dtype=np.float64)
-        self._learn(Batch(X, y, self._encoder.schema))
+        self._learn_all([Batch(X, y, self._encoder.schema)])
 
-    def _learn(self, batch: Batch) -> None:
+    def _learn_all(self, batches: Iterable[Batch]) -> None:
         """Learn from instances; without any feature there is nothing to learn from."""
-        if not batch.schema.n_features:
-            self._encoder.seen = 0
-            return
         try:
-            self.heros.learn_batch(batch)
+            for batch in batches:
+                if batch.schema.n_features:
+                    self.heros.learn_batch(batch)
+                else:
+                    self._encoder.seen = 0
         except Exception:
             self._start()  # the encoder is not to be ahead of the models
             raise
@@ -114,8 +115,7 @@ class _Model:
             batches = self._encoder.learn(X, targets)
         else:  # a frame would be looked at as a whole
             batches = self._encoder.batches(zip(X.to_dict("records"), targets, strict=True))
-        for batch in batches:
-            self._learn(batch)
+        self._learn_all(batches)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all of it to a file, which `load` opens: data, no code. Labels are text, numbers or booleans.
