@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from datetime import datetime
+from functools import partial
 
 import numpy as np
 import pytest
@@ -403,15 +404,18 @@ def test_rows_in_any_form_and_after_any_stop_are_learnt_alike(tmp_path):
 @quiet
 def test_a_list_of_rows_of_which_one_is_bad_leaves_the_schema_of_what_was_learnt():
     with Keyed(unbound()) as keyed:
-        for _ in range(5):
-            keyed.learn("a", {"size": 1.0}, "no")
-        with pytest.raises(DataError, match="row 2: 'size' must be a number"):
-            keyed.learn("a", [{"size": 1.0}, {"size": "large", "new": 1}], ["no", "never"])
-        assert (keyed.template.schema.classes, keyed.seen) == (("no",), 6)  # the row before it is learnt
+        alone = unbound()
+        for learn in (alone.learn, partial(keyed.learn, "a")):
+            for _ in range(5):
+                learn({"size": 1.0}, "no")
+            with pytest.raises(DataError, match="row 2: 'size' must be a number"):
+                learn([{"size": 1.0}, {"size": "large", "new": 1}], ["no", "never"])
+        assert keyed.template.schema == alone.schema
+        assert keyed.seen == alone.instances
         with pytest.raises(DataError, match="must be a number"):
             keyed.learn("b", {"size": "large"}, "no")
         assert "b" not in keyed  # what was refused leaves no key
-        assert keyed.learn("b", {"size": 2.0}, "yes").seen == keyed.encoder().seen == 7
+        assert keyed.learn("b", {"size": 2.0}, "yes").seen == keyed.encoder().seen == alone.instances + 1
 
 
 def test_a_template_that_has_learnt_counts():
