@@ -617,9 +617,7 @@ class Encoder:
         y = np.array([target for _, target in waiting], dtype=np.float64)
         return Batch(X.reshape(len(waiting), self._width), y, self.schema)
 
-    def begin(
-        self, columns: Sequence[Column], classes: NameColumn | None, *, settled: bool = False
-    ) -> None:
+    def begin(self, columns: Sequence[Column], classes: NameColumn | None, *, settled: bool = False) -> None:
         """Know the columns and classes of a table that comes before anything else.
 
         `settled`: there are rows enough to know how texts are read that could mean two things.
@@ -653,9 +651,14 @@ class Encoder:
         return self._classes
 
     @property
-    def never_missing(self) -> list[int]:
-        """The features that have never been missing."""
-        return self._never_missing
+    def width(self) -> int:
+        """How many features there are."""
+        return self._width
+
+    def absent(self, names: Iterable[str]) -> list[str]:
+        """Return the columns that are none of these."""
+        given = frozenset(names)
+        return [name for name in self._places if name not in given and name not in self._ignored]
 
     @property
     def tentative(self) -> bool:

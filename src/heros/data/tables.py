@@ -106,33 +106,50 @@ def read_table(encoder: Encoder, table: pa.Table) -> NDArray[np.float64]:
 
 
 def converted(
-    encoder: Encoder, names: Sequence[str], arrays: Sequence[pa.Array], n: int
+    encoder: Encoder,
+    names: Sequence[str],
+    arrays: Sequence[pa.Array],
+    n: int,
+    *,
+    plain: bool = False,
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, Fault]]:
-    """Return rows as far as they are known, which of them have something new, and what is unreadable."""
-    X = np.full((n, encoder.schema.n_features), math.nan)
+    """Return rows as far as they are known, which of them have something new, and what is unreadable.
+
+    A value that is missing for the first time is new. `plain`: texts are trimmed already, and null where a
+    word stands for a missing value.
+    """
+    X = np.full((n, encoder.width), math.nan)
     new, faults = np.zeros(n, dtype=np.bool_), dict[int, Fault]()
-    for name, array in zip(names, arrays, strict=True):
+    for name, given in zip(names, arrays, strict=True):
         if encoder.ignores(name):
             continue
         place = encoder.place(name)
         if place is None:
-            new |= ~np.asarray(_plain(array, encoder.words).is_null(nan_is_null=True))
+            array = given if plain else _plain(given, encoder.words)
+            if array.null_count < n:
+                new |= ~np.asarray(array.is_null(nan_is_null=True))
             continue
         column, at = place
-        known = column.values if isinstance(column, NameColumn) else ()
-        plain = _plain(array, [word for word in encoder.words if word not in known])
         if isinstance(column, NameColumn):
-            values, unknown = replace(column, closed=True).convert(plain)
-            X[:, at[0]] = np.where(values < 0, math.nan, values)
-            new[list(unknown)] = True
+            values = column.codes_of(given, () if plain else encoder.words)
+            unknown = values < 0
+            if unknown.any():
+                new |= unknown
+                values[unknown] = math.nan
+            X[:, at[0]] = values
         else:
-            values, wrong = column.convert(plain)
-            X[:, at] = values.reshape(n, column.width)
+            array = given if plain else _plain(given, encoder.words)
+            values, wrong = column.convert(array)
+            X[:, at if len(at) > 1 else at[0]] = values
             for row, (value, rule) in wrong.items():
                 faults.setdefault(row, (name, value, rule))
             if isinstance(column, DateColumn) and encoder.may_get_clock(column):
-                clocked, _ = replace(column, clock=True).convert(plain)
+                clocked, _ = replace(column, clock=True).convert(array)
                 new |= clocked[:, -1] > 0
+        if not column.missing and np.isnan(X[:, at[0]]).any():
+            new |= np.isnan(X[:, at[0]])
+    for name in encoder.absent(names):
+        new |= not encoder.columns[name].missing
     return X, new, faults
 
 
@@ -214,7 +231,7 @@ def _learn_rows(
     X, closely, faults = converted(encoder, names, arrays, n)
     targets = encoder.targets(labels)
     closely[list(faults)] = True
-    closely |= np.isnan(targets) | np.isnan(X[:, encoder.never_missing]).any(axis=1) | encoder.tentative
+    closely |= np.isnan(targets) | encoder.tentative
     at = 0
     for row in [*np.flatnonzero(closely).tolist(), n]:
         if row > at:

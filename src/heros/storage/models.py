@@ -8,11 +8,11 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from heros.data.schema import Schema, schema_of, schema_plain
 from heros.errors import DataError, HerosError
 from heros.policies import Policy
 from heros.pools import Pool
 from heros.registry import described, own_part, rebuilt
-from heros.data.schema import Schema, schema_of, schema_plain
 from heros.scores import Score
 from heros.storage import archive
 from heros.storage.generators import generator, generator_state

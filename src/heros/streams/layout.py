@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from heros.errors import ParameterError
-from heros.lazy import pa
 from heros.data.codes import Codes
 from heros.data.columns import (
     NOT_A_TARGET,
@@ -18,10 +16,12 @@ from heros.data.columns import (
     is_text,
 )
 from heros.data.dates import DateFormat, date_format_of, date_format_of_numbers
-from heros.data.infer import date_column, infer_value, number_column
+from heros.data.infer import date_column, number_column
 from heros.data.number_format import format_of
 from heros.data.tables import infer_array, no_feature
 from heros.data.values import label_of
+from heros.errors import ParameterError
+from heros.lazy import pa
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
 from heros.streams.targets import declared_names, target_is_number
@@ -41,7 +41,9 @@ class Layout:
     ignored: dict[int, str] = field(default_factory=dict)  # columns nobody named, and why they are left out
     words: tuple[str, ...] = ()  # words that stand for a missing value, beside the usual ones
     left_out: tuple[str, ...] = ()  # columns that the user left out
-    empty: list[int] = field(default_factory=list)  # columns without a value so far, which are no features yet
+    empty: list[int] = field(
+        default_factory=list
+    )  # columns without a value so far, which are no features yet
 
     @property
     def width(self) -> int:

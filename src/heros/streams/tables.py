@@ -27,6 +27,9 @@ from heros.streams.readers import Chunk, TableReader
 
 __all__ = ["TableStream", "weighed"]
 
+Converted = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], dict[int, Fault]]
+"""Rows, targets, which rows need a closer look, and what cannot be read."""
+
 
 def weighed(stream: TableStream, options: Options) -> Stream:
     """Return the stream, with the weights that were asked for."""
@@ -75,7 +78,10 @@ class TableStream(Stream):
         for at, column in fresh:
             column.learn(first.columns[at])
         encoder.begin([*layout.features.values()], self._class_codes, settled=first.n_rows >= YOUNG)
-        X, _, _, faults = self._converted(first)
+        found = self._converted(first)
+        X, faults = found[0], found[-1]
+        closed = any(isinstance(one, NameColumn) and one.closed for one in columns.values())
+        self._first = None if faults or closed else found  # which need not be made again
         if faults:  # names and classes are those of good rows
             good = np.ones(first.n_rows, dtype=np.bool_)
             good[list(faults)] = False
@@ -84,6 +90,8 @@ class TableStream(Stream):
             encoder.begin([], self._class_codes)
             X = X[good]
         encoder.note_missing(X)
+        if self._first is not None:  # nothing in them is new any more
+            self._first[2][:] = False
         return encoder
 
     @property
@@ -115,6 +123,7 @@ class TableStream(Stream):
             self._convert()
 
     def _forget(self) -> None:
+        self._first: Converted | None = None
         self._chunk: Chunk | None = None
         self._at = 0  # rows of the chunk that were dealt with
         # Rows that are bad or, without a BadRow, need a closer look; those that were no rows have no place.
@@ -231,11 +240,9 @@ class TableStream(Stream):
         """Turn the rest of the chunk into rows to give out, and note which of them need more than that."""
         chunk = self._chunk
         assert chunk is not None
-        X, y, closely, faults = self._converted(chunk)
-        if self._encoder.tentative:
-            closely[:] = True
-        elif never := self._encoder.never_missing:
-            closely |= np.isnan(X[:, never]).any(axis=1)
+        X, y, closely, faults = self._first or self._converted(chunk)
+        self._first = None
+        closely |= self._encoder.tentative
         closely[list(faults)] = False
         events = [(int(row), 1, None, int(row)) for row in np.flatnonzero(closely)]
         events += [(row, 1, self._bad(row, fault), row) for row, fault in faults.items()]
@@ -244,14 +251,12 @@ class TableStream(Stream):
         self._events = deque((row, bad, split) for row, _, bad, split in events if row >= self._at)
         self._X, self._y = X, y if self._encoder.numeric else np.nan_to_num(y).astype(np.int64)
 
-    def _converted(
-        self, chunk: Chunk
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], dict[int, Fault]]:
+    def _converted(self, chunk: Chunk) -> Converted:
         """Return rows and targets, which rows need a closer look, and what cannot be read in others."""
         names = self._reader.names
         at = [index for index in range(len(names)) if index != self._target]
         X, closely, faults = converted(
-            self._encoder, [names[i] for i in at], [chunk.columns[i] for i in at], chunk.n_rows
+            self._encoder, [names[i] for i in at], [chunk.columns[i] for i in at], chunk.n_rows, plain=True
         )
         y, new, wrong = self._targets(chunk.columns[self._target])
         closely |= new
@@ -302,7 +307,6 @@ def _absent(array: pa.Array) -> Faults:
     return {
         int(row): ("a missing value", "have a value: it is the target") for row in np.flatnonzero(missing)
     }
-
 
 
 def _joined(parts: list[Block]) -> Block:
