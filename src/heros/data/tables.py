@@ -15,19 +15,15 @@ from heros.data.columns import (
     Column,
     DateColumn,
     NameColumn,
-    NumberColumn,
-    counts_of,
     is_text,
     trimmed,
 )
-from heros.data.dates import is_date, micros_of_array
-from heros.data.encoder import YOUNG, Batch, Encoder, data_error, expect_labels
-from heros.data.infer import infer
-from heros.data.values import Refused, label_of, natural_order
+from heros.data.row_encoder import YOUNG, Batch, RowEncoder, data_error, expect_labels
+from heros.data.values import Refused, natural_order
 from heros.errors import DataError
 from heros.lazy import pa, pc
 
-__all__ = ["Fault", "converted", "in_micros", "infer_array", "learn_table", "no_feature", "read_table"]
+__all__ = ["Fault", "converted", "in_micros", "learn_table", "read_table"]
 
 ROWS = 1 << 16
 """Rows that are converted at a time."""
@@ -36,59 +32,7 @@ Fault = tuple[str, str, str]
 """The column, the value and the rule of what cannot be read."""
 
 
-def infer_array(  # noqa: PLR0911  a return per kind
-    name: str, array: pa.Array, most: int | None, *, comma: bool = False
-) -> Column | str:
-    """Return the column that an array is, by its type or the texts in it, or why it is left out.
-
-    Dictionaries (categorical columns) and booleans are nominal.
-
-    Examples
-    --------
-    >>> infer_array("size", pa.array([1, 2]), 256)
-    NumberColumn(name='size', missing=False, ...)
-    >>> infer_array("tags", pa.array([[1], [2]]), 256)
-    'list<item: int64> is no number, text or date'
-    """
-    kind, types = array.type, pa.types
-    if why := no_feature(kind):
-        return why
-    if types.is_dictionary(kind):
-        labels = [label for label in map(label_of, array.dictionary.to_pylist()) if label is not None]
-        if most is None or len(labels) <= most:
-            return NameColumn(name, Codes(labels, most))
-        return NameColumn(name, Codes(most=most), fresh=True)
-    if types.is_boolean(kind):
-        return NameColumn(name, Codes(["False", "True"], most))
-    if is_date(kind):
-        micros = micros_of_array(array, None)
-        there = micros[~np.isnat(micros)].astype(np.int64)
-        clock = types.is_time(kind) or bool((there % 86_400_000_000).any())
-        return DateColumn(name, None, not types.is_time(kind), clock)
-    if is_text(kind):
-        return infer(name, counts_of(array), most, comma=comma)
-    return NumberColumn(name)
-
-
-def no_feature(kind: pa.DataType) -> str:
-    """Return why a column of this Arrow type is no feature; an empty text if it can be one.
-
-    Examples
-    --------
-    >>> no_feature(pa.binary()), no_feature(pa.float32())
-    ('binary is no number, text or date', '')
-    """
-    types = pa.types
-    if types.is_dictionary(kind):
-        kind = kind.value_type
-    number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
-    other = types.is_null(kind) or types.is_duration(kind) or types.is_boolean(kind)
-    if number or other or is_text(kind) or is_date(kind):
-        return ""
-    return f"{kind} is no number, text or date"
-
-
-def read_table(encoder: Encoder, table: pa.Table) -> NDArray[np.float64]:
+def read_table(encoder: RowEncoder, table: pa.Table) -> NDArray[np.float64]:
     """Return the rows of a table, to predict from; raise a `DataError` if a value is unreadable."""
     if table.num_columns == 0:
         raise DataError("X must have at least one column. Got none instead.")
@@ -106,7 +50,7 @@ def read_table(encoder: Encoder, table: pa.Table) -> NDArray[np.float64]:
 
 
 def converted(
-    encoder: Encoder,
+    encoder: RowEncoder,
     names: Sequence[str],
     arrays: Sequence[pa.Array],
     n: int,
@@ -173,7 +117,7 @@ def in_micros(array: pa.Array) -> pa.Array:
     return pc.cast(array, pa.time64("us"), safe=False) if types.is_time64(kind) else array
 
 
-def learn_table(encoder: Encoder, table: pa.Table, labels: Sequence[Any]) -> Iterator[Batch]:
+def learn_table(encoder: RowEncoder, table: pa.Table, labels: Sequence[Any]) -> Iterator[Batch]:
     """Yield the rows of a table and their labels in batches, none of which spans a growth of the schema."""
     if table.num_columns == 0:
         raise DataError("X must have at least one column. Got none instead.")
@@ -189,7 +133,9 @@ def learn_table(encoder: Encoder, table: pa.Table, labels: Sequence[Any]) -> Ite
         done += batch.num_rows
 
 
-def _begin(encoder: Encoder, names: Sequence[str], arrays: Sequence[pa.Array], labels: Sequence[Any]) -> None:
+def _begin(
+    encoder: RowEncoder, names: Sequence[str], arrays: Sequence[pa.Array], labels: Sequence[Any]
+) -> None:
     """Know what is in the first rows of the first table."""
     columns: list[Column] = []
     ignored: list[str] = []
@@ -215,7 +161,7 @@ def _begin(encoder: Encoder, names: Sequence[str], arrays: Sequence[pa.Array], l
 
 
 def _learn_rows(
-    encoder: Encoder,
+    encoder: RowEncoder,
     names: Sequence[str],
     arrays: Sequence[pa.Array],
     labels: Sequence[Any],
@@ -253,7 +199,7 @@ def _learn_rows(
     return start + n
 
 
-def _stretch(encoder: Encoder, X: NDArray[np.float64], targets: NDArray[np.float64]) -> Batch:
+def _stretch(encoder: RowEncoder, X: NDArray[np.float64], targets: NDArray[np.float64]) -> Batch:
     """Return rows that were converted before the schema grew; what is new since is missing in them."""
     wider = encoder.schema.n_features - X.shape[1]
     if wider:

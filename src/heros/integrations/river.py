@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros.data.codes import MOST_VALUES, checked_most_values
-from heros.data.encoder import Batch, Encoder, data_error
+from heros.data.encoder import Batch, Encoder
+from heros.data.row_encoder import data_error
 from heros.data.schema import Feature, Schema, schema_of, schema_plain
 from heros.data.values import BLANKS, Refused, label_of, name_of
 from heros.data.weights import ClassWeight

@@ -16,7 +16,8 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from heros.data.encoder import Encoder, data_error
+from heros.data.encoder import Encoder
+from heros.data.row_encoder import data_error
 from heros.data.values import Refused
 from heros.errors import DataNotice, HerosError
 from heros.late import Counts, Pending

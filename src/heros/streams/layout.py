@@ -16,9 +16,8 @@ from heros.data.columns import (
     is_text,
 )
 from heros.data.dates import DateFormat, date_format_of, date_format_of_numbers
-from heros.data.infer import date_column, number_column
+from heros.data.infer import date_column, infer_array, no_feature, number_column
 from heros.data.number_format import format_of
-from heros.data.tables import infer_array, no_feature
 from heros.data.values import label_of
 from heros.errors import ParameterError
 from heros.lazy import pa

@@ -14,7 +14,7 @@ import numpy as np
 
 from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn, counts_of
 from heros.data.dates import date_format_of_numbers
-from heros.data.tables import no_feature
+from heros.data.infer import no_feature
 from heros.errors import DataNotice
 from heros.streams.files import opened
 from heros.streams.layout import Layout, layout_of

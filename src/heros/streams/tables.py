@@ -44,6 +44,8 @@ class TableStream(Stream):
     were given.
     """
 
+    _first: Converted | None  # of the first chunk, until it is given out
+
     def __init__(self, reader: TableReader, options: Options, name: str) -> None:
         options.check(reader.names)
         self.name = name
@@ -123,7 +125,7 @@ class TableStream(Stream):
             self._convert()
 
     def _forget(self) -> None:
-        self._first: Converted | None = None
+        self._first = None
         self._chunk: Chunk | None = None
         self._at = 0  # rows of the chunk that were dealt with
         # Rows that are bad or, without a BadRow, need a closer look; those that were no rows have no place.
@@ -142,7 +144,7 @@ class TableStream(Stream):
         return self._gather(n, timeout, span=False)
 
     def _gather(self, n: int, timeout: float | None, span: bool) -> Polled:
-        """Return up to n rows, in at most `timeout` seconds; of one schema, unless they may `span` several."""
+        """Return up to n rows, after at most `timeout` seconds; of one schema unless they may `span` more."""
         deadline = None if timeout is None else time.monotonic() + timeout
         parts: list[Block] = []
         state: Signal = END
@@ -244,6 +246,7 @@ class TableStream(Stream):
         self._first = None
         closely |= self._encoder.tentative
         closely[list(faults)] = False
+        events: list[tuple[int, int, BadRow | None, int | None]]
         events = [(int(row), 1, None, int(row)) for row in np.flatnonzero(closely)]
         events += [(row, 1, self._bad(row, fault), row) for row, fault in faults.items()]
         events += [(row, 0, bad, None) for row, bad in chunk.faults]
