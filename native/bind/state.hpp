@@ -38,7 +38,7 @@ class StateWriter {
     dict_[name] = to_array(&value, 1);
   }
   template <class T, class A>
-  void added(const char* name, const std::vector<T, A>& values) {
+  void optional(const char* name, const std::vector<T, A>& values) {
     if (!values.empty()) (*this)(name, values);
   }
   nb::dict take() { return std::move(dict_); }
@@ -64,7 +64,7 @@ class StateReader {
     value = *array.data();
   }
   template <class T, class A>
-  void added(const char* name, std::vector<T, A>& values) {
+  void optional(const char* name, std::vector<T, A>& values) {
     if (dict_.contains(name)) (*this)(name, values);
     else values.clear();
   }

@@ -15,7 +15,6 @@ import pytest
 
 from heros import Heros, _core, evaluate, meters, policies, pools, streams
 from heros.errors import DataError, HerosError
-from heros.report import write_report
 from heros.storage import records
 from heros.storage.commit import commit, commit_of
 
@@ -64,23 +63,6 @@ def test_the_record_says_what_ran_where(tmp_path):
     assert "12 W per core (stated)" in document["energy"]["detail"]
     assert document["co2e_kg"] is None
     assert document["settings"]["models"][3] == {"optimizer": "sgd", "learning_rate": 0.005, "hidden": 8}
-
-
-def test_a_record_of_heros_0_1_is_read_and_reported(tmp_path):
-    """It does not say which measures it has, knows no curve of κ, no commit, no interrupt."""
-    before = Path(__file__).parents[1] / "data" / "record_1"
-    run = records.read(before)
-    assert list(run.figures) == ["auroc", "accuracy", "kappa", "log_loss"]
-    assert [(one.label, one.better) for one in run.measures] == [
-        ("AUROC", "higher"), ("accuracy", "higher"), ("κ", "higher"), ("log-loss", "lower"),
-    ]  # fmt: skip
-    assert run.auroc == pytest.approx(0.5414120370370371, abs=0)
-    assert (run.accuracy, run.curves.end.tolist(), run.interrupted) == (0.6, [200, 400, 600], False)
-    assert list(run.curves.figures) == ["accuracy", "auroc", "log_loss"]
-    assert run.confusion.counts.sum() == 600
-    records.save(run, tmp_path)
-    records.save(small_run(), tmp_path)
-    assert write_report(tmp_path, tmp_path / "report.html") == 2
 
 
 def test_the_commit_is_read_from_gits_files(tmp_path):
