@@ -58,7 +58,7 @@ live: $(VENV)/installed
 test: $(VENV)/installed
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-test-all: test-matrices kernels sanitize-quick speed
+test-all: kernels sanitize-quick test-matrices speed
 
 check: $(VENV)/strict
 	$(MAKE) --no-print-directory $(VENV)/installed

@@ -226,6 +226,7 @@ def emptied(root: Path) -> None:
     root.mkdir()
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(
     ("kind", "mode"),
     [*((kind, mode) for kind in SCENARIOS for mode in MODES), (KeptNumbers, MODES[0])],
@@ -270,6 +271,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("mode", ["refuse", "full"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_results_are_printed_whatever_cannot_be_written(command, mode, tmp_path, monkeypatch):
