@@ -62,6 +62,8 @@ test-all: kernels sanitize-quick test-matrices speed
 
 check: $(VENV)/strict
 	$(MAKE) --no-print-directory $(VENV)/installed
+	@$(BIN)/python -m nanobind.stubgen -q -m heros._core -o build/_core.pyi
+	diff src/heros/_core.pyi build/_core.pyi # `make stub` writes it anew
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -1,7 +1,7 @@
 # The targets that the Makefile, which includes this file, leaves out: parts of `make test-all`, and what needs hours,
 # other software, or a reason.
 .PHONY: arrival bench-trees cross faults fuzz interrupts kernels kill leaks league league-report live-kills more native
-.PHONY: notebooks paper paper-runs rebalances sanitize sanitize-quick speed test-matrices
+.PHONY: notebooks paper paper-runs rebalances sanitize sanitize-quick speed stub test-matrices
 
 more:
 	@echo "Parts of make test-all:"
@@ -29,6 +29,7 @@ more:
 	@echo "make paper-runs      the runs that are not recorded there yet, the cheapest first (days; can be interrupted)"
 	@echo "make league          ours and the rivals on the same instances, into league/records (many hours; can be interrupted)"
 	@echo "make league-report   docs/league.md and its picture from league/records"
+	@echo "make stub            src/heros/_core.pyi from the compiled core, after a change of what native/bind binds"
 	@echo "make notebooks       run the notebooks and keep what they show"
 
 test-matrices: $(VENV)/installed
@@ -133,6 +134,9 @@ league: $(VENV)/league-tools
 
 league-report: $(VENV)/installed
 	$(BIN)/heros-league report
+
+stub: $(VENV)/installed
+	$(BIN)/python -m nanobind.stubgen -q -m heros._core -o src/heros/_core.pyi
 
 notebooks: $(VENV)/installed
 	@$(BIN)/python notebooks/renew.py
