@@ -21,7 +21,6 @@ template <class T, std::size_t D>
 struct Array {
   using Shape = nb::ndarray<nb::numpy, T, nb::ndim<D>>;
   explicit Array(const Shape& made) : object(nb::cast(made)) {}
-  operator nb::object() const { return object; }
   nb::object object;
 };
 
