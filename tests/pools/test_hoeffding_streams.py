@@ -110,7 +110,7 @@ print(grown, kept, sum(s.bytes for s in models[1].bound.stats()))
 """
 
 
-@pytest.mark.matrix(most=2)
+@pytest.mark.matrix(most=1)
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
 @pytest.mark.parametrize("limits", ["grid", "unlimited"])
 @pytest.mark.parametrize("name", [needs_data(name) for name in ("agr_a", "covtype", "nomao")])
