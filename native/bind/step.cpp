@@ -157,8 +157,9 @@ void expect_instances(const Step& step, const In2<double>& X) {
 }
 
 // What a block gave, as BlockRecord has it: outputs, answered, chosen, spent, reward.
-nb::tuple run(BoundStep& self, const In2<double>& X, const In1<double>& targets,
-              const std::optional<In1<double>>& weights, const std::optional<In1<std::int32_t>>& times) {
+using Block = std::tuple<Array<double, 2>, Array<std::int32_t, 1>, Array<bool, 2>, Array<double, 1>, Array<double, 1>>;
+Block run(BoundStep& self, const In2<double>& X, const In1<double>& targets,
+          const std::optional<In1<double>>& weights, const std::optional<In1<std::int32_t>>& times) {
   Step& step = self.at_rest();
   const std::size_t n = X.shape(0), width = step.width(), models = step.models();
   expect_instances(step, X);
@@ -185,10 +186,10 @@ nb::tuple run(BoundStep& self, const In2<double>& X, const In1<double>& targets,
     if (!self.locked()) release.emplace();
     step.run(X.data(), targets.data(), static_cast<std::int64_t>(n), record, weights ? counting.data() : nullptr);
   }
-  return nb::make_tuple(said.array(), answered.array(), chosen.array(), spent.array(), reward.array());
+  return {said.array(), answered.array(), chosen.array(), spent.array(), reward.array()};
 }
 
-nb::object predict(BoundStep& self, const In2<double>& X) {
+Array<double, 2> predict(BoundStep& self, const In2<double>& X) {
   Step& step = self.at_rest();
   expect_instances(step, X);
   const std::size_t n = X.shape(0), width = step.width();
@@ -263,7 +264,7 @@ void bind_step(nb::module_& m) {
       .def_prop_ro("bounds",
                    [](BoundStep& self) {
                      const std::vector<double>* bounds = self.seen().bounds();
-                     return bounds == nullptr ? nb::object(nb::none()) : to_array(*bounds);
+                     return bounds == nullptr ? std::nullopt : std::optional(to_array(*bounds));
                    })
       .def_prop_ro("explored", [](BoundStep& self) { return self.seen().explored(); })
       .def_prop_ro("costs", column(&Ledger::costs))
