@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import json
+from datetime import timedelta
+from decimal import Decimal
 
 import polars as pl
 import pyarrow as pa
@@ -10,6 +13,13 @@ import pytest
 
 from data_cases import Case, arrow_of, csv_of, json_of, model, orders, pandas_of, parquet_of
 from heros import Heros, evaluate, streams
+from heros.data.values import is_missing, number_of
+from heros.keyed import Keyed
+from heros.late import LateLabels
+from heros.serve.brain import One
+from heros.serve.service import Service
+from heros.sources import END, RowSource
+from serve.serving import served
 
 pytestmark = pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
 
@@ -79,8 +89,71 @@ def arrow_typed(learner: Heros, case: Case, _) -> Heros:
     return learner.learn(arrow_of(case.typed), case.labels)
 
 
-ROWS = [one_by_one, one_by_one_as_text, list_of_rows, pairs]
+class Queue(RowSource):
+    """Messages of a queue, which come a few at a time."""
+
+    def __init__(self, rows):
+        super().__init__("queue", target="target")
+        self.rows = [(row, {"offset": at + 1}) for at, row in enumerate(rows)]
+
+    def fetch(self, most, timeout):
+        got, self.rows = self.rows[: min(most, 7)], self.rows[min(most, 7) :]
+        return got or END
+
+    def go_to(self, position):
+        raise NotImplementedError
+
+
+def queue(learner: Heros, case: Case, _) -> Heros:
+    rows = [{**row, "target": y} for row, y in zip(case.text, case.labels, strict=True)]
+    evaluate(learner, Queue(rows))
+    return learner
+
+
+def keyed(learner: Heros, case: Case, directory) -> Heros:
+    with Keyed(learner, directory=directory / "keys") as models:
+        for row, y in zip(case.typed, case.labels, strict=True):
+            models.learn("all", row, y)
+        return models["all"]
+
+
+def late_labels(learner: Heros, case: Case, directory) -> Heros:
+    late = LateLabels(learner)
+    for at, row in enumerate(case.typed):
+        late.answer(at, row)
+    late.save(directory / "late.heros")
+    late = LateLabels.load(directory / "late.heros")
+    for at, y in enumerate(case.labels):
+        assert late.learn(at, y)
+    return late.model
+
+
+def service(learner: Heros, case: Case, directory) -> Heros:
+    """Over HTTP, with text and with what JSON knows in turns."""
+    brain = One(learner)
+    with Service(brain) as running, served(running) as client:
+        for at, y in enumerate(case.labels):
+            x = case.text[at] if at % 2 else json.loads(json.dumps(_for_json(case.typed[at]), default=str))
+            assert client.post("/learn", json={"x": x, "y": y}).status_code == 202
+        running.wait()
+        answers = [client.post("/answer", json={"x": x}).json()["probabilities"] for x in ASKED.text]
+        assert [[*p.values()] for p in answers] == told(brain.model, ASKED)
+    return brain.model
+
+
+def _for_json(row):
+    """A row with numbers for Decimals and durations, and null for what is missing."""
+    plain = {}
+    for name, value in row.items():
+        missing = is_missing(value)
+        number = isinstance(value, Decimal | timedelta)
+        plain[name] = None if missing else number_of(name, value) if number else value
+    return plain
+
+
+ROWS = [one_by_one, one_by_one_as_text, list_of_rows, pairs, queue, service]
 TABLES = [pandas_text, pandas_typed, polars_text, arrow_typed]
+OTHERS = [keyed, late_labels]
 STREAMS = [csv_file, json_file, parquet_file, frame_stream]
 
 
@@ -93,7 +166,7 @@ def told(learner: Heros, case: Case) -> list[list[float]]:
     return [[*p.values()] for p in learner.predict_proba(case.text)]
 
 
-@pytest.mark.parametrize("enter", [*ROWS, *TABLES, *STREAMS], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("enter", [*ROWS, *TABLES, *STREAMS, *OTHERS], ids=lambda f: f.__name__)
 def test_a_model_that_knows_its_table_learns_the_same_through_every_entrance(enter, tmp_path):
     start = model().learn(pandas_of(FIRST.text), FIRST.labels)
     expected = one_by_one(copy.deepcopy(start), REST, tmp_path)
