@@ -17,19 +17,18 @@ def between(a, b):
     return middle if a < middle < b else a
 
 
-def edges_of(values, bins):
+def edges_of(values, bins, before):
     """Cut points: a bin per value if there are few, else bins of about equally many values."""
     counts = sorted(Counter(values).items())
-    if len(counts) <= bins:
-        return [between(a, b) for (a, _), (b, _) in zip(counts, counts[1:], strict=False)]
     edges, left, in_bin = [], len(values), 0
     for (value, n), (following, n_following) in zip(counts, counts[1:], strict=False):
         free = bins - len(edges)
         if free < 2:
             break
         in_bin += n
-        if in_bin * free >= left or n_following * free >= left:
-            edges.append(between(value, following))
+        if len(counts) <= bins or in_bin * free >= left or n_following * free >= left:
+            known = [edge for edge in before if value <= edge < following]
+            edges.append(known[0] if known else between(value, following))
             left, in_bin = left - in_bin, 0
     return edges
 
@@ -50,28 +49,29 @@ class Feature:
         self.raw = [*self.raw, x][-self.sample :]
         self.column.append(self.bin(x))
 
-    def fit(self):
-        if self.nominal or not self._crowded():
+    def fit(self, kept):
+        if self.nominal or not self._crowded(kept):
             return
-        latest, before = len(self.column) - len(self.raw), self.edges
-        known = sorted(x for x in self.raw if not math.isnan(x))
-        self.edges = edges_of(known, self.bins)
+        before, first = self.edges, next((x for x in self.raw if not math.isnan(x)), None)
         if before:
             inside = [between(a, b) for a, b in zip(before, before[1:], strict=False)]
-            middles = [before[0], *inside, math.nextafter(before[-1], math.inf)]
+            middles = [math.nan, before[0], *inside, math.nextafter(before[-1], math.inf)]
         else:
-            middles = [known[len(known) // 2]]
-        moved = [0, *map(self.bin, middles)]
-        self.column = [moved[b] for b in self.column[:latest]] + [self.bin(x) for x in self.raw]
+            middles = [math.nan, first]
+        values = [middles[b] for b in self.column[-kept : -len(self.raw)]] + self.raw
+        self.edges = edges_of([x for x in values if not math.isnan(x)], self.bins, before)
+        older = [middles[b] for b in self.column[: -len(self.raw)]]
+        self.column = [self.bin(x) for x in [*older, *self.raw]]
 
-    def _crowded(self):
-        known = [x for x in self.raw if not math.isnan(x)]
+    def _crowded(self, kept):
+        """Whether a bin holds more than its share, and different values among those that are known."""
+        counts = Counter(b for b in self.column[-kept:] if b > 0)
         bins = {}
-        for x in known:
-            bins.setdefault(self.bin(x), []).append(x)
-        return any(
-            len(own) * self.bins > CROWDED * len(known) and min(own) < max(own) for own in bins.values()
-        )
+        for b, x in zip(self.column[-len(self.raw) :], self.raw, strict=True):
+            if not math.isnan(x):
+                bins.setdefault(b, []).append(x)
+        most = CROWDED * sum(counts.values())
+        return any(counts[b] * self.bins > most and min(own) < max(own) for b, own in bins.items())
 
 
 class Retrained:
@@ -142,7 +142,7 @@ class Retrained:
         job["step"] += 1
         due = job["total"] * job["step"] // job["steps"]
         while job["fitted"] < min(due, len(self.features)):
-            self.features[job["fitted"]].fit()
+            self.features[job["fitted"]].fit(min(len(self.y), self.settings["window"] + self.settings["spread"]))
             job["fitted"] += 1
         if job["step"] == job["steps"]:
             self.model, self.waiting = self._train(job["rows"]), None

@@ -33,26 +33,28 @@ inline double between(double a, double b) {
   return middle > a && middle < b ? middle : a;
 }
 
-// Edges for so many bins at most. Where there are few distinct values, each has a bin of its own; else a bin is closed
-// once it has its share of the values that are left, and before a value that has a whole share alone.
-inline std::vector<double> edges_of(const std::vector<double>& sorted, int bins) {
-  struct Run {
-    double value;
-    std::size_t count;
-  };
-  std::vector<Run> runs;
-  for (const double x : sorted)
-    if (runs.empty() || runs.back().value < x) runs.push_back({x, 1});
-    else ++runs.back().count;
+// A value, and how many instances have it.
+struct ValueCount {
+  double value;
+  std::int64_t count;
+};
+
+// Edges for so many bins at most, for values that rise. Where there are few distinct values, each has a bin of its own;
+// else a bin is closed once it has its share of the instances that are left, and before a value that has a whole share
+// alone. An edge lies in the middle between two values, or where one was before.
+inline std::vector<double> edges_of(const std::vector<ValueCount>& values, int bins, const std::vector<double>& before) {
   std::vector<double> edges;
-  const bool each = runs.size() <= static_cast<std::size_t>(bins);
-  std::size_t left = sorted.size(), in_bin = 0;
-  for (std::size_t r = 0; r + 1 < runs.size(); ++r) {
-    const auto free = static_cast<std::size_t>(bins) - edges.size();  // the bin at hand and those to come
+  const bool each = values.size() <= static_cast<std::size_t>(bins);
+  std::int64_t left = 0, in_bin = 0;
+  for (const ValueCount& one : values) left += one.count;
+  for (std::size_t v = 0; v + 1 < values.size(); ++v) {
+    const std::int64_t free = bins - static_cast<std::int64_t>(edges.size());  // the bin at hand and those to come
     if (free < 2) break;
-    in_bin += runs[r].count;
-    if (!each && in_bin * free < left && runs[r + 1].count * free < left) continue;
-    edges.push_back(between(runs[r].value, runs[r + 1].value));
+    in_bin += values[v].count;
+    if (!each && in_bin * free < left && values[v + 1].count * free < left) continue;
+    const auto known = std::lower_bound(before.begin(), before.end(), values[v].value);
+    const bool stays = known != before.end() && *known < values[v + 1].value;
+    edges.push_back(stays ? *known : between(values[v].value, values[v + 1].value));
     left -= in_bin, in_bin = 0;
   }
   return edges;

@@ -1,10 +1,10 @@
 // The latest instances as bytes (pools/retrained/edges.hpp), with their targets and weights: a ring.
 //
-// Edges of bins stay as they are as long as they fit. They fit a feature if no bin that could be divided holds more than
-// kCrowded times its share of the latest values, which are kept as they came (kSample of them). Where one does, the edges
-// are made anew from these values, and so are the bytes of these instances; older instances move to the new bin that the
-// middle of their old one falls into. So a feature whose values drift is followed, at the price that older instances of it
-// are a bin or so off until they leave the window; a feature that stands still is never touched.
+// Edges of bins stay as they are as long as they fit: no bin that could be divided holds more than kCrowded times its
+// share of the instances. Where one does, the feature's edges are made anew. Of the latest kSample instances the values are
+// known as they came; each older instance counts as the middle of its bin, and moves into the new bin that this falls
+// into. So a feature whose values drift is followed, at the price that older instances of it may be a bin or so off until
+// they leave the window; a feature that stands still is never touched.
 #pragma once
 
 #include <algorithm>
@@ -88,22 +88,18 @@ class BinnedWindow {
 
   // Makes new edges for a feature whose edges do not fit any more.
   void fit(int f) {
-    if (nominal(f) || fits(f)) return;
-    std::vector<double> sorted;
-    for (std::int64_t t = oldest_sampled(); t < learnt_; ++t)
-      if (!std::isnan(raw(t, f))) sorted.push_back(raw(t, f));
-    std::sort(sorted.begin(), sorted.end());
+    std::int64_t counts[kMostBins + 1] = {};  // of older instances, by bin
+    if (nominal(f) || fits(f, counts)) return;
     const std::vector<double> before = std::move(features_[f].edges);
-    features_[f].edges = edges_of(sorted, bins_);
-    std::vector<std::uint8_t> moved(before.size() + 2);
-    for (std::size_t b = 0; b <= before.size(); ++b) {
-      double middle = sorted[sorted.size() / 2];
-      if (!before.empty())
-        middle = b == 0 ? before[0]
-                 : b == before.size() ? std::nextafter(before.back(), std::numeric_limits<double>::max())
-                                      : between(before[b - 1], before[b]);
-      moved[b + 1] = static_cast<std::uint8_t>(bin_of(edges(f), middle));
-    }
+    std::vector<ValueCount> values;
+    for (std::int64_t t = oldest_sampled(); t < learnt_; ++t)
+      if (!std::isnan(raw(t, f))) values.push_back({raw(t, f), 1});
+    for (std::size_t b = 1; b <= before.size() + 1; ++b)
+      if (counts[b] > 0) values.push_back({middle(before, b, values[0].value), counts[b]});
+    features_[f].edges = edges_of(counted(values), bins_, before);
+    std::uint8_t moved[kMostBins + 1] = {};
+    for (std::size_t b = 1; b <= before.size() + 1; ++b)
+      moved[b] = static_cast<std::uint8_t>(bin_of(edges(f), middle(before, b, values[0].value)));
     for (std::int64_t t = learnt_ - kept(); t < learnt_; ++t) {
       std::uint8_t& byte = bytes_[slot(t) * values_.size() + static_cast<std::size_t>(f)];
       byte = t < oldest_sampled() ? moved[byte] : static_cast<std::uint8_t>(byte_of(raw(t, f), false, edges(f)));
@@ -165,7 +161,26 @@ class BinnedWindow {
   std::int64_t oldest_sampled() const { return learnt_ - std::min({learnt_, sample_, capacity_}); }
   double raw(std::int64_t t, int f) const { return raw_[static_cast<std::size_t>(t % sample_) * numbers_ + number_[f]]; }
 
-  bool fits(int f) const {
+  // The middle of bin b, or what is known of one that has no end.
+  static double middle(const std::vector<double>& edges, std::size_t b, double otherwise) {
+    if (edges.empty()) return otherwise;
+    if (b == 1) return edges[0];
+    if (b > edges.size()) return std::nextafter(edges.back(), std::numeric_limits<double>::max());
+    return between(edges[b - 2], edges[b - 1]);
+  }
+  // Each value once.
+  static std::vector<ValueCount> counted(std::vector<ValueCount> values) {
+    std::sort(values.begin(), values.end(), [](const ValueCount& a, const ValueCount& b) { return a.value < b.value; });
+    std::size_t last = 0;
+    for (std::size_t v = 1; v < values.size(); ++v)
+      if (values[v].value > values[last].value) values[++last] = values[v];
+      else values[last].count += values[v].count;
+    values.resize(last + 1);
+    return values;
+  }
+
+  // Whether the edges of a feature fit; if not, older: how many instances that are not sampled are in each bin.
+  bool fits(int f, std::int64_t* older) const {
     std::int64_t count[kMostBins + 1] = {}, known = 0;
     double low[kMostBins + 1], high[kMostBins + 1];
     for (std::int64_t t = oldest_sampled(); t < learnt_; ++t) {
@@ -174,10 +189,11 @@ class BinnedWindow {
       const int b = row(slot(t))[f];
       if (count[b]++ == 0) low[b] = high[b] = x;
       low[b] = std::min(low[b], x), high[b] = std::max(high[b], x);
-      ++known;
     }
+    for (std::int64_t t = learnt_ - kept(); t < oldest_sampled(); ++t) ++older[row(slot(t))[f]];
+    for (int b = 1; b <= bins_; ++b) known += count[b] + older[b];
     for (int b = 1; b <= bins_; ++b)
-      if (count[b] * bins_ > kCrowded * known && low[b] < high[b]) return false;
+      if ((count[b] + older[b]) * bins_ > kCrowded * known && count[b] > 0 && low[b] < high[b]) return false;
     return true;
   }
 
