@@ -70,6 +70,7 @@ class TreeGrower {
     order_.resize(instances_.size()), aside_.resize(instances_.size());
     derivatives.assign(static_cast<std::size_t>(window.kept()), 0);
     histograms_.assign(static_cast<std::size_t>(most_leaves_) * begins_.back(), 0);
+    list_rare(window);
   }
 
   const std::vector<std::int32_t>& instances() const { return instances_; }
@@ -122,12 +123,12 @@ class TreeGrower {
   }
 
   // Bytes per instance, and of the histograms.
-  static constexpr std::int64_t kRowBytes = 20;
+  static std::int64_t row_bytes(std::size_t features) { return 24 + static_cast<std::int64_t>(features) * 4 / 5; }
   static std::int64_t fixed_bytes(std::int64_t bytes_of_features, std::int64_t leaves) {
     return 8 * leaves * bytes_of_features;
   }
   std::int64_t bytes() const {
-    return static_cast<std::int64_t>(4 * (instances_.size() + order_.size() + aside_.size()) +
+    return static_cast<std::int64_t>(4 * (instances_.size() + order_.size() + aside_.size() + rare_.size() + rare_ends_.size()) +
                                      8 * (histograms_.size() + derivatives.size()));
   }
 
@@ -138,6 +139,7 @@ class TreeGrower {
   // values are sorted by steps that are drawn to 0. Up to kSingle values each is only held against all others.
   static constexpr double kFewest = 10, kGroup = 50, kSmooth = 10;
   static constexpr int kSingle = 4;
+  static constexpr double kUsual = 0.8;  // of the instances: the byte of a feature that is hardly ever another
 
   PackedSum* histogram(const Leaf& leaf) {
     return histograms_.data() + static_cast<std::size_t>(leaf.histogram) * begins_.back();
@@ -150,14 +152,51 @@ class TreeGrower {
     return found;
   }
 
+  // Of a feature nearly all of whose instances have the same byte, only the others are listed and added up: what they
+  // leave of a leaf's sum is that byte's.
+  void list_rare(const BinnedWindow& window) {
+    dense_.clear(), usual_.assign(static_cast<std::size_t>(features_), -1);
+    std::vector<std::int32_t> counts(static_cast<std::size_t>(begins_.back()));
+    for (const std::int32_t slot : instances_) {
+      const std::uint8_t* row = window.row(static_cast<std::size_t>(slot));
+      for (int f = 0; f < features_; ++f) ++counts[begins_[f] + row[f]];
+    }
+    for (int f = 0; f < features_; ++f) {
+      const auto first = counts.begin() + begins_[f], most = std::max_element(first, counts.begin() + begins_[f + 1]);
+      if (*most > kUsual * static_cast<double>(instances_.size())) usual_[f] = static_cast<std::int32_t>(most - first);
+      else dense_.push_back(f);
+    }
+    rare_.clear(), rare_ends_.assign(static_cast<std::size_t>(window.kept()) + 1, 0);
+    for (std::size_t slot = 0; slot + 1 < rare_ends_.size(); ++slot) {
+      const std::uint8_t* row = window.row(slot);
+      for (int f = 0; f < features_; ++f)
+        if (usual_[f] >= 0 && row[f] != usual_[f]) rare_.push_back(begins_[f] + row[f]);
+      rare_ends_[slot + 1] = static_cast<std::int32_t>(rare_.size());
+    }
+  }
+
   void fill(const BinnedWindow& window, const Leaf& leaf) {
     PackedSum* out = histogram(leaf);
     std::fill_n(out, begins_.back(), 0);
-    const std::int32_t* begins = begins_.data();
+    const std::int32_t *begins = begins_.data(), *dense = dense_.data(), *rare = rare_.data();
+    const auto n = static_cast<int>(dense_.size());
+    const bool all = n == features_;
     for (std::int32_t i = leaf.first; i < leaf.end; ++i) {
-      const std::uint8_t* row = window.row(static_cast<std::size_t>(order_[i]));
-      const PackedSum own = derivatives[order_[i]];
-      for (int f = 0; f < features_; ++f) out[begins[f] + row[f]] += own;
+      const std::int32_t slot = order_[i];
+      const std::uint8_t* row = window.row(static_cast<std::size_t>(slot));
+      const PackedSum own = derivatives[slot];
+      if (all) {
+        for (int f = 0; f < n; ++f) out[begins[f] + row[f]] += own;
+      } else {
+        for (int d = 0; d < n; ++d) out[begins[dense[d]] + row[dense[d]]] += own;
+        for (std::int32_t r = rare_ends_[slot]; r < rare_ends_[slot + 1]; ++r) out[rare[r]] += own;
+      }
+    }
+    for (int f = 0; f < features_ && !all; ++f) {
+      if (usual_[f] < 0) continue;
+      PackedSum others = 0;
+      for (std::int32_t b = begins_[f]; b < begins_[f + 1]; ++b) others += out[b];
+      out[begins_[f] + usual_[f]] = leaf.sum - others;
     }
   }
 
@@ -262,6 +301,8 @@ class TreeGrower {
   std::vector<std::int32_t> instances_, order_;  // slots, in the order of time and leaf by leaf
   std::vector<std::int32_t> aside_;              // while a leaf is parted
   std::vector<PackedSum> histograms_;            // (leaves, bytes of all features)
+  std::vector<std::int32_t> dense_, usual_;      // features without a usual byte; the usual byte of each, or -1
+  std::vector<std::int32_t> rare_, rare_ends_;   // places in a histogram, slot after slot, and where those of a slot end
   std::vector<Leaf> leaves_;
   std::vector<Node> nodes_;                      // splits so far: parents before their children
   std::vector<std::pair<double, int>> asking_;   // values of a nominal feature, by what they ask for

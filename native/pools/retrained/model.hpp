@@ -120,14 +120,14 @@ class Retrained {
     return std::min(room, settings_.window + settings_.spread);
   }
   std::int64_t row_bytes(const std::vector<std::int32_t>& values, int classes) const {
-    return BinnedWindow::row_bytes(values.size()) + Training::row_bytes(boosted_outputs(classes, numeric_));
+    return BinnedWindow::row_bytes(values.size()) + Training::row_bytes(values.size(), boosted_outputs(classes, numeric_));
   }
   std::int64_t fixed_bytes(const std::vector<std::int32_t>& values, int classes) const {
     std::int64_t all = 0;  // bytes that there are of each feature
     for (const std::int32_t n : values) all += 1 + (n > 0 ? std::min(n, kMostBins) : settings_.bins);
     const std::int64_t outputs = boosted_outputs(classes, numeric_), features = static_cast<std::int64_t>(values.size());
     const std::int64_t slab = BoostedSlab::bytes_of(settings_.trees * outputs, settings_.leaves) + 8 * outputs +
-                              features * (12 + 8 * std::int64_t{settings_.bins});
+                              features * (20 + 8 * std::int64_t{settings_.bins});
     return window_.fixed_bytes(values) + TreeGrower::fixed_bytes(all, settings_.leaves) + 2 * slab;
   }
 

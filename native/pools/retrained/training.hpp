@@ -49,7 +49,9 @@ class Training {
   }
   BoostedSlab take() { return std::move(trees_); }
 
-  static std::int64_t row_bytes(int outputs) { return TreeGrower::kRowBytes + 8 * (3 + std::int64_t{outputs}); }
+  static std::int64_t row_bytes(std::size_t features, int outputs) {
+    return TreeGrower::row_bytes(features) + 8 * (3 + std::int64_t{outputs});
+  }
   std::int64_t bytes() const {
     return grower_.bytes() + trees_.bytes() +
            static_cast<std::int64_t>(8 * (odds_.size() + sums_.size() + first_derivatives_.size() + second_derivatives_.size()));

@@ -79,7 +79,14 @@ class BoostedSlab {
       bytes[f] = static_cast<std::uint8_t>(BinnedWindow::byte_of(x[f], values[f] > 0, features_[i].edges));
     }
     std::copy(base.begin(), base.end(), said);
-    for (std::size_t t = 0; t < roots_.size(); ++t) said[outputs_[t]] += steps_[~leaf_of(roots_[t], bytes)];
+    for (std::size_t t = 0; t < roots_.size(); t += kAbreast) {
+      std::int32_t at[kAbreast];
+      const std::size_t n = std::min(kAbreast, roots_.size() - t);
+      std::copy_n(roots_.data() + t, n, at);
+      std::fill(at + n, at + kAbreast, roots_[t]);
+      walk(at, bytes);
+      for (std::size_t i = 0; i < n; ++i) said[outputs_[t + i]] += steps_[~at[i]];
+    }
   }
 
   // The one output of two classes becomes that of the second; a class that was never seen is unlikely from the start.
@@ -159,20 +166,29 @@ class BoostedSlab {
     std::vector<double> edges;
   };
 
-  std::int32_t leaf_of(std::int32_t node, const std::uint8_t* bytes) const {
-    while (node >= 0) {
-      const std::int32_t* at = nodes_.data() + std::size_t(node) * kInts;
-      const int byte = bytes[at[kFeature]], test = at[kTest];
-      bool below;
-      if (test >= 0) {  // a missing value is 0: where it goes above it is taken for the largest
-        const int missing_above = ~test & 1;
-        below = static_cast<std::uint8_t>(byte - missing_above) <= (test >> 1) - missing_above;
-      } else {
-        below = (sets_[std::size_t(~test) * 4 + (byte >> 6)] >> (byte & 63) & 1) != 0;
+  // Several trees are walked down side by side: each waits for memory at every node, and where a walk ends cannot be
+  // predicted. A walk that has come to its leaf stays there.
+  static constexpr std::size_t kAbreast = 8;
+  void walk(std::int32_t* at, const std::uint8_t* bytes) const {
+    const std::int32_t* nodes = nodes_.data();
+    for (bool on = true; on;) {
+      std::int32_t all = -1;
+      for (std::size_t i = 0; i < kAbreast; ++i) {
+        const std::int32_t *node = nodes + std::size_t(std::max(at[i], 0)) * kInts, test = node[kTest];
+        const int byte = bytes[node[kFeature]];
+        int below;
+        if (test >= 0) {  // a missing value is 0: where it goes above it is taken for the largest
+          const int missing_above = ~test & 1;
+          below = static_cast<std::uint8_t>(byte - missing_above) <= (test >> 1) - missing_above;
+        } else {
+          below = static_cast<int>(sets_[std::size_t(~test) * 4 + (byte >> 6)] >> (byte & 63) & 1);
+        }
+        const std::int32_t next = node[kAbove - below];
+        at[i] = at[i] >= 0 ? next : at[i];
+        all &= at[i];
       }
-      node = at[below ? kBelow : kAbove];
+      on = all >= 0;
     }
-    return node;
   }
 
   std::vector<std::int32_t> nodes_;    // per node: feature, test, child below, child above
