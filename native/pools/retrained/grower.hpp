@@ -123,13 +123,13 @@ class TreeGrower {
   }
 
   // Bytes per instance, and of the histograms.
-  static std::int64_t row_bytes(std::size_t features) { return 24 + static_cast<std::int64_t>(features) * 4 / 5; }
+  static std::int64_t row_bytes(std::size_t features) { return 24 + 2 * static_cast<std::int64_t>(features); }
   static std::int64_t fixed_bytes(std::int64_t bytes_of_features, std::int64_t leaves) {
     return 8 * leaves * bytes_of_features;
   }
   std::int64_t bytes() const {
     return static_cast<std::int64_t>(4 * (instances_.size() + order_.size() + aside_.size() + rare_.size() + rare_ends_.size()) +
-                                     8 * (histograms_.size() + derivatives.size()));
+                                     8 * (histograms_.size() + derivatives.size()) + dense_rows_.size());
   }
 
  private:
@@ -166,31 +166,34 @@ class TreeGrower {
       if (*most > kUsual * static_cast<double>(instances_.size())) usual_[f] = static_cast<std::int32_t>(most - first);
       else dense_.push_back(f);
     }
-    rare_.clear(), rare_ends_.assign(static_cast<std::size_t>(window.kept()) + 1, 0);
+    dense_begins_.clear(), dense_rows_.clear(), rare_.clear();
+    for (const int f : dense_) dense_begins_.push_back(begins_[f]);
+    rare_ends_.assign(static_cast<std::size_t>(window.kept()) + 1, 0);
+    if (all_dense()) return;
     for (std::size_t slot = 0; slot + 1 < rare_ends_.size(); ++slot) {
       const std::uint8_t* row = window.row(slot);
       for (int f = 0; f < features_; ++f)
-        if (usual_[f] >= 0 && row[f] != usual_[f]) rare_.push_back(begins_[f] + row[f]);
+        if (usual_[f] < 0) dense_rows_.push_back(row[f]);
+        else if (row[f] != usual_[f] && row[f] < begins_[f + 1] - begins_[f]) rare_.push_back(begins_[f] + row[f]);
       rare_ends_[slot + 1] = static_cast<std::int32_t>(rare_.size());
     }
   }
+  bool all_dense() const { return static_cast<int>(dense_.size()) == features_; }
 
   void fill(const BinnedWindow& window, const Leaf& leaf) {
     PackedSum* out = histogram(leaf);
     std::fill_n(out, begins_.back(), 0);
-    const std::int32_t *begins = begins_.data(), *dense = dense_.data(), *rare = rare_.data();
-    const auto n = static_cast<int>(dense_.size());
-    const bool all = n == features_;
+    const bool all = all_dense();
+    const std::uint8_t* rows = all ? window.row(0) : dense_rows_.data();
+    const std::int32_t *begins = dense_begins_.data(), *rare = rare_.data(), *ends = rare_ends_.data();
+    const std::size_t n = dense_.size(), width = all ? static_cast<std::size_t>(window.features()) : n;
     for (std::int32_t i = leaf.first; i < leaf.end; ++i) {
-      const std::int32_t slot = order_[i];
-      const std::uint8_t* row = window.row(static_cast<std::size_t>(slot));
+      const auto slot = static_cast<std::size_t>(order_[i]);
+      const std::uint8_t* row = rows + slot * width;
       const PackedSum own = derivatives[slot];
-      if (all) {
-        for (int f = 0; f < n; ++f) out[begins[f] + row[f]] += own;
-      } else {
-        for (int d = 0; d < n; ++d) out[begins[dense[d]] + row[dense[d]]] += own;
-        for (std::int32_t r = rare_ends_[slot]; r < rare_ends_[slot + 1]; ++r) out[rare[r]] += own;
-      }
+      for (std::size_t d = 0; d < n; ++d) out[begins[d] + row[d]] += own;
+      if (!all)
+        for (std::int32_t r = ends[slot]; r < ends[slot + 1]; ++r) out[rare[r]] += own;
     }
     for (int f = 0; f < features_ && !all; ++f) {
       if (usual_[f] < 0) continue;
@@ -302,6 +305,8 @@ class TreeGrower {
   std::vector<std::int32_t> aside_;              // while a leaf is parted
   std::vector<PackedSum> histograms_;            // (leaves, bytes of all features)
   std::vector<std::int32_t> dense_, usual_;      // features without a usual byte; the usual byte of each, or -1
+  std::vector<std::int32_t> dense_begins_;
+  std::vector<std::uint8_t> dense_rows_;         // (slots, dense features), unless all are
   std::vector<std::int32_t> rare_, rare_ends_;   // places in a histogram, slot after slot, and where those of a slot end
   std::vector<Leaf> leaves_;
   std::vector<Node> nodes_;                      // splits so far: parents before their children
