@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from bisect import bisect_left
 from collections import Counter
@@ -21,7 +22,7 @@ def edges_of(values, bins, before):
     """Cut points: a bin per value if there are few, else bins of about equally many values."""
     counts = sorted(Counter(values).items())
     edges, left, in_bin = [], len(values), 0
-    for (value, n), (following, n_following) in zip(counts, counts[1:], strict=False):
+    for (value, n), (following, n_following) in itertools.pairwise(counts):
         free = bins - len(edges)
         if free < 2:
             break
@@ -54,7 +55,7 @@ class Feature:
             return
         before, first = self.edges, next((x for x in self.raw if not math.isnan(x)), None)
         if before:
-            inside = [between(a, b) for a, b in zip(before, before[1:], strict=False)]
+            inside = [between(a, b) for a, b in itertools.pairwise(before)]
             middles = [math.nan, before[0], *inside, math.nextafter(before[-1], math.inf)]
         else:
             middles = [math.nan, first]
@@ -80,9 +81,7 @@ class Retrained:
     def __init__(self, values, classes, numeric=False, **settings):
         self.values, self.classes, self.numeric, self.settings = values, classes, numeric, settings
         self.outputs = 1 if numeric or classes <= 2 else classes
-        self.features = [
-            Feature(n > 0, settings["bins"], min(SAMPLE, settings["window"])) for n in values
-        ]
+        self.features = [Feature(n > 0, settings["bins"], min(SAMPLE, settings["window"])) for n in values]
         self.y, self.w, self.next, self.waiting, self.model = [], [], 50, None, None
 
     # Predicting
@@ -90,7 +89,9 @@ class Retrained:
     def _base(self, y, w):
         if self.numeric:
             return [sum(a * b for a, b in zip(y, w, strict=True)) / sum(w) if w else 0.0]
-        counts = [1 + sum(b for a, b in zip(y, w, strict=True) if a == c) for c in range(max(2, self.classes))]
+        counts = [
+            1 + sum(b for a, b in zip(y, w, strict=True) if a == c) for c in range(max(2, self.classes))
+        ]
         if self.outputs == 1:
             return [math.log(counts[1] / counts[0])]
         return [math.log(n / sum(counts)) for n in counts]
@@ -142,7 +143,9 @@ class Retrained:
         job["step"] += 1
         due = job["total"] * job["step"] // job["steps"]
         while job["fitted"] < min(due, len(self.features)):
-            self.features[job["fitted"]].fit(min(len(self.y), self.settings["window"] + self.settings["spread"]))
+            self.features[job["fitted"]].fit(
+                min(len(self.y), self.settings["window"] + self.settings["spread"])
+            )
             job["fitted"] += 1
         if job["step"] == job["steps"]:
             self.model, self.waiting = self._train(job["rows"]), None
@@ -209,7 +212,11 @@ class Retrained:
         """A leaf, its step, and the best split of it."""
         g, h = self._sums(rows)
         rate, shrinkage = self.settings["learning_rate"], self.settings["shrinkage"]
-        step = -rate * (g * self.units[0]) / (h * self.units[1] + shrinkage) if h * self.units[1] + shrinkage else 0.0
+        step = (
+            -rate * (g * self.units[0]) / (h * self.units[1] + shrinkage)
+            if h * self.units[1] + shrinkage
+            else 0.0
+        )
         leaf = {"rows": rows, "step": step, "gain": 0.0}
         if len(rows) < 2 * self.settings["min_leaf"]:
             return leaf
@@ -224,11 +231,15 @@ class Retrained:
                 own[0] += self.g[i]
                 own[1] += self.h[i]
             offers = self._sets if self.values[f] > 0 else self._cuts
-            for below, fewest, extra in offers({b: own for b, own in bins.items() if own != [0, 0]}, each, least, h):
+            for below, fewest, extra in offers(
+                {b: own for b, own in bins.items() if own != [0, 0]}, each, least, h
+            ):
                 gb, hb = (sum(bins[b][j] for b in below if b in bins) for j in (0, 1))
                 if hb < fewest or h - hb < fewest:
                     continue
-                parted = self._worth(gb, hb, shrinkage + extra) + self._worth(g - gb, h - hb, shrinkage + extra)
+                parted = self._worth(gb, hb, shrinkage + extra) + self._worth(
+                    g - gb, h - hb, shrinkage + extra
+                )
                 if parted > most:
                     most, leaf["gain"] = parted, parted - whole
                     leaf["found"] = f, self._closed(below, bins, hb, h, f)

@@ -175,7 +175,9 @@ def test_every_family_says_what_it_says_here(family, learnt, tmp_path):
 def test_every_family_on_the_papers_streams(name, tmp_path):
     stream = streams.load(name)
     X, y = stream.draw(1500)
-    pool = pools.Join(*(FAMILIES[family] for family in ("bayes", "tree", "forest", "boosted", "retrained", "neighbours")))
+    pool = pools.Join(
+        *(FAMILIES[family] for family in ("bayes", "tree", "forest", "boosted", "retrained", "neighbours"))
+    )
     joined = Heros(pool, k=6, seed=1, schema=stream.schema).learn(X, y)
     for member, bound in enumerate(joined.bound.parts):
         lone = in_a_pool_of_its_own(bound, stream.schema)
@@ -327,7 +329,9 @@ def test_members_of_numbers_whose_schema_has_grown(tmp_path):
     large = Schema.of(["a", ("b", "x", "y", "z"), "c"])
     rng = np.random.default_rng(1)
     X = np.column_stack([rng.normal(size=600), rng.integers(0, 2, 600)])
-    pool = pools.Join(*(OF_NUMBERS[family] for family in ("tree", "boosted", "retrained", "neighbours")), costs=[1] * 4)
+    pool = pools.Join(
+        *(OF_NUMBERS[family] for family in ("tree", "boosted", "retrained", "neighbours")), costs=[1] * 4
+    )
     model = Heros(pool, k=4, seed=1, schema=small).learn(X, X[:, 0] + X[:, 1])
     model.bind(large)
     wide = np.column_stack([rng.normal(size=600), rng.integers(0, 3, 600), rng.normal(size=600)])

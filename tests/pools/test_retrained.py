@@ -55,7 +55,9 @@ def test_equal_to_the_slow_twin(seed, more):
 
 def test_equal_to_the_slow_twin_with_many_values():
     rng = np.random.default_rng(1)
-    X = np.column_stack([rng.integers(0, 300, 700), rng.integers(0, 12, 700), rng.normal(size=700)]).astype(float)
+    X = np.column_stack([rng.integers(0, 300, 700), rng.integers(0, 12, 700), rng.normal(size=700)]).astype(
+        float
+    )
     y = ((X[:, 1] % 3 == 0) ^ (X[:, 0] % 2 == 0) & (rng.random(700) < 0.3)).astype(int)
     configuration = PLAIN | {"window": 500}
     twin = Retrained([300, 12, 0], 2, **configuration)
@@ -111,7 +113,8 @@ def test_bins_follow_a_feature_that_drifts_and_stay_where_it_does_not():
     before = np.split(model.bound.state()["model_0_edges"], [model.bound.state()["model_0_edges_sizes"][0]])
     found = model.test_then_train(X[2999:], y[2999:]).probabilities
     after = np.split(model.bound.state()["model_0_edges"], [model.bound.state()["model_0_edges_sizes"][0]])
-    assert before[0].max() < 10 and (after[0] > 990).mean() > 0.8
+    assert before[0].max() < 10
+    assert (after[0] > 990).mean() > 0.8
     assert np.array_equal(before[1], after[1])
     assert (found[-1000:].argmax(1) == y[-1000:]).mean() > 0.97
 
@@ -176,7 +179,9 @@ def test_a_window_that_gets_shorter_as_the_schema_grows():
 
 
 def test_a_limit_that_holds_no_training_is_refused():
-    with pytest.raises(ParameterError, match=r"The 'max_bytes' parameter of Retrained must be at least \d+ with 1 features"):
+    with pytest.raises(
+        ParameterError, match=r"The 'max_bytes' parameter of Retrained must be at least \d+ with 1 features"
+    ):
         alone(PLAIN | {"max_bytes": 200}, schema_of([0], 2))
 
 

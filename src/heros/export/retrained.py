@@ -1,4 +1,4 @@
-"""Retrained boosted trees: features become bytes, all trees are walked down side by side, their steps are added up."""
+"""Retrained boosted trees: features become bytes, trees are walked down side by side, steps are added up."""
 
 from __future__ import annotations
 

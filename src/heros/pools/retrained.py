@@ -74,15 +74,15 @@ class RetrainedStats:
 
 @dataclass(frozen=True, init=False)
 class Retrained(Pool):
-    """Gradient-boosted trees, trained anew on a window of the latest instances; each model is such an ensemble.
+    """Gradient-boosted trees, trained anew on a window of the latest instances.
 
     Each training grows `trees` trees (with three classes or more: for each class) one after the other on the
     first and second derivatives of the loss, leaf by leaf, over histograms of binned features, as LightGBM
     does. The loss of classes is the log-loss, the loss of a number half the squared error. The first training
     is at 50 instances; the next when the instances have doubled, or after `every` of them. The work of a
-    training is spread over the next `spread` instances, so that no single one waits for a whole training; until
-    it is done the trees of the training before predict. `Boosted` is the other family of boosted trees: its
-    trees grow with every instance and are never trained anew.
+    training is spread over the next `spread` instances, so that no single one waits for a whole training;
+    until it is done the trees of the training before predict. `Boosted` is the other family of boosted trees:
+    its trees grow with every instance and are never trained anew.
 
     Nominal features are split by sets of values, and a missing value goes to the side that lowers the loss
     more. The results depend on the instances alone: nothing is drawn at random.
