@@ -15,7 +15,9 @@ import time
 import warnings
 from typing import Any
 
+import lightgbm
 import numpy as np
+from sklearn.metrics import roc_auc_score
 
 from heros import Heros, Schema, policies, pools, streams
 
@@ -36,8 +38,6 @@ def ours(schema: Schema, X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, floa
 
 
 def lightgbms(schema: Schema, X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float]:
-    import lightgbm
-
     classes = len(schema.classes)
     nominal = [i for i, feature in enumerate(schema.features) if feature.values is not None]
     parameters = {
@@ -69,8 +69,6 @@ def lightgbms(schema: Schema, X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray,
 
 
 def auroc(y: np.ndarray, said: np.ndarray) -> float:
-    from sklearn.metrics import roc_auc_score
-
     y, said = y[FROM:], said[FROM:]
     if said.shape[1] == 2:
         return float(roc_auc_score(y, said[:, 1]))
@@ -98,13 +96,8 @@ def compare(names: list[str], length: int, turns: int) -> None:
 def longest_steps(length: int) -> None:
     """The longest learning step between two trainings, of a single instance; the median over trainings."""
     print("features  classes  spread  mean step  longest step (CPU ms)")
-    for features, classes, spread in (
-        (10, 2, 200),
-        (100, 2, 1),
-        (100, 2, 200),
-        (100, 2, 1000),
-        (100, 10, 200),
-    ):
+    cases = ((10, 2, None), (100, 2, 1), (100, 2, None), (100, 2, 1000), (100, 10, None))
+    for features, classes, spread in cases:
         rng = np.random.default_rng(1)
         X = rng.normal(size=(length, features))
         y = np.digitize(np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2], np.linspace(-1.5, 1.5, classes + 1)[1:-1])
@@ -116,7 +109,9 @@ def longest_steps(length: int) -> None:
             model.learn(x[None], [target])
             took.append(1e3 * (time.thread_time() - began))
         full = np.array(took[6000 : length // 1000 * 1000]).reshape(-1, 1000)
-        print(f"{features:8} {classes:8} {spread:7} {full.mean():10.3f} {np.median(full.max(axis=1)):10.2f}")
+        print(
+            f"{features:8} {classes:8} {spread or 'auto':>7} {full.mean():10.3f} {np.median(full.max(axis=1)):10.2f}"
+        )
 
 
 def main() -> None:

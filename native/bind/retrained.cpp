@@ -11,7 +11,7 @@ void bind_retrained(nb::module_& m) {
               std::int32_t leaves, double learning_rate, std::int32_t bins, std::int32_t min_leaf, double shrinkage,
               std::int64_t max_bytes) {
              constexpr std::int64_t kMost = 1 << 30;
-             expect(window >= 50 && window <= kMost && every >= 1 && every <= kMost && spread >= 1 && spread <= every &&
+             expect(window >= 50 && window <= kMost && every >= 1 && every <= kMost && spread >= 0 && spread <= every &&
                         trees >= 1 && trees <= 1 << 16 && leaves >= 2 && leaves <= 1 << 16 && amount(learning_rate) && bins >= 2 &&
                         bins <= kMostBins && min_leaf >= 1 && min_leaf <= kMost && amount(shrinkage) && max_bytes >= 1,
                     "settings of a retrained model");

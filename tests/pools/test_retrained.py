@@ -194,6 +194,20 @@ def test_it_knows_what_it_goes_by():
     assert sorted(gains, key=gains.get)[-2:] == ["a", "c"]
 
 
+def test_a_training_is_spread_over_as_many_instances_as_it_needs():
+    """With little to do it is over at once; with much, it is still going on when the instance is learnt."""
+    X, y = streams.Agrawal().draw(200)
+    schema = streams.Agrawal().schema
+    few = [single(PLAIN | {"spread": spread}, schema).test_then_train(X, y) for spread in (1, None)]
+    assert np.array_equal(few[0].probabilities, few[1].probabilities)
+    many = single({"trees": 1000}, schema).learn(X[:150], y[:150])
+    assert [model.bound.stats()[0].trainings for model in (many, many.learn(X[150:160], y[150:160]))] == [
+        2,
+        2,
+    ]
+    assert many.bound.state()["model_0_training_steps"][0] > 0
+
+
 def test_more_trees_know_more():
     def accuracy(trees):
         model = Heros(pools.Retrained([{"trees": trees}]), policies.Everything(), 1, seed=1, warmup=0)

@@ -32,7 +32,7 @@ class Retrained {
 
   // The least number of bytes for a schema: with fewer, there would not be kFirst instances to train on.
   std::int64_t least_bytes(const std::vector<std::int32_t>& values, int classes) const {
-    return fixed_bytes(values, classes) + (kFirst + settings_.spread) * row_bytes(values, classes);
+    return fixed_bytes(values, classes) + (kFirst + settings_.most_spread()) * row_bytes(values, classes);
   }
   void expect_room(const std::vector<std::int32_t>& values, int classes) const {
     const std::int64_t least = least_bytes(values, classes);
@@ -70,8 +70,9 @@ class Retrained {
       if (window_.learnt() < next_) return;
       const std::int64_t gap = std::min(window_.learnt(), settings_.every);
       next_ = window_.learnt() + gap;
-      training_.start(window_, std::min(window_.kept(), width()), classes_, numeric_,
-                      std::max<std::int64_t>(1, std::min(settings_.spread, gap / 2)), settings_);
+      const std::int64_t n = std::min(window_.kept(), width());
+      const std::int64_t steps = settings_.spread_for(n, window_.features(), static_cast<int>(said_.size()));
+      training_.start(window_, n, classes_, numeric_, std::clamp<std::int64_t>(gap / 2, 1, steps), settings_);
     }
     if (!training_.advance(window_, settings_)) return;
     trees_ = training_.take();
@@ -112,12 +113,12 @@ class Retrained {
   }
 
  private:
-  std::int64_t width() const { return std::min(settings_.window, window_.capacity() - settings_.spread); }
+  std::int64_t width() const { return std::min(settings_.window, window_.capacity() - settings_.most_spread()); }
 
-  // While a training goes on, `spread` instances may come that it does not use.
+  // While a training goes on, instances may come that it does not use.
   std::int64_t capacity_for(const std::vector<std::int32_t>& values, int classes) const {
     const std::int64_t room = (settings_.max_bytes - fixed_bytes(values, classes)) / row_bytes(values, classes);
-    return std::min(room, settings_.window + settings_.spread);
+    return std::min(room, settings_.window + settings_.most_spread());
   }
   std::int64_t row_bytes(const std::vector<std::int32_t>& values, int classes) const {
     return BinnedWindow::row_bytes(values.size()) + Training::row_bytes(values.size(), boosted_outputs(classes, numeric_));

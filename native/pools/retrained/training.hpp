@@ -65,7 +65,7 @@ class Training {
   }
   void check(const BinnedWindow& window, int classes, bool numeric, const RetrainedSettings& settings) {
     numeric_ = numeric;
-    require(steps_ >= 0 && steps_ <= settings.spread, "steps of a training");
+    require(steps_ >= 0 && steps_ <= settings.most_spread(), "steps of a training");
     if (!active()) return;
     require(step_ >= 0 && step_ < steps_ && classes_ >= 1 && classes_ <= classes && features_ >= 0 &&
                 features_ <= window.features() && fitted_ >= 0 && fitted_ <= features_,

@@ -27,7 +27,7 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
     {
         "window": 5000,
         "every": 1000,
-        "spread": 200,
+        "spread": None,
         "trees": 30,
         "leaves": 15,
         "learning_rate": 0.2,
@@ -80,9 +80,9 @@ class Retrained(Pool):
     first and second derivatives of the loss, leaf by leaf, over histograms of binned features, as LightGBM
     does. The loss of classes is the log-loss, the loss of a number half the squared error. The first training
     is at 50 instances; the next when the instances have doubled, or after `every` of them. The work of a
-    training is spread over the next `spread` instances, so that no single one waits for a whole training;
-    until it is done the trees of the training before predict. `Boosted` is the other family of boosted trees:
-    its trees grow with every instance and are never trained anew.
+    training is spread over the instances that come next (`spread`), so that no single one waits for a whole
+    training; until it is done the trees of the training before predict. `Boosted` is the other family of
+    boosted trees: its trees grow with every instance and are never trained anew.
 
     Nominal features are split by sets of values, and a missing value goes to the side that lowers the loss
     more. The results depend on the instances alone: nothing is drawn at random.
@@ -96,8 +96,9 @@ class Retrained(Pool):
             How many of the latest instances a training uses.
         `every` (1000)
             Instances between two trainings.
-        `spread` (200)
+        `spread` (None)
             Over how many instances the work of a training is spread, at most `every`; 1: all of it at once.
+            None: over as many as it takes for a step of about a millisecond, at most half of `every`.
         `trees` (30), `leaves` (15), `learning_rate` (0.2)
             Trees per output, their largest number of leaves, and what a tree's step counts.
         `bins` (63)
@@ -192,7 +193,9 @@ class BoundRetrained(BoundNative):
     pool: Retrained
 
     def __init__(self, pool: Retrained, schema: Schema, costs: NDArray[np.float64] | None = None) -> None:
-        settings = [_core.RetrainedSettings(**configuration) for configuration in pool.configurations]
+        settings = [
+            _core.RetrainedSettings(**{**one, "spread": one["spread"] or 0}) for one in pool.configurations
+        ]
         super().__init__(pool, _core.RetrainedPool(settings, schema.numeric), schema, costs)
 
     def stats(self) -> list[RetrainedStats]:
@@ -221,7 +224,9 @@ def _checked(configuration: Mapping[str, Any]) -> tuple[Any, ...]:
     return (
         whole(configuration["window"], "window", owner, FEWEST, MOST),
         every,
-        whole(configuration["spread"], "spread", owner, 1, every),
+        None
+        if configuration["spread"] is None
+        else whole(configuration["spread"], "spread", owner, 1, every),
         whole(configuration["trees"], "trees", owner, 1, 1000),
         whole(configuration["leaves"], "leaves", owner, 2, 1000),
         positive(configuration["learning_rate"], "learning_rate", owner, 1),
