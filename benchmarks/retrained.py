@@ -109,9 +109,8 @@ def longest_steps(length: int) -> None:
             model.learn(x[None], [target])
             took.append(1e3 * (time.thread_time() - began))
         full = np.array(took[6000 : length // 1000 * 1000]).reshape(-1, 1000)
-        print(
-            f"{features:8} {classes:8} {spread or 'auto':>7} {full.mean():10.3f} {np.median(full.max(axis=1)):10.2f}"
-        )
+        longest = np.median(full.max(axis=1))
+        print(f"{features:8} {classes:8} {spread or 'auto':>7} {full.mean():10.3f} {longest:10.2f}")
 
 
 def main() -> None:
