@@ -84,7 +84,8 @@ def numbers():
         pools.Neighbours([{"window": 100}]),
         pools.RegressionTrees([{"grace_period": 50, "split_confidence": 0.1}]),
         pools.Boosted([{"rounds": 3, "grace_period": 50}]),
-        costs=[3, 1, 1, 1, 1],
+        pools.Retrained([{"window": 300, "every": 150, "spread": 100, "trees": 4}]),
+        costs=[3, 1, 1, 1, 1, 1],
     )
     X, y = streams.Friedman("global", length=N).draw(N)
     y[N // 2 :] *= 1000.0

@@ -86,6 +86,7 @@ FAMILIES = {
     "trees": pools.Hoeffding([{}]),
     "forest": pools.ForestGrid(),
     "boosted": pools.BoostedGrid(rounds=[3]),
+    "retrained": pools.RetrainedGrid(windows=[60], trees=[2], every=40, spread=10),
     "neighbours": pools.NeighboursGrid(),
     "linear": pools.LinearGrid(),
     "bayes": pools.NaiveBayesGrid(),
@@ -95,7 +96,9 @@ FAMILIES = {
 
 
 OF_NUMBERS = {
-    name: pool for name, pool in FAMILIES.items() if name in ("mlp", "boosted", "neighbours", "linear")
+    name: pool
+    for name, pool in FAMILIES.items()
+    if name in ("mlp", "boosted", "retrained", "neighbours", "linear")
 } | {
     "trees": pools.RegressionTrees([{"grace_period": 10, "split_confidence": 0.5}]),
     "join": pools.Join(pools.MLP([{"hidden": 4}]), pools.RegressionTrees([{}]), costs=[1, 1]),

@@ -153,6 +153,7 @@ FAMILIES = {
     "forest of patches": pools.Forest([{"trees": 4, "subspace": "tree"}]),
     "tree that splits on change": pools.Hoeffding([{"split_on": "change", "split_confidence": 0.3}]),
     "boosted": pools.Boosted([{"rounds": 5, "grace_period": 20}]),
+    "retrained": pools.Retrained([{"window": 500, "trees": 4, "min_leaf": 5}]),
     "neighbours": pools.Neighbours([{"window": 300}]),
     "neighbours alike": pools.Neighbours([{"window": 50, "weighting": "uniform"}]),
 }
@@ -174,8 +175,10 @@ def test_every_family_says_what_it_says_here(family, learnt, tmp_path):
 def test_every_family_on_the_papers_streams(name, tmp_path):
     stream = streams.load(name)
     X, y = stream.draw(1500)
-    pool = pools.Join(*(FAMILIES[family] for family in ("bayes", "tree", "forest", "boosted", "neighbours")))
-    joined = Heros(pool, k=5, seed=1, schema=stream.schema).learn(X, y)
+    pool = pools.Join(
+        *(FAMILIES[family] for family in ("bayes", "tree", "forest", "boosted", "retrained", "neighbours"))
+    )
+    joined = Heros(pool, k=6, seed=1, schema=stream.schema).learn(X, y)
     for member, bound in enumerate(joined.bound.parts):
         lone = in_a_pool_of_its_own(bound, stream.schema)
         path = str(tmp_path / f"{member}.onnx")
@@ -245,9 +248,15 @@ def test_linear_models_and_members_of_joined_pools(scale, tmp_path):
         export.to_onnx(hashed, tmp_path / "hashed.onnx")
 
 
-def test_boosted_trees_of_two_classes(tmp_path):
+@pytest.mark.parametrize(
+    "pool",
+    [
+        pools.Boosted([{"rounds": 8, "grace_period": 20, "features": 0.5}]),
+        pools.Retrained([{"window": 800, "every": 300, "min_leaf": 5}]),
+    ],
+)
+def test_boosted_trees_of_two_classes(pool, tmp_path):
     X, y = mixed(1500, 1)
-    pool = pools.Boosted([{"rounds": 8, "grace_period": 20, "features": 0.5}])
     model = Heros(pool, k=1, seed=1, schema=schema(("a", "b"))).learn(X, y.clip(max=1))
     export.to_onnx(model, tmp_path / "model.onnx")
     fresh, _ = mixed(300, 2)
@@ -285,6 +294,7 @@ OF_NUMBERS = {
     "tree of means": pools.RegressionTrees([{**QUICK, "prediction": "mean"}]),
     "tree of models": pools.RegressionTrees([{**QUICK, "prediction": "linear"}]),
     "boosted": pools.Boosted([{"rounds": 5, "grace_period": 20, "features": 0.5}]),
+    "retrained": pools.Retrained([{"window": 500, "trees": 4, "min_leaf": 5}]),
     "neighbours": pools.Neighbours([{"window": 300}]),
     "neighbours alike": pools.Neighbours([{"window": 50, "weighting": "uniform"}]),
 }
@@ -319,8 +329,10 @@ def test_members_of_numbers_whose_schema_has_grown(tmp_path):
     large = Schema.of(["a", ("b", "x", "y", "z"), "c"])
     rng = np.random.default_rng(1)
     X = np.column_stack([rng.normal(size=600), rng.integers(0, 2, 600)])
-    pool = pools.Join(*(OF_NUMBERS[family] for family in ("tree", "boosted", "neighbours")), costs=[1, 1, 1])
-    model = Heros(pool, k=3, seed=1, schema=small).learn(X, X[:, 0] + X[:, 1])
+    pool = pools.Join(
+        *(OF_NUMBERS[family] for family in ("tree", "boosted", "retrained", "neighbours")), costs=[1] * 4
+    )
+    model = Heros(pool, k=4, seed=1, schema=small).learn(X, X[:, 0] + X[:, 1])
     model.bind(large)
     wide = np.column_stack([rng.normal(size=600), rng.integers(0, 3, 600), rng.normal(size=600)])
     model.learn(wide, wide[:, 0] * wide[:, 2] + wide[:, 1])

@@ -20,6 +20,7 @@ FAMILIES = [
     pools.Linear([{}]),
     pools.NaiveBayes([{}]),
     pools.Boosted([{"rounds": 3, "grace_period": 5}]),
+    pools.Retrained([{"window": 60, "every": 30, "spread": 10, "trees": 2, "min_leaf": 2}]),
 ]
 
 
@@ -155,6 +156,7 @@ def test_a_column_with_a_million_categories():
         pools.LinearGrid(),
         pools.NaiveBayes([{}]),
         pools.Boosted([{"rounds": 3}]),
+        pools.Retrained([{"trees": 3}]),
     ):
         model = Heros(pool, k=1, seed=1, schema=schema).learn(X, y)  # quadratic in the values: hours
         assert np.isfinite(model.predict_proba(X[:3])).all()

@@ -18,9 +18,9 @@ def test_all_names():
     ]  # fmt: skip
     assert pools.__all__ == [
         "MLP", "Boosted", "BoostedGrid", "BoundBoosted", "BoundForest", "BoundHoeffding", "BoundJoin", "BoundLinear", "BoundModels", "BoundNaiveBayes",
-        "BoundNeighbours", "BoundPool", "BoundRegressionTrees", "Forest", "ForestGrid", "ForestStats", "Hoeffding", "HoeffdingGrid", "Join", "Linear", "LinearGrid", "MLPGrid", "Models", "NaiveBayes",
+        "BoundNeighbours", "BoundPool", "BoundRegressionTrees", "BoundRetrained", "Forest", "ForestGrid", "ForestStats", "Hoeffding", "HoeffdingGrid", "Join", "Linear", "LinearGrid", "MLPGrid", "Models", "NaiveBayes",
         "NaiveBayesGrid", "NeighbourStats", "Neighbours", "NeighboursGrid", "Paper", "PaperTrees", "Pool", "RegressionTrees", "RegressionTreesGrid",
-        "TreeStats", "default", "default_regression",
+        "Retrained", "RetrainedGrid", "RetrainedStats", "TreeStats", "default", "default_regression",
     ]  # fmt: skip
     assert scores.__all__ == ["Adwin", "Cumulative", "Fading", "Score", "Window"]
     assert measures.__all__ == [

@@ -44,6 +44,14 @@ FAMILIES = {  # 12 models each
         windows=[50, 200, 300], neighbours=[3, 8], weightings=["distance", "uniform"]
     ),
     "linear": pools.Linear([*LINEAR, *LINEAR], own_values=4, hashed_to=16),
+    "retrained": pools.Retrained(
+        [
+            {"window": w, "every": 50, "spread": s, "trees": n, "leaves": 5, "min_leaf": 3}
+            for w in (50, 200)
+            for s in (1, 20, 50)
+            for n in (1, 3)
+        ]
+    ),
     "trees": pools.RegressionTrees(
         [
             {"max_bytes": b, "grace_period": g, "prediction": p, "split_confidence": 0.1}

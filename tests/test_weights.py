@@ -23,6 +23,7 @@ POOLS = {
     "trees": pools.HoeffdingGrid(max_bytes=[1 << 16]),
     "forest": pools.ForestGrid(trees=[3]),
     "boosted": pools.BoostedGrid(rounds=[3]),
+    "retrained": pools.RetrainedGrid(windows=[100], trees=[2], every=50, spread=10),
     "neighbours": pools.NeighboursGrid(),
     "default": None,
 }

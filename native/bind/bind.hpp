@@ -12,6 +12,7 @@ void bind_mlp(nb::module_& m);
 void bind_hoeffding(nb::module_& m);
 void bind_forest(nb::module_& m);
 void bind_boosted(nb::module_& m);
+void bind_retrained(nb::module_& m);
 void bind_neighbours(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_bayes(nb::module_& m);

@@ -26,7 +26,7 @@ void bind_boosted(nb::module_& m) {
            [](BoostedPool* self, const std::vector<BoostedSettings>& settings, bool numeric,
               const std::vector<std::uint64_t>& seeds) {
              expect(settings.size() == seeds.size(), "a seed for every model");
-             new (self) BoostedPool(settings, numeric, seeds);
+             new (self) BoostedPool(boosted_pool(settings, numeric, seeds));
            },
            nb::arg("settings"), nb::arg("numeric"), nb::arg("seeds"))
       .def("grow",

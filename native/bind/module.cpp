@@ -36,6 +36,7 @@ NB_MODULE(_core, m) {
   heros::bind_hoeffding(m);
   heros::bind_forest(m);
   heros::bind_boosted(m);
+  heros::bind_retrained(m);
   heros::bind_neighbours(m);
   heros::bind_linear(m);
   heros::bind_bayes(m);

@@ -23,6 +23,9 @@ POOLS: dict[str, pools.Pool] = {
         [{"window": 30, "neighbours": 3}, {"window": 500, "weighting": "uniform"}]
     ),
     "boosted": pools.Boosted([{"rounds": 3, "grace_period": 20}, {"rounds": 2, "max_bytes": 4000}]),
+    "retrained": pools.Retrained(
+        [{"window": 60, "every": 40, "spread": 20, "trees": 2, "leaves": 4, "min_leaf": 3}, {"spread": 1}]
+    ),
     "trees": pools.RegressionTrees([{"grace_period": 20}, {"grace_period": 30, "max_bytes": 4000}]),
 }
 POOLS["join"] = pools.Join(*POOLS.values(), costs=[1] * len(POOLS))

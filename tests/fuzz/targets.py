@@ -333,6 +333,12 @@ POOLS: dict[str, pools.Pool] = {
             {"rounds": 2, "features": 0.5, "grace_period": 10, "max_bytes": 3000},
         ]
     ),
+    "retrained": pools.Retrained(
+        [
+            {"window": 100, "every": 40, "spread": 20, "trees": 2, "leaves": 4, "min_leaf": 3, "bins": 8},
+            {"window": 50, "every": 30, "spread": 1, "trees": 1, "max_bytes": 200_000},
+        ]
+    ),
     "forest": pools.Forest(
         [
             {"trees": 3, "grace_period": 20, "warning": 0.9, "drift": 0.5},
@@ -505,6 +511,18 @@ def pools_and_settings(data: bytes) -> None:
         "horizon": lambda: source.one_of([None, 0.5, 20, np.nan]),
         "max_bytes": lambda: source.whole(9000),
     }
+    retrained = {
+        "window": lambda: source.whole(200),
+        "every": lambda: source.whole(50),
+        "spread": lambda: source.whole(50),
+        "trees": lambda: source.whole(5),
+        "leaves": lambda: source.whole(9),
+        "learning_rate": source.share,
+        "bins": lambda: source.whole(300),
+        "min_leaf": lambda: source.whole(20),
+        "shrinkage": source.number,
+        "max_bytes": lambda: source.whole(900_000),
+    }
     families: list[tuple[dict[str, Callable[[], Any]], Any]] = [
         (net, pools.MLP),
         (tree, pools.Hoeffding),
@@ -513,6 +531,7 @@ def pools_and_settings(data: bytes) -> None:
         (bayes, pools.NaiveBayes),
         (forest, pools.Forest),
         (boosted, pools.Boosted),
+        (retrained, pools.Retrained),
     ]
     chosen, make = source.one_of(families)
     configurations: Any = [
@@ -735,6 +754,12 @@ def restore_bayes(data: bytes) -> None:
 def restore_boosted(data: bytes) -> None:
     """Boosted trees from a damaged state."""
     _restored("boosted", data)
+
+
+@target()
+def restore_retrained(data: bytes) -> None:
+    """Retrained boosted trees from a damaged state."""
+    _restored("retrained", data)
 
 
 @target()

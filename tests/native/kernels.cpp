@@ -11,12 +11,14 @@
 // All of the core and of the pools, whether used here or not: each must compile everywhere.
 #include "core/step.hpp"
 #include "pools/bayes/pool.hpp"
+#include "pools/boosted/pool.hpp"
 #include "pools/forest/pool.hpp"
 #include "pools/hoeffding/pool.hpp"
 #include "pools/joined.hpp"
 #include "pools/linear/pool.hpp"
 #include "pools/mlp/pool.hpp"
 #include "pools/neighbours/pool.hpp"
+#include "pools/retrained/pool.hpp"
 #include "streams/agrawal.hpp"
 #include "streams/drift.hpp"
 #include "streams/led.hpp"
@@ -373,6 +375,74 @@ void test_neighbours() {
   }
 }
 
+// A tree on binned instances against sums in double precision over the instances themselves.
+void test_retrained() {
+  what = "edges";
+  std::vector<ValueCount> values;
+  for (int i = 0; i < 1000; ++i) values.push_back({i / 10.0, i == 500 ? 400 : 1});
+  const std::vector<double> edges = edges_of(values, 16, {});
+  expect_that(edges.size() == 15, "as many bins as there may be");
+  std::vector<int> counts(17);
+  for (const ValueCount& one : values) counts[bin_of(edges, one.value)] += static_cast<int>(one.count);
+  for (int b = 1; b <= 16; ++b)
+    expect_that(counts[b] == 400 || counts[b] < 100, "bin " + std::to_string(b) + " holds " + std::to_string(counts[b]));
+  expect_that(bin_of(edges, -1e300) == 1 && bin_of(edges, 1e300) == 16 && bin_of({}, 0) == 1, "bins without an end");
+
+  what = "a tree on bins";
+  RetrainedSettings settings;
+  settings.window = 400, settings.leaves = 6, settings.min_leaf = 10, settings.bins = 20, settings.max_bytes = 1 << 24;
+  const std::vector<std::int32_t> kinds{0, 0, 3, 9, 2};
+  BinnedWindow window(settings);
+  window.grow(kinds, 400);
+  for (int t = 0; t < 500; ++t) {  // the last is nearly always 0
+    const double x[] = {uniform(-1, 1), t % 7 == 0 ? std::nan("") : std::floor(uniform(0, 5)), std::floor(uniform(0, 3)),
+                        std::floor(uniform(0, 9)), uniform(0, 1) < 0.1 ? 1.0 : 0.0};
+    window.learn(x, uniform(-1, 1) + x[0] + (x[4] == 1 ? 2 : 0), 1);
+  }
+  for (int f = 0; f < 5; ++f) window.fit(f);
+  TreeGrower grower;
+  grower.start(window, 100, 400, 5, settings);
+  double first = 0;
+  for (std::size_t s = 0; s < 400; ++s) first += std::fabs(window.target(s));
+  for (std::size_t s = 0; s < 400; ++s)
+    grower.derivatives[s] = packed(window.target(s) * kWhole / first, kWhole / 400);
+  grower.begin(window, first / kWhole, 400 / kWhole);
+  while (grower.can_split()) grower.split(window);
+  expect_that(grower.leaves().size() == 6 && grower.nodes().size() == 5, "leaves");
+  std::vector<int> seen(400);
+  for (const TreeGrower::Leaf& leaf : grower.leaves()) {
+    double sum = 0;
+    for (std::int32_t i = leaf.first; i < leaf.end; ++i) {
+      const std::int32_t slot = grower.order()[i];
+      sum += window.target(slot), ++seen[slot];
+      bool below = leaf.below;  // every test above says what the leaf says
+      for (std::int32_t n = leaf.parent; n >= 0; below = grower.nodes()[n].below, n = grower.nodes()[n].parent) {
+        const ByteTest& test = grower.nodes()[n].test;
+        expect_that(test.below(window.row(slot)[test.feature]) == below, "an instance in a leaf of others");
+      }
+    }
+    expect_near(grower.first_derivative(leaf), sum, "first derivatives of a leaf");
+    expect_near(grower.second_derivative(leaf), leaf.size(), "second derivatives of a leaf");
+    expect_that(leaf.size() >= settings.min_leaf, "instances of a leaf");
+  }
+  expect_that(std::count(seen.begin(), seen.end(), 1) == 400, "each instance in one leaf");
+  // No cut of a number, and no single value, is better than the first split.
+  const auto worth = [](double g, double h) { return g * g / (h + 1); };
+  double all = 0;
+  for (std::size_t s = 0; s < 400; ++s) all += window.target(s);
+  for (const int f : {0, 1, 2, 4})
+    for (int byte = 0; byte < window.bytes_of(f); ++byte) {
+      double g = 0, h = 0;
+      for (std::size_t s = 0; s < 400; ++s) {
+        const int own = window.row(s)[f];
+        if (kinds[f] > 0 ? own == byte : own <= byte && own > 0) g += window.target(s), ++h;
+      }
+      if (h < settings.min_leaf || 400 - h < settings.min_leaf) continue;
+      const double gain = worth(g, h) + worth(all - g, 400 - h) - worth(all, 400);
+      expect_that(gain <= grower.nodes()[0].gain * (1 + 1e-6), "a better split of feature " + std::to_string(f));
+    }
+}
+
 // An allocator that refuses.
 bool refuse = false;
 template <class T>
@@ -431,6 +501,7 @@ void test_platform() {
 int main(int argc, char** argv) {
   test_platform();
   test_neighbours();
+  test_retrained();
   for (const Isa& isa : available_isas()) {
     const FlushDenormals guard;
     const int cases = test_sweeps(isa) + test_passes(isa) + test_looks_ahead(isa);

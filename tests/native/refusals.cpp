@@ -15,6 +15,7 @@
 #include "pools/linear/pool.hpp"
 #include "pools/mlp/pool.hpp"
 #include "pools/neighbours/pool.hpp"
+#include "pools/retrained/pool.hpp"
 
 namespace {
 long granted = -1;  // allocations until one is refused; below 0: never
@@ -67,6 +68,9 @@ std::vector<Kind> kinds() {
   ForestSettings forest;
   forest.tree = tree, forest.trees = 3, forest.features = 0.7, forest.bagging = 1;
   forest.warning = 0.1, forest.drift = 0.05;
+  RetrainedSettings retrained;
+  retrained.window = 100, retrained.every = 40, retrained.spread = 20, retrained.trees = 3, retrained.min_leaf = 5;
+  retrained.max_bytes = 1 << 22;
   return {
       kind<MlpPool>("perceptrons",
                     [] {
@@ -87,6 +91,10 @@ std::vector<Kind> kinds() {
                                  std::vector<NeighbourSettings>{{200, 3, true}, {50, 5, false}}, 1 << 20, 0.01);
                            }),
       kind<HoeffdingPool>("trees", [tree] { return std::make_unique<HoeffdingPool>(std::vector{tree, tree}); }),
+      kind<RetrainedPool>("retrained",
+                          [retrained] {
+                            return std::make_unique<RetrainedPool>(retrained_pool({retrained, retrained}, false));
+                          }),
       kind<ForestPool>("forests",
                        [forest] {
                          return std::make_unique<ForestPool>(std::vector{forest, forest},

@@ -40,6 +40,14 @@ FAMILIES = {  # 12 models each
             for h in (None, 50)
         ]
     ),
+    "retrained": pools.Retrained(
+        [
+            {"window": w, "every": 50, "spread": s, "trees": n, "leaves": 5, "min_leaf": 3}
+            for w in (50, 200)
+            for s in (1, 20, 50)
+            for n in (1, 3)
+        ]
+    ),
     "forest": pools.Forest(
         [
             {"trees": n, "subspace": s, "bagging": b, "warning": 0.5, "drift": 0.1, "max_bytes": 40_000}

@@ -61,6 +61,7 @@ EVERY_SCORE += [kind() for kind in parts("score").values() if kind not in map(ty
         {"pool": pools.Linear([{}, {"optimizer": "ftrl"}], own_values=4, hashed_to=16, scale=False)},
         {"pool": pools.NaiveBayes([{}, {"fading": 0.9, "variance_prior": 0}], costs=[1, 3])},
         {"pool": pools.Boosted([{}, {"rounds": 3, "horizon": None}])},
+        {"pool": pools.Retrained([{"window": 100, "every": 50, "spread": 40, "trees": 3}, {}])},
         {"answer": "weighted", "warmup": 7, "seed": None},
     ],
     ids=str,

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "core/draws.hpp"
@@ -26,8 +28,15 @@ class Boosted {
   Boosted(const BoostedSettings& settings, bool numeric, std::uint64_t seed)
       : settings_(settings), numeric_(numeric), draws_(seed) {}
 
-  const BoostedSettings& settings() const { return settings_; }
+  static constexpr bool kLooksFirst = true;
   int outputs_of(int classes) const { return numeric_ || classes <= 2 ? 1 : classes; }
+
+  void expect_room(const std::vector<std::int32_t>&, int classes) const {
+    const std::int64_t node = GradientTree::node_bytes(outputs_of(classes));
+    if (settings_.tree_bytes() < node)
+      throw std::invalid_argument("A tree of one node needs " + std::to_string(node) +
+                                  " bytes with this schema: no model may have less for its trees.");
+  }
 
   // Fits the model to a schema that extends the one it knows (at first: nothing). classes: 1 for a number.
   void grow(const std::vector<std::int32_t>& values, int classes) {

@@ -17,6 +17,7 @@ from heros.export.gradients import linear, perceptron
 from heros.export.graph import Graph
 from heros.export.neighbours import neighbours
 from heros.export.regression_trees import regression_tree
+from heros.export.retrained import retrained
 from heros.export.trees import forest, tree
 from heros.extras import needed
 from heros.parameters import whole
@@ -28,6 +29,7 @@ from heros.pools.mlp import BoundMLP
 from heros.pools.naive_bayes import BoundNaiveBayes
 from heros.pools.neighbours import BoundNeighbours
 from heros.pools.regression_trees import BoundRegressionTrees
+from heros.pools.retrained import BoundRetrained
 from heros.storage.disk import write_whole
 
 __all__ = ["to_onnx"]
@@ -42,6 +44,7 @@ WRITERS: dict[type[BoundPool], Callable[[Graph, Any, int], None]] = {
     BoundHoeffding: tree,
     BoundForest: forest,
     BoundBoosted: boosted,
+    BoundRetrained: retrained,
     BoundNeighbours: neighbours,
     BoundRegressionTrees: regression_tree,
 }

@@ -11,6 +11,7 @@ from heros.pools.models import BoundModels, Models
 from heros.pools.naive_bayes import BoundNaiveBayes, NaiveBayes, NaiveBayesGrid
 from heros.pools.neighbours import BoundNeighbours, Neighbours, NeighboursGrid, NeighbourStats
 from heros.pools.regression_trees import BoundRegressionTrees, RegressionTrees, RegressionTreesGrid
+from heros.pools.retrained import BoundRetrained, Retrained, RetrainedGrid, RetrainedStats
 from heros.pools.set_ups import Paper, PaperTrees, default, default_regression
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "BoundNeighbours",
     "BoundPool",
     "BoundRegressionTrees",
+    "BoundRetrained",
     "Forest",
     "ForestGrid",
     "ForestStats",
@@ -47,6 +49,9 @@ __all__ = [
     "Pool",
     "RegressionTrees",
     "RegressionTreesGrid",
+    "Retrained",
+    "RetrainedGrid",
+    "RetrainedStats",
     "TreeStats",
     "default",
     "default_regression",

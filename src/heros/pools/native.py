@@ -27,6 +27,7 @@ _Native = (
     | _core.BayesPool
     | _core.ForestPool
     | _core.BoostedPool
+    | _core.RetrainedPool
     | _core.RegressionTreePool
 )
 

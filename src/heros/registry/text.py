@@ -26,7 +26,8 @@ def written_parts(role: str) -> dict[str, type[Any]]:
     Examples
     --------
     >>> list(written_parts("pool")), form_of(written_parts("policy")["zeta"])
-    (['bayes', 'boosted', 'forest', 'linear', 'mlp', 'neighbours', 'rtrees', 'trees'], 'zeta:ZETA')
+    (['bayes', 'boosted', 'forest', 'linear', 'mlp', 'neighbours', 'retrained', 'rtrees', 'trees'],
+     'zeta:ZETA')
     """
     kinds = (kind for kind in plain_parts(role).values() if role != "pool" or kind.grid)
     return dict(sorted((_name(kind), kind) for kind in kinds if not kind.suffix and not _missing(kind)))

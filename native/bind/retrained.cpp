@@ -1,0 +1,58 @@
+#include "bind/bind.hpp"
+#include "bind/arrays.hpp"
+#include "pools/retrained/pool.hpp"
+
+namespace heros {
+
+void bind_retrained(nb::module_& m) {
+  nb::class_<RetrainedSettings>(m, "RetrainedSettings")
+      .def("__init__",
+           [](RetrainedSettings* self, std::int64_t window, std::int64_t every, std::int64_t spread, std::int32_t trees,
+              std::int32_t leaves, double learning_rate, std::int32_t bins, std::int32_t min_leaf, double shrinkage,
+              std::int64_t max_bytes) {
+             constexpr std::int64_t kMost = 1 << 30;
+             expect(window >= 50 && window <= kMost && every >= 1 && every <= kMost && spread >= 0 && spread <= every &&
+                        trees >= 1 && trees <= 1 << 16 && leaves >= 2 && leaves <= 1 << 16 && amount(learning_rate) && bins >= 2 &&
+                        bins <= kMostBins && min_leaf >= 1 && min_leaf <= kMost && amount(shrinkage) && max_bytes >= 1,
+                    "settings of a retrained model");
+             new (self) RetrainedSettings{window, every, spread, trees, leaves, learning_rate, bins, min_leaf, shrinkage,
+                                          max_bytes};
+           },
+           nb::arg("window"), nb::arg("every"), nb::arg("spread"), nb::arg("trees"), nb::arg("leaves"),
+           nb::arg("learning_rate"), nb::arg("bins"), nb::arg("min_leaf"), nb::arg("shrinkage"), nb::arg("max_bytes"));
+
+  nb::class_<RetrainedPool, Pool> pool(m, "RetrainedPool");
+  pool.def("__init__",
+           [](RetrainedPool* self, const std::vector<RetrainedSettings>& settings, bool numeric) {
+             new (self) RetrainedPool(retrained_pool(settings, numeric));
+           },
+           nb::arg("settings"), nb::arg("numeric"))
+      .def("grow",
+           [](RetrainedPool& self, const In1<std::int32_t>& values, int classes) {
+             expect_growth(self, values, classes);
+             expect(!self.numeric() || classes == 1, "one number");
+             writable(self).grow(to_vector(values), classes);
+           },
+           nb::arg("values"), nb::arg("classes"))
+      .def("least_bytes",
+           [](const RetrainedPool& self, int i, const In1<std::int32_t>& values, int classes) {
+             expect(i >= 0 && i < self.models(), "no such model");
+             expect_growth(self, values, classes);
+             return self.model(i).least_bytes(to_vector(values), classes);
+           },
+           nb::arg("i"), nb::arg("values"), nb::arg("classes"))
+      .def("summary",
+           [](const RetrainedPool& self, int i) {
+             expect(i >= 0 && i < self.models(), "no such model");
+             const Retrained::Summary s = readable(self).model(i).summary();
+             return std::make_tuple(s.trainings, s.trees.trees, s.trees.leaves, s.trees.depth, s.instances, s.window, s.bytes);
+           })
+      .def("gains",
+           [](const RetrainedPool& self, int i) {
+             expect(i >= 0 && i < self.models(), "no such model");
+             return to_array(readable(self).model(i).gains());
+           });
+  bind_state(pool);
+}
+
+}  // namespace heros

@@ -1,0 +1,316 @@
+// Grows one tree on binned instances, leaf by leaf: the leaf whose split lowers the loss most is split next (best first).
+//
+// Derivatives are whole numbers. The first and the second derivative of an instance are rounded to a part in 2^30 of the
+// sum of all instances' and packed into one 64-bit number, the first above the second. So a histogram takes one addition
+// per instance and feature, sums do not depend on the order of instances, and of two leaves that come from one the
+// histogram of the larger is that of both less that of the smaller, exactly.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "pools/retrained/trees.hpp"
+#include "pools/retrained/window.hpp"
+
+namespace heros {
+
+using PackedSum = std::int64_t;  // G·2^32 + H, with 0 <= H < 2^32
+
+inline constexpr double kWhole = 1 << 30;  // what the second derivatives of all instances, and |first ones|, sum up to
+
+inline double second_of(PackedSum sum) { return static_cast<double>(static_cast<std::uint32_t>(sum)); }
+inline double first_of(PackedSum sum) {
+  return static_cast<double>((sum - static_cast<PackedSum>(static_cast<std::uint32_t>(sum))) >> 32);
+}
+inline PackedSum packed(double first, double second) {
+  return static_cast<PackedSum>(std::nearbyint(first)) * (PackedSum{1} << 32) +
+         static_cast<PackedSum>(std::nearbyint(second));
+}
+
+class TreeGrower {
+ public:
+  struct Split {
+    double gain = 0;
+    ByteTest test;
+    PackedSum below = 0;  // the sum of the instances that go below
+  };
+  struct Leaf {
+    std::int32_t first = 0, end = 0;  // its instances in `order`
+    PackedSum sum = 0;
+    std::int32_t histogram = -1;  // its place, or -1
+    std::int32_t parent = -1;     // number of the split above
+    bool below = false;
+    Split best;
+    std::int32_t size() const { return end - first; }
+  };
+  struct Node {
+    ByteTest test;
+    std::int32_t parent;
+    bool below;
+    double gain;
+  };
+
+  std::vector<PackedSum> derivatives;  // of every instance's loss, by slots of the window
+
+  // Takes over the instances [first, first + n) of a window whose first `features` features are asked for.
+  void start(const BinnedWindow& window, std::int64_t first, std::int64_t n, int features,
+             const RetrainedSettings& settings) {
+    most_leaves_ = settings.leaves, min_leaf_ = settings.min_leaf, shrinkage_ = settings.shrinkage;
+    features_ = features;
+    begins_.assign(1, 0);
+    for (int f = 0; f < features; ++f) begins_.push_back(begins_.back() + window.bytes_of(f));
+    instances_.resize(static_cast<std::size_t>(n));
+    for (std::int64_t t = 0; t < n; ++t)
+      instances_[static_cast<std::size_t>(t)] = static_cast<std::int32_t>(window.slot(first + t));
+    order_.resize(instances_.size()), aside_.resize(instances_.size());
+    derivatives.assign(static_cast<std::size_t>(window.kept()), 0);
+    histograms_.assign(static_cast<std::size_t>(most_leaves_) * begins_.back(), 0);
+    list_rare(window);
+  }
+
+  const std::vector<std::int32_t>& instances() const { return instances_; }
+  const std::vector<std::int32_t>& order() const { return order_; }
+  const std::vector<Leaf>& leaves() const { return leaves_; }
+  const std::vector<Node>& nodes() const { return nodes_; }
+  double first_derivative(const Leaf& leaf) const { return first_of(leaf.sum) * first_unit_; }
+  double second_derivative(const Leaf& leaf) const { return second_of(leaf.sum) * second_unit_; }
+
+  // A tree that is one leaf, for `derivatives`; first_unit and second_unit: what 1 of each stands for.
+  void begin(const BinnedWindow& window, double first_unit, double second_unit) {
+    first_unit_ = first_unit, second_unit_ = second_unit;
+    order_ = instances_;
+    nodes_.clear(), leaves_.assign(1, {});
+    leaves_[0].end = static_cast<std::int32_t>(order_.size());
+    for (const std::int32_t slot : order_) leaves_[0].sum += derivatives[slot];
+    if (!divisible(leaves_[0])) return;
+    leaves_[0].histogram = 0;
+    fill(window, leaves_[0]);
+    find(window, leaves_[0]);
+  }
+
+  // Whether there is a leaf to split, and room for another.
+  bool can_split() const {
+    return static_cast<std::int32_t>(leaves_.size()) < most_leaves_ && leaves_[best()].best.gain > 0;
+  }
+  // Splits the best leaf. Its number is then that of the child below; the one above is the last.
+  void split(const BinnedWindow& window) {
+    const std::size_t at = best();
+    const Split by = leaves_[at].best;
+    nodes_.push_back({by.test, leaves_[at].parent, leaves_[at].below, by.gain});
+    Leaf below = leaves_[at], above = below;
+    below.end = above.first = part(window, leaves_[at], by.test);
+    below.sum = by.below, above.sum -= by.below;
+    for (Leaf* child : {&below, &above}) child->parent = static_cast<std::int32_t>(nodes_.size()) - 1, child->best = {};
+    below.below = true, above.below = false;
+    const bool last = static_cast<std::int32_t>(leaves_.size()) + 1 == most_leaves_;
+    if (!last && (divisible(below) || divisible(above))) {
+      Leaf &smaller = below.size() <= above.size() ? below : above, &larger = &smaller == &below ? above : below;
+      smaller.histogram = static_cast<std::int32_t>(leaves_.size());
+      fill(window, smaller);
+      const PackedSum* less = histogram(smaller);
+      PackedSum* from = histogram(larger);
+      for (std::int32_t b = 0; b < begins_.back(); ++b) from[b] -= less[b];
+      for (Leaf* child : {&below, &above})
+        if (divisible(*child)) find(window, *child);
+    }
+    leaves_[at] = below;
+    leaves_.push_back(above);
+  }
+
+  // Bytes per instance, and of the histograms.
+  static std::int64_t row_bytes(std::size_t features) { return 24 + 2 * static_cast<std::int64_t>(features); }
+  static std::int64_t fixed_bytes(std::int64_t bytes_of_features, std::int64_t leaves) {
+    return 8 * leaves * bytes_of_features;
+  }
+  std::int64_t bytes() const {
+    return static_cast<std::int64_t>(4 * (instances_.size() + order_.size() + aside_.size() + rare_.size() + rare_ends_.size()) +
+                                     8 * (histograms_.size() + derivatives.size()) + dense_rows_.size());
+  }
+
+ private:
+  static constexpr double kLeastSecond = 1e-3;  // second derivatives in a leaf
+  static constexpr double kRounding = 1e-10;    // a gain below this share of what is compared is rounding
+  // Sets of values: a value needs kFewest instances to be in one, and both sides kGroup; the loss is less trusted, and
+  // values are sorted by steps that are drawn to 0. Up to kSingle values each is only held against all others.
+  static constexpr double kFewest = 10, kGroup = 50, kSmooth = 10;
+  static constexpr int kSingle = 4;
+  static constexpr double kUsual = 0.8;  // of the instances: the byte of a feature that is hardly ever another
+
+  PackedSum* histogram(const Leaf& leaf) {
+    return histograms_.data() + static_cast<std::size_t>(leaf.histogram) * begins_.back();
+  }
+  bool divisible(const Leaf& leaf) const { return leaf.size() >= 2 * min_leaf_ && leaf.size() >= 2; }
+  std::size_t best() const {  // the first of equals
+    std::size_t found = 0;
+    for (std::size_t l = 1; l < leaves_.size(); ++l)
+      if (leaves_[l].best.gain > leaves_[found].best.gain) found = l;
+    return found;
+  }
+
+  // Of a feature nearly all of whose instances have the same byte, only the others are listed and added up: what they
+  // leave of a leaf's sum is that byte's.
+  void list_rare(const BinnedWindow& window) {
+    dense_.clear(), usual_.assign(static_cast<std::size_t>(features_), -1);
+    std::vector<std::int32_t> counts(static_cast<std::size_t>(begins_.back()));
+    for (const std::int32_t slot : instances_) {
+      const std::uint8_t* row = window.row(static_cast<std::size_t>(slot));
+      for (int f = 0; f < features_; ++f) ++counts[begins_[f] + row[f]];
+    }
+    for (int f = 0; f < features_; ++f) {
+      const auto first = counts.begin() + begins_[f], most = std::max_element(first, counts.begin() + begins_[f + 1]);
+      if (*most > kUsual * static_cast<double>(instances_.size())) usual_[f] = static_cast<std::int32_t>(most - first);
+      else dense_.push_back(f);
+    }
+    dense_begins_.clear(), dense_rows_.clear(), rare_.clear();
+    for (const int f : dense_) dense_begins_.push_back(begins_[f]);
+    rare_ends_.assign(static_cast<std::size_t>(window.kept()) + 1, 0);
+    if (all_dense()) return;
+    for (std::size_t slot = 0; slot + 1 < rare_ends_.size(); ++slot) {
+      const std::uint8_t* row = window.row(slot);
+      for (int f = 0; f < features_; ++f)
+        if (usual_[f] < 0) dense_rows_.push_back(row[f]);
+        else if (row[f] != usual_[f] && row[f] < begins_[f + 1] - begins_[f]) rare_.push_back(begins_[f] + row[f]);
+      rare_ends_[slot + 1] = static_cast<std::int32_t>(rare_.size());
+    }
+  }
+  bool all_dense() const { return static_cast<int>(dense_.size()) == features_; }
+
+  void fill(const BinnedWindow& window, const Leaf& leaf) {
+    PackedSum* out = histogram(leaf);
+    std::fill_n(out, begins_.back(), 0);
+    const bool all = all_dense();
+    const std::uint8_t* rows = all ? window.row(0) : dense_rows_.data();
+    const std::int32_t *begins = dense_begins_.data(), *rare = rare_.data(), *ends = rare_ends_.data();
+    const std::size_t n = dense_.size(), width = all ? static_cast<std::size_t>(window.features()) : n;
+    for (std::int32_t i = leaf.first; i < leaf.end; ++i) {
+      const auto slot = static_cast<std::size_t>(order_[i]);
+      const std::uint8_t* row = rows + slot * width;
+      const PackedSum own = derivatives[slot];
+      for (std::size_t d = 0; d < n; ++d) out[begins[d] + row[d]] += own;
+      if (!all)
+        for (std::int32_t r = ends[slot]; r < ends[slot + 1]; ++r) out[rare[r]] += own;
+    }
+    for (int f = 0; f < features_ && !all; ++f) {
+      if (usual_[f] < 0) continue;
+      PackedSum others = 0;
+      for (std::int32_t b = begins_[f]; b < begins_[f + 1]; ++b) others += out[b];
+      out[begins_[f] + usual_[f]] = leaf.sum - others;
+    }
+  }
+
+  // The instances of a leaf, those that go below first and otherwise in the order they had. Where the others begin.
+  std::int32_t part(const BinnedWindow& window, const Leaf& leaf, const ByteTest& test) {
+    std::uint8_t goes[256];
+    for (int byte = 0; byte < 256; ++byte) goes[byte] = test.below(byte) ? 1 : 0;
+    std::int32_t below = leaf.first, above = 0;
+    for (std::int32_t i = leaf.first; i < leaf.end; ++i) {
+      const std::int32_t slot = order_[i];
+      const std::int32_t is_below = goes[window.row(static_cast<std::size_t>(slot))[test.feature]];
+      order_[below] = slot, aside_[above] = slot;
+      below += is_below, above += 1 - is_below;
+    }
+    std::copy_n(aside_.begin(), above, order_.begin() + below);
+    return below;
+  }
+
+  double worth(double first, double second, double shrinkage) const {
+    const double g = first * first_unit_;
+    return g * g / (second * second_unit_ + shrinkage);
+  }
+
+  void find(const BinnedWindow& window, Leaf& leaf) {
+    const double second = second_of(leaf.sum), per_instance = second / leaf.size();
+    const double least = std::max(min_leaf_ * per_instance, kLeastSecond / second_unit_);
+    const double whole = worth(first_of(leaf.sum), second, shrinkage_);
+    double most = whole + kRounding * whole;
+    for (int f = 0; f < features_; ++f) {
+      const PackedSum* own = histogram(leaf) + begins_[f];
+      const int bytes = begins_[f + 1] - begins_[f];
+      if (window.nominal(f)) find_set(own, bytes, f, leaf, least, per_instance, most);
+      else find_cut(own, bytes, f, leaf, least, most);
+    }
+    if (leaf.best.test.feature >= 0) leaf.best.gain = most - whole;
+  }
+
+  // The best cut of a number, with its missing values below and above. Without any, they go where more instances go.
+  void find_cut(const PackedSum* own, int bytes, int f, Leaf& leaf, double least, double& most) const {
+    for (const bool missing_below : {true, false}) {
+      if (!missing_below && own[kMissing] == 0) break;
+      PackedSum below = missing_below ? own[kMissing] : 0;
+      const double all = second_of(leaf.sum);
+      int found = -1;
+      PackedSum part = 0;
+      for (int b = missing_below ? 0 : 1; b < bytes - 1; ++b) {
+        if (b > 0) below += own[b];
+        if (own[b] == 0) continue;  // as after the bin before
+        const double h = second_of(below);
+        if (h < least) continue;
+        if (all - h < least) break;
+        const double parted = worth(first_of(below), h, shrinkage_) + worth(first_of(leaf.sum - below), all - h, shrinkage_);
+        if (parted > most) most = parted, found = b, part = below;
+      }
+      if (found < 0) continue;
+      leaf.best.test = {};
+      leaf.best.test.feature = f, leaf.best.test.cut = found, leaf.best.below = part;
+      leaf.best.test.missing_below = own[kMissing] != 0 ? missing_below : second_of(part) * 2 >= all;
+    }
+  }
+
+  // The best set of values. Values are sorted by the step they ask for; a set holds those from either end. What is in no
+  // set goes above.
+  void find_set(const PackedSum* own, int bytes, int f, Leaf& leaf, double least, double per_instance, double& most) {
+    int present = 0;
+    for (int b = 0; b < bytes; ++b) present += own[b] != 0;
+    if (present < 2) return;
+    const double all = second_of(leaf.sum);
+    const bool single = present <= kSingle;
+    asking_.clear();
+    for (int b = 0; b < bytes; ++b) {
+      const double h = second_of(own[b]);
+      if (own[b] != 0 && (single || h >= kFewest * per_instance))
+        asking_.push_back({single ? 0 : first_of(own[b]) / (h * second_unit_ + kSmooth), b});
+    }
+    std::sort(asking_.begin(), asking_.end());
+    const double group = single ? least : std::max(least, kGroup * per_instance);
+    const double shrinkage = single ? shrinkage_ : shrinkage_ + kSmooth;
+    for (const bool rising : {true, false}) {
+      if (single && !rising) break;
+      PackedSum below = 0;
+      int found = -1;
+      for (std::size_t j = 0; j < asking_.size(); ++j) {
+        const int b = asking_[rising ? j : asking_.size() - 1 - j].second;
+        below = single ? own[b] : below + own[b];
+        const double h = second_of(below);
+        if (h < group || all - h < group) continue;
+        const double parted = worth(first_of(below), h, shrinkage) + worth(first_of(leaf.sum - below), all - h, shrinkage);
+        if (parted > most) most = parted, found = static_cast<int>(j), leaf.best.below = below;
+      }
+      if (found < 0) continue;
+      leaf.best.test = {};
+      leaf.best.test.feature = f, leaf.best.test.by_set = true;
+      for (int j = single ? found : 0; j <= found; ++j)
+        leaf.best.test.set.add(asking_[rising ? std::size_t(j) : asking_.size() - 1 - std::size_t(j)].second);
+    }
+  }
+
+  int most_leaves_ = 2, min_leaf_ = 1, features_ = 0;
+  double shrinkage_ = 0, first_unit_ = 1, second_unit_ = 1;
+  std::vector<std::int32_t> begins_;             // where each feature's part of a histogram begins, and the end
+  std::vector<std::int32_t> instances_, order_;  // slots, in the order of time and leaf by leaf
+  std::vector<std::int32_t> aside_;              // while a leaf is parted
+  std::vector<PackedSum> histograms_;            // (leaves, bytes of all features)
+  std::vector<std::int32_t> dense_, usual_;      // features without a usual byte; the usual byte of each, or -1
+  std::vector<std::int32_t> dense_begins_;
+  std::vector<std::uint8_t> dense_rows_;         // (slots, dense features), unless all are
+  std::vector<std::int32_t> rare_, rare_ends_;   // places in a histogram, slot after slot, and where those of a slot end
+  std::vector<Leaf> leaves_;
+  std::vector<Node> nodes_;                      // splits so far: parents before their children
+  std::vector<std::pair<double, int>> asking_;   // values of a nominal feature, by what they ask for
+};
+
+}  // namespace heros

@@ -1,0 +1,180 @@
+// Boosted trees that are trained anew on the latest instances, again and again (gradient boosting with histograms, as in
+// LightGBM: Ke et al. 2017). The first training is at kFirst instances; from then on there is one whenever the instances
+// have doubled, or `every` have come. Until a training is done the trees of the one before predict, and until the first is
+// done, how frequent the classes have been, or the mean of the numbers.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/state.hpp"
+#include "pools/retrained/settings.hpp"
+#include "pools/retrained/training.hpp"
+#include "pools/retrained/trees.hpp"
+#include "pools/retrained/window.hpp"
+
+namespace heros {
+
+class Retrained {
+ public:
+  static constexpr bool kLooksFirst = false;
+  static constexpr std::int64_t kFirst = 50;
+  struct Summary {
+    BoostedSlab::Summary trees;
+    std::int64_t bytes = 0, instances = 0, window = 0, trainings = 0;
+  };
+
+  Retrained(const RetrainedSettings& settings, bool numeric) : settings_(settings), numeric_(numeric), window_(settings) {}
+
+  // The least number of bytes for a schema: with fewer, there would not be kFirst instances to train on.
+  std::int64_t least_bytes(const std::vector<std::int32_t>& values, int classes) const {
+    return fixed_bytes(values, classes) + (kFirst + settings_.most_spread()) * row_bytes(values, classes);
+  }
+  void expect_room(const std::vector<std::int32_t>& values, int classes) const {
+    const std::int64_t least = least_bytes(values, classes);
+    if (settings_.max_bytes < least)
+      throw std::invalid_argument("A retrained model needs " + std::to_string(least) + " bytes with this schema.");
+  }
+
+  // Fits the model to a schema that extends the one it knows (at first: nothing). classes: 1 for a number. A training that
+  // is going on ends with the features and classes it began with, if the instances it needs can stay.
+  void grow(const std::vector<std::int32_t>& values, int classes) {
+    const std::int64_t capacity = capacity_for(values, classes);
+    if (capacity < window_.capacity() && training_.active()) training_.stop(), next_ = window_.learnt();
+    window_.grow(values, capacity);
+    prior_.resize(numeric_ ? 2 : classes);
+    make_place(values, classes);
+    fit_trees();
+  }
+
+  // Writes its probabilities, or its number.
+  void look(const double* x, double* out) {
+    double* said = said_.data();
+    if (trees_.trained()) trees_.say(x, values_, bytes_.data(), said);
+    else if (numeric_) *said = prior_[1];
+    else if (said_.size() == 1) *said = std::log(((classes_ > 1 ? prior_[1] : 0) + 1) / (prior_[0] + 1));
+    else
+      for (int c = 0; c < classes_; ++c) said[c] = std::log(prior_[c] + 1);
+    if (numeric_) *out = *said;
+    else probabilities(said, out);
+  }
+
+  void train(const double* x, double target, double weight) {
+    window_.learn(x, target, weight);
+    if (!trees_.trained()) learn_prior(target, weight);
+    if (!training_.active()) {
+      if (window_.learnt() < next_) return;
+      const std::int64_t gap = std::min(window_.learnt(), settings_.every);
+      next_ = window_.learnt() + gap;
+      const std::int64_t n = std::min(window_.kept(), width());
+      const std::int64_t steps = settings_.spread_for(n, window_.features(), static_cast<int>(said_.size()));
+      training_.start(window_, n, classes_, numeric_, std::clamp<std::int64_t>(gap / 2, 1, steps), settings_);
+    }
+    if (!training_.advance(window_, settings_)) return;
+    trees_ = training_.take();
+    ++trainings_;
+    fit_trees();
+  }
+
+  Summary summary() const {
+    return {trees_.summary(), window_.bytes() + training_.bytes() + trees_.bytes(), std::min(window_.kept(), width()),
+            width(), trainings_};
+  }
+  std::vector<double> gains() const {
+    return trees_.trained() ? trees_.gains : std::vector<double>(values_.size());
+  }
+
+  template <class Archive>
+  void fields(Archive& a) {
+    a("next", next_), a("trainings", trainings_), a("prior", prior_);
+    window_.fields(a);
+    trees_.fields(a);
+    Prefixed<Archive> own{a, "training_"};
+    training_.fields(own);
+  }
+  void check(const std::vector<std::int32_t>& values, int classes) {
+    require(countable(next_) && countable(trainings_), "trainings");
+    if (classes == 0) return require(prior_.empty() && !training_.active(), "a model without a schema");
+    require(least_bytes(values, classes) <= settings_.max_bytes, "models within their limits");
+    window_.check(values, classes, numeric_, capacity_for(values, classes));
+    require(next_ <= window_.learnt() + settings_.every + kFirst, "trainings");
+    require(prior_.size() == std::size_t(numeric_ ? 2 : classes) &&
+                all_of(prior_, [](double v) { return std::isfinite(v); }) && prior_[0] >= 0 &&
+                (numeric_ || all_of(prior_, amount)),
+            "what was known before the first tree");
+    const int outputs = boosted_outputs(classes, numeric_);
+    trees_.check(values, static_cast<std::size_t>(outputs), std::int64_t{settings_.trees} * outputs, settings_.leaves);
+    training_.check(window_, classes, numeric_, settings_);
+    make_place(values, classes);
+  }
+
+ private:
+  std::int64_t width() const { return std::min(settings_.window, window_.capacity() - settings_.most_spread()); }
+
+  // While a training goes on, instances may come that it does not use.
+  std::int64_t capacity_for(const std::vector<std::int32_t>& values, int classes) const {
+    const std::int64_t room = (settings_.max_bytes - fixed_bytes(values, classes)) / row_bytes(values, classes);
+    return std::min(room, settings_.window + settings_.most_spread());
+  }
+  std::int64_t row_bytes(const std::vector<std::int32_t>& values, int classes) const {
+    return BinnedWindow::row_bytes(values.size()) + Training::row_bytes(values.size(), boosted_outputs(classes, numeric_));
+  }
+  std::int64_t fixed_bytes(const std::vector<std::int32_t>& values, int classes) const {
+    std::int64_t all = 0;  // bytes that there are of each feature
+    for (const std::int32_t n : values) all += 1 + (n > 0 ? std::min(n, kMostBins) : settings_.bins);
+    const std::int64_t outputs = boosted_outputs(classes, numeric_), features = static_cast<std::int64_t>(values.size());
+    const std::int64_t slab = BoostedSlab::bytes_of(settings_.trees * outputs, settings_.leaves) + 8 * outputs +
+                              features * (20 + 8 * std::int64_t{settings_.bins});
+    return window_.fixed_bytes(values) + TreeGrower::fixed_bytes(all, settings_.leaves) + 2 * slab;
+  }
+
+  void make_place(const std::vector<std::int32_t>& values, int classes) {
+    values_ = values, classes_ = classes;
+    said_.assign(static_cast<std::size_t>(boosted_outputs(classes, numeric_)), 0);
+    bytes_.assign(values.size(), 0);
+  }
+  // Trees may have been trained with fewer features and classes than there are now.
+  void fit_trees() {
+    trees_.grow(values_.size(), said_.size(), -std::log(static_cast<double>(std::min(window_.kept(), width())) + 1));
+  }
+
+  void learn_prior(double target, double weight) {
+    if (!numeric_) {
+      prior_[static_cast<int>(target)] += weight;
+      return;
+    }
+    prior_[0] += weight;
+    if (prior_[0] > 0) prior_[1] += weight / prior_[0] * (target - prior_[1]);
+  }
+
+  void probabilities(const double* said, double* out) const {
+    if (said_.size() == 1) {
+      if (classes_ == 1) *out = 1;
+      else out[1] = 1 / (1 + std::exp(-*said)), out[0] = 1 - out[1];
+      return;
+    }
+    const double most = *std::max_element(said, said + classes_);
+    double sum = 0;
+    for (int c = 0; c < classes_; ++c) sum += out[c] = std::exp(said[c] - most);
+    for (int c = 0; c < classes_; ++c) out[c] /= sum;
+  }
+
+  RetrainedSettings settings_;
+  bool numeric_;
+  std::vector<std::int32_t> values_;
+  int classes_ = 0;
+  BinnedWindow window_;
+  Training training_;
+  BoostedSlab trees_;  // of the last training that is done
+  std::int64_t next_ = kFirst, trainings_ = 0;
+  std::vector<double> prior_;  // until then: the weight of each class, or that of all numbers and their mean
+
+  std::vector<double> said_;
+  std::vector<std::uint8_t> bytes_;  // of the instance looked at
+};
+
+}  // namespace heros

@@ -1,0 +1,32 @@
+// The settings of boosted trees that are retrained on a window.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace heros {
+
+struct RetrainedSettings {
+  std::int64_t window = 5000;  // instances that a training uses: the latest
+  std::int64_t every = 1000;   // instances between two trainings
+  std::int64_t spread = 0;     // instances over which the work of one training is spread; 0: as many as it needs
+  std::int32_t trees = 30;     // per output
+  std::int32_t leaves = 15;    // of a tree, at most
+  double learning_rate = 0.2;
+  std::int32_t bins = 63;      // of a numeric feature, at most
+  std::int32_t min_leaf = 20;  // instances in a leaf
+  double shrinkage = 1;        // λ: added to a leaf's second derivatives
+  std::int64_t max_bytes = 0;  // of instances, trees and everything that a training needs
+
+  // Over how many instances a training may be spread, and over how many it is: so many that a step has about kStep
+  // instances and features to go through, which is about a millisecond.
+  static constexpr double kStep = 500'000, kPerTree = 10, kPasses = 2;
+  std::int64_t most_spread() const { return spread > 0 ? spread : std::max<std::int64_t>(1, std::min(every, window) / 2); }
+  std::int64_t spread_for(std::int64_t instances, int features, int outputs) const {
+    if (spread > 0) return spread;
+    const double work = kPasses * trees * outputs * static_cast<double>(instances) * (features + kPerTree);
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::min(work / kStep, 1e9)), 1, most_spread());
+  }
+};
+
+}  // namespace heros

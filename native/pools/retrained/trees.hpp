@@ -1,0 +1,202 @@
+// Boosted trees that are ready to predict. All nodes lie in one array, and so do all leaves; an instance becomes bytes once,
+// for all trees, by the edges of bins that the trees were trained with.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/state.hpp"
+#include "pools/retrained/window.hpp"
+
+namespace heros {
+
+// The bytes that go below at a node.
+struct ByteSet {
+  std::uint64_t words[4] = {};
+  bool has(int byte) const { return (words[byte >> 6] >> (byte & 63) & 1) != 0; }
+  void add(int byte) { words[byte >> 6] |= std::uint64_t{1} << (byte & 63); }
+};
+
+// A test of one byte. Of a number: at most `cut`, where a missing value goes below or above. Of a nominal value, or its
+// absence: whether it is in the set.
+struct ByteTest {
+  std::int32_t feature = -1;
+  std::int32_t cut = 0;  // of a number
+  bool missing_below = false, by_set = false;
+  ByteSet set;
+
+  bool below(int byte) const {
+    if (by_set) return set.has(byte);
+    return byte == kMissing ? missing_below : byte <= cut;
+  }
+};
+
+class BoostedSlab {
+ public:
+  struct Summary {
+    std::int64_t trees = 0, leaves = 0, depth = 0;
+  };
+
+  std::vector<double> base;   // per output: what is said before the first tree
+  std::vector<double> gains;  // per feature: by how much its splits lowered the loss
+
+  bool trained() const { return !base.empty(); }
+
+  // A node, where `above` and `below` are nodes, or leaves if they are negative (~leaf).
+  int add_node(const ByteTest& test) {
+    std::int32_t packed = test.cut << 1 | (test.missing_below ? 1 : 0);
+    if (test.by_set) {
+      packed = ~static_cast<std::int32_t>(sets_.size() / 4);
+      sets_.insert(sets_.end(), test.set.words, test.set.words + 4);
+    }
+    nodes_.insert(nodes_.end(), {test.feature, packed, 0, 0});
+    return static_cast<int>(nodes_.size() / kInts) - 1;
+  }
+  void set_child(int node, bool below, std::int32_t child) { nodes_[node * kInts + (below ? kBelow : kAbove)] = child; }
+  std::int32_t add_leaf(double step) {
+    steps_.push_back(step);
+    return ~static_cast<std::int32_t>(steps_.size() - 1);
+  }
+  void add_tree(std::int32_t root, int output) { roots_.push_back(root), outputs_.push_back(output); }
+
+  // Keeps the edges of the features that the trees ask for.
+  void finish(const BinnedWindow& window) {
+    tested_.clear();
+    for (std::size_t at = 0; at < nodes_.size(); at += kInts) tested_.push_back(nodes_[at + kFeature]);
+    std::sort(tested_.begin(), tested_.end());
+    tested_.erase(std::unique(tested_.begin(), tested_.end()), tested_.end());
+    features_.clear();
+    for (const std::int32_t f : tested_) features_.push_back({window.edges(f)});
+  }
+
+  // Adds up what the trees say of x. bytes: room for a byte per feature.
+  void say(const double* x, const std::vector<std::int32_t>& values, std::uint8_t* bytes, double* said) const {
+    for (std::size_t i = 0; i < tested_.size(); ++i) {
+      const std::int32_t f = tested_[i];
+      bytes[f] = static_cast<std::uint8_t>(BinnedWindow::byte_of(x[f], values[f] > 0, features_[i].edges));
+    }
+    std::copy(base.begin(), base.end(), said);
+    for (std::size_t t = 0; t < roots_.size(); t += kAbreast) {
+      std::int32_t at[kAbreast];
+      const std::size_t n = std::min(kAbreast, roots_.size() - t);
+      std::copy_n(roots_.data() + t, n, at);
+      std::fill(at + n, at + kAbreast, roots_[t]);
+      walk(at, bytes);
+      for (std::size_t i = 0; i < n; ++i) said[outputs_[t + i]] += steps_[~at[i]];
+    }
+  }
+
+  // The one output of two classes becomes that of the second; a class that was never seen is unlikely from the start.
+  void grow(std::size_t features, std::size_t outputs, double unseen) {
+    if (!trained()) return;
+    gains.resize(features);
+    if (base.size() == 1 && outputs > 1) {
+      base.insert(base.begin(), 0.0);
+      std::fill(outputs_.begin(), outputs_.end(), 1);
+    }
+    base.resize(outputs, unseen);
+  }
+
+  Summary summary() const {
+    Summary s;
+    s.trees = static_cast<std::int64_t>(roots_.size()), s.leaves = static_cast<std::int64_t>(steps_.size());
+    std::vector<std::int64_t> depth(nodes_.size() / kInts + 1);  // children come after their parents
+    for (std::size_t node = 0; node < nodes_.size() / kInts; ++node)
+      for (const int side : {kBelow, kAbove}) {
+        const std::int32_t child = nodes_[node * kInts + side];
+        if (child >= 0) depth[child] = depth[node] + 1;
+        s.depth = std::max(s.depth, depth[node] + 1);
+      }
+    return s;
+  }
+
+  // Of so many trees with so many leaves, with a set for every node.
+  static std::int64_t bytes_of(std::int64_t trees, std::int64_t leaves) { return trees * (8 + leaves * (16 + 32 + 8)); }
+  std::int64_t bytes() const {
+    std::size_t sum = 4 * (nodes_.size() + roots_.size() + outputs_.size() + tested_.size());
+    sum += 8 * (sets_.size() + steps_.size() + base.size() + gains.size());
+    for (const Feature& one : features_) sum += 8 * one.edges.size();
+    return static_cast<std::int64_t>(sum);
+  }
+
+  template <class Archive>
+  void fields(Archive& a) {
+    a("base", base), a("gains", gains), a("nodes", nodes_), a("sets", sets_), a("steps", steps_), a("roots", roots_);
+    a("outputs", outputs_), a("tested", tested_);
+    joined(a, "tested_edges", features_, &Feature::edges);
+  }
+  void check(const std::vector<std::int32_t>& values, std::size_t outputs, std::int64_t trees, std::int64_t leaves) const {
+    const auto finite = [](double v) { return std::isfinite(v); };
+    require(all_of(base, finite) && all_of(steps_, finite) && all_of(gains, amount), "finite numbers");
+    require(trained() ? base.size() == outputs && gains.size() == values.size() : gains.empty() && roots_.empty(),
+            "numbers of every output and feature");
+    require(nodes_.size() % kInts == 0 && sets_.size() % 4 == 0 && outputs_.size() == roots_.size() &&
+                static_cast<std::int64_t>(roots_.size()) <= trees &&
+                static_cast<std::int64_t>(steps_.size()) <= trees * leaves,
+            "trees");
+    const auto nodes = static_cast<std::int64_t>(nodes_.size() / kInts), ends = static_cast<std::int64_t>(steps_.size());
+    const auto sets = static_cast<std::int64_t>(sets_.size() / 4);
+    const auto reachable = [&](std::int32_t child, std::int64_t after) {
+      return child < 0 ? ~std::int64_t{child} < ends : child > after && child < nodes;
+    };
+    for (std::size_t i = 0; i < tested_.size(); ++i) {
+      require(tested_[i] >= 0 && std::size_t(tested_[i]) < values.size() && (i == 0 || tested_[i - 1] < tested_[i]),
+              "features of trees");
+    }
+    require(features_.size() == tested_.size(), "edges of every feature that trees ask for");
+    for (const Feature& one : features_)
+      require(one.edges.size() < std::size_t(kMostBins) && all_of(one.edges, finite), "edges");
+    for (std::int64_t node = 0; node < nodes; ++node) {
+      const std::int32_t* at = nodes_.data() + node * kInts;
+      require(std::binary_search(tested_.begin(), tested_.end(), at[kFeature]), "features of splits");
+      require(at[kTest] >= 0 ? at[kTest] >> 1 <= kMostBins : ~std::int64_t{at[kTest]} < sets, "tests of splits");
+      require(reachable(at[kBelow], node) && reachable(at[kAbove], node), "children behind their parents");
+    }
+    for (std::size_t t = 0; t < roots_.size(); ++t)
+      require(reachable(roots_[t], -1) && outputs_[t] >= 0 && std::size_t(outputs_[t]) < outputs, "roots");
+  }
+
+ private:
+  static constexpr int kInts = 4;
+  enum Int { kFeature, kTest, kBelow, kAbove };
+  struct Feature {
+    std::vector<double> edges;
+  };
+
+  // Several trees are walked down side by side: each waits for memory at every node, and where a walk ends cannot be
+  // predicted. A walk that has come to its leaf stays there.
+  static constexpr std::size_t kAbreast = 8;
+  void walk(std::int32_t* at, const std::uint8_t* bytes) const {
+    const std::int32_t* nodes = nodes_.data();
+    for (bool on = true; on;) {
+      std::int32_t all = -1;
+      for (std::size_t i = 0; i < kAbreast; ++i) {
+        const std::int32_t *node = nodes + std::size_t(std::max(at[i], 0)) * kInts, test = node[kTest];
+        const int byte = bytes[node[kFeature]];
+        int below;
+        if (test >= 0) {  // a missing value is 0: where it goes above it is taken for the largest
+          const int missing_above = ~test & 1;
+          below = static_cast<std::uint8_t>(byte - missing_above) <= (test >> 1) - missing_above;
+        } else {
+          below = static_cast<int>(sets_[std::size_t(~test) * 4 + (byte >> 6)] >> (byte & 63) & 1);
+        }
+        const std::int32_t next = node[kAbove - below];
+        at[i] = at[i] >= 0 ? next : at[i];
+        all &= at[i];
+      }
+      on = all >= 0;
+    }
+  }
+
+  std::vector<std::int32_t> nodes_;    // per node: feature, test, child below, child above
+  std::vector<std::uint64_t> sets_;    // four words each
+  std::vector<double> steps_;          // of the leaves
+  std::vector<std::int32_t> roots_, outputs_;  // of the trees
+  std::vector<std::int32_t> tested_;   // the features that any tree asks for, rising
+  std::vector<Feature> features_;      // their edges
+};
+
+}  // namespace heros
