@@ -156,9 +156,14 @@ void expect_instances(const Step& step, const In2<double>& X) {
   expect(X.shape(1) == static_cast<std::size_t>(step.features()), "instances of another shape");
 }
 
+void expect_delays(const In1<std::int64_t>& delays, std::size_t n) {
+  expect(delays.size() == n && all_of(to_vector(delays), countable), "a number of labels per instance");
+}
+
 // What a block gave, as BlockRecord has it: outputs, answered, chosen, spent, reward.
 nb::tuple run(BoundStep& self, const In2<double>& X, const In1<double>& targets,
-              const std::optional<In1<double>>& weights, const std::optional<In1<std::int32_t>>& times) {
+              const std::optional<In1<double>>& weights, const std::optional<In1<std::int32_t>>& times,
+              const std::optional<In1<std::int64_t>>& delays) {
   Step& step = self.at_rest();
   const std::size_t n = X.shape(0), width = step.width(), models = step.models();
   expect_instances(step, X);
@@ -172,6 +177,7 @@ nb::tuple run(BoundStep& self, const In2<double>& X, const In1<double>& targets,
     for (std::size_t t = 0; t < n; ++t) counting.push_back({weights->data()[t], times->data()[t]});
     expect(all_of(counting, [](const Weight& w) { return amount(w.value) && w.times >= 0; }), "weights of zero or more");
   }
+  if (delays) expect_delays(*delays, n);
   static_assert(sizeof(bool) == sizeof(std::uint8_t));
   NewArray<double, 2> said({n, width});
   NewArray<std::int32_t, 1> answered({n});
@@ -183,20 +189,23 @@ nb::tuple run(BoundStep& self, const In2<double>& X, const In1<double>& targets,
     const Work work(step.pool(), self.locked());
     std::optional<nb::gil_scoped_release> release;
     if (!self.locked()) release.emplace();
-    step.run(X.data(), targets.data(), static_cast<std::int64_t>(n), record, weights ? counting.data() : nullptr);
+    step.run(X.data(), targets.data(), static_cast<std::int64_t>(n), record, weights ? counting.data() : nullptr,
+             delays ? delays->data() : nullptr);
   }
   return nb::make_tuple(said.array(), answered.array(), chosen.array(), spent.array(), reward.array());
 }
 
-nb::object predict(BoundStep& self, const In2<double>& X) {
+nb::object predict(BoundStep& self, const In2<double>& X, const std::optional<In1<std::int64_t>>& delays) {
   Step& step = self.at_rest();
   expect_instances(step, X);
+  if (delays) expect_delays(*delays, X.shape(0));
   const std::size_t n = X.shape(0), width = step.width();
   NewArray<double, 2> out({n, width});
   const Work work(step.pool(), false);
   {
     const nb::gil_scoped_release release;
-    for (std::size_t t = 0; t < n; ++t) step.predict(X.data() + t * X.shape(1), out.data() + t * width);
+    for (std::size_t t = 0; t < n; ++t) 
+      step.predict(X.data() + t * X.shape(1), out.data() + t * width, delays ? delays->data()[t] : 0);
   }
   return out.array();
 }
@@ -239,9 +248,9 @@ void bind_step(nb::module_& m) {
            nb::arg("pool"), nb::arg("task"), nb::arg("scores"), nb::arg("policy"), nb::arg("k"), nb::arg("bits"),
            nb::arg("costs"), nb::arg("answer"), nb::arg("watch"), nb::arg("burst"), nb::arg("warmup"))
       .def("run", &run, nb::arg("X"), nb::arg("targets"), nb::arg("weights") = nb::none(),
-           nb::arg("times") = nb::none())
+           nb::arg("times") = nb::none(), nb::arg("delays") = nb::none())
       .def_prop_ro("weighs", [](BoundStep& self) { return self.seen().pool().weighs(); })
-      .def("predict", &predict, nb::arg("X"))
+      .def("predict", &predict, nb::arg("X"), nb::arg("delays") = nb::none())
       .def("set_policy", &BoundStep::set_policy, nb::arg("policy"), nb::arg("k"), nb::arg("bits"),
            nb::arg("watch"))
       .def("set_k",

@@ -30,6 +30,11 @@ class Pool {
   virtual bool weighs() const { return false; }
   virtual void weigh(const Weight&) {}
 
+  // How far the last label is from the instance that is looked at next, or asked about, beyond the instance before it:
+  // at a look, how many labels were learnt between its prediction and now; where it is asked about, how many instances
+  // before it have no label yet. For models that know the order of labels.
+  virtual void set_delay(std::int64_t /*labels*/) {}
+
   virtual int models() const = 0;
   virtual int features() const = 0;
   virtual int outputs() const = 0;  // numbers in an output; 0 before the pool knows its instances

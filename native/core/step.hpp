@@ -82,12 +82,16 @@ class Step {
   // Test, then train, on instance after instance. If something throws, the rest of the block is not touched and the
   // exception goes on. An instance counts once it has been scored: if the policy throws then, as one on which nothing
   // was trained. weights: what every instance counts, in training and for the scores; none: all the same. One that counts
-  // nothing is answered, and nobody is trained on it.
-  void run(const double* X, const double* targets, std::int64_t n, BlockRecord out, const Weight* weights = nullptr) {
+  // nothing is answered, and nobody is trained on it. delays: how many labels were learnt between an instance's
+  // prediction and its own label (`Pool::set_delay`); none: no label.
+  void run(const double* X, const double* targets, std::int64_t n, BlockRecord out, const Weight* weights = nullptr,
+           const std::int64_t* delays = nullptr) {
+    const Undelayed undelayed{*pool_};
     const double cpu_before = thread_cpu_seconds();
     PhaseClock clock;
     clock.start();
     try {
+      if (n > 0 && delays != nullptr) pool_->set_delay(delays[0]);
       if (n > 0) begin(X, out.chosen, clock);
       for (std::int64_t t = 0; t < n; ++t) {
         const double* x = X + t * features();
@@ -101,6 +105,7 @@ class Step {
         spare(chosen, weights != nullptr && weights[t].value == 0);
         or_train_nothing(x, targets[t], chosen, clock, [&] { chooser_->learn(outcomes_.data(), chosen); });
         ledger_.note_training(chosen, lookers_, scores_->values().data(), out.spent[t], out.reward[t]);
+        if (delays != nullptr && t + 1 < n) pool_->set_delay(delays[t + 1]);
         train_and_go_on(x, targets[t], chosen, n - t - 1, clock);
       }
     } catch (...) {
@@ -113,8 +118,10 @@ class Step {
     ledger_.note_time(clock, thread_cpu_seconds() - cpu_before);
   }
 
-  // What the ensemble says of any x; nothing is learnt.
-  void predict(const double* x, double* out) {
+  // What the ensemble says of any x; nothing is learnt. delay: how many instances before it have no label yet.
+  void predict(const double* x, double* out, std::int64_t delay = 0) {
+    const Undelayed undelayed{*pool_};
+    pool_->set_delay(delay);
     const auto ask = [&](int i, double* said) {
       pool_->answer(i, x, said);
       return pool_->sound(i);
@@ -124,6 +131,12 @@ class Step {
   }
 
  private:
+  // Whatever happens, the next instance is one that comes right after the last label, unless somebody says otherwise.
+  struct Undelayed {
+    Pool& pool;
+    ~Undelayed() { pool.set_delay(0); }
+  };
+
   void begin(const double* x, std::uint8_t* chosen, PhaseClock& clock) {
     lookers_.take(nullptr);
     if (!watch_.all()) choose_and_watch(chosen, clock);

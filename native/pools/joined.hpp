@@ -47,6 +47,10 @@ class JoinedPool final : public Pool {
     for (const auto& part : parts_) part->weigh(weight);
   }
 
+  void set_delay(std::int64_t labels) override {
+    for (const auto& part : parts_) part->set_delay(labels);
+  }
+
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
     each([&](std::size_t p, bool) { parts_[p]->train(x, target, of(p, chosen), clock); });
   }

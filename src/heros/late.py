@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from heros.ensemble import Heros
 from heros.errors import DataError, HerosError, ParameterError
 from heros.measures import Measure
-from heros.parameters import expect_list, identifier
+from heros.parameters import expect_list, identifier, whole
 from heros.schema import Schema
 from heros.sources.pending import Counts, Id, Pending
 from heros.storage import archive, models
@@ -31,6 +31,7 @@ class _Waiting:
 
     x: NDArray[np.float64]
     answer: NDArray[np.float64]
+    known: int  # how many labels the model had learnt from when it predicted
 
 
 class LateLabels:
@@ -87,6 +88,7 @@ class LateLabels:
         self.measures = tuple(measure.bounded() for measure in given)
         self.counts = Counts()
         self._expired = expired
+        self._delay = 0  # how many labels came between the prediction and the label of the last one learnt
 
     def answer(self, id: Id, x: ArrayLike) -> NDArray[np.float64]:
         """What the model says of an instance, which waits for its label under this id from now on.
@@ -103,9 +105,9 @@ class LateLabels:
             return known.answer.copy()
         if row.ndim != 1:
             raise ParameterError.of("x", "answer", "one instance", x)
-        answer = self.model.answers(row)
+        answer = self.model.answers(row, self._delay)
         self.counts.answered += 1
-        self._waiting.put(id, _Waiting(row, answer))
+        self._waiting.put(id, _Waiting(row, answer, self.model.instances))
         return answer.copy()
 
     def learn(self, id: Id, y: Any) -> bool:
@@ -120,8 +122,10 @@ class LateLabels:
         label = np.array([y])
         target = self.model.task.targets(label, 1, schema)  # one that will not do leaves the instance here
         label = target.astype(np.int64) if label.dtype.kind in "UO" else label
-        self.model.learn(_wide(waiting.x, schema.n_features), y)
+        delay = max(0, self.model.instances - waiting.known)
+        self.model.learn(_wide(waiting.x, schema.n_features), y, delay=delay)
         self._waiting.take(id)
+        self._delay = delay
         answer = _wide(waiting.answer, self.model.task.width(schema), 0.0)  # of a class nobody knew then
         for measure in self.measures:
             measure.update(label, answer[np.newaxis])
@@ -165,11 +169,12 @@ class LateLabels:
             self._expired(id, waiting.x)
 
     def _take_back(self, ids: list[Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        x, answers, since = (arrays[name] for name in ("x", "answers", "since"))
-        if not len(ids) == len(x) == len(answers) == len(since) or len(set(map(_expect_id, ids))) != len(ids):
+        x, answers, known, since = (arrays[name] for name in ("x", "answers", "known", "since"))
+        counts = {len(ids), len(x), len(answers), len(known), len(since)}
+        if len(counts) > 1 or len(set(map(_expect_id, ids))) != len(ids):
             raise DataError("as many instances as ids are needed")
-        for id, row, answer, then in zip(ids, x, answers, since.tolist(), strict=True):
-            self._waiting.hold(id, _Waiting(row, answer), then)
+        for id, row, answer, then, at in zip(ids, x, answers, since.tolist(), known.tolist(), strict=True):
+            self._waiting.hold(id, _Waiting(row, answer, int(at)), then)
 
     # -- on disk ------------------------------------------------------------------------------------------
 
@@ -183,6 +188,7 @@ class LateLabels:
             "counts": asdict(self.counts),
             "most": self.most,
             "longest": self.longest,
+            "delay": self._delay,
             "measures": [measure.name for measure in self.measures],
         }
         archive.write(
@@ -200,6 +206,7 @@ class LateLabels:
             "answers": np.array([_wide(one.answer, outputs, 0.0) for one in waiting]).reshape(
                 len(waiting), outputs
             ),
+            "known": np.array([one.known for one in waiting], dtype=np.int64),
             "since": np.array([since for _, _, since in held], dtype=np.float64),
         }
 
@@ -227,6 +234,7 @@ class LateLabels:
                 clock=clock,
             )
             late.counts = Counts(**document["counts"])
+            late._delay = whole(document["delay"], "delay", "LateLabels", 0, 1 << 40)
             for measure in late.measures:
                 measure.restore(archive.subset(arrays, f"measures/{measure.name}"))
             late._take_back(document["ids"], archive.subset(arrays, "waiting"))

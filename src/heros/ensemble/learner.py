@@ -97,14 +97,16 @@ class Learner:
         weights: tuple[NDArray[np.float64], NDArray[np.int32]] | None,
         pace: Pace | None,
         most: int,
+        delays: NDArray[np.int64] | None = None,
     ) -> Block:
         """Test, then train on these; at most so many models each, or as many as the pace allows."""
         blocks = []
         for part in self._stretches(len(X), pace, most):
             self.last = None
-            some = () if weights is None else (weights[0][part], weights[1][part])
+            some = (None, None) if weights is None else (weights[0][part], weights[1][part])
+            late = None if delays is None else delays[part]
             with metered(pace):
-                blocks.append(Block(*self.step.run(X[part], targets[part], *some)))
+                blocks.append(Block(*self.step.run(X[part], targets[part], *some, late)))
         block = joined(blocks)
         if len(X) > 0:
             self.last = self._last_of(block)

@@ -36,7 +36,7 @@ from heros.storage import archive, models
 from heros.storage.outputs import like
 from heros.streams.targets import is_numeric
 from heros.task import Classification, Regression, Task, task_of
-from heros.validation import one_row
+from heros.validation import checked_delays, one_row
 from heros.watch import Answer, Watch, checked_burst, checked_watch, native_answer, turns
 from heros.weights import ClassWeight, Weights, checked_class_weight
 
@@ -345,7 +345,9 @@ class Heros:
             (n, n_features), whose answer is an array (n, classes), a list of dictionaries, or a data
             frame (pandas, polars, Arrow), whose answer is a frame of the same library with a column per
             class. In an array nominal values are codes, elsewhere names. What a dictionary or a frame
-            lacks is missing; features and values that were never learnt from are, too.
+            lacks is missing; features and values that were never learnt from are, too. Several instances
+            are taken to come one after the other, without a label between them, which matters to
+            `pools.LabelMemory` alone.
 
         Examples
         --------
@@ -358,8 +360,8 @@ class Heros:
             raise HerosError("A number has no probabilities: ask predict, or predict_interval.")
         form = form_of(x)
         if form == "array":
-            return self.answers(x)
-        out = self._told(x)
+            return self._predicted(x, form)
+        out = self._predicted(x, form)
         classes = self._at_work.schema.classes
         if form == "frame":
             return like(x, dict(zip(classes, out.T, strict=True)))
@@ -379,7 +381,7 @@ class Heros:
         ('even', array(['odd', 'even'], dtype='<U4'))
         """
         form = form_of(x)
-        out = self.answers(x) if form == "array" else self._told(x)
+        out = self._predicted(x, form)
         best = np.asarray(self.task.named(self.task.prediction(out), self._at_work.schema))
         if form == "row":
             return best[0].item()
@@ -403,32 +405,48 @@ class Heros:
         if not self.task.numeric:
             raise HerosError("A class has no interval: ask predict_proba.")
         form = form_of(x)
-        out = self.answers(x) if form == "array" else self._told(x)
+        out = self._predicted(x, form)
         return (out[0] if form == "row" else out)[..., 1:3]
 
-    def outputs(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    def outputs(self, X: NDArray[np.float64], delay: ArrayLike | None = None) -> NDArray[np.float64]:
         """What it says of rows (n, n_features) that are known to be good; NaN is missing wherever it is.
 
-        For those who turn rows into numbers themselves, with `heros.rows.Rows`.
+        For those who turn rows into numbers themselves, with `heros.rows.Rows`. `delay` is that of `answers`.
         """
         learner = self._at_work
         self._finish_growing()
+        delays = checked_delays(delay, len(X))
         with self._alone:
-            return learner.step.predict(np.require(X, np.float64, ["C", "A"]))
+            return learner.step.predict(np.require(X, np.float64, ["C", "A"]), delays)
 
-    def _told(self, x: Any) -> NDArray[np.float64]:
-        """What it says of rows that are no array."""
+    def _predicted(self, x: Any, form: str) -> NDArray[np.float64]:
+        """What it says of instances that come one after the other, in whatever form."""
+        if form == "array":
+            X, single = self._instances(x)
+            out = self.outputs(X, None if single else np.arange(len(X)))
+            return out[0] if single else out
         _ = self._at_work
-        return self.outputs(self._rows_now().read(x))
+        X = self._rows_now().read(x)
+        return self.outputs(X, None if form == "row" else np.arange(len(X)))
 
-    def answers(self, x: ArrayLike) -> NDArray[np.float64]:
-        """All that it says of one instance (width,) or of several (n, width); what that is, says the task."""
+    def answers(self, x: ArrayLike, delay: ArrayLike | None = None) -> NDArray[np.float64]:
+        """All that it says of one instance (width,) or of several (n, width); what that is, says the task.
+
+        `delay` is how many instances before each one have no label yet, for models that know the order of
+        labels (`pools.LabelMemory`): 0 if nothing is said.
+        """
         X, single = self._instances(x)
-        with self._alone:
-            out = self._at_work.step.predict(X)
+        out = self.outputs(X, delay)
         return out[0] if single else out
 
-    def learn(self, x: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def learn(
+        self,
+        x: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        delay: ArrayLike | None = None,
+    ) -> Self:
         """Learn from one labelled instance, or from several, one after the other.
 
         Instances are what `predict_proba` takes. With an array, labels are class indices or names of classes
@@ -443,6 +461,10 @@ class Heros:
         step of models that follow a gradient, and for others and in L an instance counts as so many equal
         ones. On one that counts 0 nothing is trained.
 
+        `delay` is for labels that come late: how many labels the model learnt from between the prediction for
+        an instance and the label of that instance, 0 if nothing is said. `pools.LabelMemory` learns what
+        follows what at that distance. `heros.late.LateLabels` passes it by itself.
+
         Examples
         --------
         >>> model = Heros(k=3, seed=1)
@@ -452,22 +474,24 @@ class Heros:
         (3, ('no', 'yes'), ('red', 'blue'))
         """
         if form_of(x) != "array":
-            self._learn_rows(x, y, sample_weight)
+            self._learn_rows(x, y, sample_weight, delay)
             return self
         X, single = self._instances(x)
-        self._run(X, self._targets(one_row(y) if single else y, len(X)), sample_weight)
+        self._run(X, self._targets(one_row(y) if single else y, len(X)), sample_weight, delay)
         return self
 
-    def _learn_rows(self, x: Any, y: Any, sample_weight: ArrayLike | None) -> None:
+    def _learn_rows(
+        self, x: Any, y: Any, sample_weight: ArrayLike | None, delay: ArrayLike | None
+    ) -> None:
         if self.schema is None and self.task_asked is None:
             self._suit_labels(labels_of(x, y))
         rows, done = self._rows_now(), 0
-        weights = None if sample_weight is None else np.asarray(sample_weight)
+        weights, delays = (None if of is None else np.asarray(of) for of in (sample_weight, delay))
         for found in rows.learn(x, y):
             n = len(found.X)
-            some = weights if weights is None or weights.ndim == 0 else weights[done : done + n]
+            some, late = (of if of is None or of.ndim == 0 else of[done : done + n] for of in (weights, delays))
             self.bind(found.schema)
-            self._run(found.X, self._targets(found.y, n), some)
+            self._run(found.X, self._targets(found.y, n), some, late)
             done += n
         self._known = (self.schema, rows)
 
@@ -485,23 +509,30 @@ class Heros:
             self._known = self.schema, Rows(self.schema, classes=classes, fractions=said)
         return self._known[1]
 
-    def test_then_train(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Block:
+    def test_then_train(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        delay: ArrayLike | None = None,
+    ) -> Block:
         """For every instance in turn: answer, then learn from its label. As `learn`, with a record."""
         X, _ = self._instances(X)
-        return self._run(X, self._targets(y, len(X)), sample_weight)
+        return self._run(X, self._targets(y, len(X)), sample_weight, delay)
 
     def _run(
         self,
         X: NDArray[np.float64],
         targets: NDArray[np.float64],
         sample_weight: ArrayLike | None = None,
+        delay: ArrayLike | None = None,
     ) -> Block:
         learner = self._at_work
         if sample_weight is not None:
             self._expect_weighing(learner.step)
         with self._alone:
             weights = self._weights.of(targets, sample_weight, learner.schema.classes)
-            return learner.run(X, targets, weights, self._pace, self._k)
+            return learner.run(X, targets, weights, self._pace, self._k, checked_delays(delay, len(X)))
 
     def _expect_weighing(self, step: _core.Step) -> None:
         """Refuse weights where models written in Python would not be told of them."""
