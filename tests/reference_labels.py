@@ -38,7 +38,7 @@ class FollowingNumbers:
         self.memory, self.fading, self.n_seasons = memory, fading, seasons
         self.labels: list[float] = []
         self.cases: list[tuple[np.ndarray, float, float]] = []  # inputs, difference, weight
-        self.lags, self.since = [0, 0], [0, 0]  # seasons, and from which case on each counts
+        self.lags = [0, 0]  # the seasons
 
     def inputs(self, newest: int, target: int) -> np.ndarray:
         """For the label at index `target`, where those up to the index `newest` are known."""
@@ -64,9 +64,8 @@ class FollowingNumbers:
         age = self.fading ** (n - 1 - np.arange(n))
         A, b, total = np.zeros((8, 8)), np.zeros(8), 0.0
         for i, (inputs, difference, weight) in enumerate(self.cases):
-            used = np.array([i >= 0] * 4 + [i >= since for since in self.since for _ in range(2)]) * inputs
-            A += weight * age[i] * np.outer(used, used)
-            b += weight * age[i] * used * difference
+            A += weight * age[i] * np.outer(inputs, inputs)
+            b += weight * age[i] * inputs * difference
             total += weight * age[i]
         on = np.diag(A) > 0
         by = np.zeros(8)
@@ -86,11 +85,17 @@ class FollowingNumbers:
             self.cases.append((inputs, label - self.labels[newest], weight))
         self.labels.append(label)
         if len(self.labels) > 2 and (len(self.labels) - 2) % EVERY == 0:
-            found = self.search()
-            for s in range(2):
-                if found[s] != self.lags[s]:
-                    self.since[s] = len(self.cases)
-            self.lags = found
+            before, self.lags = self.lags, self.search()
+            if self.lags != before:
+                self.relearn(len(self.labels) - 2 - newest)
+
+    def relearn(self, delay: int) -> None:
+        """Other seasons: the cases are those that the labels kept give."""
+        self.cases, oldest = [], max(0, len(self.labels) - self.memory)
+        for target in range(oldest + 1 + delay, len(self.labels)):
+            newest = target - 1 - delay
+            inputs = self.inputs(newest, target)
+            self.cases.append((inputs, self.labels[target] - self.labels[newest], 1.0))
 
     def search(self) -> list[int]:
         longest = self.memory - 2
@@ -102,7 +107,7 @@ class FollowingNumbers:
         if not r[0] > 0:
             return self.lags
         r, count = r / r[0], len(self.labels) - 2
-        least = max(LEAST, 3 / np.sqrt(min(count, 1 / (1 - fading))))
+        least = max(LEAST, 4 / np.sqrt(min(count, 1 / (1 - fading))))
         out = [lag for lag in range(2, longest) if 3 * lag <= count and r[lag] > least
                and r[lag] >= r[lag - 1] and r[lag] > r[lag + 1]]  # fmt: skip
         found = [0, 0]

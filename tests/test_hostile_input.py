@@ -19,6 +19,7 @@ FAMILIES = [
     pools.Neighbours([{"window": 30}]),
     pools.Linear([{}]),
     pools.NaiveBayes([{}]),
+    pools.LabelMemory([{}, {"order": 2}]),
     pools.Boosted([{"rounds": 3, "grace_period": 5}]),
 ]
 
@@ -154,6 +155,7 @@ def test_a_column_with_a_million_categories():
         pools.Neighbours([{}]),
         pools.LinearGrid(),
         pools.NaiveBayes([{}]),
+        pools.LabelMemory([{}]),
         pools.Boosted([{"rounds": 3}]),
     ):
         model = Heros(pool, k=1, seed=1, schema=schema).learn(X, y)  # quadratic in the values: hours

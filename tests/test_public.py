@@ -17,8 +17,8 @@ def test_all_names():
         "PerformBest", "PerformWorst", "Policy", "Random", "Reward", "Within", "Zeta", "compiled",
     ]  # fmt: skip
     assert pools.__all__ == [
-        "MLP", "Boosted", "BoostedGrid", "BoundBoosted", "BoundForest", "BoundHoeffding", "BoundJoin", "BoundLinear", "BoundModels", "BoundNaiveBayes",
-        "BoundNeighbours", "BoundPool", "BoundRegressionTrees", "Forest", "ForestGrid", "ForestStats", "Hoeffding", "HoeffdingGrid", "Join", "Linear", "LinearGrid", "MLPGrid", "Models", "NaiveBayes",
+        "MLP", "Boosted", "BoostedGrid", "BoundBoosted", "BoundForest", "BoundHoeffding", "BoundJoin", "BoundLabelMemory", "BoundLinear", "BoundModels", "BoundNaiveBayes",
+        "BoundNeighbours", "BoundPool", "BoundRegressionTrees", "Forest", "ForestGrid", "ForestStats", "Hoeffding", "HoeffdingGrid", "Join", "LabelMemory", "LabelMemoryGrid", "Linear", "LinearGrid", "MLPGrid", "Models", "NaiveBayes",
         "NaiveBayesGrid", "NeighbourStats", "Neighbours", "NeighboursGrid", "Paper", "PaperTrees", "Pool", "RegressionTrees", "RegressionTreesGrid",
         "TreeStats", "default", "default_regression",
     ]  # fmt: skip

@@ -92,11 +92,14 @@ def checked_delays(delay: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
     """
     if delay is None:
         return None
-    delays = np.asarray(delay)
-    fits = delays.dtype.kind in "iu" and delays.shape in ((), (n,)) and not np.any(delays < 0)
-    if not fits or np.any(delays > MOST_LABELS):
+    try:
+        delays = np.asarray(delay)
+    except (TypeError, ValueError):
+        delays = np.empty(0)
+    fits = delays.dtype.kind in "iu" and delays.shape in ((), (n,))
+    if not fits or np.any(delays < 0) or np.any(delays > MOST_LABELS):
         rule = f"a number of labels, 0 or more, or one per instance ({n})"
-        raise DataError(f"delay must be {rule}. Got {listed(delay)} instead.")
+        raise DataError(f"delay must be {rule}. Got {delay!r:.60} instead.")
     return np.require(np.broadcast_to(delays, (n,)), np.int64, ["C", "A"])
 
 

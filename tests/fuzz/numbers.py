@@ -23,6 +23,7 @@ POOLS: dict[str, pools.Pool] = {
         [{"window": 30, "neighbours": 3}, {"window": 500, "weighting": "uniform"}]
     ),
     "boosted": pools.Boosted([{"rounds": 3, "grace_period": 20}, {"rounds": 2, "max_bytes": 4000}]),
+    "labels": pools.LabelMemory([{}, {"fading": 0.5, "seasons": 1}], memory=20),
     "trees": pools.RegressionTrees([{"grace_period": 20}, {"grace_period": 30, "max_bytes": 4000}]),
 }
 POOLS["join"] = pools.Join(*POOLS.values(), costs=[1] * len(POOLS))

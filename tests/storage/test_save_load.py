@@ -63,6 +63,7 @@ EVERY_SCORE += [kind() for kind in parts("score").values() if kind not in map(ty
         {"pool": pools.NeighboursGrid(windows=[20, 60])},
         {"pool": pools.Linear([{}, {"optimizer": "ftrl"}], own_values=4, hashed_to=16, scale=False)},
         {"pool": pools.NaiveBayes([{}, {"fading": 0.9, "variance_prior": 0}], costs=[1, 3])},
+        {"pool": pools.LabelMemory([{}, {"fading": 0.9, "order": 2}], memory=30, costs=[1, 3])},
         {"pool": pools.Boosted([{}, {"rounds": 3, "horizon": None}])},
         {"answer": "weighted", "warmup": 7, "seed": None},
     ],

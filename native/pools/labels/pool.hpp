@@ -66,12 +66,11 @@ class LabelPool final : public LookingPool {
   void train(const double*, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
     for (int i = 0; i < models(); ++i)
       if (chosen[i]) learn(i, target);
-    if (numeric_) {
-      scale_.learn(target);
-      const auto before = seasons_.lags();
-      if (seasons_.learn(labels_, target)) forget_seasons(before);
-    }
+    const bool others = numeric_ && seasons_.learn(labels_, target);
+    if (numeric_) scale_.learn(target);
     labels_.add(target);
+    if (others)
+      for (Series& model : series_) model.relearn(labels_, from_.first, scale_.mean(), seasons_);
     reach_ = std::max(from_.first, reach_ - 1);
     clock.lap(Phase::train);
   }
@@ -153,12 +152,6 @@ class LabelPool final : public LookingPool {
       const Series::Inputs in = series_[i].inputs(labels_, from_, scale_.mean(), seasons_);
       series_[i].learn(in, target - labels_.at(from_.first), instance_weight_.value);
     }
-  }
-
-  void forget_seasons(const std::array<std::int32_t, Seasons::kMost>& before) {
-    for (int s = 0; s < Seasons::kMost; ++s)
-      if (before[s] != seasons_.lags()[s])
-        for (Series& model : series_) model.forget_season(s);
   }
 
   std::vector<LabelSettings> settings_;

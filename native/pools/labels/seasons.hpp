@@ -58,7 +58,7 @@ class Seasons {
   double correlation(std::int64_t lag) const { return products_[lag] / products_[0]; }
   double least() const {
     const double n = std::min(static_cast<double>(count_), 1 / (1 - fading_));
-    return std::max(kLeast, 3 / std::sqrt(n));
+    return std::max(kLeast, 4 / std::sqrt(n));  // of hundreds of lags some look like seasons by chance
   }
   // A lag at which the correlation is higher than at those beside it, of a season that came three times.
   bool stands_out(std::int64_t l) const {

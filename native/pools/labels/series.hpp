@@ -67,11 +67,13 @@ class Series {
     if (finite(sums)) sums_ = sums;  // else: numbers near the end of the range, beyond what sums can hold
   }
 
-  // Another lag stands for a season from now on: what was learnt of the old one does not count.
-  void forget_season(int s) {
-    for (const int i : {4 + 2 * s, 5 + 2 * s}) {
-      sums_[1 + i] = 0;
-      for (int j = 0; j < kInputs; ++j) sums_[product(i, j)] = sums_[product(j, i)] = 0;
+  // Other lags stand for the seasons from now on: what is known is learnt anew from the labels that are kept, as if each
+  // had come so many labels after it was predicted.
+  void relearn(const RecentLabels& labels, std::int64_t delay, double mean, const Seasons& seasons) {
+    sums_ = {};
+    for (std::int64_t place = labels.size() - 2 - delay; place >= 0; --place) {
+      const Vantage from{place + 1 + delay, -place};
+      learn(inputs(labels, from, mean, seasons), labels.at(place) - labels.at(from.first), 1);
     }
   }
 
