@@ -96,7 +96,9 @@ FAMILIES = {
 
 
 OF_NUMBERS = {
-    name: pool for name, pool in FAMILIES.items() if name in ("mlp", "boosted", "neighbours", "linear", "labels")
+    name: pool
+    for name, pool in FAMILIES.items()
+    if name in ("mlp", "boosted", "neighbours", "linear", "labels")
 } | {
     "trees": pools.RegressionTrees([{"grace_period": 10, "split_confidence": 0.5}]),
     "join": pools.Join(pools.MLP([{"hidden": 4}]), pools.RegressionTrees([{}]), costs=[1, 1]),

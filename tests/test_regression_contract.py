@@ -44,6 +44,9 @@ FAMILIES = {  # 12 models each
         windows=[50, 200, 300], neighbours=[3, 8], weightings=["distance", "uniform"]
     ),
     "linear": pools.Linear([*LINEAR, *LINEAR], own_values=4, hashed_to=16),
+    "labels": pools.LabelMemory(
+        [{"fading": f, "seasons": s} for f in (1, 0.999, 0.9, 0.5) for s in (0, 1, 2)], memory=40
+    ),
     "trees": pools.RegressionTrees(
         [
             {"max_bytes": b, "grace_period": g, "prediction": p, "split_confidence": 0.1}

@@ -9,6 +9,7 @@ import pytest
 
 from heros import Feature, Heros, Schema, Stack, policies, pools, streams
 from heros.errors import DataError, HerosError, ParameterError
+from heros.export import to_onnx
 from heros.late import LateLabels
 from reference_labels import FollowingClasses, FollowingNumbers
 
@@ -39,7 +40,9 @@ def chain(classes, n, seed=1):
 
 
 @pytest.mark.parametrize("late", [False, True])
-@pytest.mark.parametrize("configuration", [{}, {"order": 2}, {"fading": 0.9, "order": 2}, {"fading": 1}], ids=str)
+@pytest.mark.parametrize(
+    "configuration", [{}, {"order": 2}, {"fading": 0.9, "order": 2}, {"fading": 1}], ids=str
+)
 def test_classes_equal_the_slow_twin(configuration, late):
     y = chain(4, 250)
     rng = np.random.default_rng(1)
@@ -296,8 +299,6 @@ def test_parameter_errors(make, message):
 
 def test_a_memory_of_labels_is_no_onnx_model(tmp_path):
     """Its predictions do not depend on the instance: there is nothing that another program could run."""
-    from heros.export import to_onnx
-
     model = alone({}, schema_of(2)).learn(nothing(5), [0, 1, 0, 1, 0])
     with pytest.raises(ParameterError, match=r"member= chooses another\). Got 'LabelMemory' instead"):
         to_onnx(model, tmp_path / "model.onnx")

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "core/state.hpp"
@@ -12,9 +13,8 @@
 
 namespace heros {
 
-// Where counts lie: a row for all instances, a row per last label, and a row per pair of last labels. A row has the sum
-// of its counts and a count per class. Where rows would take more than kMost numbers, the classes from the last context
-// on share it.
+// Where counts lie: a row for all instances, a row per last label, and a row per pair of last labels. A row has a
+// count per class. Where rows would take more than kMost numbers, the classes from the last context on share it.
 struct TransitionLayout {
   static constexpr std::int64_t kMost = 1 << 17;
 
@@ -30,7 +30,7 @@ struct TransitionLayout {
     }
   }
 
-  std::int64_t row() const { return 1 + std::int64_t{classes}; }
+  std::int64_t row() const { return classes; }
   // Where the row of these labels is, and how many numbers there are in all.
   std::int64_t place(int order, int last, int before) const {
     if (order == 0) return 0;
@@ -75,8 +75,8 @@ class Transitions {
     double prior = kPrior * classes;
     for (int o = 0; o <= known(labels, from); ++o, prior = kPrior) {
       const double* row = counts_.data() + place(labels, from, o);
-      const double virtual_count = prior * weight_, total = row[0] + virtual_count;
-      for (int c = 0; c < classes; ++c) p[c] = (row[1 + c] + virtual_count * p[c]) / total;
+      const double assumed = prior * weight_, total = std::accumulate(row, row + classes, assumed);
+      for (int c = 0; c < classes; ++c) p[c] = (row[c] + assumed * p[c]) / total;
     }
   }
 
@@ -87,8 +87,7 @@ class Transitions {
       for (double& count : counts_) count *= 2 / kHeaviest;
     }
     for (int o = 0; o <= known(labels, from); ++o) {
-      double* row = counts_.data() + place(labels, from, o);
-      row[0] += weight * weight_, row[1 + target] += weight * weight_;
+      counts_[static_cast<std::size_t>(place(labels, from, o) + target)] += weight * weight_;
     }
   }
 

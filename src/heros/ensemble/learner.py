@@ -103,10 +103,10 @@ class Learner:
         blocks = []
         for part in self._stretches(len(X), pace, most):
             self.last = None
-            some = (None, None) if weights is None else (weights[0][part], weights[1][part])
+            counts, times = (None, None) if weights is None else (weights[0][part], weights[1][part])
             late = None if delays is None else delays[part]
             with metered(pace):
-                blocks.append(Block(*self.step.run(X[part], targets[part], *some, late)))
+                blocks.append(Block(*self.step.run(X[part], targets[part], counts, times, late)))
         block = joined(blocks)
         if len(X) > 0:
             self.last = self._last_of(block)

@@ -480,16 +480,15 @@ class Heros:
         self._run(X, self._targets(one_row(y) if single else y, len(X)), sample_weight, delay)
         return self
 
-    def _learn_rows(
-        self, x: Any, y: Any, sample_weight: ArrayLike | None, delay: ArrayLike | None
-    ) -> None:
+    def _learn_rows(self, x: Any, y: Any, sample_weight: ArrayLike | None, delay: ArrayLike | None) -> None:
         if self.schema is None and self.task_asked is None:
             self._suit_labels(labels_of(x, y))
         rows, done = self._rows_now(), 0
         weights, delays = (None if of is None else np.asarray(of) for of in (sample_weight, delay))
         for found in rows.learn(x, y):
             n = len(found.X)
-            some, late = (of if of is None or of.ndim == 0 else of[done : done + n] for of in (weights, delays))
+            now = slice(done, done + n)
+            some, late = (of if of is None or of.ndim == 0 else of[now] for of in (weights, delays))
             self.bind(found.schema)
             self._run(found.X, self._targets(found.y, n), some, late)
             done += n

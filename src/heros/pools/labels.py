@@ -25,8 +25,15 @@ Costs = Literal["equal", "measured"] | Sequence[float]
 DEFAULTS: Mapping[str, Any] = MappingProxyType({"fading": 0.9995, "order": 1, "seasons": 2})
 COST_MODELS = {"equal": lambda configuration: 1.0}
 INPUTS = (
-    "constant", "mean", "trend", "last few", "season", "season before", "second season", "second season before"
-)  # fmt: skip
+    "constant",
+    "mean",
+    "trend",
+    "last few",
+    "season",
+    "season before",
+    "second season",
+    "second season before",
+)
 
 
 @dataclass(frozen=True, init=False)
@@ -37,8 +44,8 @@ class LabelMemory(Pool):
     context that was seen seldom borrows from the shorter context, the shortest being how frequent the classes
     are. Numbers: the last label plus a weighted sum of the trend, the mean, the mean of the last eight labels
     and the labels one season ago, each as a difference from the last label. The weights come from least
-    squares with fading. Seasons are lags at which differences between labels are correlated; the pool finds up
-    to two of them among lags below `memory`.
+    squares with fading. Seasons are lags at which differences between labels are correlated; the pool finds
+    up to two of them among lags below `memory`.
 
     All models share the latest labels, which are kept whichever models are trained. With late labels the pool
     uses only labels that had arrived when the instance was predicted (see the `delay` parameter of
@@ -102,7 +109,7 @@ class LabelMemory(Pool):
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
         """Refuse a state that is too small to be one of these models, before memory is taken for them."""
         name = "sums" if schema.numeric else "counts"
-        least = self.n_models * (1 + schema.n_outputs)
+        least = self.n_models * schema.n_outputs
         if state[name].size < least:
             raise ParameterError.of("state", "LabelMemory", f"at least {least} {name}", state[name].size)
 
@@ -132,9 +139,7 @@ class LabelMemoryGrid(LabelMemory):
         **settings: Any,
     ) -> None:
         grid = product(fading, orders)
-        super().__init__(
-            [{"fading": f, "order": o, **settings} for f, o in grid], memory=memory, costs=costs
-        )
+        super().__init__([{"fading": f, "order": o, **settings} for f, o in grid], memory=memory, costs=costs)
 
 
 class BoundLabelMemory(BoundNative):

@@ -157,9 +157,7 @@ class LateSource(RowSource):
             row, _ = self._rows.vocabulary.look_up(features)
         except Refused:  # it is said when the label comes
             return None
-        answered: NDArray[np.float64] = self._model.outputs(
-            np.array([row], dtype=np.float64), self._delay
-        )[0]
+        answered: NDArray[np.float64] = self._model.outputs(np.array([row], dtype=np.float64), self._delay)[0]
         return answered
 
     # -- reading ------------------------------------------------------------------------------------------
