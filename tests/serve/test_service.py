@@ -84,7 +84,7 @@ def test_labels_that_come_late_are_learnt_at_their_distance():
     """Labels in a cycle of five that come four late: the memory learns what comes five later."""
     schema = Schema.of(["size"], classes=list("abcde"))
     model = Heros(pools.LabelMemory([{}]), Everything(), 1, seed=1, schema=schema)
-    with Service(model) as service:
+    with Service(One(model)) as service:
         said = []
         for i in range(104):
             said.append(service.answer({"id": i, "x": {"size": 1.0}})["answer"])
