@@ -33,6 +33,8 @@ EVERY_POLICY = [
     policies.Everything(),
     policies.MLCB(0.2, 0.999),
     policies.Within(policies.Zeta(0.05), microseconds=1e9),
+    policies.Surprise(policies.Cand(), 0.7, 0.2),
+    policies.Within(policies.Surprise(policies.Zeta(0.05)), microseconds=1e9),
 ]
 EVERY_POLICY += [kind() for kind in parts("policy").values() if kind not in map(type, EVERY_POLICY)]
 

@@ -19,7 +19,7 @@ class BoundStep {
  public:
   BoundStep(std::shared_ptr<Pool> pool, std::shared_ptr<Task> task, nb::object scores, nb::object policy, int k,
             nb::object bits, std::vector<double> costs, Answer answer, Watch watch, std::int64_t burst,
-            std::int64_t warmup)
+            std::int64_t warmup, std::optional<Surprise> surprise)
       : bits_(std::move(bits)), scores_(std::move(scores)) {
     const auto models = static_cast<std::size_t>(pool->models());
     std::shared_ptr<Scores> native;
@@ -30,6 +30,7 @@ class BoundStep {
     step_ = std::make_unique<Step>(std::move(pool), std::move(task), std::move(native),
                                    chooser(std::move(policy), k, static_cast<int>(models)), std::move(costs), answer,
                                    watch, burst, warmup);
+    step_->set_surprise(surprise, random());
   }
   BoundStep(const BoundStep&) = delete;
   BoundStep& operator=(const BoundStep&) = delete;
@@ -46,12 +47,13 @@ class BoundStep {
   // Whether something of it is called back in Python, so that the lock is held all the time.
   bool locked() const { return policy_.is_valid() || calls_ != nullptr; }
 
-  void set_policy(nb::object policy, int k, nb::object bits, std::int64_t watch) {
+  void set_policy(nb::object policy, int k, nb::object bits, std::int64_t watch, std::optional<Surprise> surprise) {
     Step& step = at_rest();
     expect((watch == Watch::kAll) == step.all_look() && watch >= Watch::kTrained, "all models looking, or some");
     step.set_watch({watch});
     bits_ = std::move(bits);
     step.set_chooser(chooser(std::move(policy), k, step.models()));
+    step.set_surprise(surprise, random());
   }
 
   nb::dict state() {
@@ -116,12 +118,12 @@ class BoundStep {
   Regression* regression() { return dynamic_cast<Regression*>(&step_->task()); }
   bool stacked() const { return step_->answer().kind == Answer::Kind::stacked; }
 
+  Random random() const { return random_from(nb::cast<nb::capsule>(bits_.attr("capsule"))); }
   std::unique_ptr<Chooser> chooser(nb::object policy, int k, int models) {
     expect(k >= 1 && k <= models, "k must be in [1, M]");
     if (nb::isinstance<Policy>(policy)) {
       policy_ = nb::object();
-      const auto capsule = nb::cast<nb::capsule>(bits_.attr("capsule"));
-      return std::make_unique<PolicyChooser>(nb::cast<Policy>(policy), k, random_from(capsule));
+      return std::make_unique<PolicyChooser>(nb::cast<Policy>(policy), k, random());
     }
     policy_ = std::move(policy);
     return std::make_unique<PolicyCalls>(policy_);
@@ -232,6 +234,14 @@ void bind_step(nb::module_& m) {
            },
            nb::arg("kind"), nb::arg("n") = 1, nb::arg("sharpness") = 0.0, nb::arg("rate") = 0.0);
 
+  nb::class_<Surprise>(m, "Surprise")
+      .def("__init__",
+           [](Surprise* self, double sure, double share, double inside, bool scores) {
+             expect(sure >= 0 && sure <= 1 && share >= 0 && share <= 1 && amount(inside), "what is expected");
+             new (self) Surprise{sure, share, inside, scores};
+           },
+           nb::arg("sure"), nb::arg("share"), nb::arg("inside"), nb::arg("scores") = false);
+
   const auto column = [](auto member) {
     return [member](BoundStep& self) { return to_array(self.seen().ledger().*member); };
   };
@@ -239,20 +249,21 @@ void bind_step(nb::module_& m) {
       .def("__init__",
            [](BoundStep* self, std::shared_ptr<Pool> pool, std::shared_ptr<Task> task, nb::object scores,
               nb::object policy, int k, nb::object bits, const In1<double>& costs, const Answer& answer,
-              std::int64_t watch, std::int64_t burst, std::int64_t warmup) {
+              std::int64_t watch, std::int64_t burst, std::int64_t warmup, std::optional<Surprise> surprise) {
              expect(watch >= Watch::kTrained, "a number of instances, 0 for all models or -1 for those trained");
              expect(countable(burst), "for how many instances all look");
              new (self) BoundStep(std::move(pool), std::move(task), std::move(scores), std::move(policy), k,
-                                  std::move(bits), to_vector(costs), answer, Watch{watch}, burst, warmup);
+                                  std::move(bits), to_vector(costs), answer, Watch{watch}, burst, warmup, surprise);
            },
            nb::arg("pool"), nb::arg("task"), nb::arg("scores"), nb::arg("policy"), nb::arg("k"), nb::arg("bits"),
-           nb::arg("costs"), nb::arg("answer"), nb::arg("watch"), nb::arg("burst"), nb::arg("warmup"))
+           nb::arg("costs"), nb::arg("answer"), nb::arg("watch"), nb::arg("burst"), nb::arg("warmup"),
+           nb::arg("surprise") = nb::none())
       .def("run", &run, nb::arg("X"), nb::arg("targets"), nb::arg("weights") = nb::none(),
            nb::arg("times") = nb::none(), nb::arg("delays") = nb::none())
       .def_prop_ro("weighs", [](BoundStep& self) { return self.seen().pool().weighs(); })
       .def("predict", &predict, nb::arg("X"), nb::arg("delays") = nb::none())
       .def("set_policy", &BoundStep::set_policy, nb::arg("policy"), nb::arg("k"), nb::arg("bits"),
-           nb::arg("watch"))
+           nb::arg("watch"), nb::arg("surprise") = nb::none())
       .def("set_k",
            [](BoundStep& self, int k) {
              Step& step = self.at_rest();
@@ -274,6 +285,7 @@ void bind_step(nb::module_& m) {
                      const std::vector<double>* bounds = self.seen().bounds();
                      return bounds == nullptr ? nb::object(nb::none()) : to_array(*bounds);
                    })
+      .def_prop_ro("expected", [](BoundStep& self) { return self.seen().expected(); })
       .def_prop_ro("explored", [](BoundStep& self) { return self.seen().explored(); })
       .def_prop_ro("costs", column(&Ledger::costs))
       .def_prop_ro("looked", [](BoundStep& self) { return to_array(self.seen().ledger().looks_of_each()); })

@@ -58,6 +58,9 @@ class Pool {
   virtual bool trainable(int) const { return true; }
   virtual bool all_trainable() const { return true; }  // whether that is so of all, now and later
 
+  // Whether learning costs model i next to nothing, so that it learns also what was expected (`Surprise`).
+  virtual bool always_learns(int) const { return false; }
+
   // train(x) followed by look(next), for pools that can do both in one pass over their memory. `next` is the first of
   // `left` rows to come: where all look, a pool may look ahead. The results must equal those of the two calls bit for
   // bit.

@@ -13,6 +13,7 @@
 #include "core/phases.hpp"
 #include "core/pool.hpp"
 #include "core/scores.hpp"
+#include "core/surprise.hpp"
 #include "core/task.hpp"
 #include "core/watch.hpp"
 
@@ -65,6 +66,9 @@ class Step {
     if (known != nullptr && fresh != nullptr && known->factor == fresh->factor) *fresh = std::move(*known);
     chooser_ = std::move(chooser);
   }
+  void set_surprise(std::optional<Surprise> surprise, Random random) { surprise_ = surprise, random_ = random; }
+  // Whether the models were spared the last instance, as it did not surprise.
+  bool expected() const { return expected_; }
   void set_k(int k) { chooser_->set_k(k); }
   void set_watch(Watch watch) { watch_ = watch; }
   void set_costs(std::vector<double> costs) {
@@ -99,9 +103,11 @@ class Step {
         double* said = out.outputs + t * width();
         out.answered[t] = answer(said);
         if (weights != nullptr) pool_->weigh(weights[t]);
+        expected_ = expected(said, targets[t]);
         score(said, targets[t], weights == nullptr ? Weight{} : weights[t]);
         clock.lap(Phase::evaluate);
         if (watch_.all()) or_train_nothing(x, targets[t], chosen, clock, [&] { choose(chosen); });
+        if (expected_) spare_expected(chosen);
         spare(chosen, weights != nullptr && weights[t].value == 0);
         or_train_nothing(x, targets[t], chosen, clock, [&] { chooser_->learn(outcomes_.data(), chosen); });
         ledger_.note_training(chosen, lookers_, scores_->values().data(), out.spent[t], out.reward[t]);
@@ -170,19 +176,31 @@ class Step {
   }
 
   void score(const double* said, double target, const Weight& weight) {
-    answer_.learn(*task_, odds_, target, outputs(), weight.value);
+    const bool skips = expected_ && surprise_->scores;
+    if (!skips) answer_.learn(*task_, odds_, target, outputs(), weight.value);
     task_->outcomes(*pool_, target, lookers_, outcomes_.data());
     task_->learn(said, target);
     for (const int i : lookers_)
       if (outcomes_[i] == 0 && !pool_->sound(i)) ledger_.diverged[i] = 1;
     if (burst_.on()) burst_.note(outcomes_[Answer::next(scores_->values(), -1)]);
-    for (std::int32_t e = 0; e < weight.times; ++e) scores_->update(outcomes_.data(), lookers_);
+    for (std::int32_t e = 0; e < weight.times && !skips; ++e) scores_->update(outcomes_.data(), lookers_);
     ledger_.note_looks(lookers_);
   }
 
   void choose(std::uint8_t* chosen) {
     if (ledger_.instances < warmup_) std::fill_n(chosen, models(), std::uint8_t{1});
     else chooser_->choose(scores_->values().data(), chosen);
+  }
+
+  // Whether the instance is one that the models are not trained on, as its target was to be expected. Warm-up trains all.
+  bool expected(const double* said, double target) {
+    return surprise_ && ledger_.instances >= warmup_ && task_->expected(said, target, *surprise_) &&
+           random_.uniform() >= surprise_->share;
+  }
+  // Then those alone are trained, of the chosen, that learn at next to no cost.
+  void spare_expected(std::uint8_t* chosen) const {
+    for (int i = 0; i < models(); ++i)
+      if (chosen[i] && !pool_->always_learns(i)) chosen[i] = 0;
   }
 
   // Takes those out of the chosen that cannot be trained; all, if the instance counts nothing.
@@ -230,6 +248,9 @@ class Step {
   Watch watch_;
   Burst burst_;
   std::int64_t warmup_;
+  std::optional<Surprise> surprise_;
+  Random random_{nullptr};  // for what was expected
+  bool expected_ = false;
   Ledger ledger_;
   std::vector<double> outcomes_, chosen_from_;
   std::vector<std::uint8_t> watched_;

@@ -38,6 +38,7 @@ class JoinedPool final : public Pool {
   bool all_trainable() const override {
     return std::all_of(parts_.begin(), parts_.end(), [](const auto& part) { return part->all_trainable(); });
   }
+  bool always_learns(int i) const override { return place_[i].pool->always_learns(place_[i].model); }
   void answer(int i, const double* x, double* out) override { place_[i].pool->answer(place_[i].model, x, out); }
 
   bool weighs() const override {

@@ -276,6 +276,9 @@ class ScoreInPython(Protocol):
     def values(self) -> NDArray[np.float64]: ...
     def update(self, outcomes: NDArray[np.float64], looked: NDArray[np.bool_], /) -> None: ...
 
+class Surprise:
+    def __init__(self, sure: float, share: float, inside: float, scores: bool = False) -> None: ...
+
 class Step:
     def __init__(
         self,
@@ -290,6 +293,7 @@ class Step:
         watch: int,
         burst: int,
         warmup: int,
+        surprise: Surprise | None = None,
     ) -> None: ...
     def run(
         self,
@@ -305,7 +309,12 @@ class Step:
         self, X: NDArray[np.float64], delays: NDArray[np.int64] | None = None
     ) -> NDArray[np.float64]: ...
     def set_policy(
-        self, policy: Policy | PolicyInPython, k: int, bits: np.random.BitGenerator, watch: int
+        self,
+        policy: Policy | PolicyInPython,
+        k: int,
+        bits: np.random.BitGenerator,
+        watch: int,
+        surprise: Surprise | None = None,
     ) -> None: ...
     @property
     def weighs(self) -> bool: ...
@@ -323,6 +332,8 @@ class Step:
     def bounds(self) -> NDArray[np.float64] | None: ...
     @property
     def explored(self) -> bool | None: ...
+    @property
+    def expected(self) -> bool: ...
     @property
     def costs(self) -> NDArray[np.float64]: ...
     @property

@@ -37,6 +37,7 @@ class LabelPool final : public LookingPool {
     }
   }
 
+  bool always_learns(int) const override { return true; }
   int models() const override { return static_cast<int>(settings_.size()); }
   int features() const override { return static_cast<int>(values_.size()); }
   int outputs() const override { return classes_; }

@@ -84,11 +84,16 @@ class Learner:
         self.growing = None
 
     def choose_by(
-        self, chooser: _core.Policy | PolicyCalls, k: int, rng: np.random.Generator, watch: int
+        self,
+        chooser: _core.Policy | PolicyCalls,
+        k: int,
+        rng: np.random.Generator,
+        watch: int,
+        surprise: _core.Surprise | None,
     ) -> None:
         """Another policy, k or generator from now on."""
         self.chooser = chooser
-        self.step.set_policy(chooser, k, rng.bit_generator, watch)
+        self.step.set_policy(chooser, k, rng.bit_generator, watch, surprise)
 
     def run(
         self,
@@ -135,7 +140,9 @@ class Learner:
         draws = self.chooser.draws if isinstance(self.chooser, PolicyCalls) else None
         step = self.step
         chosen = block.chosen[-1].copy()
-        return LastStep(chosen, step.chosen_from, self.bound.costs, step.explored, draws, step.bounds)
+        return LastStep(
+            chosen, step.chosen_from, self.bound.costs, step.explored, draws, step.bounds, step.expected
+        )
 
     def arrays(self) -> dict[str, dict[str, NDArray[Any]]]:
         """What the compiled core has learnt, as groups of arrays that `take` takes back."""

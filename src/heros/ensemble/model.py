@@ -25,6 +25,7 @@ from heros.policies import Policy
 from heros.policies.base import expect_policy
 from heros.policies.calls import bound_policy
 from heros.policies.pace import Pace
+from heros.policies.surprise import by_surprise
 from heros.policies.within import paced
 from heros.pools import BoundPool, Pool
 from heros.pools.base import shares
@@ -304,7 +305,7 @@ class Heros:
     def _learner_of(self, schema: Schema, bound: BoundPool, scores: ScoreCalls | None = None) -> Learner:
         """These models and a step that works with them; with scores that are known already."""
         kept = scores or bound_score(self.score, self.pool.n_models)
-        policy, _ = paced(self.policy)
+        policy, surprise = by_surprise(paced(self.policy)[0])
         chooser = bound_policy(policy, self._k_now, self.rng)
         step = _core.Step(
             pool=bound.native,
@@ -318,6 +319,7 @@ class Heros:
             watch=turns(self.watch, policy),
             burst=self.burst,
             warmup=self.warmup,
+            surprise=surprise,
         )
         if self.class_weight is not None:
             self._expect_weighing(step)
@@ -326,9 +328,9 @@ class Heros:
     def _bind_policy(self) -> None:
         """The policy as it is now takes over."""
         if self._learner is not None:
-            policy, _ = paced(self.policy)
+            policy, surprise = by_surprise(paced(self.policy)[0])
             chooser = bound_policy(policy, self._k_now, self.rng)
-            self._learner.choose_by(chooser, self._k_now, self.rng, turns(self.watch, policy))
+            self._learner.choose_by(chooser, self._k_now, self.rng, turns(self.watch, policy), surprise)
 
     # -- predicting and learning ------------------------------------------------------------------------
 
