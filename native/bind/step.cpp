@@ -236,11 +236,11 @@ void bind_step(nb::module_& m) {
 
   nb::class_<Surprise>(m, "Surprise")
       .def("__init__",
-           [](Surprise* self, double sure, double share, double inside, bool scores) {
+           [](Surprise* self, double sure, double share, double inside) {
              expect(sure >= 0 && sure <= 1 && share >= 0 && share <= 1 && amount(inside), "what is expected");
-             new (self) Surprise{sure, share, inside, scores};
+             new (self) Surprise{sure, share, inside};
            },
-           nb::arg("sure"), nb::arg("share"), nb::arg("inside"), nb::arg("scores") = false);
+           nb::arg("sure"), nb::arg("share"), nb::arg("inside"));
 
   const auto column = [](auto member) {
     return [member](BoundStep& self) { return to_array(self.seen().ledger().*member); };

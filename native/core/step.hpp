@@ -176,14 +176,13 @@ class Step {
   }
 
   void score(const double* said, double target, const Weight& weight) {
-    const bool skips = expected_ && surprise_->scores;
-    if (!skips) answer_.learn(*task_, odds_, target, outputs(), weight.value);
+    if (!expected_) answer_.learn(*task_, odds_, target, outputs(), weight.value);
     task_->outcomes(*pool_, target, lookers_, outcomes_.data());
     task_->learn(said, target);
     for (const int i : lookers_)
       if (outcomes_[i] == 0 && !pool_->sound(i)) ledger_.diverged[i] = 1;
     if (burst_.on()) burst_.note(outcomes_[Answer::next(scores_->values(), -1)]);
-    for (std::int32_t e = 0; e < weight.times && !skips; ++e) scores_->update(outcomes_.data(), lookers_);
+    for (std::int32_t e = 0; e < weight.times; ++e) scores_->update(outcomes_.data(), lookers_);
     ledger_.note_looks(lookers_);
   }
 

@@ -7,7 +7,6 @@ struct Surprise {
   double sure;    // a class that was given a higher probability was expected
   double share;   // how often the models are trained on what was expected
   double inside;  // numbers: an error below this share of the interval's half width was expected
-  bool scores = false;  // whether scores and the weights of a stack skip it, too
 };
 
 }  // namespace heros

@@ -204,7 +204,8 @@ class Explanation(Sequence[Choice]):
             rule = f"warm-up: all {models} models are trained on the first {warmup:,} instances"
             reasons = dict.fromkeys(range(models), f"warm-up, instance {at:,} of {warmup:,}")
         elif last.expected:
-            rule = f"{policy} had expected instance {at:,}: {int(last.chosen.sum())} of {models} models are trained"
+            trained = f"{int(last.chosen.sum())} of {models} models are trained"
+            rule = f"{policy} had expected instance {at:,}: {trained}"
             reasons = {int(i): "learns whatever it is chosen for" for i in np.flatnonzero(last.chosen)}
         elif (epsilon := _exploration(_inside(policy), last)) is not None:
             rule = f"exploration (ε = {epsilon:g}) chose {k} of {models} models for instance {at:,}"

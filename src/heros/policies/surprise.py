@@ -25,8 +25,8 @@ class Surprise(CompiledPolicy):
     prediction is below `inside` times half the width of the running interval. On an expected instance the
     chosen models are trained with probability `share` only. Models that learn at next to no cost
     (`pools.Neighbours`, `pools.LabelMemory`) are trained whenever they are chosen. Every instance is
-    evaluated, and counts for the scores and for the weights of `Stack`. After a change little is expected, so
-    the models are trained on nearly every instance again.
+    evaluated and counts for the scores; the weights of `Stack` learn from the same instances as the models.
+    After a change little is expected, so the models are trained on nearly every instance again.
 
     With late labels an instance is judged by what the ensemble says when the label comes. Warm-up trains all
     models. `Surprise` goes around a policy, and `Within` around both:
@@ -58,7 +58,7 @@ class Surprise(CompiledPolicy):
     policy: Policy
     sure: float = 0.95
     share: float = 0.1
-    inside: float = 0.5
+    inside: float = 0.25
 
     @property
     def explores(self) -> bool:
@@ -70,7 +70,8 @@ class Surprise(CompiledPolicy):
         if isinstance(self.policy, Within):
             raise ParameterError.of("policy", "Surprise", "inside a Within, not around it", self.policy)
         if isinstance(self.policy, Surprise):
-            raise ParameterError.of("policy", "Surprise", "a policy without a Surprise of its own", self.policy)
+            rule = "a policy without a Surprise of its own"
+            raise ParameterError.of("policy", "Surprise", rule, self.policy)
         number(self.sure, "sure", "Surprise", 0, 1)
         number(self.share, "share", "Surprise", 0, 1)
         number(self.inside, "inside", "Surprise", 0)
