@@ -12,7 +12,7 @@ import heros
 from heros import Heros, pools, streams
 from heros.alone import Alone
 from heros.errors import HerosError
-from heros.schema import Schema
+from heros.data.schema import Schema
 
 HERE = str(Path(heros.__file__).parent)
 

@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from datetime import datetime
 
 import numpy as np
 import pytest
@@ -312,6 +313,117 @@ def test_a_model_of_the_file_stays_what_it_was_made_of(tmp_path):
     with Keyed(template(k=2), directory=tmp_path) as keyed:
         keyed.learn("b", X, y)
         assert (keyed["a"].k, keyed["b"].k) == (1, 2)
+
+
+# -- rows and frames -----------------------------------------------------------------------------------------
+
+
+def rows(n=90):
+    """Rows of two keys as people write them; columns, values and classes come on the way."""
+    for i in range(n):
+        x = {
+            "when": datetime(2026, 1 + i % 12, 1 + i % 28, i % 24) if i % 2 else f"2026-03-0{1 + i % 9}",
+            "day": f"{1 + i % 12}/{1 + i % 28}/2026",
+            "price": f"€{i % 7}.50",
+            "place": {"city": f"c{i // 30}", "high": i % 3 == 0},
+            "tags": [i],
+            "size": None if i % 8 == 0 else i % 5,
+        }
+        if i > 50:
+            x["late"] = "12 %"
+        yield ("a", "b")[i % 3 == 0], x, ("no", "yes", "maybe")[i % (2 + (i > 60))]
+
+
+def state(model):
+    return {
+        f"{group}/{name}": array.tobytes()
+        for group, arrays in model.state().items()
+        for name, array in arrays.items()
+        if name != "cpu"
+    }
+
+
+def unbound(**settings):
+    return Heros(POOL, k=2, seed=1, **settings)
+
+
+quiet = pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+
+
+@quiet
+@pytest.mark.parametrize("numeric", [False, True])
+def test_one_key_learns_from_rows_what_a_model_alone_does(numeric):
+    pool = POOLS["numbers" if numeric else "classes"]
+    alone = Heros(pool, k=2, seed=1)
+    with Keyed(Heros(pool, k=2, seed=1)) as keyed:
+        for i, (_, x, y) in enumerate(rows()):
+            label = i + 0.5 if numeric else y
+            keyed.learn("only", x, label)
+            alone.learn(x, label)
+        some = [x for _, x, _ in rows()]
+        assert state(keyed["only"]) == state(alone)
+        assert keyed["only"].schema == alone.schema
+        assert keyed["only"].schema.reads_as(alone.schema)
+        assert (keyed.answers("only", some) == alone.answers(some)).all()
+        assert keyed.predict("only", some[0]) == alone.predict(some[0])
+        if numeric:
+            assert (keyed.predict_interval("only", some) == alone.predict_interval(some)).all()
+            assert np.isfinite(keyed.figures("only").mae)
+        else:
+            assert keyed.predict_proba("only", some) == alone.predict_proba(some)
+
+
+@quiet
+def test_rows_in_any_form_and_after_any_stop_are_learnt_alike(tmp_path):
+    """One by one, in lists, in frames once the first rows are known, with stops; one encoder for all keys."""
+    pa = pytest.importorskip("pyarrow")
+    found = []
+    for form in ("rows", "lists", "stops"):
+        place = tmp_path / form
+        keyed = Keyed(unbound(), capacity=1, directory=place)
+        for key, x, y in rows():
+            if form == "lists":
+                block = keyed.test_then_train(key, [x], [y])
+                assert block.outputs.shape == (1, keyed.template.schema.n_classes)
+            else:
+                keyed.learn(key, x, y)
+            if form == "stops":
+                keyed.commit({"at": 1})
+                keyed.close()
+                keyed = Keyed(unbound(), capacity=1, directory=place)
+        assert keyed.encoder().seen == keyed.seen == 90
+        keyed.learn("a", pa.table({"day": ["1/2/2026"] * 40, "late": [3.5] * 40}), ["no"] * 40)
+        found.append(({key: state(keyed[key]) for key in keyed}, keyed.template.schema))
+        assert (keyed.seen, keyed.figures("a").instances) == (130, 100)
+        keyed.close()
+    assert found[0] == found[1] == found[2]
+    assert found[0][1].reads_as(found[2][1])
+
+
+@quiet
+def test_a_list_of_rows_of_which_one_is_bad_leaves_the_schema_of_what_was_learnt():
+    with Keyed(unbound()) as keyed:
+        for _ in range(5):
+            keyed.learn("a", {"size": 1.0}, "no")
+        with pytest.raises(DataError, match="row 2: 'size' must be a number"):
+            keyed.learn("a", [{"size": 1.0}, {"size": "large", "new": 1}], ["no", "never"])
+        assert (keyed.template.schema.classes, keyed.seen) == (("no",), 6)  # the row before it is learnt
+        with pytest.raises(DataError, match="must be a number"):
+            keyed.learn("b", {"size": "large"}, "no")
+        assert "b" not in keyed  # what was refused leaves no key
+        assert keyed.learn("b", {"size": 2.0}, "yes").seen == keyed.encoder().seen == 7
+
+
+def test_a_template_that_has_learnt_counts():
+    trained = unbound()
+    for i in range(10):
+        trained.learn({"size": i}, i % 2)
+    with Keyed(trained) as keyed:
+        assert keyed.seen == 10
+        keyed.learn("a", {"size": 1, "new": 2.0}, 1)
+        assert [feature.missing for feature in keyed.template.schema.features] == [False, True]
+        alone = trained.learn({"size": 1, "new": 2.0}, 1)
+        assert keyed.predict_proba("a", {"size": 3}) == alone.predict_proba({"size": 3})
 
 
 @pytest.mark.parametrize(

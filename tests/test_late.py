@@ -1,12 +1,16 @@
 """Labels that come late: what is answered, learnt, given up and counted."""
 
+import math
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+
 import numpy as np
 import pytest
 
 from heros import Heros, Schema, policies, pools, streams
 from heros.errors import DataError, ParameterError
 from heros.late import LateLabels, Pending
-from heros.measures import Accuracy
+from heros.measures import Accuracy, LogLoss
 
 POOL = pools.MLPGrid(hidden=[8], optimizers=["adam"])
 STREAM = streams.Agrawal(function=2, seed=5)
@@ -165,3 +169,105 @@ def test_a_label_may_be_the_name_of_its_class():
             late.answer(i, x)
             assert late.learn(i, label)
     assert named.figures == indexed.figures
+
+
+# -- rows as dictionaries ------------------------------------------------------------------------------------
+
+
+def table(n=80):
+    """Rows as people write them; columns, values and classes come on the way."""
+    for i in range(n):
+        row = {
+            "when": datetime(2026, 1 + i % 12, 1 + i % 28, i % 24, tzinfo=UTC if i % 2 else None),
+            "day": date(2026, 1 + i % 12, 1 + i % 28),
+            "price": Decimal(i) / 4 if i % 3 else f"€{i}",
+            "took": timedelta(milliseconds=i),
+            "size": math.nan if i % 5 == 0 else np.float32(i),
+            "place": {"high": i % 2 == 0, "city": f"c{i // 20}"},
+            "tags": [i],
+        }
+        if i > 40:
+            row["at"] = time(i % 24, 30)
+        yield row, ("no", "yes", "maybe")[i % (2 + (i > 50))]
+
+
+def numbers(n=80):
+    for i, (row, _) in enumerate(table(n)):
+        yield row, (i + 0.5) / 7
+
+
+@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.parametrize("rows", [table, numbers])
+@pytest.mark.parametrize("stops", [False, True])
+def test_rows_are_learnt_as_by_a_model_alone_when_their_labels_come(tmp_path, rows, stops):
+    late, alone = LateLabels(Heros(POOL, k=2, seed=1)), Heros(POOL, k=2, seed=1)
+    todo, given = list(rows()), {}
+    for i, (row, _) in enumerate(todo):
+        given[i] = late.answer(i, row)
+        if i < 15:
+            continue
+        earlier, label = todo[i - 15]
+        expected = np.zeros(0) if alone.schema is None else alone.answers(todo[i][0])
+        assert np.array_equal(given[i], expected)
+        assert late.learn(i - 15, label)
+        alone.learn(earlier, label)
+        if stops and i % 7 == 0:
+            late.save(tmp_path / "late.heros")
+            late = LateLabels.load(tmp_path / "late.heros")
+    assert (late.waiting, late.counts.learnt) == (15, 65)
+    assert late.model.schema == alone.schema
+    assert late.model.schema.reads_as(alone.schema)
+    assert np.array_equal(
+        late.model.answers([row for row, _ in todo]), alone.answers([row for row, _ in todo])
+    )
+    assert ("mae" in late.figures) == (rows is numbers)
+
+
+def test_before_anything_is_known_all_classes_are_as_likely():
+    late = LateLabels(Heros(POOL, k=2, seed=1), measures=[LogLoss()])
+    for i in range(2):
+        assert len(late.answer(i, {"a": i})) == 0
+    late.learn(0, "no")
+    late.learn(1, "yes")
+    assert late.figures["log_loss"] == pytest.approx((0 + np.log(2)) / 2)
+
+
+def test_a_row_that_cannot_be_read_goes_on_waiting_and_leaves_no_trace():
+    late = LateLabels(Heros(POOL, k=2, seed=1))
+    for i in range(6):
+        late.answer(i, {"a": i, "b": 1.0})
+        late.learn(i, "no")
+    schema = late.model.schema
+    late.answer("bad", {"a": 7, "new": "value"})
+    with pytest.raises(DataError, match="The label must have a value"):
+        late.learn("bad", None)
+    with pytest.raises(DataError, match=r"The feature 'a' must be a number\. Got 'many' instead"):
+        late.answer("worse", {"a": "many"})
+    assert late.model.schema is schema
+    assert late.waiting == 1
+    assert late.learn("bad", "yes")
+    assert late.model.schema.classes == ("no", "yes")
+
+
+def test_a_row_asked_again_is_the_same_if_it_reads_alike():
+    late = LateLabels(Heros(POOL, k=2, seed=1))
+    row = {"a": math.nan, "b": {"c": 1}, "d": Decimal("2.50")}
+    late.answer(1, row)
+    row["b"]["c"] = 2  # which is nobody's business
+    late.answer(1, {"a": None, "b": {"c": 1}, "d": Decimal("2.50")})
+    for other in (row, [1.0, 2.0, 3.0]):
+        with pytest.raises(DataError, match="must be a new one"):
+            late.answer(1, other)
+    assert late.counts.answered == 1
+
+
+def test_arrays_and_rows_wait_in_one_file(tmp_path):
+    late = LateLabels(Heros(POOL, k=2, seed=1, schema=Schema.of(["a"], classes=["no", "yes"])))
+    late.answer("array", [1.0])
+    late.answer("row", {"a": 1.0})
+    late.save(tmp_path / "late.heros")
+    again = LateLabels.load(tmp_path / "late.heros")
+    for one in (late, again):
+        assert one.learn("row", "maybe")
+        assert one.learn("array", "maybe")
+    assert (again.model.predict_proba([[1.0]]) == late.model.predict_proba([[1.0]])).all()

@@ -78,16 +78,19 @@ def test_rows_need_no_schema_and_make_it_grow_one_after_the_other():
     assert one.predict_proba({"a": 2, "b": "y"}) == many.predict_proba({"a": 2, "b": "y"})
 
 
-def test_a_frame_makes_the_schema_grow_at_once():
-    grown = model()
+def test_a_frame_makes_the_schema_grow_row_by_row():
+    grown, rows = model(), model()
     frame = pd.DataFrame({"age": [1, None], "colour": ["red", "pink"], "new": [0.5, 0.25]})
     grown.learn(frame, [3, "yes"])
+    rows.learn([{"age": 1, "colour": "red", "new": 0.5}, {"colour": "pink", "new": 0.25}], [3, "yes"])
+    assert grown.schema == rows.schema
+    assert (grown.outputs(np.zeros((1, 3))) == rows.outputs(np.zeros((1, 3)))).all()
     assert grown.schema.extends(SCHEMA)
     assert grown.schema.classes == ("no", "yes", "3")
     assert [feature.name for feature in grown.schema.features] == ["age", "colour", "new"]
     assert grown.schema.features[1].values == ("red", "green", "blue", "pink")
     assert grown.schema.features[0].missing
-    assert grown.schema.features[2].missing  # there was a time without it
+    assert not grown.schema.features[2].missing  # it was there from the first instance on
     assert grown.instances == 2
 
 
@@ -147,12 +150,12 @@ def test_a_few_rows_of_a_frame_take_the_short_way_to_the_same_answer(learnt, con
     expected = learnt.predict_proba(X)
     known = convert(pd.DataFrame(ROWS))
     other.learn(pa.Table.from_pylist(ROWS), LABELS)
-    monkeypatch.setattr("heros.rows.table_of", lambda *_: pytest.fail("Arrow was asked"))
+    monkeypatch.setattr("heros.data.encoder.table_of", lambda *_: pytest.fail("Arrow was asked"))
     assert (few.predict_proba(frame).to_numpy() == expected).all()
     few.learn(known, LABELS)
     assert (few.predict_proba(X) == other.predict_proba(X)).all()
     monkeypatch.undo()
-    few.learn(frame, LABELS)  # what is new takes the long way
+    few.learn(frame, LABELS)
     assert few.schema.n_features == 3
 
 
@@ -200,7 +203,7 @@ def test_what_a_row_may_lack_or_say_otherwise(written):
         assert lacking == model.predict_proba({k: v for k, v in row.items() if k not in {"price", "when"}})
     with pytest.raises(DataError, match=r"The feature 'price' must be a number. Got 'dear' instead"):
         model.predict(row | {"price": "dear"})
-    with pytest.raises(DataError, match=r"The feature 'when' must be a date. Got 'soon' instead"):
+    with pytest.raises(DataError, match=r"The feature 'when' must be a date, day first. Got 'soon' instead"):
         model.predict(row | {"when": "soon"})
 
 
@@ -257,16 +260,17 @@ def test_what_stood_for_nothing_is_not_learnt_as_a_value(lacking):
     three.learn(pd.DataFrame(rows * 150), ["0", "1"] * 150)
     for model in (two, three):
         assert model.schema.features[1].values == ("a", "b", "c")
-        assert model.schema.words == ("", "-999", "unknown")
+        assert model.schema.words == ("-999", "unknown")
         assert "unknown" not in [v for f in model.schema.features for v in f.values or ()]
     assert two.predict_proba(rows[1]) == one.predict_proba(rows[1])
 
 
-def test_usual_words_for_nothing_are_refused_where_others_were_named(lacking):
-    with pytest.raises(DataError, match=r"'warm' must be a number. Got 'n/a' instead"):
-        lacking.predict({"warm": "n/a", "where": "a"})
-    with pytest.raises(DataError, match=r"'warm' must be a number. Got 'n/a' instead"):
-        lacking.predict(pd.DataFrame({"warm": ["n/a"] * 300, "where": ["a"] * 300}))
+@pytest.mark.parametrize("rows", [1, 300])
+def test_words_that_were_named_are_added_to_the_usual_ones(lacking, rows):
+    nothing = lacking.predict_proba({"warm": None, "where": "a"})
+    assert lacking.predict_proba({"warm": "n/a", "where": "a"}) == nothing
+    frame = pd.DataFrame({"warm": ["n/a"] * rows, "where": ["a"] * rows})
+    assert (lacking.predict_proba(frame).to_numpy() == [*nothing.values()]).all()
 
 
 @pytest.mark.parametrize("rows", [1, 300])

@@ -11,7 +11,7 @@ from heros import Heros, Schema, evaluate, pools, scores, streams
 from heros.errors import DataError, ParameterError
 from heros.policies import Everything
 from heros.task import Regression
-from heros.weights import Weights
+from heros.data.weights import Weights
 from reference import balanced_weights, whole_times
 
 STREAM = streams.Agrawal(function=2)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from heros import errors, export, measures, meters, policies, pools, scores, streams
     from heros.ensemble import Block, Heros
     from heros.run.loop import Curves, Run, evaluate
-    from heros.schema import Feature, Schema
+    from heros.data.schema import Feature, Schema
     from heros.storage import checkpoints, records
     from heros.watch import Stack, Top
 
@@ -58,10 +58,10 @@ _MODULES = {
 _NAMES = {
     "Block": "heros.ensemble",
     "Curves": "heros.run.loop",
-    "Feature": "heros.schema",
+    "Feature": "heros.data.schema",
     "Heros": "heros.ensemble",
     "Run": "heros.run.loop",
-    "Schema": "heros.schema",
+    "Schema": "heros.data.schema",
     "Stack": "heros.watch",
     "Top": "heros.watch",
     "evaluate": "heros.run.loop",

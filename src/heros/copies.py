@@ -9,9 +9,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from heros.data.schema import schema_plain
 from heros.ensemble import Heros
 from heros.registry import described
-from heros.schema import schema_plain
 from heros.storage import models
 
 __all__ = ["Copies"]

@@ -108,7 +108,7 @@ class Experiment:
 
     @property
     def instances(self) -> int | None:
-        """How many instances it runs on; None if the stream does not know its length."""
+        """How many instances it runs on, fewer if rows are skipped; None: the stream does not know."""
         length = self.open().n_instances
         return self.n if length is None else length
 
@@ -228,7 +228,7 @@ def run_all(
         )
         for i, result in (Serial() if executor is None else executor).results(work, todo):
             if isinstance(result, Run):
-                if result.interrupted:
+                if result.interrupted and not result.too_many_bad_rows:
                     raise KeyboardInterrupt  # half a run is no record
                 try:
                     if place is not None:
@@ -265,7 +265,8 @@ def _recorded(id: str, job: Job, out: Path) -> bool:
         run = records.read(place)
     except HerosError:
         return False  # broken: it is run again
-    if job.instances is not None and run.n_instances != job.instances:
+    longest = run.n_instances + run.bad_rows.count  # rows may have been skipped
+    if job.instances is not None and not run.n_instances <= job.instances <= longest:
         rule = f"be of {job.instances:,} instances (or go elsewhere, or be replaced)"
         raise HerosError(f"The record {place} must {rule}. Got {run.n_instances:,} instead.")
     return True

@@ -11,7 +11,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, Self, overload
 
@@ -20,10 +20,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from heros import core as _core
 from heros.copies import Copies
+from heros.data.encoder import Encoder
+from heros.data.frames import form_of, labels_of
+from heros.data.schema import Schema, schema_of, schema_plain
 from heros.ensemble import Block, Heros
+from heros.ensemble.block import joined
 from heros.errors import DataError, ParameterError
 from heros.parameters import identifier, whole
-from heros.schema import Schema
 from heros.storage import archive, models
 from heros.storage.keystore import KeyStore, Tally
 from heros.task import Task
@@ -108,6 +111,9 @@ class Keyed:
     A key's model is a copy of the one given, made when the key is first learnt from. Those least recently
     used go to a file when there is no more room, and come back, bit for bit, when they are needed.
 
+    Instances are what `Heros` takes: arrays, dictionaries, lists of dictionaries, data frames. Rows of all
+    keys are read by one schema, which grows with them and is kept with the models.
+
     Parameters
     ----------
     model
@@ -154,30 +160,82 @@ class Keyed:
         self._temporary = TemporaryDirectory(prefix="heros-") if directory is None else None
         self._store = KeyStore(self._temporary.name if directory is None else directory)  # type: ignore[union-attr]
         self._residents: OrderedDict[str, _Resident] = OrderedDict()
+        self._reader: tuple[Schema | None, Encoder] | None = None  # how rows are read, by which schema
         self._bytes = 0
         self._moved = 0  # bytes of models that came into memory or left it since memory was last given back
         self._lock = threading.RLock()
+        self._kept: Schema | None = None  # the schema as the file has it
+        self._know_kept()
+
+    def _know_kept(self) -> None:
+        """Know the schema that the models in the file were last fitted to."""
+        plain, known = self._store.note("schema"), self.template.schema
+        if plain is not None:
+            schema = schema_of(plain)
+            if known is None or schema.extends(known):
+                self.bind(schema)
+                self._kept = schema
 
     # -- learning and answering ---------------------------------------------------------------------------
 
-    def learn(self, key: Key, x: ArrayLike, y: ArrayLike) -> Self:
-        """Have the model of a key learn from one instance, or from several, one after the other."""
-        single = np.ndim(x) == 1
+    def learn(self, key: Key, x: Any, y: Any) -> Self:
+        """Have the model of a key learn from one instance, or from several, one after the other.
+
+        Examples
+        --------
+        >>> from heros import Heros, pools
+        >>> with Keyed(Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1)) as keyed:
+        ...     keyed = keyed.learn("roof", {"degrees": 21.5, "room": "attic"}, "ok")
+        ...     keyed = keyed.learn("hall", [{"degrees": "19.5"}, {"degrees": 35}], ["ok", "alarm"])
+        ...     sorted(keyed.predict_proba("roof", {"degrees": 20})), keyed.overall().instances
+        (['alarm', 'ok'], 3)
+        """
+        single = form_of(x) == "array" and np.ndim(x) == 1
         X = np.asarray(x)[np.newaxis] if single else x
         self.test_then_train(key, X, np.asarray(y)[np.newaxis] if single else y)
         return self
 
-    def test_then_train(self, key: Key, X: ArrayLike, y: ArrayLike) -> Block:
+    def test_then_train(self, key: Key, X: Any, y: Any) -> Block:
         """Have the model of a key answer, then learn from the label, for every instance in turn."""
         with self._lock:
             name = _name(key)
-            resident = self._resident(name, make=True)
-            block = resident.model.test_then_train(X, y)
-            resident.count(block, y)
-            if resident.learnt_since_weighed >= WEIGHED:
-                self._weigh(resident)
-            self._make_room(name)
-            return block
+            return self._run(name, X, y) if form_of(X) == "array" else self._run_rows(name, X, y)
+
+    def _run(self, name: str, X: ArrayLike, y: ArrayLike) -> Block:
+        resident = self._resident(name, make=True)
+        block = resident.model.test_then_train(X, y)
+        resident.count(block, y)
+        if resident.learnt_since_weighed >= WEIGHED:
+            self._weigh(resident)
+        self._make_room(name)
+        return block
+
+    def _run_rows(self, name: str, x: Any, y: Any) -> Block:
+        if self.template.schema is None and self.template.task_asked is None:
+            for model in (self._start, self.template):
+                model.suit_labels(labels_of(x, y))
+        encoder, blocks = self.encoder(), list[Block]()
+        self._reader = None  # if something goes wrong, it may be ahead of the models
+        for batch in encoder.learn(x, y):
+            self.bind(batch.schema)
+            blocks.append(self._run(name, batch.X, batch.y))
+        self._reader = (self.template.schema, encoder)
+        blocks = blocks or [self._run(name, np.empty((0, encoder.schema.n_features)), [])]
+        return joined([_widened(block, blocks[-1].outputs.shape[1]) for block in blocks])
+
+    def encoder(self) -> Encoder:
+        """Return what turns rows into numbers, of all keys, by the schema as it is now."""
+        with self._lock:
+            if self._reader is None or self._reader[0] is not self.template.schema:
+                schema, numeric = self.template.schema, self.template.task.numeric
+                said = self.template.task_asked is not None
+                self._reader = (schema, Encoder(schema, numeric=numeric, fractions=said, seen=self.seen))
+            return self._reader[1]
+
+    @property
+    def seen(self) -> int:
+        """How many instances all models together have learnt from, and the one that all start as."""
+        return self.overall().instances + (0 if self._start.schema is None else self._start.instances)
 
     def predict_proba(self, key: Key, x: Any) -> Any:
         """What the model of a key says; a key that is new is answered by the model that all start as."""
@@ -191,7 +249,7 @@ class Keyed:
         """The ends of the interval that holds a target that is a number: (2,), or (n, 2) of several."""
         return self._asked(key, Heros.predict_interval, x)
 
-    def answers(self, key: Key, x: ArrayLike) -> Any:
+    def answers(self, key: Key, x: Any) -> Any:
         """All that the model of a key says of one instance or of several; what that is, says the task."""
         return self._asked(key, Heros.answers, x)
 
@@ -199,7 +257,10 @@ class Keyed:
         with self._lock:
             name = _name(key)
             resident = self._resident(name, make=False)
-            answer = ask(self.template if resident is None else self._fitted(resident), x)
+            model = self.template if resident is None else self._fitted(resident)
+            if form_of(x) != "array":
+                model.read_with(self.encoder())
+            answer = ask(model, x)
             self._make_room(name)
             return answer
 
@@ -210,8 +271,9 @@ class Keyed:
         alone, wherever it was meanwhile, and a new one begins with the whole schema.
         """
         with self._lock:
-            if schema != self.template.schema:
-                self.template.bind(schema)  # refuses what does not fit
+            new = schema != self.template.schema
+            self.template.bind(schema)  # refuses what does not fit
+            if new:
                 self.template = copy.deepcopy(self._start).bind(schema)
                 self._copies = None
             return self
@@ -289,7 +351,10 @@ class Keyed:
         with self._lock:
             for name, resident in self._residents.items():
                 self._write(name, resident)
-            self._store.commit(position)
+            schema = self.template.schema
+            new = None if schema is None or schema is self._kept else schema_plain(schema)
+            self._store.commit(position, new)
+            self._kept = schema
 
     def snapshot(self, position: Mapping[str, Any] | None, path: str | os.PathLike[str]) -> None:
         """`commit`, and copy all of it to one file: ``keys.sqlite`` in the `directory` of another `Keyed`."""
@@ -365,17 +430,19 @@ class Keyed:
     def _grow(self, resident: _Resident) -> None:
         schema = self.template.schema
         resident.fitted = None
-        if schema is not None and resident.model.schema != schema:
+        if schema is not None and resident.model.schema is not schema:
+            grown = resident.model.schema != schema
             resident.model.bind(schema)
-            resident.dirty = True
-            self._weigh(resident)
+            if grown:
+                resident.dirty = True
+                self._weigh(resident)
 
     def _fitted(self, resident: _Resident) -> Heros:
         """The model as it would be with the schema of now; asking does not change it."""
         schema = self.template.schema
         if schema is None or resident.model.schema == schema:
-            return resident.model
-        if resident.fitted is None or resident.fitted.schema != schema:
+            return resident.model if schema is None else resident.model.bind(schema)
+        if resident.fitted is None or resident.fitted.schema is not schema:
             resident.fitted = copy.deepcopy(resident.model).bind(schema)
         return resident.fitted
 
@@ -426,6 +493,12 @@ class Keyed:
     def _tallies(self) -> dict[str, Tally]:
         with self._lock:
             return dict(self._store.tallies()) | {name: one.tally for name, one in self._residents.items()}
+
+
+def _widened(block: Block, width: int) -> Block:
+    """A block with outputs for classes that came later, of which nothing was said."""
+    missing = width - block.outputs.shape[1]
+    return replace(block, probabilities=np.pad(block.outputs, ((0, 0), (0, missing)))) if missing else block
 
 
 def _name(key: object) -> str:

@@ -26,8 +26,8 @@ from heros.measures import (
 )
 from heros.parameters import number
 from heros.registry import Part, parts
-from heros.schema import Schema
-from heros.validation import class_indices, target_numbers
+from heros.data.schema import Schema
+from heros.data.check import class_indices, target_numbers
 
 if TYPE_CHECKING:
     from heros.measures import Measure

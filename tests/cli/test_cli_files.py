@@ -166,22 +166,24 @@ def test_a_word_for_nothing_is_met_with_the_option_that_says_so(place):
     (place / "w.csv").write_text("price;late\n" + rows)
     looked = runner.invoke(app, ["look", str(place / "w.csv")])
     said = " ".join(looked.output.split())  # the column wraps
-    assert "10 bad rows, the first with 'k.A.' (--missing if that stands for nothing)" in said
+    assert "10 bad rows, the first with 'k.A.' (--missing k.A. if it means none)" in said
     arguments = ["run", str(place / "w.csv"), "--pool", str(place / "pool.toml")]
-    refused = runner.invoke(app, arguments)
-    assert (
-        "must be a number (or be named in --nominal, or the word in --missing). Got 'k.A.'" in refused.stderr
-    )
+    hint = "must be a number (or be named in --nominal or --ignore, or the word in --missing). Got 'k.A.'"
+    told = runner.invoke(app, arguments)
+    assert told.exit_code == 0, told.output
+    assert hint in told.stderr
+    assert "(--on-bad-row raise stops at the first)" in told.stderr
+    assert "10 bad rows were skipped, the first 3:" in told.stdout
+    refused = runner.invoke(app, [*arguments, "--on-bad-row", "raise"])
+    assert refused.exit_code == 2
+    assert hint in refused.stderr
     saved = ["--missing", "k.A.", "--save", str(place / "m.heros")]
     assert runner.invoke(app, [*arguments, *saved]).exit_code == 0
     predict = ["predict", str(place / "m.heros"), str(place / "w.csv")]
     said, again = runner.invoke(app, predict), runner.invoke(app, [*predict, "--missing", "k.A."])
     assert said.exit_code == again.exit_code == 0
     assert said.stdout == again.stdout
-    refused = runner.invoke(app, [*predict, "--missing", "n/a"])
-    assert (
-        "'price' must be a number (or the word be named in --missing). Got 'k.A.' instead." in refused.stderr
-    )
+    assert runner.invoke(app, [*predict, "--missing", "unknown"]).stdout == said.stdout  # one word more
 
 
 def test_a_number_that_stands_for_nothing_does_so_in_what_is_predicted(place):

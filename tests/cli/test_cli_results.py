@@ -96,8 +96,6 @@ def test_a_model_is_saved_and_predicts_a_file_without_targets(tmp_path, table, p
     assert pq.read_table(out)["predicted"].to_pylist() == [row["predicted"] for row in rows]
     assert "must not exist (or pass --force" in refused("predict", saved, new, "--out", out)
     ok("predict", saved, new, "--out", out, "--force")
-    (tmp_path / "bad.csv").write_text("age,colour\n18,red\nold,red\n")
-    assert "'age' must be a number" in refused("predict", saved, tmp_path / "bad.csv")
     (tmp_path / "other.csv").write_text("Age,Colour\n18,red\n")
     assert "must have some of the features 'age', 'colour'" in refused(
         "predict", saved, tmp_path / "other.csv"
@@ -105,6 +103,29 @@ def test_a_model_is_saved_and_predicts_a_file_without_targets(tmp_path, table, p
     (tmp_path / "less.csv").write_text("age\n18\n")
     result = runner.invoke(app, ["predict", str(saved), str(tmp_path / "less.csv")])
     assert "has no column 'colour'" in result.stderr
+
+
+def test_a_row_that_cannot_be_read_has_no_prediction_but_its_place(tmp_path, table, pool):
+    saved, bad = tmp_path / "model.heros", tmp_path / "bad.csv"
+    ok("run", table, "--pool", pool, "--save", saved)
+    bad.write_text("age,colour,id\n18,red,1\nold,red,2\n20\n30,blue,4,5\n18,red,5\n")
+    result = runner.invoke(app, ["predict", str(saved), str(bad), "--with", "id"])
+    assert result.exit_code == 0, result.output
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert [row["id"] for row in rows] == ["1", "2", "", "", "5"]
+    assert [bool(row["predicted"]) for row in rows] == [True, False, False, False, True]
+    assert rows[1]["p_no"] == ""
+    assert {**rows[0], "id": ""} == {**rows[4], "id": ""}
+    assert (
+        f"heros: 3 rows have no prediction; the first: {bad}, line 3: the 'age' column must be a number"
+        in (result.stderr)
+    )
+    out = tmp_path / "out.parquet"
+    ok("predict", saved, bad, "--out", out)
+    assert pq.read_table(out)["predicted"].null_count == 3
+    bad.write_text("age,colour\n1\n2\n")
+    only = runner.invoke(app, ["predict", str(saved), str(bad)])
+    assert (only.exit_code, only.stdout.count("\n")) == (0, 3)
 
 
 def test_a_checkpoint_predicts(tmp_path, table, pool):

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
+from heros import Heros
 from heros.cli import app
 from heros.errors import DataError, HerosError
 from heros.registry import policy_of, pool_of, written_parts
@@ -109,11 +110,46 @@ def test_run_reads_a_file_and_counts_the_rows_it_leaves_out(tmp_path, pool):
     path.write_text(
         "a,b,label\n" + "".join(f"{i},{'x' if i % 50 == 7 else i},{i % 2}\n" for i in range(1000))
     )
-    text = ok("run", str(path), "--target", "label", "--pool", pool, "--skip-bad-rows")
-    assert "20 rows were left out; the first: " in text
+    text = ok("run", str(path), "--target", "label", "--pool", pool)
+    assert "20 bad rows were skipped, the first 3:" in text
+    assert f"{path}, line 9: the 'b' column must be a number" in text
     result = runner.invoke(app, ["run", str(path), "--target", "nope", "--pool", pool])
     assert result.exit_code == 2
     assert result.stderr.startswith("heros: --target must be one of the columns")
+
+
+@pytest.mark.parametrize("kind", ["file", "stdin"])
+def test_too_many_bad_rows_end_a_run_with_everything_written(tmp_path, pool, kind):
+    path, out = tmp_path / "rows.csv", tmp_path / "out"
+    text = "a,label\n" + "".join(f"{'x' if i > 600 else i},{i % 2}\n" for i in range(1000))
+    path.write_text(text)
+    saved, told, kept = tmp_path / "m.heros", tmp_path / "p.csv", tmp_path / "kept"
+    arguments = ["run", "-" if kind == "stdin" else str(path), "--pool", pool, "--save", str(saved)]
+    arguments += ["--out", str(out), "--predictions", str(told), "--checkpoint", str(kept)]
+    result = runner.invoke(app, arguments, input=text if kind == "stdin" else None)
+    assert result.exit_code == 1, result.output
+    assert "The run ends early: " in result.stderr
+    assert "must have at most one bad row in 20. Got 32 in 633 rows, the first: " in result.stderr
+    assert "32 bad rows were skipped, the first 3:" in result.stdout
+    assert "601 (" in result.stdout  # instances
+    assert Heros.load(saved).instances == 601
+    assert len(told.read_text().splitlines()) == 602
+    assert (out / "report.html").exists()
+    assert len(list(kept.glob("checkpoint-*"))) == 1
+    [record] = out.rglob("record.json")
+    assert records.read(record.parent).too_many_bad_rows
+
+
+def test_compare_tells_of_bad_rows(tmp_path, pool):
+    path = tmp_path / "rows.csv"
+    for bad, code in ((950, 0), (600, 1)):
+        path.write_text("a,label\n" + "".join(f"{'x' if i > bad else i},{i % 2}\n" for i in range(1000)))
+        arguments = ["compare", str(path), "--pool", pool, "--policy", "everything", "--policy", "cheapest"]
+        result = runner.invoke(app, arguments)
+        assert result.exit_code == code, result.output
+        assert "bad rows were skipped, the first 3:" in result.stdout
+        assert "DataNotice" not in result.stderr
+    assert "has too many bad rows: the runs ended early" in result.stderr
 
 
 def test_compare_ranks_policies_and_shows_the_saving(tmp_path, pool):

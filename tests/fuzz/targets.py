@@ -26,7 +26,7 @@ from heros import Feature, Heros, Schema, evaluate, measures, meters, policies, 
 from heros.errors import DataNotice, HerosError
 from heros.storage import records
 from heros.streams.pipe import read_pipe
-from heros.validation import Validator
+from heros.data.check import Validator
 
 Target = Callable[[bytes], None]
 TARGETS: dict[str, Target] = {}

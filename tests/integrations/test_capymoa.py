@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 
 import numpy as np
@@ -22,6 +23,7 @@ from capymoa.stream import NumpyStream, Schema  # noqa: E402
 from capymoa.stream.generator import SEA, AgrawalGenerator, RandomTreeGenerator  # noqa: E402
 
 from heros.integrations.capymoa import HEROS, HEROSRegressor, from_capymoa, schema_of  # noqa: E402
+from heros.integrations.drop_in import SETTINGS  # noqa: E402
 
 SMALL = pools.MLPGrid(hidden=[8, 16], learning_rates=[0.05, 0.005])
 N = 1500
@@ -129,6 +131,15 @@ def test_parameters_are_captured_as_capymoa_wants():
     learner = HEROS(SEA().get_schema(), SMALL, k=4, warmup=10, random_seed=2)
     twin = HEROS.from_params(SEA().get_schema(), learner.get_params(), random_seed=2)
     assert (twin.heros.pool, twin.heros.k, twin.heros.warmup, twin.heros.seed) == (SMALL, 4, 10, 2)
+
+
+def test_all_settings_of_heros_are_there():
+    asked = {*SETTINGS} - {"seed"} | {"random_seed"}
+    for learner in (HEROS, HEROSRegressor):
+        assert asked <= {*inspect.signature(learner).parameters}
+    schema = SEA().get_schema()
+    heros = HEROS(schema, SMALL, watch="trained", burst=30, class_weight="balanced").heros
+    assert (heros.burst, heros.class_weight) == (30, "balanced")
 
 
 NUMBERS = pools.Join(pools.MLP([{"hidden": 16}]), pools.Linear([{}, {"optimizer": "pa"}]), costs=[2, 1])

@@ -1,5 +1,8 @@
 """A model per key in the state of Quix Streams."""
 
+import math
+from datetime import UTC, datetime
+
 import numpy as np
 import pytest
 
@@ -64,6 +67,25 @@ def test_numbers_have_an_answer_and_an_interval():
         if alone.schema is not None:
             assert said == {"answer": alone.predict(x), "interval": alone.predict_interval(x).tolist()}
         alone.learn(x, y)
+
+
+@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+def test_values_are_read_as_everywhere():
+    learn, state, alone = QuixModel(model(), "late"), Memory(), model()
+    for i in range(60):
+        written = {"price": f"€{i % 9}.50", "placed": f"{1 + i % 28}.10.2026", "size": "n/a" if i % 7 else i}
+        typed = {
+            "price": i % 9 + 0.5,
+            "placed": datetime(2026, 10, 1 + i % 28, tzinfo=UTC),
+            "size": None if i % 7 else float(i),
+        }
+        said = learn({**written, "late": str(i % 2)}, state)["heros"]
+        if alone.schema is not None:
+            assert said == alone.predict_proba(typed)
+        alone.learn(written, str(i % 2))
+    before = dict(state)
+    assert learn({**written, "late": math.nan}, state)["heros"] == alone.predict_proba(typed)
+    assert state == before  # a label that is missing is none
 
 
 def test_in_the_state_of_quix_itself():

@@ -21,6 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from heros import Feature, Heros, Schema, policies, pools, scores, streams
 from heros.errors import DataError, ParameterError
+from heros.integrations.drop_in import SETTINGS
 from heros.integrations.sklearn import HerosClassifier, HerosRegressor
 
 SMALL = pools.MLPGrid(hidden=[8, 16], learning_rates=[0.05, 0.005])
@@ -125,7 +126,7 @@ def test_columns_must_be_those_of_the_first_frame():
     with pytest.raises(ValueError, match="yet now missing"):
         model.predict(table[["size", "colour"]])
     unnamed = HerosClassifier(SMALL, random_state=1).fit(table.set_axis(range(4), axis="columns"), y)
-    text = r"^X must be a data frame, as the one it was fitted on: \['1', '2', '3'\] are nominal\. Got an array instead\.$"
+    text = r"^X must be a data frame, as the one it was fitted on: \['1', '2', '3'\] are no numbers\. Got an array instead\.$"
     with pytest.raises(DataError, match=text):
         unnamed.predict(np.zeros((1, 4)))
 
@@ -225,14 +226,14 @@ def test_a_row_of_a_frame_takes_the_short_way_to_the_same_answer(convert, monkey
     slow = copy.deepcopy(model)
     rows = [convert(table.iloc[i : i + 1]) for i in range(10)]
     expected = [slow.predict_proba(convert(table))[i] for i in range(10)]
-    monkeypatch.setattr("heros.integrations.frames.table_of", lambda *_: pytest.fail("Arrow was asked"))
+    monkeypatch.setattr("heros.data.encoder.table_of", lambda *_: pytest.fail("Arrow was asked"))
     for row, answer in zip(rows, expected, strict=True):
         assert (model.predict_proba(row)[0] == answer).all()
     for i, (row, label) in enumerate(zip(rows, y, strict=False)):
         model.partial_fit(row, pd.Series([label]) if i % 2 else [label])
     monkeypatch.undo()
     slow.partial_fit(convert(table.iloc[:10]), y[:10])
-    monkeypatch.setattr(HerosClassifier, "_plain_rows", lambda self, X: None)
+    monkeypatch.setattr(HerosClassifier, "_needs_no_checks", lambda self, X: False)
     assert np.array_equal(model.predict_proba(convert(table)), slow.predict_proba(convert(table)))
 
 
@@ -274,3 +275,120 @@ def test_rows_and_labels_have_weights():
     numbers = HerosRegressor(pools.Linear([{}]), k=1, random_state=5)
     light = clone(numbers).fit(X, y, sample_weight=np.full(len(y), 0.1)).predict(X)
     assert not np.array_equal(light, numbers.fit(X, y).predict(X))
+
+
+TEXT = {
+    "order": [f"A-{i}" for i in range(200)],
+    "price": [f"€{1200 + i % 9 * 100:,}.50" if i % 11 else "n/a" for i in range(200)],
+    "share": [f"{i % 7} %" if i % 13 else None for i in range(200)],
+    "placed": [f"{1 + i % 28:02}.10.2026 {i % 24:02}:30" for i in range(200)],
+    "new": ["true" if i % 3 else "false" for i in range(200)],
+}
+NEXT = {
+    "order": ["B-1", "B-2"],
+    "price": ["€1,300.50", None],
+    "share": ["3 %", "n/a"],
+    "placed": ["30.11.2026 07:00", "-"],
+    "new": ["TRUE", "False"],
+}
+
+
+@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.parametrize("convert", [lambda f: f, pl.from_pandas, pa.Table.from_pandas])
+@pytest.mark.parametrize("numeric", [False, True], ids=["classes", "numbers"])
+def test_text_in_frames_is_read_as_in_a_file(convert, numeric, tmp_path):
+    table, y = (
+        pd.DataFrame(TEXT),
+        np.arange(200) % 9 / 2 if numeric else np.where(np.arange(200) % 9 > 4, "p", "q"),
+    )
+    table.assign(y=y).to_csv(tmp_path / "orders.csv", index=False)
+    task = "regression" if numeric else "classification"
+    core = Heros(k=3, seed=5, task=task)
+    stream = streams.read(tmp_path / "orders.csv", target="y", task=task)
+    X, labels = stream.draw(200)
+    core.bind(stream.schema).learn(X, labels)
+    model = (HerosRegressor if numeric else HerosClassifier)(k=3, random_state=5).fit(convert(table), y)
+    assert model.heros_.schema == core.schema
+    assert model.heros_.schema.reads_as(core.schema)
+    assert model.heros_.schema.ignored == ("order",)
+    core.save(tmp_path / "model.heros")
+    opened = type(model).load(tmp_path / "model.heros")
+    more = pd.DataFrame(NEXT)
+    for one in (model, opened, copy.deepcopy(opened)):
+        for some in (more, more.iloc[:1]):
+            out = one.predict(convert(some)) if numeric else one.predict_proba(convert(some))
+            assert np.array_equal(out, core.answers(some)[:, 0] if numeric else core.answers(some))
+        one.partial_fit(convert(more), y[:2])
+    expected = core.learn(more, y[:2].tolist()).answers(more)
+    for one in (model, opened):
+        assert np.array_equal(one.heros_.answers(more), expected)
+    typed = pd.DataFrame(
+        {
+            "order": ["B-1"],
+            "price": [1300.5],
+            "share": [3],
+            "placed": [pd.Timestamp("2026-11-30 07:00")],
+            "new": [True],
+        }
+    )
+    assert np.array_equal(model.heros_.answers(typed), expected[:1])
+    assert np.array_equal(model.predict(convert(typed)), model.predict(convert(more))[:1])
+
+
+def test_a_model_from_a_file_is_of_its_kind(tmp_path):
+    Heros(k=3).save(tmp_path / "empty.heros")
+    with pytest.raises(DataError, match=r"must hold a fitted HerosClassifier\. Got nothing learnt yet"):
+        HerosClassifier.load(tmp_path / "empty.heros")
+    Heros(SMALL, watch="trained", burst=7, class_weight="balanced", seed=3).learn(
+        pd.DataFrame({"a": range(9)}), [0, 1, 1] * 3
+    ).save(tmp_path / "model.heros")
+    with pytest.raises(DataError, match=r"must hold a fitted HerosRegressor\. Got Classification"):
+        HerosRegressor.load(tmp_path / "model.heros")
+    model = HerosClassifier.load(tmp_path / "model.heros")
+    assert (model.burst, model.class_weight, model.random_state, model.classes_.tolist()) == (
+        7,
+        "balanced",
+        3,
+        ["0", "1"],
+    )
+    assert model.predict([[3.0]]).tolist() == model.predict(pd.DataFrame({"a": [3], "b": ["?"]})).tolist()
+    with pytest.raises(DataError, match=r"X must have 1 features\. Got 2 instead\."):
+        model.predict([[3.0, 4.0]])
+
+
+def test_an_unreadable_value_leaves_a_model_that_goes_on():
+    model = HerosClassifier(SMALL, random_state=1).fit(pd.DataFrame({"a": range(40)}), [0, 1] * 20)
+    with pytest.raises(DataError, match=r"^X, row 2: 'a' must be a number\. Got 'x' instead\.$"):
+        model.partial_fit(pd.DataFrame({"a": ["1", "x"]}), [0, 1])
+    with pytest.raises(DataError, match="'a' must be a number"):
+        model.predict(pd.DataFrame({"a": ["x"]}))
+    assert model.heros_.instances == 41  # the row before is learnt
+    assert model.partial_fit(pd.DataFrame({"a": ["€12.50", None]}), [0, 1]).heros_.instances == 43
+    with pytest.raises(DataError, match="'a' must be a number"):
+        model.fit(pd.DataFrame({"a": [1] * 200 + ["x"]}, dtype=object).astype(str), [0] * 201)
+    assert model.predict(pd.DataFrame({"a": [1.0]})).shape == (1,)
+    with pytest.raises(DataError, match=r"sample_weight must have one weight per instance \(40\)"):
+        model.fit(pd.DataFrame({"a": range(40)}), [0, 1] * 20, sample_weight=np.ones(41))
+
+
+def test_an_array_is_a_frame_of_numbers_to_a_model_of_a_frame():
+    X, y = shuffled_iris()
+    table = pd.DataFrame(X)
+    framed = HerosClassifier(SMALL, random_state=1).fit(table, y)
+    assert np.array_equal(framed.predict_proba(X), framed.predict_proba(table))
+    assert np.array_equal(
+        framed.predict_proba(X), HerosClassifier(SMALL, random_state=1).fit(X, y).predict_proba(X)
+    )
+    twin = copy.deepcopy(framed)
+    assert np.array_equal(
+        framed.partial_fit(X, y).predict_proba(X), twin.partial_fit(table, y).predict_proba(X)
+    )
+
+
+def test_all_settings_of_heros_are_there():
+    names = {"score": "running_score", "seed": "random_state"}
+    asked = {names.get(name, name) for name in SETTINGS}
+    assert asked <= {*HerosClassifier().get_params(deep=False)}
+    assert asked - {"class_weight"} <= {*HerosRegressor().get_params(deep=False)}
+    X, y = shuffled_iris()
+    assert HerosClassifier(SMALL, watch="trained", burst=30).fit(X, y).heros_.burst == 30

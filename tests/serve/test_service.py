@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
+import copy
+import csv
+import json
 import threading
+import warnings
 
 import numpy as np
 import pytest
 
 pytest.importorskip("orjson", reason="heros serve is not installed")
 
-from heros import Heros, Schema, pools
-from heros.errors import DataError, HerosError, ParameterError
+from heros import Heros, Schema, pools, streams
+from heros.errors import DataError, DataNotice, HerosError, ParameterError
 from heros.policies import Everything
 from heros.serve.brain import One
 from heros.serve.history import History, Worse
 from heros.serve.limits import Limits, NotNow, Unknown, Wrong
-from heros.serve.rows import Rows
 from heros.serve.service import Service
 from heros.serve.shelf import Shelf
 from heros.serve.state import leaderboard
 from heros.streams import Agrawal
-from heros.vocabulary import Vocabulary
 from serve.serving import many, model, one, rows
 
 
 def taught(n):
     """A model that has learnt the rows one by one, without a service."""
-    alone, vocabulary = model(), Vocabulary(Schema((), ()), grows=True)
+    alone = model()
     for x, y in rows(n):
-        row, label = vocabulary.encode({name: x[name] for name in sorted(x)}, y, started=True)
-        alone.bind(vocabulary.schema)
-        alone.learn(np.array(row, dtype=float), label)
+        alone.learn(x, y)
     return alone
 
 
@@ -177,7 +177,8 @@ WRONG = [
     ({"x": {"a": 1}, "y": 1, "z": 2}, "nothing else"),
     ({"x": {"a": 1}, "y": [1]}, "The label must be a text"),
     ({"x": {"a": 1}, "y": None}, "label must have a value"),
-    ({"x": {"a": [1]}, "y": 1}, "'a' must be a number or a text. Got a list"),
+    ({"x": {"a": [1]}, "y": 1}, "must have a feature"),
+    ({"x": {"a": None, "b": "n/a", "c": {}}, "y": 1}, "must have a feature"),
     ({"x": [1], "y": 1}, "An instance must be an object"),
     ({"x": {}, "y": 1}, "must have a feature"),
     ({"x": {"a": float("inf")}, "y": 1}, "be a finite number"),
@@ -185,6 +186,7 @@ WRONG = [
     ({"x": {"a": "z" * 300}, "y": 1}, "at most 200 characters"),
     ({"x": {"z" * 300: 1}, "y": 1}, "at most 200 characters"),
     ({"x": {str(i): 1 for i in range(2000)}, "y": 1}, "at most 1,000 features"),
+    ({"x": {"a": {"b": {str(i): 1 for i in range(2000)}}}, "y": 1}, "at most 1,000 features"),
 ]
 
 
@@ -198,24 +200,179 @@ def test_what_is_wrong_is_refused_and_changes_nothing(request_, why):
 
 def test_a_feature_keeps_its_kind():
     with one() as service:
-        service.learn({"x": {"size": 1, "colour": "red"}, "y": "a"})
-        for x in ({"size": "large"}, {"size": True, "colour": {}}):
-            with pytest.raises(Wrong, match="must be a number"):
-                service.learn({"x": x, "y": "a"})
+        for _ in range(4):
+            service.learn({"x": {"size": 1, "colour": "red"}, "y": "a"})
+        schema = service._encoder.schema
+        for x in (
+            {"size": "large"},
+            {"size": [1], "colour": "new"},
+            {"colour": {"a": 1}, "size": {}, "new": 1e999},
+        ):
+            with pytest.raises(Wrong, match=r"The feature '(size|new)' must be a"):
+                service.learn({"x": x, "y": "b"})
+        assert service._encoder.schema is schema
         service.wait()
         with pytest.raises(Wrong, match="'size' must be a number"):
             service.answer({"x": {"size": "large"}})
+        with pytest.raises(Wrong, match=r"some of the features 'size', 'colour'\. Got 'Size' instead"):
+            service.answer({"x": {"Size": 1}})
 
 
-def test_there_are_only_so_many_classes_and_features():
-    taken = Rows(Schema((), ()), Limits(features=2, classes=2))
-    taken.encode({"a": 1}, "x")
-    taken.encode({"b": 1}, "y")
-    with pytest.raises(Wrong, match=r"at most 2 features\. Got another one: 'c'"):
-        taken.encode({"c": 1}, "x")
-    with pytest.raises(Wrong, match=r"at most 2 classes\. Got another one: 'z'"):
-        taken.encode({"a": 1}, "z")
-    assert taken.schema.classes == ("x", "y")
+DEEP = json.loads("[" * 900 + "]" * 900)
+
+
+def test_what_is_nested_deeply_is_refused():
+    with one() as service:
+        service.learn({"x": {"size": 1}, "y": "a"})
+        service.wait()
+        for act in (service.answer, service.learn):
+            with pytest.raises(Wrong, match="Got a list instead"):
+                act({"x": {"size": DEEP}} | ({} if act == service.answer else {"y": "a"}))
+        with pytest.raises(Wrong, match="The label must be a text"):
+            service.learn({"x": {"size": 1}, "y": DEEP})
+
+
+def test_there_are_only_so_many_names():
+    with one(limits=Limits(features=2, values=2, classes=2)) as service:
+        service.learn({"x": {"a": 1}, "y": "x"})
+        service.learn({"x": {"b": "red"}, "y": "y"})
+        service.learn({"x": {"b": "blue"}, "y": "y"})
+        for x, y, why in (
+            ({"c": 1}, "x", r"at most 2 features\. Got another one: 'c'"),
+            ({"c": [1]}, "x", r"at most 2 features\. Got another one: 'c'"),
+            ({"b": "green"}, "x", r"'b' must have at most 2 values\. Got another one: 'green'"),
+            ({"a": 1}, "z", r"at most 2 classes\. Got another one: 'z'"),
+        ):
+            with pytest.raises(Wrong, match=why):
+                service.learn({"x": x, "y": y})
+        assert service._encoder.schema.classes == ("x", "y")
+
+
+def test_a_model_of_more_columns_than_may_be_new_is_served():
+    wide = {f"c{i}": float(i) for i in range(30)} | {f"note{i}": [i] for i in range(30)}
+    alone = model()
+    with pytest.warns(DataNotice):
+        alone.learn([wide, wide], ["a", "b"])
+    with Service(One(copy.deepcopy(alone)), limits=Limits(features=5)) as service:
+        assert service.answer({"x": wide})["probabilities"] == alone.predict_proba(wide)
+        service.learn({"x": wide | {"c1": "n/a"}, "y": "a"})
+        with pytest.raises(Wrong, match="at most 60 features"):
+            service.learn({"x": {**wide, "new": 1}, "y": "a"})
+
+
+# -- rows as people write them ------------------------------------------------------------------------------
+
+
+def table(n=120):
+    """Rows as people write them; columns, values and classes come on the way."""
+    for i in range(n):
+        x = {
+            "when": f"{1 + i % 28}.{1 + i % 12}.2026 {i % 24}:30",
+            "price": f"{1 + i % 7}.200,50 €",
+            "share": f"{i % 9} %",
+            "kind": "n/a" if i % 6 == 0 else f"k{i // 40}",
+            "place": {"high": ("true", True, "False")[i % 3], "city": None if i % 4 else "Ulm"},
+            "tags": [i, {"a": 1}],
+            "order": f"A-{i}",
+        }
+        if i > 60:
+            x["late"] = str(i % 5)
+        yield x, "even" if i % 2 == 0 else "odd" if i < 90 else "late"
+
+
+def test_rows_are_read_as_a_model_alone_reads_them_before_and_after_a_stop(tmp_path):
+    alone = model()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataNotice)
+        for x, y in table():
+            alone.learn(x, y)
+    for some in (slice(0, 37), slice(37, 100), slice(100, 120)):
+        with one(shelf=Shelf(tmp_path)) as service:
+            for x, y in list(table())[some]:
+                service.learn({"x": x, "y": y})
+            service.wait()
+            notices = service.notices
+            assert service._encoder.seen == service.brain.model.instances
+            told = [service.answer({"x": x})["probabilities"] for x, _ in table()]
+        assert len(notices) == len(set(notices))
+        if some.start == 0:
+            assert any("'tags' is left out: a list" in notice for notice in notices)
+    assert same(service.brain.model, alone)
+    assert service.brain.schema == alone.schema
+    assert service.brain.schema.reads_as(alone.schema)
+    assert told == alone.predict_proba([x for x, _ in table()])
+
+
+def test_keys_read_rows_as_models_alone_do(tmp_path):
+    alone = model()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataNotice)
+        for x, y in table():
+            alone.learn(x, y)
+    for some in (slice(0, 37), slice(37, 120)):
+        with many(tmp_path / "keys", shelf=Shelf(tmp_path)) as service:
+            for x, y in list(table())[some]:
+                service.learn({"x": x, "y": y, "key": "roof"})
+            service.wait()
+            told = [service.answer({"x": x, "key": "roof"})["probabilities"] for x, _ in table()]
+            found = service.brain.models["roof"]
+    assert same(found, alone)
+    assert told == alone.predict_proba([x for x, _ in table()])
+
+
+HEADER = "order,when,price,share,kind,note,high,y"
+
+
+def file_of(path, n=300):
+    lines = [
+        f'A-{i},{1 + i % 28}.{1 + i % 12}.2026,"{1 + i % 7}.200,50 €",{i % 9} %,'
+        f"{'unknown' if i % 6 == 0 else f'k{i % 4}'},{'-' if i % 3 == 0 else i},{str(i % 2 == 0).lower()},"
+        f"{'even' if i % 2 == 0 else 'odd'}"
+        for i in range(n)
+    ]
+    path.write_text("\n".join([HEADER, *lines]), encoding="utf-8")
+    return path
+
+
+def typed(row):
+    """The row with values as JSON has them."""
+    price = float(row["price"].removesuffix(" €").replace(".", "").replace(",", "."))
+    known = {"price": price, "share": float(row["share"].removesuffix(" %")), "high": row["high"] == "true"}
+    note = None if row["note"] == "-" else int(row["note"])
+    return row | known | {"note": note, "kind": None if row["kind"] == "unknown" else row["kind"]}
+
+
+@pytest.mark.parametrize("form", [dict, typed])
+def test_a_model_of_a_file_answers_the_rows_of_the_file(tmp_path, form):
+    """As text and as JSON has them, to the last digit; and goes on to learn as a model alone."""
+    path = file_of(tmp_path / "table.csv")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataNotice)
+        stream = streams.read(path, target="y", missing=["unknown"])
+    trained = model(schema=stream.schema)
+    for X, y in stream.blocks(100):
+        trained.learn(X, y)
+    trained.save(tmp_path / "m.heros")
+    with path.open(encoding="utf-8") as file:
+        rows_ = [dict(row) for row in csv.DictReader(file)]
+    labels = [row.pop("y") for row in rows_]
+    sent = [form(row) for row in rows_]
+    loaded = Heros.load(tmp_path / "m.heros")
+    assert not any(feature.missing for feature in loaded.schema.features if feature.name == "price")
+    with Service(One(Heros.load(tmp_path / "m.heros"))) as service:
+        told = service.answers([{"x": x} for x in sent])
+        assert [one["probabilities"] for one in told] == loaded.predict_proba(rows_)
+        assert service._encoder.seen == 300
+        for x, y in zip(sent, labels, strict=True):
+            service.learn({"x": x | {"new": 1.5}, "y": y})
+        service.learn({"x": {}, "y": "neither"})
+        service.wait()
+        for row, y in zip(rows_, labels, strict=True):
+            loaded.learn(row | {"new": 1.5}, y)
+        loaded.learn({}, "neither")
+        told = service.answers([{"x": x} for x in sent])
+    assert same(service.brain.model, loaded)
+    assert [one["probabilities"] for one in told] == loaded.predict_proba(rows_)
 
 
 def test_of_a_batch_those_that_are_wrong_are_left_out():

@@ -17,9 +17,13 @@ import pytest
 pytest.importorskip("uvicorn", reason="heros serve is not installed")
 pytest.importorskip("fastapi", reason="heros serve is not installed")
 
-from heros.errors import HerosError, ParameterError
+from heros import Heros
+from heros.errors import DataNotice, HerosError, ParameterError
+from heros.serve.brain import One
 from heros.serve.running import Running
-from serve.serving import await_picture, many, numbers, one, rows, served
+from heros.serve.service import Service
+from serve.serving import await_picture, many, model, numbers, one, rows, served
+from serve.test_service import table
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +50,36 @@ def test_batches_are_answered_as_single_ones_are(client):
     instances = [{"x": x} for x, _ in rows(20)]
     together = client.post("/answer/batch", json={"instances": instances}).json()["answers"]
     assert together == [client.post("/answer", json=one).json() for one in instances]
+
+
+def test_a_model_that_was_saved_answers_rows_as_the_library_does(tmp_path):
+    """To the last digit, as text and as JSON has them; a list is left out, and that is said."""
+    trained = model()
+    some = list(table())
+    with pytest.warns(DataNotice):
+        trained.learn([x for x, _ in some], [y for _, y in some])
+    trained.save(tmp_path / "m.heros")
+    asked = [x for x, _ in some]
+    with served(Service(One(Heros.load(tmp_path / "m.heros")))) as client:
+        told = client.post("/answer/batch", json={"instances": [{"x": x} for x in asked]}).json()["answers"]
+        assert [one["probabilities"] for one in told] == trained.predict_proba(asked)
+        assert client.post("/answer", json={"x": asked[7]}).json() == told[7]
+        assert client.get("/health").json()["notices"] == 0
+        assert (
+            client.post("/learn?wait=1", json={"x": asked[0] | {"new": [1]}, "y": "odd"}).status_code == 202
+        )
+        assert client.get("/health").json()["notices"] == 1
+        assert client.get("/model").json()["notices"] == [
+            "The column 'new' is left out: a list is no number, text or date."
+        ]
+        refused = client.post("/learn", json={"x": {"share": "many", "other": 1}, "y": "new"})
+        assert (refused.status_code, refused.json()["detail"]) == (
+            422,
+            "The feature 'share' must be a number. Got 'many' instead.",
+        )
+        schema = client.get("/model").json()["schema"]
+        assert schema["classes"] == list(trained.schema.classes)
+        assert [name for name, *_ in schema["features"]] == [one.name for one in trained.schema.features]
 
 
 def test_what_there_is_to_see(client):

@@ -6,6 +6,8 @@ import pickle
 import signal
 import subprocess
 import sys
+from datetime import datetime, timedelta
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from test_queues import fresh, learnt, numbers, once, rows
 
 from heros import Feature, Heros, Schema, evaluate, pools, streams
 from heros.cli import app
-from heros.errors import DataError, ParameterError
+from heros.errors import DataError, DataNotice, ParameterError
 from heros.late import LateLabels
 from heros.policies import Everything
 from heros.sources import END, IDLE, RowSource, connect
@@ -146,9 +148,9 @@ def test_a_late_label_that_is_no_number_is_a_bad_row():
         id="order",
         target="y",
         task="regression",
-        on_bad_row="skip",
     )
-    run = evaluate(fresh(), source, window=50)
+    with pytest.warns(DataNotice, match="'soon'"):
+        run = evaluate(fresh(), source, window=50)
     assert (run.n_instances, run.bad_rows.count, run.bad_rows.first[0].value) == (58, 2, "'soon'")
 
 
@@ -219,7 +221,7 @@ def test_an_early_label_survives_a_stop():
     real, slow.fetch = slow.fetch, lambda most, timeout: IDLE
     assert source.poll(10, 0) is IDLE  # all labels are here, and no instance
     where = json.loads(json.dumps(source.where()))
-    assert [one[0] for one in where["early"]] == list(range(6))
+    assert [one[0] for one in where["early"]] == list(map(str, range(6)))
     slow.fetch = lambda most, timeout: real(most, timeout) if slow.at < 6 else END
     again = LateSource(slow, Topic("l", [labels]), id="order", target="y")
     again.labels.at = 6
@@ -227,7 +229,7 @@ def test_an_early_label_survives_a_stop():
     while (got := again.poll(2, 0)) is not END:
         fetched += got[1].tolist()
         stood = json.loads(json.dumps(again.where()))
-        assert {one[0] for one in stood["waiting"]} >= {one[0] for one in stood["early"]} & set(range(6))
+        assert {one[0] for one in stood["waiting"]} >= {one[0] for one in stood["early"]}
     assert len(fetched) == 6
 
 
@@ -249,17 +251,85 @@ def test_what_is_no_instance_and_no_label():
     features, labels = halves(20)
     bad = Topic("f", [[*features[:5], "broken", {"a": 1.0}, *features[5:]]])
     wrong = Topic("l", [[*labels[:3], {"order": 3}, *labels[3:], {"order": True, "y": 1}]])
-    source = LateSource(bad, wrong, id="order", target="y", on_bad_row="skip")
-    run = evaluate(fresh(), source)
+    source = LateSource(bad, wrong, id="order", target="y")
+    with pytest.warns(DataNotice, match="'broken'"):
+        run = evaluate(fresh(), source)
     assert (run.n_instances, run.bad_rows.count) == (20, 4)
     bad.at = wrong.at = 0
-    strict = LateSource(bad, wrong, id="order", target="y")
+    strict = LateSource(bad, wrong, id="order", target="y", on_bad_row="raise")
     with pytest.raises(DataError, match="must be a pair"):
         evaluate(fresh(), strict)
     with pytest.raises(ParameterError, match="the name of a field of both sources"):
         LateSource(bad, wrong, id=3, target="y")
     with pytest.raises(DataError, match="must be what its 'where' gave"):
         strict.seek({"position": {}})
+
+
+ODD = (
+    float("inf"),
+    float("nan"),
+    datetime(2026, 10, 28, 12, 30),
+    Decimal("2.50"),
+    [1, 2],
+    b"x",
+    {"low": 1.0},
+)
+
+
+@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+def test_whatever_a_message_holds_a_checkpoint_can_keep_it(tmp_path):
+    features = [{"order": i, "a": float(i), "b": value} for i, value in enumerate(ODD)]
+    labels = [{"order": i, "y": "low"} for i in range(len(ODD))]
+    nobody = [{"order": 100 + i, "y": value} for i, value in enumerate(ODD)]
+    topics = Topic("f", [features]), Topic("l", [[*nobody, *labels[:2]], labels[2:]])
+    source = LateSource(*topics, id="order", target="y")
+    run = evaluate(fresh(), source, window=50, block=1, checkpoint=tmp_path, every=1)
+    assert (run.n_instances, run.bad_rows.count) == (3, 4)  # b holds dates
+
+
+@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+def test_rows_that_wait_are_read_alike_after_a_stop():
+    """With everything that people write, and a stop after every row."""
+    rows = [
+        {
+            "when": datetime(2026, 1 + i % 12, 1 + i % 28, i % 24),
+            "day": f"{1 + i % 12}/{1 + i % 28}/2026",
+            "price": Decimal(i) / 4 if i % 3 else f"€{i}",
+            "took": timedelta(seconds=i),
+            "size": float("nan") if i % 5 == 0 else np.float32(i),
+            "place": {"high": i % 2 == 0},
+        }
+        for i in range(60)
+    ]
+    alone = fresh()
+    for i, row in enumerate(rows):
+        alone.learn(row, "high" if i % 3 else "low")
+    labels = [{"order": str(i) if i % 2 else i, "y": "high" if i % 3 else "low"} for i in range(60)]
+    features = [{"order": i, **row} for i, row in enumerate(rows)]
+
+    def source():
+        topics = Topic("f", [features[:40], features[40:]]), Topic("l", [labels[:30], labels[30:]])
+        return LateSource(*topics, id="order", target="y")
+
+    model, one = fresh(), source()
+    while (got := one.poll(1, 0)) is not END:
+        if got is IDLE:
+            continue
+        model.bind(one.schema).learn(*got)
+        where = json.loads(json.dumps(one.where()))
+        one = source()
+        one.seek(where)
+    assert learnt(model) == learnt(alone)
+    assert model.schema.reads_as(alone.schema)
+
+
+def test_an_id_is_text_however_it_is_written():
+    features = [{"order": one, "a": 1.0} for one in ("7", 8, 9.0, 1.5, True)]
+    labels = [{"order": one, "y": "low"} for one in (7.0, "8", 9, "1.5", 1)]
+    source = LateSource(Topic("f", [features]), Topic("l", [labels]), id="order", target="y")
+    with pytest.warns(DataNotice, match="no 'order'"):
+        run = evaluate(fresh(), source)
+    assert (run.n_instances, run.bad_rows.count, source.waiting) == (3, 2, 0)
 
 
 def test_both_are_told_what_a_checkpoint_holds(tmp_path):

@@ -23,12 +23,13 @@ def broker(tmp_path):
     server.stop()
 
 
+@pytest.mark.filterwarnings("ignore:.*Bad rows are skipped:heros.errors.DataNotice")
 @pytest.mark.parametrize("qos", [1, 2])
 def test_all_rows_in_their_order_and_what_is_no_row(broker, qos):
     todo = rows(300)
     broker.send([*todo[:100], b"{broken", *todo[100:]], qos)
     model = fresh()
-    with broker.source(target="y", follow=False, on_bad_row="skip") as source:
+    with broker.source(target="y", follow=False) as source:
         run = evaluate(model, source)
     assert (run.n_instances, run.bad_rows.count) == (300, 1)
     assert learnt(model) == once(todo)

@@ -224,15 +224,17 @@ def test_what_comes_later_is_waited_for(empty):
         sender.join()
 
 
+@pytest.mark.filterwarnings("ignore:.*Bad rows are skipped:heros.errors.DataNotice")
 def test_a_message_that_is_no_row_is_refused_or_counted(empty):
     todo = rows(20)
     empty.send([*todo[:10], b"{broken", b'"no row"', b"\xff\xfe", *todo[10:]])
-    with empty.source(target="y", follow=False, on_bad_row="skip") as source:
+    with empty.source(target="y", follow=False) as source:
         model = fresh()
         run = evaluate(model, source)
         assert (run.n_instances, run.bad_rows.count) == (20, 3)
         assert learnt(model) == once(todo)
-    with empty.source(target="y", follow=False) as source, pytest.raises(DataError, match=r"row 11.*broken"):
+    strict = empty.source(target="y", follow=False, on_bad_row="raise")
+    with strict as source, pytest.raises(DataError, match=r"row 11.*broken"):
         evaluate(fresh(), source)
 
 

@@ -2,6 +2,7 @@
 
 import copy
 import gzip
+import io
 import time
 from contextlib import suppress
 
@@ -11,14 +12,21 @@ import pyarrow.parquet as pq
 import pytest
 
 from heros import Heros, evaluate, pools, streams
-from heros.errors import DataError
+from heros.errors import DataError, DataNotice
 from heros.sources.bad_rows import KEPT
 from heros.streams import text
 from heros.streams.pipe import read_pipe
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*Bad rows are skipped:heros.errors.DataNotice")
+
 HEAD = "age,colour,label\n18,red,no\n"
-NUMBER = "must be a number (or be named in nominal=, or the word in missing=)"
-TYPED = "must be a number (or be named in nominal=)"
+NUMBER = "must be a number (or be named in nominal= or ignore=, or the word in missing=)"
+
+
+def strict(*arguments, **named):
+    """A stream that stops at the first bad row."""
+    return streams.read(*arguments, on_bad_row="raise", **named)
+
 
 BAD_LINES = {  # what stands in line 3, and what is said about it
     "not a number": (b"abc,red,no\n", f"line 3: the 'age' column {NUMBER}. Got 'abc' instead."),
@@ -45,7 +53,7 @@ def test_a_bad_row_is_named_with_line_column_value_and_rule(tmp_path, case):
     line, message = BAD_LINES[case]
     path = tmp_path / "people.csv"
     path.write_bytes(HEAD.encode() + line + b"21,blue,yes\n19,red,no\n")
-    stream = streams.read(path)
+    stream = strict(path, encoding="utf-8")
     with pytest.raises(DataError) as error:
         list(stream.blocks())
     assert str(error.value) == f"{path}, {message}"
@@ -56,12 +64,12 @@ def test_a_bad_row_can_be_skipped(tmp_path, case):
     line, message = BAD_LINES[case]
     path = tmp_path / "people.csv"
     path.write_bytes(HEAD.encode() + line + b"21,blue,yes\n19,red,no\n")
-    stream = streams.read(path, on_bad_row="skip")
+    stream = streams.read(path, encoding="utf-8")
     X, y = stream.draw(10)
     assert (X.tolist(), y.tolist()) == ([[18, 1], [21, 0], [19, 1]], [0, 1, 0])
     assert stream.schema.features[1].values == ("blue", "red")  # the bad row taught it nothing
     assert [str(row) for row in stream.bad_rows.first] == [f"{path}, {message}"]
-    assert (stream.bad_rows.count, stream.n_instances) == (1, None)
+    assert stream.bad_rows.count == 1
 
 
 def test_an_unknown_class_or_value_is_a_bad_row_only_where_all_were_given(tmp_path):
@@ -73,7 +81,7 @@ def test_an_unknown_class_or_value_is_a_bad_row_only_where_all_were_given(tmp_pa
         ({"nominal": {"colour": ["red", "green"]}}, "colour", "'blue'", "'red', 'green'"),
     ):
         with pytest.raises(DataError) as error:
-            list(streams.read(path, **given).blocks())
+            list(strict(path, **given).blocks())
         assert (
             str(error.value)
             == f"{path}, line 3: the '{column}' column must be one of {known}. Got {value} instead."
@@ -84,7 +92,7 @@ def test_a_long_list_of_values_is_cut_in_the_message(tmp_path):
     path = tmp_path / "s.csv"
     path.write_text("a,label\n1,z\n")
     with pytest.raises(DataError, match=r"one of '0', '1', .*'9', … \(20 values\)\. Got 'z' instead"):
-        streams.read(path, classes=range(20)).draw(1)
+        strict(path, classes=range(20)).draw(1)
 
 
 def test_the_line_is_right_behind_quoted_newlines_blank_lines_and_block_ends(tmp_path, monkeypatch):
@@ -93,7 +101,7 @@ def test_the_line_is_right_behind_quoted_newlines_blank_lines_and_block_ends(tmp
     rows = [f'{i},"a\nb",x' for i in range(20)]
     path.write_text("n,text,label\n\n" + "\n\n".join(rows) + "\noops,c,x\n")
     with pytest.raises(DataError) as error:
-        list(streams.read(path).blocks())
+        list(strict(path).blocks())
     assert path.read_text().splitlines().index("oops,c,x") + 1 == 62
     assert str(error.value) == f"{path}, line 62: the 'n' column {NUMBER}. Got 'oops' instead."
 
@@ -101,7 +109,7 @@ def test_the_line_is_right_behind_quoted_newlines_blank_lines_and_block_ends(tmp
 def test_rows_before_a_bad_one_are_given_and_the_stream_stays_at_it(tmp_path):
     path = tmp_path / "s.csv"
     path.write_text("a,label\n1,x\n2,y\nz,x\n3,y\n")
-    stream = streams.read(path)
+    stream = strict(path)
     blocks = stream.blocks(1)
     assert [next(blocks)[0].item(), next(blocks)[0].item()] == [1, 2]
     for _ in range(2):
@@ -116,12 +124,12 @@ GOOD = 30  # rows before the bad one
 
 def broken_file(path):
     path.write_text("a,label\n" + "".join(f"{i},x\n" for i in range(GOOD)) + "oops,x\n" + "99,x\n" * 9)
-    return streams.read(path, numeric=["a"])
+    return strict(path, numeric=["a"])
 
 
 def broken_pairs():
     rows = [*range(GOOD), "oops", *[99] * 9]
-    return streams.from_iter(lambda: (({"a": a}, "x") for a in rows))
+    return streams.from_iter(lambda: (({"a": a}, "x") for a in rows), on_bad_row="raise")
 
 
 def broken_stream(kind, tmp_path, monkeypatch):
@@ -138,7 +146,7 @@ def broken_stream(kind, tmp_path, monkeypatch):
         monkeypatch.setattr(text, "LONGEST", 100)
         path = tmp_path / "q.csv"
         path.write_text("a,b,label\n" + "".join(f"{i},1,x\n" for i in range(GOOD)) + '1,"x,y\n' * 99)
-        return streams.read(path)
+        return strict(path)
     return stream
 
 
@@ -193,32 +201,128 @@ def test_an_evaluation_meets_every_good_row_before_the_error(tmp_path):
     assert stream.position == GOOD
 
 
+def with_bad_rows(path, rows):
+    """A file of 1,000 rows in which these, counted from 0, are bad."""
+    path.write_text(
+        "a,label\n" + "".join(f"{'oops' if i in rows else i},{'xy'[i % 2]}\n" for i in range(1000))
+    )
+    return path
+
+
 def test_skipped_rows_are_counted_as_they_are_passed_and_ten_are_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "READ_BYTES", 30)
-    path = tmp_path / "s.csv"
-    path.write_text("a,label\n" + "1,x\noops,y\n" * 25)
-    stream = streams.read(path, on_bad_row="skip", numeric=["a"])
-    assert stream.bad_rows.count == 0
-    stream.draw(3)
+    monkeypatch.setattr(text, "READ_BYTES", 300)
+    path = with_bad_rows(tmp_path / "s.csv", range(2, 1000, 40))
+    stream = streams.read(path)
+    assert (stream.bad_rows.count, stream.n_instances) == (0, None)
+    stream.draw(42)
     assert stream.bad_rows.count == 2
-    assert len(list(stream.blocks(4))) == 6
+    assert sum(len(y) for _, y in stream.blocks(100)) == 1000 - 25 - 42
     assert (stream.bad_rows.count, len(stream.bad_rows.first)) == (25, KEPT)
-    assert [row.place for row in stream.bad_rows.first] == [f"line {3 + 2 * i}" for i in range(10)]
+    assert [row.place for row in stream.bad_rows.first] == [f"line {4 + 40 * i}" for i in range(10)]
     stream.restart()
     assert stream.bad_rows.count == 0
-    taken = stream.take(2)
-    taken.draw(2)
+    taken = stream.take(5)
+    taken.draw(5)
     assert taken.bad_rows.count == 1
     both = streams.Drift(stream, stream, position=5)
     list(both.blocks())
-    assert both.bad_rows.count > 25
+    assert both.bad_rows.count >= 25
     assert len(both.bad_rows.first) == KEPT
+
+
+def all_of(stream, size):
+    """How many rows a stream gives before it breaks off, and what it says then."""
+    given = []
+    with pytest.raises(streams.TooManyBadRows) as error:
+        given.extend(len(y) for _, y in stream.blocks(size))
+    return sum(given), str(error.value)
+
+
+@pytest.mark.parametrize("kind", ["file", "chunks", "frame", "pipe", "pairs"])
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_a_stream_ends_where_more_than_one_row_in_twenty_is_bad(tmp_path, monkeypatch, kind, size):
+    """Row 19 of the bad ones is not judged yet; the twentieth is, at row 220."""
+    if kind == "chunks":
+        monkeypatch.setattr(text, "READ_BYTES", 200)
+    path = with_bad_rows(tmp_path / "s.csv", range(200, 300))
+    cells = [line.split(",") for line in path.read_text().splitlines()[1:]]
+    stream = {
+        "file": lambda: streams.read(path),
+        "chunks": lambda: streams.read(path),
+        "frame": lambda: streams.from_frame({"a": [a for a, _ in cells], "label": [y for _, y in cells]}),
+        "pipe": lambda: read_pipe(io.BytesIO(path.read_bytes())),
+        "pairs": lambda: streams.from_iter([({"a": a}, y) for a, y in cells]),
+    }[kind]()
+    given, message = all_of(stream, size)
+    assert given == stream.position == 200
+    assert stream.bad_rows.count == 20
+    assert "must have at most one bad row in 20. Got 20 in 220 rows, the first: " in message
+    assert "'oops'" in message
+    with pytest.raises(streams.TooManyBadRows):
+        stream.draw(1)
+
+
+def test_the_first_bad_row_is_told_once(tmp_path):
+    stream = streams.read(with_bad_rows(tmp_path / "s.csv", [3, 5]))
+    with pytest.warns(DataNotice) as said:
+        stream.draw(10)
+    assert [str(one.message) for one in said] == [
+        f"{tmp_path / 's.csv'}, line 5: the 'a' column {NUMBER}. Got 'oops' instead. "
+        "Bad rows are skipped and counted (on_bad_row='raise' stops at the first)."
+    ]
+    stream.restart()
+    stream.draw(10)
+
+
+def test_the_length_of_a_table_is_that_of_all_its_rows(tmp_path):
+    stream = streams.from_frame({"a": [1.0, 2.0, 3.0], "label": ["x", None, "y"]})
+    assert stream.n_instances == 3
+    assert len(stream.draw(3)[1]) == 2
+
+
+def small():
+    return Heros(pools.Hoeffding([{}, {"grace_period": 50}]), k=1, seed=1)
+
+
+def test_an_evaluation_ends_with_what_it_has_if_too_many_rows_are_bad(tmp_path):
+    path = with_bad_rows(tmp_path / "s.csv", range(200, 300))
+    model = small()
+    with pytest.warns(DataNotice, match="The run ends early: .* Got 20 in 220 rows"):
+        run = evaluate(model, streams.read(path), checkpoint=tmp_path / "kept", every=1000)
+    assert (run.n_instances, run.interrupted, run.too_many_bad_rows) == (200, True, True)
+    assert run.bad_rows.count == 20
+    assert "200 instances (ended early: too many bad rows)" in repr(run)
+    assert "20 bad rows were skipped, the first 3:" in repr(run)
+    assert "line 202: the 'a' column" in repr(run)
+    assert len(list((tmp_path / "kept").glob("checkpoint-*"))) == 1
+    mended = with_bad_rows(tmp_path / "s.csv", [])
+    mended.write_text(path.read_text())
+    whole = evaluate(small(), streams.read(with_bad_rows(tmp_path / "t.csv", range(200, 210))))
+    assert (whole.n_instances, whole.interrupted, whole.too_many_bad_rows) == (990, False, False)
+
+
+def test_an_evaluation_without_a_good_row_says_what_is_wrong(tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text("a,label\n" + "1,x,2\n" * 5)
+    with pytest.raises(
+        DataError, match=r"s must have rows that can be read. Got 5 bad ones: .*line 2: the row"
+    ):
+        evaluate(small(), streams.read(path))
+    path.write_text("a,label\n" + "1,x,2\n" * 50)
+    with pytest.raises(streams.TooManyBadRows, match="Got 20 in 20 rows"):
+        evaluate(small(), streams.read(path))
+
+
+def test_weights_beside_a_stream_do_not_go_to_other_rows(tmp_path):
+    path = with_bad_rows(tmp_path / "s.csv", [3])
+    with pytest.raises(DataError, match="weights must be a column of the stream if rows are skipped"):
+        evaluate(small(), streams.read(path), weights=np.ones(999))
 
 
 def test_a_file_of_bad_rows_only(tmp_path):
     path = tmp_path / "s.csv"
     path.write_text("a,b,label\n1,x\n2\n")
-    stream = streams.read(path, on_bad_row="skip")
+    stream = streams.read(path)
     assert len(stream.draw(5)[1]) == 0
     assert stream.bad_rows.count == 2
 
@@ -324,7 +428,7 @@ ARFF_HEAD = "@relation r\n@attribute a numeric\n@attribute b {u,v}\n@attribute c
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("z,u,x", f"line 7: the 'a' column {TYPED}. Got 'z' instead."),
+        ("z,u,x", f"line 7: the 'a' column {NUMBER}. Got 'z' instead."),
         ("1,w,x", "line 7: the 'b' column must be one of 'u', 'v'. Got 'w' instead."),
         ("1,u,z", "line 7: the 'class' column must be one of 'x', 'y'. Got 'z' instead."),
         ("1,u", "line 7: the row must have 3 columns. Got 2 instead."),
@@ -344,9 +448,9 @@ def test_a_bad_row_of_an_arff_file(tmp_path, line, message):
     path = tmp_path / "s.arff"
     path.write_text(ARFF_HEAD + line + "\n2,v,y\n")
     with pytest.raises(DataError) as error:
-        list(streams.read(path).blocks())
+        list(strict(path).blocks())
     assert str(error.value) == f"{path}, {message}"
-    stream = streams.read(path, on_bad_row="skip")
+    stream = streams.read(path)
     assert stream.draw(5)[0].tolist() == [[1, 0], [2, 1]]
     assert stream.bad_rows.count == 1
 
@@ -355,30 +459,45 @@ def test_bad_rows_of_a_parquet_file(tmp_path):
     path = tmp_path / "s.parquet"
     table = {"a": [1.0, np.inf, 3.0, 4.0], "b": ["1", "2", "x", "4"], "label": ["p", "p", "q", None]}
     pq.write_table(pa.table(table), path)
-    stream = streams.read(path, numeric=["b"], on_bad_row="skip")
+    stream = streams.read(path, numeric=["b"])
     X, y = stream.draw(5)
     assert (X.tolist(), y.tolist()) == ([[1, 1]], [0])
     assert [str(row) for row in stream.bad_rows.first] == [
         f"{path}, row 2: the 'a' column must be a finite number. Got inf instead.",
-        f"{path}, row 3: the 'b' column {TYPED}. Got 'x' instead.",
+        f"{path}, row 3: the 'b' column {NUMBER}. Got 'x' instead.",
         f"{path}, row 4: the 'label' column must have a value: it is the target. "
         "Got a missing value instead.",
     ]
     with pytest.raises(DataError, match="row 2"):
-        list(streams.read(path, numeric=["b"]).blocks())
+        list(strict(path, numeric=["b"]).blocks())
 
 
-def test_a_type_that_is_neither_number_nor_name_is_refused_unless_ignored(tmp_path):
+def test_a_type_that_is_neither_number_nor_name_is_left_out_with_a_notice(tmp_path):
     path = tmp_path / "s.parquet"
-    when = pa.array([[0], [1]])
-    pq.write_table(pa.table({"when": when, "a": [1, 2], "label": ["p", "q"]}), path)
-    with pytest.raises(DataError) as error:
-        streams.read(path)
-    assert str(error.value) == (
-        f"{path}: the 'when' column must hold numbers, names or dates. "
-        "Got the type list<element: int64> instead (convert it, or name it in ignore=)."
-    )
-    assert streams.read(path, ignore=["when"]).schema.n_features == 1
+    table = {"when": pa.array([[0], [1]]), "raw": [b"x", b"y"], "a": [1, 2], "label": ["p", "q"]}
+    pq.write_table(pa.table(table), path)
+    with pytest.warns(DataNotice) as said:
+        stream = streams.read(path)
+    assert [str(one.message) for one in said] == [
+        f"The column {name!r} is left out: {kind} is no number, text or date (nominal= keeps it, ignore= says so)."
+        for name, kind in (("when", "list<element: int64>"), ("raw", "binary"))
+    ]
+    assert [feature.name for feature in stream.schema.features] == ["a"]
+    assert stream.schema.ignored == ("when", "raw")
+    assert streams.read(path, ignore=["when", "raw"]).schema == stream.schema
+
+
+def test_structs_are_columns_and_durations_are_seconds(tmp_path):
+    path = tmp_path / "s.parquet"
+    table = {
+        "place": pa.array([{"city": "Bonn", "floor": 2}, {"city": "Ulm", "floor": None}]),
+        "took": pa.array([90_000, None], pa.duration("ms")),
+        "label": ["p", "q"],
+    }
+    pq.write_table(pa.table(table), path)
+    stream = streams.read(path)
+    assert [feature.name for feature in stream.schema.features] == ["place.city", "place.floor", "took"]
+    np.testing.assert_array_equal(stream.draw(2)[0], [[0, 2, 90], [1, np.nan, np.nan]])
 
 
 def cpu_seconds(act):

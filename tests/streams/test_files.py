@@ -162,10 +162,11 @@ def test_quotes_can_be_switched_off(tmp_path):
 
 def test_what_stands_for_missing_can_be_said(tmp_path):
     path = tmp_path / "s.csv"
-    path.write_text("a,b,label\n1,-,x\n-,?,y\n3,?,y\n")
-    stream = streams.read(path, missing=["-"])
+    path.write_text("a,b,label\n1,unknown,x\nunknown,?,y\n3,red,y\n")
+    stream = streams.read(path, missing=["unknown"])
     X, _ = stream.draw(3)
-    np.testing.assert_array_equal(X, [[1, np.nan], [np.nan, 0], [3, 0]])
+    np.testing.assert_array_equal(X, [[1, np.nan], [np.nan, np.nan], [3, 0]])
+    assert stream.schema.words == ("unknown",)
 
 
 @pytest.mark.parametrize("end", ["csv", "jsonl"])
@@ -260,10 +261,11 @@ ARFF = """% a comment
 """
 
 
+@pytest.mark.filterwarnings("ignore:.*Bad rows are skipped:heros.errors.DataNotice")
 def test_arff_with_everything(tmp_path):
     path = tmp_path / "s.arff"
     path.write_text(ARFF)
-    stream = streams.read(path, on_bad_row="skip")
+    stream = streams.read(path)
     X, y = stream.draw(10)
     schema = stream.schema
     assert [f.name for f in schema.features] == ["a b", "colour", "note"]
@@ -352,20 +354,23 @@ def test_parameters_of_read_that_break_their_rules(tmp_path):
         "Got ['a'] instead.",
         "ignored": "The 'ignore' parameter of read must be without the target. Got ['label'] instead.",
         "empty": "The table of read must have a target and a feature. Got ['label'] instead.",
-        "bad row": "The 'on_bad_row' parameter of read must be 'raise' or 'skip'. Got 'ignore' instead.",
+        "bad row": "The 'on_bad_row' parameter of read must be 'skip' or 'raise'. Got 'ignore' instead.",
         "delimiter": "The 'delimiter' parameter of read must be one ASCII character. Got '::' instead.",
         "quote": "The 'quote' parameter of read must be one ASCII character or ''. Got \"''\" instead.",
         "unknown": f"The 'encoding' parameter of read must be {encoding}. Got 'klingon' instead.",
-        "format": "The 'format' parameter of read must be 'csv', 'json', 'arff', 'parquet' or 'arrow'. "
-        "Got 'xlsx' instead.",
+        "format": "The 'format' parameter of read must be 'csv', 'json', 'arff', 'parquet', 'arrow' or "
+        "'excel'. Got 'xlsx' instead.",
     }
 
 
-@pytest.mark.parametrize("name", ["s.xlsx", "s", "s.parquet.gz", "s.gz"])
+@pytest.mark.parametrize("name", ["s.xls", "s", "s.parquet.gz", "s.gz"])
 def test_a_file_whose_name_does_not_tell_its_format_is_refused(tmp_path, name):
     path = tmp_path / name
     path.write_text("a,label\n1,x\n")
-    endings = ".csv, .tsv, .txt, .data, .jsonl, .ndjson, .json, .arff, .parquet, .pq, .arrow, .feather, .ipc"
+    endings = (
+        ".csv, .tsv, .txt, .data, .jsonl, .ndjson, .json, .arff, .parquet, .pq, .arrow, .feather, .ipc, "
+        ".xlsx, .xlsm"
+    )
     assert refused(lambda: streams.read(path), ParameterError) == (
         f"The 'path' parameter of read must be a file whose name ends in one of {endings} "
         f"(or say format=). Got {str(path)!r} instead."

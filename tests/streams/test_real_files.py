@@ -1,21 +1,25 @@
 """Files as people have them: names with blanks, words for missing, numbers and dates as they are written."""
 
+import copy
 import datetime
 import gzip
 import io
 import json
+import sys
 import warnings
+import zipfile
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from heros import streams
-from heros.errors import DataError, DataNotice, ParameterError
-from heros.rows import Rows
+from heros import Heros, evaluate, pools, streams
+from heros.data.codes import Codes
+from heros.data.encoder import Encoder
+from heros.errors import DataError, DataNotice, MissingExtra, ParameterError
+from heros.sources.base import Signal
 from heros.streams.pipe import read_pipe
-from heros.vocabulary import Codes
 
 
 def written(tmp_path, text, name="s.csv"):
@@ -129,11 +133,12 @@ def test_how_dates_are_written_can_be_said_and_doubt_is_named(tmp_path):
         streams.read(written(tmp_path, "when,label\nred,x\nblue,y\n"), dates=["when"])
 
 
+@pytest.mark.filterwarnings("ignore:.*Bad rows are skipped:heros.errors.DataNotice")
 def test_what_is_no_date_is_a_bad_row(tmp_path):
     path = written(tmp_path, "when,label\n" + "2024-01-02,x\n" * 20 + "soon,x\n" + "2024-01-03,y\n")
-    stream, _ = quietly(path, on_bad_row="skip")
+    stream, _ = quietly(path)
     assert len(stream.draw(99)[1]) == 21
-    assert "line 22: the 'when' column must be a date, year first" in str(stream.bad_rows.first[0])
+    assert "line 22: the 'when' column must be a date" in str(stream.bad_rows.first[0])
 
 
 def test_units_are_named(tmp_path):
@@ -221,9 +226,10 @@ def test_many_whole_numbers_are_asked_about(tmp_path):
         streams.read(path, task="ranking")
 
 
+@pytest.mark.filterwarnings("ignore:.*Bad rows are skipped:heros.errors.DataNotice")
 def test_a_target_is_a_number_as_people_write_it_and_what_is_none_is_a_bad_row(tmp_path):
     path = written(tmp_path, "a;price\n1;1.200,50 €\n2;3 €\n3;soon\n4;\n5;1e200\n")
-    stream, _ = quietly(path, task="regression", on_bad_row="skip")
+    stream, _ = quietly(path, task="regression")
     assert stream.draw(9)[1].tolist() == [1200.5, 3]
     assert stream.bad_rows.count == 3
 
@@ -267,11 +273,24 @@ def test_json_lines_are_read_as_such(tmp_path, name):
     assert y.tolist() == [1, 0, 1]
 
 
+def test_a_member_that_is_a_list_is_left_out(tmp_path):
+    rows = [{"tags": ["a"], "n": i, "place": {"city": "Bonn"}, "late": i % 2} for i in range(20)]
+    path = written(tmp_path, "".join(json.dumps(row) + "\n" for row in rows), "s.jsonl")
+    stream, said = quietly(path)
+    assert [feature.name for feature in stream.schema.features] == ["n", "place.city"]
+    assert stream.schema.ignored == ("tags",)
+    assert said[0].startswith("The column 'tags' is left out: list<item: string> is no number, text or date")
+    assert "left out" in str(streams.look(path))
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "s.parquet")
+    assert "left out" in str(streams.look(tmp_path / "s.parquet"))
+
+
+@pytest.mark.filterwarnings("ignore:.*Bad rows are skipped:heros.errors.DataNotice")
 def test_a_line_that_is_no_object_is_a_bad_row(tmp_path):
     path = written(tmp_path, "\n".join([*JSON, "[1, 2]", '{"age": 7', JSON[0]]) + "\n", "s.jsonl")
     with pytest.raises(DataError, match=r"line 5: the row must be a JSON object\. Got '\[1, 2\]' instead"):
-        list(streams.read(path, target="late").blocks())
-    stream = streams.read(path, target="late", on_bad_row="skip")
+        list(streams.read(path, target="late", ignore=["more"], on_bad_row="raise").blocks())
+    stream = streams.read(path, target="late", ignore=["more"])
     assert len(stream.draw(99)[1]) == 4
     assert stream.bad_rows.count == 2
     stream.restart()
@@ -325,9 +344,9 @@ def test_what_columns_are_can_be_said_in_one_place(tmp_path, kind):
     elif kind == "csv":
         place.write_text("column,kind\n" + "".join(f"{name},{what}\n" for name, what in said.items()))
     path = written(tmp_path, MIXED)
-    stream, _ = quietly(path, columns=said if kind == "mapping" else place, on_bad_row="skip")
+    stream, _ = quietly(path, columns=said if kind == "mapping" else place)
     names = [feature.name for feature in stream.schema.features]
-    assert names[:2] == ["Full Name", "born (day; %d.%m.%Y)"]
+    assert names[:2] == ["Full Name", "born (day)"]
     assert stream.schema.classes == ("Bonn", "Köln")
     with pytest.raises(DataError, match=r"Got 'numerical' instead\. Did you mean 'numeric'\?"):
         streams.read(path, columns={"size": "numerical"})
@@ -338,14 +357,16 @@ def test_what_columns_are_can_be_said_in_one_place(tmp_path, kind):
 def test_a_row_is_read_as_the_file_was(tmp_path):
     stream, _ = quietly(written(tmp_path, MIXED), ignore=["id", "Full Name"])
     X, _ = stream.draw(4)
-    rows = Rows(stream.schema)
+    rows = Encoder(stream.schema)
     row = {"born": "03.04.1981", "income": 1200.5, "size": "12 kg", "city": "Bonn"}
     np.testing.assert_array_equal(rows.read(row)[0], X[0])
     row["born"] = datetime.date(1981, 4, 3)
     np.testing.assert_array_equal(rows.read(row)[0], X[0])
     frame = pa.table({"born": ["03.04.1981"], "income": ["1.200,50 €"], "size": ["12 kg"], "city": ["Bonn"]})
     np.testing.assert_array_equal(rows.read(frame)[0], X[0])
-    with pytest.raises(DataError, match=r"The feature 'born' must be a date\. Got 'soon' instead"):
+    with pytest.raises(
+        DataError, match=r"The feature 'born' must be a date, day first\b.* Got 'soon' instead"
+    ):
         rows.read({"born": "soon"})
 
 
@@ -390,13 +411,40 @@ def test_a_text_of_wide_characters_is_known_by_its_mark(tmp_path, encoding, suff
     assert streams.read(lines).draw(2)[0].tolist() == [[1], [2]]
 
 
-def test_bytes_that_are_no_text_lead_to_the_encoding(tmp_path):
+def test_a_text_that_is_not_utf_8_is_cp1252(tmp_path, monkeypatch):
+    path, text = tmp_path / "s.csv", "Stadt,label\nKöln,a\nMainz,b\n"
+    path.write_text(text, encoding="cp1252")
+    said = [f"{path} is not UTF-8: it is read as cp1252 (encoding= says otherwise)."]
+    for how, expected in (({}, said), ({"encoding": "cp1252"}, [])):
+        stream, told = quietly(path, **how)
+        assert (stream.schema.features[0].values, told) == (("Köln", "Mainz"), expected)
+    looked = streams.look(path)
+    assert looked.notes == tuple(said)
+    assert " ".join(str(looked).split()).startswith(said[0])
+    monkeypatch.setattr("heros.streams.text.READ_BYTES", 60)
+    late = "Stadt,label\n" + "Mainz,b\n" * 20 + "Köln,a\n" * 20
+    for data, values in (
+        (late.encode("cp1252"), ["Mainz", "Köln"]),
+        (late.encode(), ["Mainz", "Köln"]),
+        (("Größe,label\n" + "Mainz,b\n" * 20).encode("cp1252"), ["Mainz"]),
+    ):
+        path.write_bytes(data)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataNotice)
+            for stream in (streams.read(path), read_pipe(io.BytesIO(data))):
+                names = [stream.schema.features[0].values[int(x)] for x in stream.draw(99)[0][:, 0]]
+                assert list(dict.fromkeys(names)) == values
+    assert stream.schema.features[0].name == "Größe"
+    path.write_bytes("Stadt,label\nKöln,a\nBönn,a\n".encode() + b"K\xf6ln,b\n")  # damaged UTF-8
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataNotice)
+        stream = streams.read(path)
+        assert len(stream.draw(9)[1]) == 2
+    assert "must be UTF-8 text (or say encoding=, such as latin-1). Got b'K" in str(stream.bad_rows.first[0])
+
+
+def test_encodings_that_are_wrong(tmp_path):
     path = tmp_path / "s.csv"
-    path.write_text("Stadt,label\nKöln,a\nMainz,b\n" * 2, encoding="cp1252")
-    with pytest.raises(DataError, match=r"must be UTF-8 text \(or say encoding=, such as latin-1\). Got b'K"):
-        streams.read(path).draw(2)
-    path.write_text("Stadt,label\nKöln,a\nMainz,b\n", encoding="cp1252")
-    assert streams.read(path, encoding="cp1252").schema.features[0].values == ("Köln", "Mainz")
     path.write_bytes(b"\xff\xfea,label\n1")
     with pytest.raises(DataError, match="must be readable to its end"):
         list(streams.read(path).blocks())
@@ -406,6 +454,215 @@ def test_bytes_that_are_no_text_lead_to_the_encoding(tmp_path):
         read_pipe(io.BytesIO(b"a,label\n1,x\n"), encoding="utf-16")
     with pytest.raises(ParameterError, match=r"Got 'latn-1' instead. Did you mean 'latin-1'"):
         streams.read(path, encoding="latn-1")
+
+
+ROWS = "".join(f"{'AB'[i % 2]};{i},5;{'yn'[i % 2]}\n" for i in range(30))
+
+
+@pytest.mark.parametrize(
+    ("head", "told"),
+    [
+        ("sep=;\ncity;value;late\n", ""),
+        ('"sep=;"\r\ncity;value;late\n', ""),
+        ("Report of sales\ncity;value;late\n", "The first line is skipped: the header of {} is in line 2."),
+        (
+            "Report of sales, all shops\nfrom;2026-01-01\n\ncity;value;late\n",
+            "The first 3 lines are skipped: the header of {} is in line 4.",
+        ),
+        ("Report;;\n;;\ncity;value;late\n", "The first 2 lines are skipped: the header of {} is in line 3."),
+        ("sep=;\nReport\ncity;value;late\n", "The first line is skipped: the header of {} is in line 3."),
+    ],
+)
+def test_what_stands_before_a_header_is_skipped(tmp_path, head, told):
+    path = written(tmp_path, head + ROWS)
+    stream, said = quietly(path)
+    assert said[:-1] == ([told.format(path)] if told else [])
+    assert [feature.name for feature in stream.schema.features] == ["city", "value"]
+    assert stream.draw(99)[0][:2].tolist() == [[0, 0.5], [1, 1.5]]
+    assert (stream.position, stream.bad_rows.count) == (30, 0)
+    piped = read_pipe(io.BytesIO(path.read_bytes()), dates=[], numeric=["value"]) if not told else stream
+    assert piped.schema == stream.schema
+    stream.restart()
+    assert len(stream.draw(99)[1]) == 30
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "city;value\n" + ROWS,  # names of rows have no name
+        "city;late\n" + "1;A;y\n2;B;n\n" * 9,
+        '"city\nor town";"va\nlue";late\n' + ROWS,
+        "a;b;c\n" + "x;y\n" * 2 + "x;y;z\n" * 9,
+    ],
+)
+def test_a_header_that_is_merely_odd_is_no_preamble(tmp_path, text):
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        stream = streams.read(written(tmp_path, text))
+    assert not [one for one in said if "skipped: the header" in str(one.message)]
+    assert not {"A", "x", "1"} & {feature.name for feature in stream.schema.features}
+
+
+def test_a_zip_with_one_file_is_that_file(tmp_path):
+    path = tmp_path / "s.zip"
+    texts = {
+        "data/rows.csv": ROWS.join(["city;value;late\n", ""]),
+        "rows.jsonl": "".join(
+            json.dumps({"city": "AB"[i % 2], "value": i + 0.5, "late": "yn"[i % 2]}) + "\n" for i in range(30)
+        ),
+    }
+    for name, text in texts.items():
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(name, text)
+            archive.writestr("__MACOSX/._rows", "x")
+        stream, _ = quietly(path)
+        X, _ = stream.draw(7)
+        again = copy.copy(stream)
+        np.testing.assert_array_equal(again.draw(99)[0], stream.draw(99)[0])
+        stream.restart()
+        np.testing.assert_array_equal(stream.draw(7)[0], X)
+        assert X[1].tolist() == [1, 1.5]
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.csv", "x")
+        archive.writestr("b.csv", "x")
+    with pytest.raises(DataError, match=r"s\.zip must have one file inside\. Got 'a\.csv', 'b\.csv' instead"):
+        streams.read(path)
+    path.write_bytes(b"PK nothing")
+    with pytest.raises(DataError, match=r"s\.zip must be a zip file\. Got: "):
+        streams.read(path)
+
+
+def workbook(path, rows):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    book.create_sheet("other").append(["not", "read"])
+    book.save(path)
+    return path
+
+
+def test_the_first_sheet_of_a_workbook_is_read_with_its_types(tmp_path):
+    start = datetime.datetime(2026, 1, 1, 8)
+    rows = [
+        [start + datetime.timedelta(hours=i), 1.5 * i, i % 3 == 0, "AB"[i % 2], i % 7, "yn"[i % 2]]
+        for i in range(60)
+    ]
+    rows[5][1], rows[6][1], rows[7][3] = "n/a", "#DIV/0!", None
+    rows[9][1] = "much"
+    names = ["when", "amount", "ok", "city", "floor", "late"]
+    path = workbook(tmp_path / "s.xlsx", [["Sales"], [], names, *rows[:20], [], *rows[20:]])
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        stream = streams.read(path)
+        X, y = stream.draw(99)
+    told = [str(one.message) for one in said]
+    assert told[0] == f"The first row is skipped: the header of {path} is in row 3."
+    assert "s.xlsx, row 13: the 'amount' column must be a number" in told[-1]
+    assert [f"{feature.name}" for feature in stream.schema.features] == [
+        "when (day)", "when (weekday)", "when (day of year)", "when (hour)", "amount", "ok", "city", "floor",
+    ]  # fmt: skip
+    assert X[1].tolist() == [20454.375, 3, 1, 9, 1.5, 0, 1, 1]
+    assert np.isnan(X[5:8, [4, 4, 6]]).tolist() == [[True, True, False]] * 2 + [[False, False, True]]
+    assert (len(y), stream.bad_rows.count) == (59, 1)
+    stream.restart()
+    stream.draw(30)
+    np.testing.assert_array_equal(copy.copy(stream).draw(99)[0], X[30:])
+    assert "The first row is skipped" in str(streams.look(path))
+
+
+def test_a_workbook_that_is_none_and_one_that_needs_an_extra(tmp_path, monkeypatch):
+    path = tmp_path / "s.xlsx"
+    path.write_bytes(b"no workbook")
+    with pytest.raises(DataError, match=r"s\.xlsx must be an Excel workbook \(\.xlsx\)\. Got: "):
+        streams.read(path)
+    with pytest.raises(DataError, match=r"must have a header and at least one row\. Got an empty sheet"):
+        streams.read(workbook(path, []))
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(MissingExtra, match=r"Reading Excel files needs .* 'heros-learn\[excel\]'"):
+        streams.read(path)
+
+
+LATE = {
+    "note": lambda i: "ab"[i % 2],
+    "price": lambda i: f"{i},5 €",
+    "when": lambda i: f"{1 + i % 28:02}.01.2026",
+}
+
+
+def late_rows(n, first):
+    """Rows of which three columns have no value at first; the text has a bad row before the first one has."""
+    lines = ["n;" + ";".join(LATE) + ";late"]
+    for i in range(n):
+        cells = [value(i) if i >= first + 7 * j else "" for j, value in enumerate(LATE.values())]
+        lines.append(f"{'bad' if i == first else i};" + ";".join(cells) + f";{'yn'[i % 2]}")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.parametrize("kind", ["file", "pipe"])
+def test_a_column_that_is_empty_at_first_is_decided_by_its_first_value(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr("heros.streams.text.READ_BYTES", 500)
+    path = written(tmp_path, late_rows(400, 200))
+    opened = {"file": lambda: streams.read(path), "pipe": lambda: read_pipe(io.BytesIO(path.read_bytes()))}[
+        kind
+    ]
+    found = []
+    for size in (1, 7, 1000):
+        stream, rows = opened(), []
+        assert [feature.name for feature in stream.schema.features] == ["n"]
+        while not isinstance(came := stream.poll(size), Signal):
+            assert came[0].shape[1] == stream.schema.n_features
+            rows += [(row.tobytes(), stream.schema) for row in came[0]]
+        found.append(rows)
+        assert stream.bad_rows.count == 1
+    assert found[0] == found[1] == found[2]
+    widths = [schema.n_features for _, schema in found[0]]
+    assert [widths.index(width) for width in (1, 2, 3, 6)] == [0, 200, 206, 213]
+    schema = stream.schema
+    names = ["n", "note", "price", "when (day)", "when (weekday)", "when (day of year)"]
+    assert [feature.name for feature in schema.features] == names
+    assert schema.features[1].values == ("b", "a")  # the bad row taught nothing
+    assert all(feature.missing for feature in schema.features[1:])
+    drawn = opened().draw(1000)[0]
+    assert drawn.shape == (399, 6)
+    np.testing.assert_array_equal(drawn[-1], np.frombuffer(found[0][-1][0]))
+    assert np.isnan(drawn[:199, 1:]).all()
+    if kind == "file":
+        assert [one.kind for one in streams.look(path).columns][1:4] == ["empty"] * 3
+        run = evaluate(Heros(pools.Hoeffding([{}]), k=1, seed=1), streams.read(path))
+        assert run.n_instances == 399
+
+
+def test_a_look_at_very_many_columns_is_a_summary(tmp_path):
+    names = [f"c{i}" for i in range(500)]
+    rows = [[f"{i * j % 17}.5" if j % 5 else "AB"[i % 2] for j in range(500)] for i in range(1, 70)]
+    for i, row in enumerate(rows):
+        row[7], row[499] = f"user-{i}", "yn"[i % 2]
+    text = "\n".join(map(",".join, [names, *rows])) + "\n"
+    looked = streams.look(written(tmp_path, text))
+    shown = str(looked)
+    assert len(shown.splitlines()) < 40
+    words = " ".join(shown.split())
+    assert "500 columns: 100 names, 398 numbers, 1 left out, 1 target; 0 with missing values." in words
+    assert "c7" in words
+    assert "nothing to learn from" in words
+    assert "c8 " not in words
+    assert "c8 " in looked.text(all=True)
+
+
+def test_a_target_of_some_whole_numbers_says_what_it_is_taken_for(tmp_path):
+    path = written(tmp_path, "a,rating\n" + "".join(f"{i},{i % 15}\n" for i in range(300)))
+    expected = (
+        "The 15 different numbers of the target 'rating' are taken for classes "
+        "(task='regression' if they are quantities, task='classification' if this is right)."
+    )
+    stream, said = quietly(path)
+    assert (said, stream.schema.n_classes) == ([expected], 15)
+    assert streams.look(path).faults == (expected,)
+    for task in ("classification", "regression"):
+        assert quietly(path, task=task)[1] == []
+    assert quietly(written(tmp_path, "a,y\n" + "".join(f"{i},{i % 10}\n" for i in range(300))))[1] == []
 
 
 def test_thousands_are_told_from_decimals_by_the_values_without(tmp_path):
@@ -420,7 +677,8 @@ def test_numbers_that_are_said_to_be_times_are_read_as_such(tmp_path, unit):
     path = written(tmp_path, "\n".join(map(json.dumps, rows)), "s.jsonl")
     name = "seconds since 1970" if unit == 1 else "milliseconds since 1970"
     stream = streams.read(path, dates=["ts"])
-    assert stream.schema.features[0].name == f"ts (day; {name})"
+    assert stream.schema.features[0].name == "ts (day)"
+    assert stream.schema.features[0].written == name
     X = stream.draw(30)[0]
     assert X[:2].tolist() == [
         [20454, 3, 1, 0],
@@ -428,7 +686,7 @@ def test_numbers_that_are_said_to_be_times_are_read_as_such(tmp_path, unit):
     ]  # 2026 began on a Thursday
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "s.parquet")
     np.testing.assert_allclose(streams.read(tmp_path / "s.parquet", dates=["ts"]).draw(30)[0], X)
-    reader = Rows(stream.schema)
+    reader = Encoder(stream.schema)
     np.testing.assert_allclose(reader.read({"ts": rows[1]["ts"]}), X[1:2])
     np.testing.assert_allclose(reader.read({"ts": str(rows[1]["ts"])}), X[1:2])
     assert "seconds since 1970 (dates=)?" in streams.look(path).columns[0].note

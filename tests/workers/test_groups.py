@@ -5,6 +5,7 @@ import os
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +16,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "sources"))
 from queues import Kafka  # noqa: E402
 
 from heros import Heros, pools  # noqa: E402
-from heros.errors import DataError, HerosError, ParameterError  # noqa: E402
+from heros.data import Encoder  # noqa: E402
+from heros.data.schema import schema_of  # noqa: E402
+from heros.errors import DataError, DataNotice, HerosError, ParameterError  # noqa: E402
 from heros.keyed import Keyed  # noqa: E402
-from heros.schema import schema_of  # noqa: E402
+from heros.sources.bad_rows import TooManyBadRows  # noqa: E402
 from heros.storage.keystore import FILE  # noqa: E402
-from heros.vocabulary import Vocabulary  # noqa: E402
 from heros.workers import KafkaWorker, Snapshots  # noqa: E402
 from heros.workers.partition import Partition  # noqa: E402
 
@@ -78,7 +80,7 @@ def once(rows, directory):
 
 
 def partition(number, directory, **how):
-    settings = {"target": "y", "key": "sensor", "vocabulary": Vocabulary(), "skip": False, **how}
+    settings = {"target": "y", "key": "sensor", "encoder": Encoder(), "skip": False, **how}
     place = Path(directory, f"scratch{time.time_ns()}")
     return Partition(number, Snapshots(Path(directory, "alone"), "t"), place, template(), **settings)
 
@@ -192,7 +194,7 @@ def test_a_partition_goes_on_from_its_snapshot_wherever_it_is(tmp_path):
         for stop in (0, len(rows) // 2, len(rows)):
             settings = {"target": "y", "key": "sensor", "skip": False}
             place = tmp_path / f"{stop}{str(store)[0]}"
-            one = Partition(1, Snapshots(store, "t"), place, template(), vocabulary=Vocabulary(), **settings)
+            one = Partition(1, Snapshots(store, "t"), place, template(), encoder=Encoder(), **settings)
             for offset, row in enumerate(rows[:stop]):
                 one.take(None, row, offset)
             one.learn()
@@ -217,7 +219,9 @@ def test_rows_that_break_a_rule(tmp_path):
     for offset, row in enumerate([*rows, rows[0]]):
         one.take(None, row, offset)
     one.take(None, rows[0], 2)  # again
-    assert (one.learn(), one.bad_rows.count, one.learnt, one.next) == (5, 3, 2, 5)
+    with pytest.warns(DataNotice, match="offset 1.*Bad rows are skipped"):
+        assert one.learn() == 5
+    assert (one.bad_rows.count, one.learnt, one.next) == (3, 2, 5)
     strict = partition(0, tmp_path)
     for offset, row in enumerate(rows):
         strict.take(None, row, offset)
@@ -226,6 +230,86 @@ def test_rows_that_break_a_rule(tmp_path):
     assert (strict.learnt, strict.next) == (1, 1)
     one.close()
     strict.close()
+
+
+def test_a_row_without_a_value_leaves_no_trace_if_it_is_the_first(tmp_path):
+    one = partition(0, tmp_path, skip=True)
+    one.take(None, {"sensor": "a", "x": None, "y": "never learnt"}, 0)
+    one.take(None, {"sensor": "a", "x": 1, "y": "yes"}, 1)
+    with pytest.warns(DataNotice, match="must have a feature"):
+        one.learn()
+    assert (one.bad_rows.count, one.learnt, one.keyed.template.schema.classes) == (1, 1, ("yes",))
+    one.close()
+
+
+def test_more_than_one_bad_row_in_twenty_ends_it_and_keeps_what_was_learnt(tmp_path):
+    one = partition(0, tmp_path, skip=True)
+    for offset in range(100):
+        row = {"sensor": "a", "x": offset, "y": offset % 2}
+        one.take(None, row if offset % 3 else "broken", offset)
+    with (
+        pytest.warns(DataNotice),
+        pytest.raises(
+            TooManyBadRows, match=r"partition 0 must have at most one bad row in 20\. Got 20 in 58"
+        ),
+    ):
+        one.learn()
+    assert (one.learnt, one.next) == (38, 58)
+    one.save()
+    one.close()
+    again = partition(0, tmp_path)
+    assert (again.learnt, again.next, again.keyed.figures("a").instances) == (38, 58, 38)
+    again.close()
+
+
+TABLE = [
+    {
+        "when": f"{1 + i % 28}.{1 + i % 12}.2026 {i % 24}:30",
+        "price": f"€{i % 7},50",
+        "place": {"city": "Bonn" if i % 3 else "Ulm", "high": i % 2 == 0},
+        "tags": [i],
+        **({"late": str(i)} if i > 60 else {}),
+        "y": "n/a or so" if i % 5 == 0 else "yes",
+    }
+    for i in range(120)
+]
+
+
+def test_one_key_learns_what_a_model_alone_learns_from_rows_as_people_write_them(tmp_path):
+    """With a snapshot in the middle."""
+    alone = template()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataNotice)
+        for row in TABLE:
+            alone.learn({name: row[name] for name in row if name != "y"}, row["y"])
+        for part in (TABLE[:50], TABLE):
+            one = partition(0, tmp_path)
+            for offset, row in enumerate(part):
+                one.take(None, {"sensor": "a", **row}, offset)
+            one.learn()
+            one.save()
+            found = one.keyed["a"]
+            one.close()
+    assert learnt(found) == learnt(alone)
+    assert found.schema == alone.schema
+    assert found.schema.reads_as(alone.schema)
+
+
+@pytest.mark.parametrize("key", ["sensor", None])
+def test_a_key_that_is_no_text_costs_a_row_at_most(tmp_path, key):
+    server = Kafka(tmp_path)
+    for i in range(10):
+        message = json.dumps({"sensor": "s", "a": i % 3, "y": i % 2}).encode()
+        server._producer.produce(server.topic, message, key=b"\xff" if i == 4 else b"s", partition=0)
+    server._producer.flush(30)
+    worker = KafkaWorker(
+        server.servers, server.topic, group=server.topic, model=template(), store=tmp_path / "store", target="y",
+        key=key, options=QUICK,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataNotice)
+        worker.run(idle=2.0)
+    assert kept(tmp_path / "store", server.topic, tmp_path)[1] == {"s": 10 if key else 9}
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
@@ -262,5 +346,5 @@ def test_what_is_wrong_is_said(tmp_path):
     with pytest.raises(HerosError, match="must be"):
         Partition(
             0, Snapshots(tmp_path / "store", "t"), tmp_path / "mine", template(), target="y", key=None,
-            vocabulary=Vocabulary(), skip=False,
+            encoder=Encoder(), skip=False,
         )  # fmt: skip

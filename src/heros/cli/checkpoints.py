@@ -22,10 +22,10 @@ from heros.storage.checkpoints import Checkpoint, CheckpointWarning, found
 from heros.tables import Table
 
 SAID = ("nominal", "numeric", "ignore", "dates", "most_values", "task", "target", "weights")
-FILE_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (*SAID, "encoding", "missing")}
+FILE_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (*SAID, "encoding", "missing", "on_bad_row")}
 """What notices about columns speak of."""
 
-__all__ = ["checkpointing", "checkpoints_command", "recorded_before", "told"]
+__all__ = ["FILE_OPTIONS", "checkpointing", "checkpoints_command", "recorded_before", "told"]
 
 
 @app.command("checkpoints")
@@ -127,4 +127,5 @@ def recorded_before(
     same = (found, run.window, list(run.figures)) == (asked, window, list(measures))
     if not same or length < run.n_instances:
         raise HerosError(f"The record {place} must not exist (or pass --force to replace it). Got one.")
-    return None if run.interrupted or run.n_instances < length else run
+    rows = run.n_instances + run.bad_rows.count  # skipped rows count in the length of a file
+    return None if run.interrupted or rows < length else run

@@ -12,8 +12,8 @@ import numpy as np
 import typer
 
 from heros.cli import options
-from heros.cli.app import app
-from heros.cli.checkpoints import told
+from heros.cli.app import app, in_options, say
+from heros.cli.checkpoints import FILE_OPTIONS, told
 from heros.cli.file_options import FileOptions, reads_files
 from heros.cli.parsing import few_enough, meter_of, stream_of, watch_of
 from heros.errors import HerosError, ParameterError
@@ -69,7 +69,7 @@ def compare_command(
     resume: Annotated[
         bool, typer.Option("--resume", help="Keep the runs that are recorded already.")
     ] = False,
-    skip_bad_rows: options.SkipBadRows = False,
+    on_bad_row: options.OnBadRow = "skip",
     as_json: options.AsJson = False,
 ) -> None:
     """Run several policies on a stream: a table with ranks and the saving against training everything."""
@@ -82,7 +82,7 @@ def compare_command(
         raise ParameterError.of("jobs", "compare", rule, jobs)
     if resume and out is None:
         raise ParameterError.of("resume", "compare", "used with --out", resume)
-    opened = partial(stream_of, stream, target=files.target, n=n, skip_bad_rows=skip_bad_rows, how=files.how)
+    opened = partial(stream_of, stream, target=files.target, n=n, on_bad_row=on_bad_row, how=files.how)
     reader = partial(meter_of, meter, watts, carbon_intensity, country)
     with told():
         first = opened()
@@ -99,15 +99,16 @@ def compare_command(
     ]
     if out is not None and not (force or resume):
         _expect_none(todo, out)
-    outcome = run_all(
-        todo,
-        out,
-        executor=Processes(jobs) if jobs > 1 else Serial(),
-        force=force and not resume,
-        strict=True,
-        each=jobs == 1,
-        keep=True,
-    )
+    with told():
+        outcome = run_all(
+            todo,
+            out,
+            executor=Processes(jobs) if jobs > 1 else Serial(),
+            force=force and not resume,
+            strict=True,
+            each=jobs == 1,
+            keep=True,
+        )
     runs = [outcome.runs.get(job.id) or records.read(Path(str(out), job.id)) for job in todo]
     fault = next(iter(outcome.unrecorded.values()), None)
     if out is not None and fault is None:
@@ -117,10 +118,15 @@ def compare_command(
         typer.echo(json.dumps(rows, ensure_ascii=False))
     else:
         _table(rows, runs, seeds).show()
+        if runs[0].bad_rows.count:
+            typer.echo(in_options(runs[0].bad_rows.text(), FILE_OPTIONS))
         if out is not None and fault is None:
             typer.echo(f"records: {out}\nreport: {out / 'report.html'}")
     if fault is not None:  # after the results, which nobody loses by it
         raise HerosError(fault)
+    if any(run.too_many_bad_rows for run in runs):
+        say(f"heros: {runs[0].stream} has too many bad rows: the runs ended early", style="yellow")
+        raise typer.Exit(1)
 
 
 def _reported(out: Path) -> str | None:

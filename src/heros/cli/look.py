@@ -22,6 +22,9 @@ __all__ = ["look_command"]
 def look_command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A file: CSV, JSON lines, ARFF, Parquet, ...")],
     files: FileOptions,
+    all_columns: Annotated[
+        bool, typer.Option("--all", help="Show every column, even of more than 40.")
+    ] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Show how a file is read: columns, types, examples, what is missing or odd, and classes."""
@@ -31,4 +34,4 @@ def look_command(
     if as_json:
         typer.echo(json.dumps(found.plain(), ensure_ascii=False))
     else:
-        typer.echo(in_options(str(found), FILE_OPTIONS))
+        typer.echo(in_options(found.text(all=all_columns), {**FILE_OPTIONS, "all": "--all"}))

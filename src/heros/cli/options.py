@@ -33,6 +33,7 @@ __all__ = [
     "N",
     "Nominal",
     "Numeric",
+    "OnBadRow",
     "OnCheckpointError",
     "Out",
     "PredictionsFile",
@@ -40,7 +41,6 @@ __all__ = [
     "ResumeFrom",
     "Save",
     "Seed",
-    "SkipBadRows",
     "StreamName",
     "Target",
     "TaskName",
@@ -148,7 +148,7 @@ EncodingName = Annotated[
 Missing = Annotated[
     list[str] | None,
     typer.Option(
-        help="What stands for a missing value, in place of the usual words: NA, N/A, ?, null, None, -, ...",
+        help="Further words that stand for a missing value, beside NA, N/A, ?, null, None, -, ...",
         rich_help_panel=FILES,
     ),
 ]
@@ -209,10 +209,12 @@ PredictionsFile = Annotated[
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace a record or a file that is there.")]
-SkipBadRows = Annotated[
-    bool,
+OnBadRow = Annotated[
+    str,
     typer.Option(
-        "--skip-bad-rows", help="Leave out rows that break a rule, and count them.", rich_help_panel=FILES
+        help="skip: leave out rows that cannot be read, count them, and stop if they are more than one in "
+        "twenty. raise: stop at the first.",
+        rich_help_panel=FILES,
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from heros import streams
 from heros.cli.app import say
+from heros.data.weights import ClassWeight, checked_class_weight
 from heros.errors import DataError, DataNotice, HerosError, ParameterError
 from heros.meters import Carbon, Cpu, Meter
 from heros.sources import Source, connect, is_address
@@ -19,14 +20,13 @@ from heros.sources.passed import First
 from heros.streams import Stream
 from heros.streams.pipe import read_pipe
 from heros.watch import Watch, checked_watch
-from heros.weights import ClassWeight, checked_class_weight
 
 __all__ = ["class_weight_of", "few_enough", "meter_of", "reading", "source_of", "stream_of", "watch_of"]
 
 PROBABILITIES_KEPT = 50_000_000
 """400 MB; a longer stream gets its AUROC from a histogram."""
 
-OF_MESSAGES = {"nominal", "classes", "most_values", "task"}
+OF_MESSAGES = {"nominal", "classes", "most_values", "task", "ignore", "missing"}
 """What can be said of a queue's messages, which have types of their own."""
 
 
@@ -35,12 +35,10 @@ def reading(**said: Any) -> dict[str, Any]:
 
     Examples
     --------
-    >>> reading(ignore=["id,note", "when"], missing=["NA"], delimiter=r"\t", most_values=None)
-    {'ignore': ['id', 'note', 'when'], 'missing': ['', 'NA'], 'delimiter': '\t'}
+    >>> reading(ignore=["id,note", "when"], missing=["unknown"], delimiter=r"\t", most_values=None)
+    {'ignore': ['id', 'note', 'when'], 'missing': ['unknown'], 'delimiter': '\t'}
     """
     how = {name: _parts(value) if isinstance(value, list) else value for name, value in said.items() if value}
-    if "missing" in how:
-        how["missing"] = list(dict.fromkeys(["", *how["missing"]]))
     if how.get("delimiter") in {"\\t", "tab"}:
         how["delimiter"] = "\t"
     return how
@@ -56,19 +54,18 @@ def source_of(
     *,
     target: str | None = None,
     n: int | None = None,
-    skip_bad_rows: bool = False,
+    on_bad_row: str = "skip",
     directory: Path | None = None,
     how: Mapping[str, Any] | None = None,
 ) -> Source:
     """A source: the address of a queue, or a stream; its first n instances."""
     if not is_address(text):
-        return stream_of(text, target=target, n=n, skip_bad_rows=skip_bad_rows, how=how)
+        return stream_of(text, target=target, n=n, on_bad_row=on_bad_row, how=how)
     if target is None:
         raise ParameterError.of("target", "heros", "given: messages have no last column", target)
     for name in how or {}:
         if name not in OF_MESSAGES:
             raise ParameterError.of(name, "heros", "left out: messages say what they hold", (how or {})[name])
-    on_bad_row = "skip" if skip_bad_rows else "raise"
     source = connect(text, target=target, on_bad_row=on_bad_row, directory=directory, **(how or {}))
     return source if n is None else First(source, n)
 
@@ -78,7 +75,7 @@ def stream_of(
     *,
     target: str | None = None,
     n: int | None = None,
-    skip_bad_rows: bool = False,
+    on_bad_row: str = "skip",
     how: Mapping[str, Any] | None = None,
     quiet: bool = False,
 ) -> Stream:
@@ -86,10 +83,9 @@ def stream_of(
 
     `how`: what else is said about a file (see `reading`); `quiet`: nothing is said of how it is read.
     """
-    with warnings.catch_warnings():
-        if quiet:
-            warnings.simplefilter("ignore", DataNotice)
-        stream = _opened(text, target, "skip" if skip_bad_rows else "raise", how or {})
+    if quiet:  # also while the stream is read
+        warnings.simplefilter("ignore", DataNotice)
+    stream = _opened(text, target, on_bad_row, how or {})
     return stream if n is None else stream.take(n)
 
 

@@ -7,18 +7,20 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from heros.cli import options
-from heros.cli.app import app, say
+from heros.cli.app import app, in_options, say
+from heros.cli.checkpoints import told
 from heros.cli.parsing import reading
+from heros.data.tables import converted
 from heros.ensemble import Heros
 from heros.errors import HerosError, ParameterError
 from heros.lazy import pa
-from heros.rows import Rows
 from heros.run.predictions import predicted_table
+from heros.sources.bad_rows import BadRow, BadRows
 from heros.storage.outputs import as_csv, expect_table_place, write_table
-from heros.streams.dates import date_columns
 from heros.streams.files import reader_of
 from heros.streams.readers import TableReader
 
@@ -51,8 +53,9 @@ def predict_command(
     """Say the class of every row of a file, and how probable each class is.
 
     Columns are found by their names; the file needs no target. A column that it lacks is missing, and so is a
-    value that the model never learnt from. Numbers and dates are read as in the file that the model learnt
-    from, and so is what stands for a missing value, unless --missing says otherwise. Nothing is learnt.
+    value that the model never learnt from. Numbers, dates and words for a missing value are read as in the
+    file that the model learnt from; --missing adds words. A row that cannot be read has an empty prediction.
+    Nothing is learnt.
     """
     if out is not None:
         expect_table_place(out, "out", "heros predict")
@@ -62,42 +65,66 @@ def predict_command(
     if learnt.schema is None:
         raise HerosError(f"The model in {model} must have learnt something. Got one that has not.")
     how = reading(delimiter=delimiter, missing=missing, encoding=encoding)
-    if learnt.schema.words is not None:
-        how.setdefault("missing", learnt.schema.words)
-    reader = reader_of(file, format, **how)
+    how["missing"] = [*how.get("missing", ()), *learnt.schema.words]
+    with told():
+        reader = reader_of(file, format, **how)
     kept = reading(keep=keep).get("keep", [])
     for name in kept:
         if name not in reader.names:
             rule = f"made of the columns {list(reader.names)}"
             raise ParameterError.of("keep", "heros", rule, name, reader.names)
-    there = {*reader.names}
-    for name, column in date_columns(learnt.schema.features).items():
-        there |= {*column.names} if name in there else set()
-    absent = [feature.name for feature in learnt.schema.features if feature.name not in there]
-    if absent and len(absent) < learnt.schema.n_features:
+    columns = learnt.encoder().columns
+    absent = [name for name in columns if name not in reader.names]
+    if absent and len(absent) < len(columns):
         say(
             f"heros: {file} has no column {', '.join(map(repr, absent))}: missing in every row",
             style="yellow",
         )
-    tables = _predicted(learnt, reader, kept)
-    if out is None:
-        for i, table in enumerate(tables):
-            sys.stdout.write(as_csv(table, header=i == 0).decode())
-        return
-    table = pa.concat_tables(tables)
-    write_table(out, table)
-    typer.echo(f"{table.num_rows:,} predictions: {out}")
+    skipped = BadRows()
+
+    def tables() -> Iterator[Any]:
+        nonlocal skipped
+        for table, bad in _predicted(learnt, reader, kept):
+            for row in bad:
+                skipped = skipped.plus(row)
+            yield table
+
+    with told():
+        if out is None:
+            for i, table in enumerate(tables()):
+                sys.stdout.write(as_csv(table, header=i == 0).decode())
+        else:
+            table = pa.concat_tables(tables())
+            write_table(out, table)
+            typer.echo(f"{table.num_rows:,} predictions: {out}")
+    if skipped.count:
+        what = "row has" if skipped.count == 1 else "rows have"
+        first = in_options(str(skipped.first[0]), {"missing": "--missing", "encoding": "--encoding"})
+        say(f"heros: {skipped.count:,} {what} no prediction; the first: {first}", style="yellow")
 
 
-def _predicted(model: Heros, reader: TableReader, kept: Sequence[str]) -> Iterator[Any]:
-    """The predictions, a table per chunk of rows."""
+def _predicted(model: Heros, reader: TableReader, kept: Sequence[str]) -> Iterator[tuple[Any, list[BadRow]]]:
+    """Yield the predictions, a table per chunk of rows, and the rows that cannot be read.
+
+    Such a row has no prediction, but its place in the table.
+    """
     schema = model.schema
     assert schema is not None, "it is bound"
-    rows = Rows(schema)
+    encoder = model.encoder()
+    if not any(encoder.knows(name) for name in reader.names):
+        encoder.asked(dict.fromkeys(reader.names, 0))
     while (chunk := reader.read()) is not None:
-        if chunk.faults:
-            raise HerosError(f"Rows must have as many cells as there are columns. Got: {chunk.faults[0][1]}")
-        table = predicted_table(model.outputs(rows.read_chunk(reader, chunk)), schema.classes)
+        X, _, faults = converted(encoder, reader.names, chunk.columns, chunk.n_rows)
+        table = predicted_table(model.outputs(X), schema.classes)
+        good = np.ones(chunk.n_rows, dtype=np.bool_)
+        good[list(faults)] = False
+        table = table.take(pa.array(np.arange(chunk.n_rows), mask=~good))
         for place, name in enumerate(kept):
             table = table.add_column(place, name, chunk.columns[reader.names.index(name)])
-        yield table
+        bad = [(row, BadRow(reader.label, chunk.place(row), *fault)) for row, fault in sorted(faults.items())]
+        if chunk.faults:  # rows with another number of cells
+            before = [row for row, _ in chunk.faults]
+            places = np.insert(np.arange(chunk.n_rows), before, -1)
+            table = table.take(pa.array(places, mask=places < 0))
+            bad = sorted([*bad, *chunk.faults], key=lambda pair: pair[0])
+        yield table, [row for _, row in bad]

@@ -11,8 +11,8 @@ import typer
 
 from heros import demo
 from heros.cli import options
-from heros.cli.app import app, say
-from heros.cli.checkpoints import checkpointing, recorded_before, told
+from heros.cli.app import app, in_options, say
+from heros.cli.checkpoints import FILE_OPTIONS, checkpointing, recorded_before, told
 from heros.cli.described import described
 from heros.cli.file_options import FileOptions, reads_files
 from heros.cli.parsing import few_enough, meter_of, source_of
@@ -78,7 +78,7 @@ def run_command(
     save: options.Save = None,
     predictions: options.PredictionsFile = None,
     force: options.Force = False,
-    skip_bad_rows: options.SkipBadRows = False,
+    on_bad_row: options.OnBadRow = "skip",
     as_json: options.AsJson = False,
     checkpoint: options.CheckpointDirectory = None,
     every: options.Every = 100_000,
@@ -89,9 +89,9 @@ def run_command(
 ) -> None:
     """Test, then train a self-tuning model on a stream: its performance and its bill.
 
-    Ctrl-C ends the stream and sums up what was learnt until then. With --checkpoint and --resume the same
-    command goes on where an earlier one was stopped or killed. With --save the model is kept, for heros
-    predict; with --predictions all it said before it saw the labels.
+    Ctrl-C ends the stream and sums up what was learnt until then; so do too many bad rows. With --checkpoint
+    and --resume the same command goes on where an earlier one was stopped or killed. With --save the model is
+    kept, for heros predict; with --predictions all it said before it saw the labels.
     """
     kept = checkpointing(checkpoint, every, keep, resume, resume_from, on_checkpoint_error)
     model = described(
@@ -114,7 +114,7 @@ def run_command(
             stream,
             target=files.target,
             n=n,
-            skip_bad_rows=skip_bad_rows,
+            on_bad_row=on_bad_row,
             directory=kept.get("checkpoint"),
             how=files.how,
         )
@@ -145,7 +145,7 @@ def run_command(
     if isinstance(source, LateSource):
         counts = ", ".join(f"{n:,} {what}" for what, n in asdict(source.counts).items())
         say(f"heros: labels that come late: {counts}, {source.waiting:,} waiting")
-    if run.interrupted:
+    if run.interrupted and not run.too_many_bad_rows:  # which was told
         say(f"heros: stopped after {run.n_instances:,} instances", style="yellow")
     _show(run, out, as_json, results.written(run, model, force))
 
@@ -157,12 +157,13 @@ def _show(run: Run, out: Path | None, as_json: bool, fault: HerosError | None) -
     else:
         bill(run, records.run_id(run)).show()
         if run.bad_rows.count:
-            first = run.bad_rows.first[0]
-            typer.echo(f"{run.bad_rows.count:,} rows were left out; the first: {first}")
+            typer.echo(in_options(run.bad_rows.text(), FILE_OPTIONS))
         if out is not None and fault is None:
             typer.echo(f"record: {out / records.run_id(run)}\nreport: {out / 'report.html'}")
     if fault is not None:
         raise fault
+    if run.too_many_bad_rows:
+        raise typer.Exit(1)
 
 
 @app.command("demo")

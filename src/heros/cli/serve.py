@@ -10,6 +10,7 @@ import typer
 
 from heros.cli import options
 from heros.cli.app import app, say
+from heros.cli.checkpoints import told
 from heros.cli.described import described
 from heros.ensemble import Heros
 from heros.errors import HerosError, ParameterError
@@ -111,13 +112,14 @@ def serve_command(
     )
     if service.history.learnt:
         say(f"heros: goes on after {_instances(service.history.learnt)}")
-    serve(
-        service,
-        host=host,
-        port=port,
-        token=token,
-        started=lambda address: say(f"heros: {address} (process {os.getpid()}, Ctrl-C ends it)"),
-    )
+    with told():
+        serve(
+            service,
+            host=host,
+            port=port,
+            token=token,
+            started=lambda address: say(f"heros: {address} (process {os.getpid()}, Ctrl-C ends it)"),
+        )
     say(f"heros: stopped after {_instances(service.history.learnt)}" + _kept(checkpoint))
 
 

@@ -10,8 +10,8 @@ import typer
 
 from heros import streams
 from heros.cli.app import app
+from heros.data.schema import Schema
 from heros.progress import progress
-from heros.schema import Schema
 from heros.streams.real import REAL, copy_of, data_directory
 from heros.streams.summary import Summary, summarise
 from heros.tables import Table

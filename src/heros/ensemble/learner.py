@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros import core as _core
+from heros.data.check import Validator
+from heros.data.schema import Schema
 from heros.ensemble.block import Block, joined
 from heros.ensemble.pacing import metered, set_pace
 from heros.errors import HerosError
@@ -17,9 +19,7 @@ from heros.inspection import LastStep
 from heros.policies.calls import PolicyCalls
 from heros.policies.pace import STRETCH, Pace
 from heros.pools import BoundPool
-from heros.schema import Schema
 from heros.scores.base import ScoreCalls
-from heros.validation import Validator
 
 __all__ = ["Learner", "Learnt", "enough_memory"]
 

@@ -13,6 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from heros import core as _core
 from heros.alone import Alone
+from heros.data.check import checked_delays, one_row
+from heros.data.encoder import Batch, Encoder
+from heros.data.frames import form_of, labels_of, row_of
+from heros.data.schema import Schema
+from heros.data.weights import ClassWeight, Weights, checked_class_weight, checked_weights
 from heros.ensemble.block import Block
 from heros.ensemble.learner import Learner, Learnt, enough_memory
 from heros.ensemble.made_of import Given, checked_k
@@ -29,17 +34,13 @@ from heros.policies.surprise import by_surprise
 from heros.policies.within import paced
 from heros.pools import BoundPool, Pool
 from heros.pools.base import shares
-from heros.rows import Rows, form_of, labels_of
-from heros.schema import Schema
 from heros.scores import Adwin, Score
 from heros.scores.base import ScoreCalls, bound_score, expect_score
 from heros.storage import archive, models
 from heros.storage.outputs import like
 from heros.streams.targets import is_numeric
 from heros.task import Classification, Regression, Task, task_of
-from heros.validation import checked_delays, one_row
 from heros.watch import Answer, Watch, checked_burst, checked_watch, native_answer, turns
-from heros.weights import ClassWeight, Weights, checked_class_weight
 
 __all__ = ["Heros"]
 
@@ -97,7 +98,7 @@ class Heros:
     class_weight
         What instances of a class count, when models are trained and in L: "balanced", by how often the
         classes have come so far, or a mapping of the names of classes to weights (1 where there is none).
-        See `heros.weights.Weights`.
+        See `heros.data.weights.Weights`.
     seed
         Of the initial weights and the policy's draws: one seed, one sequence of random numbers.
     schema
@@ -130,7 +131,7 @@ class Heros:
     """
 
     _learner: Learner | None = None  # None before there is a schema
-    _known: tuple[Schema | None, Rows] | None = None  # how rows are read by which schema
+    _reader: tuple[Schema | None, Encoder] | None = None  # how rows are read by which schema
 
     def __init__(
         self,
@@ -280,8 +281,11 @@ class Heros:
         """
         if not isinstance(schema, Schema):
             raise ParameterError.of("schema", "Heros", "a heros.Schema", schema)
+        if schema is self.schema:
+            return self
         self._finish_growing()
-        if schema == self.schema:
+        if self._learner is not None and schema == self._learner.schema:
+            self._learner.schema = schema  # which may say otherwise how rows are read
             return self
         if schema.n_features < 1 or schema.n_outputs < 1:
             raise ParameterError.of("schema", "Heros", "one with at least one feature and one class", schema)
@@ -361,14 +365,15 @@ class Heros:
         if self.task.numeric:
             raise HerosError("A number has no probabilities: ask predict, or predict_interval.")
         form = form_of(x)
+        out = self._in_order(x, form)
         if form == "array":
-            return self._predicted(x, form)
-        out = self._predicted(x, form)
+            return out
         classes = self._at_work.schema.classes
         if form == "frame":
             return like(x, dict(zip(classes, out.T, strict=True)))
-        named = [dict(zip(classes, p, strict=True)) for p in out.tolist()]
-        return named[0] if form == "row" else named
+        if form == "row":
+            return dict(zip(classes, out.tolist(), strict=True))
+        return [dict(zip(classes, p, strict=True)) for p in out.tolist()]
 
     def predict(self, x: Any) -> Any:
         """The name of the class with the highest probability, or a number: of one instance, or of several.
@@ -379,14 +384,11 @@ class Heros:
         >>> for i in range(300):
         ...     row = {"size": i % 7, "colour": "red" if i % 2 else "blue"}
         ...     model = model.learn(row, "odd" if i % 2 else "even")
-        >>> model.predict({"size": 3, "colour": "blue"}), model.predict([[1, 3], [0, 3]])
+        >>> model.predict({"size": 3, "colour": "blue"}), model.predict([[3, 1], [3, 0]])
         ('even', array(['odd', 'even'], dtype='<U4'))
         """
-        form = form_of(x)
-        out = self._predicted(x, form)
+        out = self._in_order(x, form_of(x))
         best = np.asarray(self.task.named(self.task.prediction(out), self._at_work.schema))
-        if form == "row":
-            return best[0].item()
         return best.item() if best.ndim == 0 else best
 
     def predict_interval(self, x: Any) -> NDArray[np.float64]:
@@ -406,39 +408,44 @@ class Heros:
         """
         if not self.task.numeric:
             raise HerosError("A class has no interval: ask predict_proba.")
-        form = form_of(x)
-        out = self._predicted(x, form)
-        return (out[0] if form == "row" else out)[..., 1:3]
+        return self._in_order(x, form_of(x))[..., 1:3]
 
     def outputs(self, X: NDArray[np.float64], delay: ArrayLike | None = None) -> NDArray[np.float64]:
         """What it says of rows (n, n_features) that are known to be good; NaN is missing wherever it is.
 
-        For those who turn rows into numbers themselves, with `heros.rows.Rows`. `delay` is that of `answers`.
+        For callers that turn rows into numbers themselves, with a `heros.data.Encoder`. `delay` is that of
+        `answers`.
         """
+        X = np.require(X, np.float64, ["C", "A"])
+        return self._predicted(X, checked_delays(delay, len(X)))
+
+    def _predicted(self, X: NDArray[np.float64], delays: NDArray[np.int64] | None) -> NDArray[np.float64]:
         learner = self._at_work
         self._finish_growing()
-        delays = checked_delays(delay, len(X))
         with self._alone:
-            return learner.step.predict(np.require(X, np.float64, ["C", "A"]), delays)
+            return learner.step.predict(X, delays)
 
-    def _predicted(self, x: Any, form: str) -> NDArray[np.float64]:
-        """What it says of instances that come one after the other, in whatever form."""
+    def _rows_of(self, x: Any, form: str) -> tuple[NDArray[np.float64], bool]:
+        """The instances as numbers, in whatever form they come, and whether it was a single one."""
         if form == "array":
-            X, single = self._instances(x)
-            out = self.outputs(X, None if single else np.arange(len(X)))
-            return out[0] if single else out
+            return self._instances(x)
         _ = self._at_work
-        X = self._rows_now().read(x)
-        return self.outputs(X, None if form == "row" else np.arange(len(X)))
+        return self.encoder().read(x), form == "row"
 
-    def answers(self, x: ArrayLike, delay: ArrayLike | None = None) -> NDArray[np.float64]:
+    def _in_order(self, x: Any, form: str) -> NDArray[np.float64]:
+        """All that it says of instances that come one after the other, without a label between them."""
+        X, single = self._rows_of(x, form)
+        out = self._predicted(X, None if single else np.arange(len(X)))
+        return out[0] if single else out
+
+    def answers(self, x: Any, delay: ArrayLike | None = None) -> NDArray[np.float64]:
         """All that it says of one instance (width,) or of several (n, width); what that is, says the task.
 
         `delay` is how many instances before each one have no label yet, for models that know the order of
         labels (`pools.LabelMemory`): 0 if nothing is said.
         """
-        X, single = self._instances(x)
-        out = self.outputs(X, delay)
+        X, single = self._rows_of(x, form_of(x))
+        out = self._predicted(X, checked_delays(delay, len(X)))
         return out[0] if single else out
 
     def learn(
@@ -475,8 +482,12 @@ class Heros:
         >>> model.instances, model.schema.classes, model.schema.features[1].values
         (3, ('no', 'yes'), ('red', 'blue'))
         """
-        if form_of(x) != "array":
-            self._learn_rows(x, y, sample_weight, delay)
+        form = form_of(x)
+        if form != "array":
+            if form == "row" and sample_weight is None and self._reader is not None:
+                self._learn_row(x, y, delay)
+            else:
+                self._learn_rows(x, y, sample_weight, delay)
             return self
         X, single = self._instances(x)
         self._run(X, self._targets(one_row(y) if single else y, len(X)), sample_weight, delay)
@@ -484,31 +495,59 @@ class Heros:
 
     def _learn_rows(self, x: Any, y: Any, sample_weight: ArrayLike | None, delay: ArrayLike | None) -> None:
         if self.schema is None and self.task_asked is None:
-            self._suit_labels(labels_of(x, y))
-        rows, done = self._rows_now(), 0
-        weights, delays = (None if of is None else np.asarray(of) for of in (sample_weight, delay))
-        for found in rows.learn(x, y):
-            n = len(found.X)
-            now = slice(done, done + n)
-            some, late = (of if of is None or of.ndim == 0 else of[now] for of in (weights, delays))
-            self.bind(found.schema)
-            self._run(found.X, self._targets(found.y, n), some, late)
+            self.suit_labels(labels_of(x, y))
+        encoder, done = self.encoder(), 0
+        weights = None if sample_weight is None else checked_weights(sample_weight, len(labels_of(x, y)))
+        delays = None if delay is None else checked_delays(delay, len(labels_of(x, y)))
+        self._reader = None  # if something goes wrong, it may be ahead of the models
+        for batch in encoder.learn(x, y):
+            n = len(batch.X)
+            some, late = (None if of is None else of[done : done + n] for of in (weights, delays))
+            self.learn_batch(batch, some, late)
             done += n
-        self._known = (self.schema, rows)
+        self._reader = (self.schema, encoder)
 
-    def _suit_labels(self, labels: list[Any]) -> None:
-        """Take on the task that the first labels ask for."""
+    def learn_batch(
+        self, batch: Batch, sample_weight: ArrayLike | None = None, delay: ArrayLike | None = None
+    ) -> None:
+        """Learn from rows that a `heros.data.Encoder` has read, and grow with its schema."""
+        self.bind(batch.schema)
+        self._run(batch.X, batch.y, sample_weight, delay)
+
+    def _learn_row(self, x: Any, y: Any, delay: ArrayLike | None) -> None:
+        """Learn from one row, as `_learn_rows` does, in less time."""
+        encoder = self.encoder()
+        self._reader = None  # if something goes wrong, it may be ahead of the models
+        try:
+            row, target = encoder.taught(row_of(x), y)
+        except DataError:
+            self._reader = (self.schema, encoder)  # which has not changed
+            raise
+        self.bind(encoder.schema)
+        self._run(np.array([row], dtype=np.float64), np.array([target], dtype=np.float64), delay=delay)
+        self._reader = (self.schema, encoder)
+
+    def suit_labels(self, labels: list[Any]) -> None:
+        """Take on the task that the first labels ask for, before anything is known."""
         numbers = all(isinstance(label, float | int | np.number) for label in labels)
         if numbers and is_numeric(np.asarray(labels), None, False, "learn", "y"):
             self._settle(Regression())
-            self._known = None
+            self._reader = None
 
-    def _rows_now(self) -> Rows:
-        """How rows are read by the schema as it is now."""
-        if self._known is None or self._known[0] is not self.schema:
-            classes, said = isinstance(self.task, Classification), self.task_asked is not None
-            self._known = self.schema, Rows(self.schema, classes=classes, fractions=said)
-        return self._known[1]
+    def read_with(self, encoder: Encoder) -> None:
+        """Read rows with an encoder that several models share, as long as the schema is what it is now."""
+        self._reader = (self.schema, encoder)
+
+    def encoder(self) -> Encoder:
+        """Return what turns rows into numbers, by the schema as it is now."""
+        if self._reader is None or self._reader[0] is not self.schema:
+            seen = 0 if self._learner is None else self.instances
+            numeric, said = self.task.numeric, self.task_asked is not None
+            self._reader = (
+                self.schema,
+                Encoder(self.schema, numeric=numeric, fractions=said, seen=seen),
+            )
+        return self._reader[1]
 
     def test_then_train(
         self,
@@ -783,7 +822,7 @@ class Heros:
         return f"<Heros {self.pool!r}, {self.policy}, k={self.k}, {state}>"
 
 
-NOT_KEPT = ("_learner", "_alone", "_known")
+NOT_KEPT = ("_learner", "_alone", "_reader")
 """What a pickle does without: the compiled core comes as arrays."""
 
 

@@ -27,7 +27,7 @@ from heros.pools.mlp import BoundMLP
 from heros.pools.naive_bayes import BoundNaiveBayes
 from heros.pools.neighbours import BoundNeighbours
 from heros.pools.regression_trees import BoundRegressionTrees
-from heros.schema import schema_plain
+from heros.data.schema import schema_plain
 from heros.storage.disk import write_whole
 
 __all__ = ["to_onnx"]

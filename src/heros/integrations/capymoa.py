@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from heros.data.schema import Feature, Schema
+from heros.data.weights import ClassWeight
 from heros.ensemble import Heros
 from heros.errors import DataError, MissingExtra, ParameterError
 from heros.policies import Policy
 from heros.pools import Pool
-from heros.schema import Feature, Schema
 from heros.scores import Score
 from heros.streams import Stream
 from heros.streams.base import Block
@@ -45,7 +46,9 @@ class Learner:
         score: Score | None = None,
         answer: Answer | None = None,
         watch: Watch = "all",
+        burst: int = 0,
         warmup: int = 100,
+        class_weight: ClassWeight = None,
         random_seed: int = 1,
     ) -> None:
         super().__init__(schema=schema, random_seed=random_seed)  # type: ignore[call-arg]  # CapyMOA's
@@ -56,7 +59,9 @@ class Learner:
             score=score,
             answer=answer,
             watch=watch,
+            burst=burst,
             warmup=warmup,
+            class_weight=class_weight,
             seed=random_seed,
             schema=_expected(schema, type(self).__name__, numeric=self._numeric),
         )
@@ -69,7 +74,7 @@ class HEROS(Learner, capymoa.base.Classifier):  # type: ignore[misc]  # it has n
     ----------
     schema
         CapyMOA's description of the instances.
-    pool, policy, k, score, answer, watch, warmup
+    pool, policy, k, score, answer, watch, burst, warmup, class_weight
         As for `heros.Heros`.
     random_seed
         Of the initial weights and the policy's draws.
@@ -110,7 +115,7 @@ class HEROSRegressor(Learner, capymoa.base.Regressor):  # type: ignore[misc]
     ----------
     schema
         CapyMOA's description of the instances.
-    pool, policy, k, score, answer, watch, warmup
+    pool, policy, k, score, answer, watch, burst, warmup
         As for `heros.Heros`.
     random_seed
         Of the initial weights and the policy's draws.

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from heros.data.values import is_missing
 from heros.ensemble import Heros
 from heros.errors import ParameterError
 from heros.storage import archive, models
@@ -73,7 +74,7 @@ class QuixModel:
         features = {field: value for field, value in row.items() if field not in self._besides}
         answer = None if model.schema is None else _said(model, features)
         label = row.get(self.target)
-        if label is not None:
+        if not is_missing(label):
             model.learn(features, label)
             state.set_bytes(
                 self.name, b"".join(archive.encoded("model", *models.pack(model), "Quix's state"))

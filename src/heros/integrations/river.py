@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import math
+import inspect
 import os
 import pickle
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from itertools import chain, count
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from heros.data.codes import MOST_VALUES, checked_most_values
+from heros.data.encoder import Batch, Encoder, data_error
+from heros.data.schema import Feature, Schema, schema_of, schema_plain
+from heros.data.values import BLANKS, Refused, label_of, name_of
+from heros.data.weights import ClassWeight
 from heros.ensemble import Heros
 from heros.errors import DataError, HerosError, MissingExtra
+from heros.integrations.drop_in import SETTINGS, heros_of
 from heros.integrations.river_late import LateClassifier, LateRegressor
 from heros.policies import Policy
 from heros.pools import Pool
-from heros.schema import Feature, Schema, schema_of, schema_plain
 from heros.scores import Score
 from heros.storage import archive, models
-from heros.values import Refused, target_of
-from heros.vocabulary import MOST_VALUES, Vocabulary, cell_of, checked_most_values
 from heros.watch import Answer, Watch
 
 try:
@@ -39,13 +43,32 @@ __all__ = ["HerosClassifier", "HerosRegressor", "LateClassifier", "LateRegressor
 KIND = "river model"
 
 
-class _Known:
-    """What a classifier and a regressor share: from dictionaries and frames to what the core takes."""
+class _Model:
+    """What a classifier and a regressor share: rows are read by an `Encoder`, and learnt by a `Heros`."""
 
     heros: Heros
+    features: list[str | tuple[str, ...] | Feature] | None
     most_values: int | None
-    _vocabulary: Vocabulary
-    _labels: dict[Hashable, int]  # label -> class index
+    _encoder: Encoder
+    _first: Schema  # what was known from the start
+    _numeric: ClassVar[bool]
+
+    def _set_up(self, **settings: Any) -> None:
+        """Keep the settings, and make what they describe."""
+        vars(self).update(settings)
+        checked_most_values(self.most_values)
+        self.features = None if self.features is None else list(self.features)
+        self.heros = heros_of(self, task="regression" if self._numeric else "classification")
+        self._first = replace(Schema.of(self.features or ()), numeric=self._numeric)
+
+    def _start(self) -> None:
+        """Read rows by what the models know; before they know anything, by what is known from the start."""
+        bound = self.heros.schema is not None
+        seen = self.heros.instances if bound else 0
+        schema = self.heros.schema or self._first
+        self._encoder = Encoder(schema, most_values=self.most_values, seen=seen)
+        if not bound and schema.n_features and schema.n_outputs:
+            self.heros.bind(schema)
 
     @property
     def _raw_memory_usage(self) -> int:
@@ -53,41 +76,46 @@ class _Known:
         seen: int = super()._raw_memory_usage  # type: ignore[misc]
         return seen + len(pickle.dumps(self.heros))
 
-    def _row(self, x: Mapping[Hashable, Any]) -> tuple[list[float], bool]:
-        """The instance as the core takes it, and whether all of it is known."""
+    @classmethod
+    def _unit_test_skips(cls) -> set[str]:
+        return {"check_shuffle_features_no_impact"}  # features that come together stay in their order
+
+    def _row(self, x: Mapping[Hashable, Any]) -> NDArray[np.float64]:
+        """Return an instance to predict from; what is not known is missing."""
         try:
-            return self._vocabulary.look_up(x)
+            return np.array([self._encoder.row(x)], dtype=np.float64)
         except Refused as why:
-            raise _data_error(why) from None
+            raise data_error(why) from None
 
-    def _block(self, X: pd.DataFrame) -> tuple[NDArray[np.float64], bool]:
-        """The rows as the core takes them, and whether all in them is known."""
-        block, known = np.full((len(X), self._vocabulary.schema.n_features), math.nan), True
-        for name in X.columns:
-            place = self._vocabulary.place(name)
-            if place is None:
-                known = False
-                continue
-            j, codes = place
-            column = X[name]
-            if codes is None and column.dtype.kind in "fiu":
-                block[:, j] = column.to_numpy(dtype=np.float64, na_value=math.nan)
-                continue
-            try:
-                cells = [
-                    math.nan if absent else cell_of(name, value, codes)
-                    for value, absent in zip(column.tolist(), column.isna(), strict=True)
-                ]
-            except Refused as why:
-                raise _data_error(why) from None
-            known = known and None not in cells
-            block[:, j] = [math.nan if cell is None else cell for cell in cells]
-        return block, known
+    def _rows(self, X: pd.DataFrame) -> NDArray[np.float64]:
+        """Return the rows of a frame to predict from."""
+        if any(map(self._encoder.knows, X.columns)):
+            return self._encoder.read(X)
+        return np.full((len(X), self._encoder.schema.n_features), np.nan)
 
-    def _bind(self) -> None:
-        schema = self._vocabulary.schema
-        if schema.n_features > 0 and schema.n_outputs > 0:
-            self.heros.bind(schema)
+    def _learn_row(self, row: list[float], target: float) -> None:
+        X, y = np.array([row], dtype=np.float64), np.array([target], dtype=np.float64)
+        self._learn(Batch(X, y, self._encoder.schema))
+
+    def _learn(self, batch: Batch) -> None:
+        """Learn from instances; without any feature there is nothing to learn from."""
+        if not batch.schema.n_features:
+            self._encoder.seen = 0
+            return
+        try:
+            self.heros.learn_batch(batch)
+        except Exception:
+            self._start()  # the encoder is not to be ahead of the models
+            raise
+
+    def _learn_frame(self, X: pd.DataFrame, targets: list[Any]) -> None:
+        """Learn from the rows of a frame, with the results of one at a time."""
+        if self._encoder.schema.n_features:
+            batches = self._encoder.learn(X, targets)
+        else:  # a frame would be looked at as a whole
+            batches = self._encoder.batches(zip(X.to_dict("records"), targets, strict=True))
+        for batch in batches:
+            self._learn(batch)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all of it to a file, which `load` opens: data, no code. Labels are text, numbers or booleans.
@@ -104,67 +132,76 @@ class _Known:
         >>> again.predict_proba_one({"size": 3}) == model.predict_proba_one({"size": 3})
         True
         """
-        for label in self._labels:
-            if type(label) not in (str, int, float, bool):
-                raise HerosError(f"Labels must be text, numbers or booleans to be saved. Got {label!r}.")
+        labels = self._saved_labels()
         document, arrays = models.pack(self.heros)
         known = {
-            "labels": list(self._labels),
-            "known": schema_plain(self._vocabulary.schema),
+            "labels": labels,
+            "known": schema_plain(self._encoder.schema),
             "most_values": self.most_values,
         }
         archive.write(path, KIND, {"model": document, **known}, archive.grouped({"model": arrays}))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **own: Any) -> Self:
-        """What `save` wrote; parts of your own are brought along, as for `Heros.load`."""
-        document, arrays = archive.read(path, KIND)
+        """Open what `save` wrote, or a model that `Heros.save` or ``heros run --save`` did.
+
+        Rows are read as before the model was saved, e.g. as its first file was read. If it was a model of
+        `Heros`, labels are the names of its classes. Parts of your own are given as for `Heros.load`.
+        """
+        kind, document, arrays = archive.read_one_of(path, (KIND, "model", "checkpoint"))
         try:
-            heros = models.unpack(Heros, document["model"], archive.subset(arrays, "model"), **own)
-            known = schema_of(document["known"])
-            labels = dict(zip(document["labels"], range(known.n_classes), strict=True))
-            make: Any = cls  # the classes that this is for take all of it
-            loaded: Self = make(
-                heros.pool,
-                heros.policy,
-                heros.k,
-                score=heros.score,
-                answer=heros.answer,
-                watch=heros.watch,
-                warmup=heros.warmup,
-                most_values=document.get("most_values", MOST_VALUES),
-                seed=heros.seed,
-            )
-            loaded._expect_same(heros, known)
+            if kind == KIND:
+                heros = models.unpack(Heros, document["model"], archive.subset(arrays, "model"), **own)
+                return cls._of(
+                    heros, document["labels"], document["most_values"], schema_of(document["known"])
+                )
+            return cls._of(Heros.load(path, **own))
         except (DataError, KeyError, TypeError, ValueError) as error:
             raise DataError(f"The file {os.fspath(path)} must hold a whole {cls.__name__}. {error}") from None
-        loaded.heros, loaded._labels = heros, labels
-        loaded._vocabulary = Vocabulary(known, grows=True, most_values=loaded.most_values)
-        return loaded
 
-    def _expect_same(self, heros: Heros, known: Schema) -> None:
-        if known.numeric != self._vocabulary.schema.numeric:
+    @classmethod
+    def _of(
+        cls,
+        heros: Heros,
+        labels: list[Any] | None = None,
+        most_values: int | None = MOST_VALUES,
+        known: Schema | None = None,
+    ) -> Self:
+        """Return a model of River that goes on with a `Heros`."""
+        if heros.task.numeric != cls._numeric:
             raise DataError("Its target must be of the same kind. Got another one.")
-        if heros.schema is not None and heros.schema != known:
+        if known is not None and heros.schema not in (None, known):
             raise DataError("Its models must know what it knows. Got others.")
+        taken = [name for name in SETTINGS if name in inspect.signature(cls).parameters]
+        model = cls(**{name: getattr(heros, name) for name in taken}, most_values=most_values)
+        model.heros, model._first = heros, known or model._first
+        model._take_labels(labels)
+        model._start()
+        return model
+
+    def _saved_labels(self) -> list[Any] | None:
+        return None
+
+    def _take_labels(self, labels: list[Any] | None) -> None:
+        """Have the labels of a file."""
 
 
-class HerosClassifier(_Known, base.MiniBatchClassifier):
+class HerosClassifier(_Model, base.MiniBatchClassifier):
     """A heterogeneous online ensemble that trains k of its M models at every step, for River.
 
-    Instances are dictionaries. A number makes a numeric feature, a string or a boolean a nominal one, as
-    it first turns up; features, values and labels may come at any time and are appended to what the
-    models know. A feature that is absent, None or NaN is missing. A label is anything hashable.
+    Instances are dictionaries, whose values are read as everywhere in HEROS: numbers, numbers in text, names,
+    booleans, dates. Features, values and labels may come at any time; the models grow with them.
+    A feature that is absent, None or NaN is missing. A label is anything hashable.
 
     Predicting changes nothing: a feature or value that was never learnt from is ignored there.
 
     Parameters
     ----------
-    pool, policy, k, score, answer, watch, warmup
+    pool, policy, k, score, answer, watch, burst, warmup, class_weight
         As for `heros.Heros`.
     features
         What is known of the features from the start: a name for a numeric one, (name, value, ...) for
-        a nominal one, or a `heros.Feature`. Others are appended in the order of their names.
+        a nominal one, or a `heros.Feature`. Others are appended as they appear.
     classes
         The labels that are known from the start.
     most_values
@@ -190,6 +227,11 @@ class HerosClassifier(_Known, base.MiniBatchClassifier):
     [False, True]
     """
 
+    _numeric = False
+    _labels: (
+        dict[Hashable, str] | None
+    )  # label -> name of its class; None: labels are the names, as in `Heros`
+
     def __init__(
         self,
         pool: Pool | None = None,
@@ -199,27 +241,34 @@ class HerosClassifier(_Known, base.MiniBatchClassifier):
         score: Score | None = None,
         answer: Answer | None = None,
         watch: Watch = "all",
+        burst: int = 0,
         warmup: int = 100,
+        class_weight: ClassWeight = None,
         features: Iterable[str | tuple[str, ...] | Feature] | None = None,
         classes: Iterable[Hashable] | None = None,
         most_values: int | None = MOST_VALUES,
         seed: int | None = None,
     ) -> None:
-        self.pool, self.policy, self.k = pool, policy, k
-        self.score, self.answer, self.watch = score, answer, watch
-        self.warmup, self.seed, self.most_values = warmup, seed, checked_most_values(most_values)
-        self.features = None if features is None else list(features)
-        self.classes = None if classes is None else list(classes)
-        self.heros = Heros(pool, policy, k, score=score, answer=answer, watch=watch, warmup=warmup, seed=seed)
+        self._set_up(
+            pool=pool,
+            policy=policy,
+            k=k,
+            score=score,
+            answer=answer,
+            watch=watch,
+            burst=burst,
+            warmup=warmup,
+            class_weight=class_weight,
+            features=features,
+            classes=None if classes is None else list(classes),
+            most_values=most_values,
+            seed=seed,
+        )
         self._labels = {}
-        names: list[str] = []
         for label in self.classes or ():
-            names.append(_class_name(label, names))
-            self._labels[label] = len(self._labels)
-        known = Schema.of(self.features or (), names)
-        known = Schema(tuple(replace(f, missing=True) for f in known.features), known.classes)
-        self._vocabulary = Vocabulary(known, grows=True, most_values=most_values)
-        self._bind()
+            self._labels[label] = self._name(label)
+        self._first = replace(self._first, classes=tuple(self._labels.values()))
+        self._start()
 
     @property
     def _multiclass(self) -> bool:
@@ -229,35 +278,33 @@ class HerosClassifier(_Known, base.MiniBatchClassifier):
 
     def learn_one(self, x: Mapping[Hashable, Any], y: Hashable) -> None:
         """Learn from one labelled instance."""
-        row, known = self._row(x)
-        label = self._labels.get(y)
-        if not known or label is None:
-            self._grow(x, y)
-            row, _ = self._row(x)
-            label = self._labels[y]
-        if self.heros.schema is not None:  # else no instance has had a feature yet: nothing to learn from
-            self.heros.learn(np.array(row, dtype=np.float64), label)
+        name = self._name(y)
+        row, index = self._encoder.taught(x, name)
+        if self._labels is not None:
+            self._labels.setdefault(y, name)
+        self._learn_row(row, index)
 
     def predict_proba_one(self, x: Mapping[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
         """The probability of each label seen so far; empty before the first."""
         if self.heros.schema is None:
             return {}
-        row, _ = self._row(x)
-        p = self.heros.predict_proba(np.array(row, dtype=np.float64))
-        return dict(zip(self._labels, p.tolist(), strict=True))
+        return dict(zip(self._known, self.heros.outputs(self._row(x))[0].tolist(), strict=True))
 
     # -- many at a time, with the same results ----------------------------------------------------------
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn from the rows, one after the other."""
-        block, known = self._block(X)
-        labels = [self._labels.get(label) for label in y.tolist()]
-        if known and None not in labels and self.heros.schema is not None:
-            self.heros.learn(block, np.array(labels))
+        labels = y.tolist()
+        if self._labels is None:
+            self._learn_frame(X, labels)
             return
-        rows = X.astype(object).where(X.notna(), None).to_dict("records")
-        for x, label in zip(rows, y.tolist(), strict=True):
-            self.learn_one(x, label)
+        for label in dict.fromkeys(labels):
+            self._labels.setdefault(label, self._name(label))
+        try:
+            self._learn_frame(X, [self._labels[label] for label in labels])
+        finally:  # without those of rows that were not learnt from
+            classes = {*self._encoder.schema.classes}
+            self._labels = {label: name for label, name in self._labels.items() if name in classes}
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
         """The probability of each label (columns) for each row."""
@@ -265,37 +312,50 @@ class HerosClassifier(_Known, base.MiniBatchClassifier):
 
         if self.heros.schema is None:
             return pd.DataFrame(index=X.index)
-        p = self.heros.predict_proba(self._block(X)[0])
-        return pd.DataFrame(p, index=X.index, columns=pd.Index(list(self._labels), tupleize_cols=False))
+        p = self.heros.outputs(self._rows(X))
+        return pd.DataFrame(p, index=X.index, columns=pd.Index(self._known, tupleize_cols=False))
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
         """The most probable label of each row; None before the first."""
         import pandas as pd  # noqa: PLC0415 - River works without it
 
-        labels: list[Hashable] = [None] * len(X)
+        values = np.full(len(X), None, dtype=object)
         if self.heros.schema is not None:
-            known = list(self._labels)
-            labels = [known[index] for index in self.heros.predict_proba(self._block(X)[0]).argmax(axis=1)]
-        values = np.empty(len(labels), dtype=object)
-        values[:] = labels
+            known = self._known
+            values[:] = [known[index] for index in self.heros.outputs(self._rows(X)).argmax(axis=1)]
         return pd.Series(values, index=X.index).infer_objects()
 
-    # -- what is known -----------------------------------------------------------------------------------
+    # -- labels --------------------------------------------------------------------------------------------
 
-    def _grow(self, x: Mapping[Hashable, Any], y: Hashable) -> None:
-        """Append the features, values and the label that are new; nothing, if anything is wrong."""
-        classes = self._vocabulary.schema.classes
-        known = self._labels.get(y)
-        name = _class_name(y, classes) if known is None else classes[known]
-        try:  # in the order of the names: the order in a dictionary must not matter
-            self._vocabulary.encode({key: x[key] for key in sorted(x, key=str)}, name, started=True)
-        except Refused as why:
-            raise _data_error(why) from None
-        self._labels.setdefault(y, len(self._labels))
-        self._bind()
+    @property
+    def _known(self) -> list[Any]:
+        """The labels in the order of their classes."""
+        return [*(self._encoder.schema.classes if self._labels is None else self._labels)]
+
+    def _name(self, label: Hashable) -> Any:
+        """Return the name of a label's class, which no other label has: 1 and "1" are two labels."""
+        if self._labels is None:
+            return label
+        name = self._labels.get(label)
+        if name is not None:
+            return name
+        if label_of(label) is None:
+            raise DataError(f"The label must have a value. Got {label!r} instead.")
+        taken = {*map(name_of, self._labels.values())}
+        names = chain((str(label), repr(label)), (f"{label!r} ({i})" for i in count(len(taken))))
+        return next(name.strip(BLANKS) for name in names if name_of(name) not in taken)
+
+    def _saved_labels(self) -> list[Any] | None:
+        for label in self._labels or ():
+            if type(label) not in (str, int, float, bool):
+                raise HerosError(f"Labels must be text, numbers or booleans to be saved. Got {label!r}.")
+        return None if self._labels is None else [*self._labels]
+
+    def _take_labels(self, labels: list[Any] | None) -> None:
+        self._labels = None if labels is None else dict(zip(labels, self._first.classes, strict=True))
 
 
-class HerosRegressor(_Known, base.MiniBatchRegressor):
+class HerosRegressor(_Model, base.MiniBatchRegressor):
     """The ensemble as a regressor of River: see `HerosClassifier` for instances and parameters.
 
     Examples
@@ -309,6 +369,8 @@ class HerosRegressor(_Known, base.MiniBatchRegressor):
     True
     """
 
+    _numeric = True
+
     def __init__(
         self,
         pool: Pool | None = None,
@@ -318,97 +380,49 @@ class HerosRegressor(_Known, base.MiniBatchRegressor):
         score: Score | None = None,
         answer: Answer | None = None,
         watch: Watch = "all",
+        burst: int = 0,
         warmup: int = 100,
         features: Iterable[str | tuple[str, ...] | Feature] | None = None,
         most_values: int | None = MOST_VALUES,
         seed: int | None = None,
     ) -> None:
-        self.pool, self.policy, self.k = pool, policy, k
-        self.score, self.answer, self.watch = score, answer, watch
-        self.warmup, self.seed, self.most_values = warmup, seed, checked_most_values(most_values)
-        self.features = None if features is None else list(features)
-        self.heros = Heros(
-            pool,
-            policy,
-            k,
-            task="regression",
+        self._set_up(
+            pool=pool,
+            policy=policy,
+            k=k,
             score=score,
             answer=answer,
             watch=watch,
+            burst=burst,
             warmup=warmup,
+            features=features,
+            most_values=most_values,
             seed=seed,
         )
-        self._labels = {}
-        known = Schema.of(self.features or ())
-        features_known = tuple(replace(f, missing=True) for f in known.features)
-        self._vocabulary = Vocabulary(
-            Schema(features_known, (), numeric=True), grows=True, most_values=most_values
-        )
-        self._bind()
+        self._start()
 
     def learn_one(self, x: Mapping[Hashable, Any], y: float) -> None:
         """Learn from one instance and its target."""
-        row, known = self._row(x)
-        if not known:
-            try:  # in the order of the names: the order in a dictionary must not matter
-                self._vocabulary.encode({key: x[key] for key in sorted(x, key=str)}, y, started=True)
-            except Refused as why:
-                raise _data_error(why) from None
-            self._bind()
-            row, _ = self._row(x)
-        if self.heros.schema is not None:  # else no instance has had a feature yet: nothing to learn from
-            self.heros.learn(np.array(row, dtype=np.float64), _target(y))
+        self._learn_row(*self._encoder.taught(x, y))
 
     def predict_one(self, x: Mapping[Hashable, Any], **kwargs: Any) -> float:
         """What the target is; 0 before the first."""
-        if self.heros.schema is None:
-            return 0.0
-        return float(self.heros.predict(np.array(self._row(x)[0], dtype=np.float64)))
+        return 0.0 if self.heros.schema is None else float(self.heros.outputs(self._row(x))[0, 0])
 
     def predict_interval_one(self, x: Mapping[Hashable, Any]) -> tuple[float, float]:
         """The lower and the upper end of the interval that holds the target."""
         if self.heros.schema is None:
             return 0.0, 0.0
-        low, high = self.heros.predict_interval(np.array(self._row(x)[0], dtype=np.float64)).tolist()
+        _, low, high, *_ = self.heros.outputs(self._row(x))[0].tolist()
         return low, high
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn from the rows, one after the other."""
-        block, known = self._block(X)
-        if known and self.heros.schema is not None:
-            plain = y.dtype.kind in "biuf"
-            self.heros.learn(block, y.to_numpy() if plain else [_target(one) for one in y.tolist()])
-            return
-        rows = X.astype(object).where(X.notna(), None).to_dict("records")
-        for x, target in zip(rows, y.tolist(), strict=True):
-            self.learn_one(x, target)
+        self._learn_frame(X, y.tolist())
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
         """What the target of each row is; 0 before the first."""
         import pandas as pd  # noqa: PLC0415 - River works without it
 
-        told = self.heros.schema is not None
-        return pd.Series(self.heros.predict(self._block(X)[0]) if told else 0.0, index=X.index, dtype=float)
-
-
-def _data_error(why: Refused) -> DataError:
-    what = "label" if why.column == "label" else f"feature {why.column!r}"
-    return DataError(f"The {what} must {why.rule}. Got {why.value} instead.")
-
-
-def _target(y: Any) -> float:
-    try:
-        return target_of(y)
-    except Refused as why:
-        raise _data_error(why) from None
-
-
-def _class_name(label: Hashable, taken: Iterable[str]) -> str:
-    """A name for a label that no other one has: 1 and "1" are two labels."""
-    if label is None or label != label:  # noqa: PLR0124 - NaN
-        raise DataError(f"The label must have a value. Got {label!r} instead.")
-    names = set(taken)
-    for name in (str(label), repr(label)):
-        if name not in names:
-            return name
-    return f"{label!r} ({len(names)})"
+        found = 0.0 if self.heros.schema is None else self.heros.outputs(self._rows(X))[:, 0]
+        return pd.Series(found, index=X.index, dtype=float)

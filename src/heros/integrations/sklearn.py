@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from numbers import Integral
@@ -10,14 +11,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heros.data.columns import NumberColumn
+from heros.data.encoder import Encoder
+from heros.data.frames import FEW, is_frame, names_of
+from heros.data.schema import Feature, Schema
 from heros.ensemble import Heros
 from heros.errors import DataError, MissingExtra, ParameterError
-from heros.integrations.frames import FEW, FrameColumns, is_frame, names_of
+from heros.integrations.drop_in import SETTINGS, heros_of
+from heros.lazy import pa
 from heros.policies import Policy
 from heros.pools import Pool
-from heros.schema import Feature, Schema
 from heros.scores import Score
-from heros.validation import target_numbers
 from heros.watch import Answer, Watch
 
 try:
@@ -32,11 +36,14 @@ except ModuleNotFoundError as error:
 
 __all__ = ["HerosClassifier", "HerosRegressor"]
 
+NO_TARGETS = "no_validation"
+"""What scikit-learn calls it if there are no targets to check."""
+
 
 class _Estimator(BaseEstimator):  # type: ignore[misc]  # it has no types
     """What a classifier and a regressor share: from rows to what the core takes."""
 
-    _columns: FrameColumns | None  # None while only arrays were learnt from
+    _names: list[str] | None  # of the columns of the first frame; None if it was fitted on an array
 
     def __init__(
         self,
@@ -47,6 +54,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # it has no types
         running_score: Score | None = None,
         answer: Answer | None = None,
         watch: Watch = "all",
+        burst: int = 0,
         warmup: int = 100,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -56,6 +64,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # it has no types
         self.running_score = running_score
         self.answer = answer
         self.watch = watch
+        self.burst = burst
         self.warmup = warmup
         self.random_state = random_state
 
@@ -103,80 +112,102 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # it has no types
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "heros_")
 
-    def _plain_rows(self, X: Any) -> NDArray[np.float64] | None:
-        """A few rows about which there is nothing to ask, as they are; None if they need a closer look.
+    # -- rows ---------------------------------------------------------------------------------------------
 
-        scikit-learn's checks take longer than the core: what they would find has to be ruled out here.
+    def _outputs(self, X: Any) -> NDArray[np.float64]:
+        """Return what the ensemble says of rows."""
+        if not self._needs_no_checks(X):
+            check_is_fitted(self)
+            X, _ = self._checked(X)
+        return self.heros_.answers(X)
+
+    def _needs_no_checks(self, X: Any) -> bool:
+        """Return whether these are a few rows in which scikit-learn's checks would find nothing.
+
+        The checks take longer than the core.
         """
         if not hasattr(self, "heros_"):
-            return None
-        names = getattr(self, "feature_names_in_", None)
-        if type(X) is np.ndarray:
-            plain = names is None and X.ndim == 2 and X.dtype == np.float64 and 0 < len(X) <= FEW
-            fits = plain and X.shape[1] == self.n_features_in_ and self._columns is None
-            return X if fits and not np.isinf(X).any() else None
-        if self._columns is None or names is None or names_of(X) != names.tolist():
-            return None
-        return self._columns.known(X)
+            return False
+        named = hasattr(self, "feature_names_in_")
+        if self._names is not None:
+            return named and names_of(X) == self._names and 0 < len(X) <= FEW
+        plain = not named and type(X) is np.ndarray and X.ndim == 2 and X.dtype == np.float64
+        fits = plain and 0 < len(X) <= FEW and X.shape[1] == self.n_features_in_
+        return bool(fits and not np.isinf(X).any())
 
-    def _asked(self, X: Any) -> NDArray[np.float64]:
-        """The rows to predict, the short way if there is one."""
-        matrix = self._plain_rows(X)
-        if matrix is None:
-            check_is_fitted(self)
-            matrix = self._matrix(X)
-        return matrix
-
-    def _rows(self, X: Any, y: ArrayLike, *, first: bool, numbers: bool) -> tuple[NDArray[np.float64], Any]:
-        """The rows and their targets, checked; what columns there are is kept."""
-        columns = None if first else self._columns
-        if is_frame(X):
-            validate_data(self, X, y, reset=first, skip_check_array=True)
-            y = column_or_1d(y, warn=True)
-            assert_all_finite(y, input_name="y")
-            check_consistent_length(X, y)
-            columns = FrameColumns(X) if columns is None else columns
-            matrix = columns.learn(X)
+    def _checked(
+        self, X: Any, y: Any = NO_TARGETS, *, first: bool = False, numbers: bool = False
+    ) -> tuple[Any, Any]:
+        """Return rows, a frame or a matrix, and their targets as scikit-learn checks them."""
+        asked = isinstance(y, str)  # to predict: there are no targets
+        if is_frame(X) and (first or self._names is not None):
+            if first or hasattr(self, "n_features_in_"):  # a model from a file reads what it knows
+                validate_data(self, X, y, reset=first, skip_check_array=True)
+            if not asked:
+                y = column_or_1d(y, warn=True)
+                assert_all_finite(y, input_name="y")
+                check_consistent_length(X, y)
+            return X, y
+        how = {"reset": first, "dtype": np.float64, "ensure_all_finite": "allow-nan"}
+        if asked:
+            X = validate_data(self, X, **how)
         else:
-            matrix, y = validate_data(
-                self, X, y, reset=first, dtype=np.float64, ensure_all_finite="allow-nan", y_numeric=numbers
-            )
-            self._expect_numbers(columns)
-        self._new_columns = columns
-        return matrix, y
+            X, y = validate_data(self, X, y, y_numeric=numbers, **how)
+        return X if first or self._names is None else self._table(X, self._names), y
 
-    def _fresh(self, **more: Any) -> Heros:
-        return Heros(
-            self.pool,
-            self.policy,
-            self.k,
-            score=self.running_score,
-            answer=self.answer,
-            watch=self.watch,
-            warmup=self.warmup,
-            seed=self._seed(),
-            **more,
-        )
-
-    def _matrix(self, X: Any) -> NDArray[np.float64]:
-        """The rows to predict."""
-        if is_frame(X) and self._columns is not None:
-            validate_data(self, X, reset=False, skip_check_array=True)
-            return self._columns.read(X)
-        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
-        self._expect_numbers(self._columns)
-        return np.asarray(X)
-
-    def _features(self) -> tuple[Feature, ...]:
-        if self._columns is not None:
-            return self._columns.features
-        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
-        return tuple(Feature(str(name), missing=True) for name in names)
-
-    def _expect_numbers(self, columns: FrameColumns | None) -> None:
-        if columns is not None and columns.nominal:
-            rule = f"a data frame, as the one it was fitted on: {columns.nominal} are nominal"
+    def _table(self, X: NDArray[np.float64], names: list[str]) -> pa.Table:
+        """Return an array as a table with the columns of the first frame, if these are numbers."""
+        columns = self.heros_.encoder().columns
+        others = [name for name, column in columns.items() if not isinstance(column, NumberColumn)]
+        if others:
+            rule = f"a data frame, as the one it was fitted on: {others} are no numbers"
             raise DataError(f"X must be {rule}. Got an array instead.")
+        if X.shape[1] != len(names):
+            raise DataError(f"X must have {len(names)} features. Got {X.shape[1]} instead.")
+        return pa.table(dict(zip(names, X.T, strict=True)))
+
+    def _begin(self, X: Any, classes: tuple[str, ...], **more: Any) -> tuple[Heros, list[str] | None]:
+        """Return a new ensemble, and the names of the columns if the first rows are a frame."""
+        numeric, names = not classes, getattr(self, "feature_names_in_", None)
+        task = "regression" if numeric else "classification"
+        heros = heros_of(self, task=task, score=self.running_score, seed=self._seed(), **more)
+        if is_frame(X):
+            heros.read_with(Encoder(Schema((), classes, numeric)))
+            return heros, [str(name) for name in (names_of(X) or () if names is None else names)]
+        names = [f"x{j}" for j in range(self.n_features_in_)] if names is None else names
+        features = tuple(Feature(str(name), missing=True) for name in names)
+        return heros.bind(Schema(features, classes, numeric)), None
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], **own: Any) -> Self:
+        """Open a model that `Heros.save` or ``heros run --save`` wrote: an estimator that is fitted.
+
+        Frames are read as the rows were that the model learnt from; columns that are not known are ignored.
+        Labels are the names of the classes. Parts of your own are given as for `Heros.load`.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"price": ["3", "12.50"] * 50})
+        >>> model = Heros(k=3, seed=1).learn(frame, ["low", "high"] * 50)
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     model.save(os.path.join(directory, "model.heros"))
+        ...     again = HerosClassifier.load(os.path.join(directory, "model.heros"))
+        >>> again.predict(pd.DataFrame({"price": ["€11", "2.5"]})).tolist()
+        ['high', 'low']
+        """
+        heros = Heros.load(path, **own)
+        if heros.schema is None or heros.task.numeric != (not hasattr(cls, "predict_proba")):
+            what = "nothing learnt yet" if heros.schema is None else f"{type(heros.task).__name__}"
+            raise DataError(f"The file {os.fspath(path)} must hold a fitted {cls.__name__}. Got {what}.")
+        names = {"score": "running_score", "seed": "random_state"}
+        given = {names.get(name, name): getattr(heros, name) for name in SETTINGS}
+        model = cls(**{name: value for name, value in given.items() if name in cls._get_param_names()})
+        model.heros_, model._names = heros, [*heros.encoder().columns]
+        if not heros.task.numeric:
+            model.classes_ = np.array(heros.schema.classes)
+        return model
 
     def _seed(self) -> int | None:
         if self.random_state is None or isinstance(self.random_state, Integral):
@@ -188,12 +219,13 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
     """A heterogeneous online ensemble that trains k of its M models at every step, for scikit-learn.
 
     The rows are a stream, in their order: `fit` goes through them once, `partial_fit` goes on where the
-    last call ended. NaN is a missing value. In a data frame (pandas, polars, Arrow) categorical, string
-    and boolean columns are nominal; a value that was never learnt from counts as missing when predicting.
+    last call ended. NaN is a missing value. The columns of a data frame (pandas, polars, Arrow) are read as
+    everywhere in HEROS: numbers, numbers in text, names, booleans, dates. A name that was never learnt from
+    counts as missing when predicting.
 
     Parameters
     ----------
-    pool, policy, k, answer, watch, warmup
+    pool, policy, k, answer, watch, burst, warmup
         As for `heros.Heros`.
     running_score
         How the running performance L is kept: the `score` of `heros.Heros`, a name that is taken here.
@@ -232,6 +264,7 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
         running_score: Score | None = None,
         answer: Answer | None = None,
         watch: Watch = "all",
+        burst: int = 0,
         warmup: int = 100,
         class_weight: str | Mapping[Any, float] | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -243,6 +276,7 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
             running_score=running_score,
             answer=answer,
             watch=watch,
+            burst=burst,
             warmup=warmup,
             random_state=random_state,
         )
@@ -278,53 +312,50 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The probability of each class, in the order of `classes_`, for each row."""
-        rows = self._asked(X)
-        return np.asarray(self.heros_.predict_proba(rows))
+        return self._outputs(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row."""
-        best = self.predict_proba(X).argmax(axis=1)
+        best = self._outputs(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
-
-    def _learn_plain(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> bool:
-        """Learn from a few rows and labels about which there is nothing to ask; False if there is."""
-        matrix = self._plain_rows(X)
-        if matrix is None or not (
-            isinstance(y, list) or (hasattr(y, "tolist") and getattr(y, "ndim", 0) == 1)
-        ):
-            return False
-        known = {label: index for index, label in enumerate(self.classes_.tolist())}
-        given = y if isinstance(y, list) else y.tolist()  # of an array, or a column of pandas'
-        if len(given) != len(matrix) or any(isinstance(label, list | dict) for label in given):
-            return False
-        labels = [known.get(label, -1) for label in given]
-        if -1 in labels:
-            return False
-        self.heros_.learn(matrix, np.array(labels), sample_weight)
-        return True
 
     def _learn(
         self,
         X: Any,
-        y: ArrayLike,
+        y: Any,
         classes: ArrayLike | None,
         sample_weight: ArrayLike | None,
         *,
         first: bool,
     ) -> Self:
-        if not first and classes is None and self._learn_plain(X, y, sample_weight):
-            return self
-        matrix, y = self._rows(X, y, first=first, numbers=False)
-        check_classification_targets(y)
-        known = self._known_classes(y, classes, first)
-        labels = _indices(np.asarray(y), known)
+        plain = None if first or classes is not None else self._plain_indices(X, y)
+        if plain is None:
+            X, y = self._checked(X, y, first=first)
+            check_classification_targets(y)
+        known = self.classes_ if plain is not None else self._known_classes(y, classes, first)
+        indices = _indices(np.asarray(y), known) if plain is None else plain
+        names = tuple(map(str, known.tolist()))
         if first:
-            self.heros_ = self._fresh(class_weight=self.class_weight)
-            self.classes_ = known
-        self._columns = self._new_columns
-        names = tuple(str(label) for label in self.classes_)
-        self.heros_.bind(Schema(self._features(), names)).learn(matrix, labels, sample_weight)
+            heros, columns = self._begin(X, names, class_weight=self.class_weight)
+        else:
+            heros, columns = self.heros_, self._names
+        labels = indices if columns is None else [names[index] for index in indices]
+        heros.learn(X, labels, sample_weight)
+        self.heros_, self._names, self.classes_ = heros, columns, known
         return self
+
+    def _plain_indices(self, X: Any, y: Any) -> list[int] | None:
+        """Return the classes of a few rows if there is nothing about rows and labels to check; else None."""
+        if not self._needs_no_checks(X):
+            return None
+        if not isinstance(y, list) and not (hasattr(y, "tolist") and getattr(y, "ndim", 0) == 1):
+            return None
+        known = {label: index for index, label in enumerate(self.classes_.tolist())}
+        given = y if isinstance(y, list) else y.tolist()  # of an array, or a column of pandas'
+        if len(given) != len(X) or any(isinstance(label, list | dict) for label in given):
+            return None
+        indices = [known.get(label, -1) for label in given]
+        return None if -1 in indices else indices
 
     def _known_classes(self, y: ArrayLike, classes: ArrayLike | None, first: bool) -> NDArray[Any]:
         if first:
@@ -364,22 +395,17 @@ class HerosRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]  # they 
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """What the target of each row is."""
-        rows = self._asked(X)
-        return np.asarray(self.heros_.predict(rows))
+        return self._outputs(X)[:, 0]
 
     def predict_interval(self, X: Any) -> NDArray[np.float64]:
         """The lower and the upper end of the interval that holds the target of each row."""
-        rows = self._asked(X)
-        return np.asarray(self.heros_.predict_interval(rows))
+        return self._outputs(X)[:, 1:3]
 
     def _learn(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, *, first: bool) -> Self:
-        matrix, y = self._rows(X, y, first=first, numbers=True)
-        targets = target_numbers(y, len(matrix))
-        if first:
-            self.heros_ = self._fresh()
-        self._columns = self._new_columns
-        schema = Schema(self._features(), (), numeric=True)
-        self.heros_.bind(schema).learn(matrix, targets, sample_weight)
+        X, y = self._checked(X, y, first=first, numbers=True)
+        heros, names = self._begin(X, ()) if first else (self.heros_, self._names)
+        heros.learn(X, y, sample_weight)
+        self.heros_, self._names = heros, names
         return self
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from heros.errors import ParameterError
 from heros.extras import needed
-from heros.schema import Schema
+from heros.data.schema import Schema
 
 __all__ = ["Instance", "Member", "capymoa_schema", "kind_of", "makes", "member_of"]
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from heros import core as _core
 from heros.errors import ParameterError
 from heros.registry import Part
-from heros.schema import Feature, Schema
+from heros.data.schema import Feature, Schema
 
 __all__ = [
     "BoundPool",

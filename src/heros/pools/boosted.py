@@ -17,7 +17,7 @@ from heros.parameters import number, positive, whole
 from heros.pools.base import Pool
 from heros.pools.hoeffding import TreeStats
 from heros.pools.native import BoundNative, checked_costs, completed
-from heros.schema import Schema
+from heros.data.schema import Schema
 
 __all__ = ["Boosted", "BoostedGrid", "BoundBoosted"]
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from heros.errors import HerosError
 from heros.pools.adapters import Instance, Member
-from heros.schema import Schema
+from heros.data.schema import Schema
 
 __all__ = ["MemberCalls", "OnError", "fault"]
 

@@ -17,7 +17,7 @@ from heros.parameters import number, one_of, positive, whole
 from heros.pools.base import Pool, expect_classes
 from heros.pools.native import BoundNative, checked_costs, completed
 from heros.pools.tree_text import tree_text
-from heros.schema import Schema
+from heros.data.schema import Schema
 
 __all__ = ["BoundForest", "Forest", "ForestGrid", "ForestStats"]
 

@@ -25,7 +25,7 @@ from heros.pools.base import (
 )
 from heros.pools.timing import seconds_alone
 from heros.pools.tree_text import tree_text
-from heros.schema import Schema
+from heros.data.schema import Schema
 
 __all__ = ["BoundHoeffding", "Hoeffding", "HoeffdingGrid", "TreeStats"]
 

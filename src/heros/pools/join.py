@@ -14,7 +14,7 @@ from heros.errors import ParameterError
 from heros.parameters import one_of
 from heros.pools.base import BoundPool, Pool, expect_schema, feature_values, shares
 from heros.pools.timing import prices
-from heros.schema import Schema
+from heros.data.schema import Schema
 from heros.storage import archive
 
 __all__ = ["BoundJoin", "Join"]

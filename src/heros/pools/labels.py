@@ -16,7 +16,7 @@ from heros.errors import HerosError, ParameterError
 from heros.parameters import number, whole
 from heros.pools.base import Pool
 from heros.pools.native import BoundNative, checked_costs, completed
-from heros.schema import Schema
+from heros.data.schema import Schema
 
 __all__ = ["BoundLabelMemory", "LabelMemory", "LabelMemoryGrid"]
 

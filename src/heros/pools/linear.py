@@ -17,7 +17,7 @@ from heros.parameters import number, one_of, whole
 from heros.pools.base import Pool, expect_mappings, feature_values
 from heros.pools.losses import expect_losses, split_losses, with_losses
 from heros.pools.native import BoundNative, checked_costs, completed, divisor
-from heros.schema import Schema
+from heros.data.schema import Schema
 
 __all__ = ["BoundLinear", "Linear", "LinearGrid"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from heros.errors import ParameterError
 from heros.parameters import one_of
-from heros.schema import Schema
+from heros.data.schema import Schema
 
 __all__ = ["LOSSES", "expect_losses", "split_losses", "with_losses"]
 

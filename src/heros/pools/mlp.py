@@ -18,7 +18,7 @@ from heros.pools.base import BoundPool, Pool, expect_mappings, expect_schema, fe
 from heros.pools.losses import expect_losses, split_losses, with_losses
 from heros.pools.native import divisor
 from heros.pools.timing import seconds_alone
-from heros.schema import Schema
+from heros.data.schema import Schema
 
 __all__ = ["MLP", "BoundMLP", "MLPGrid"]
 

@@ -20,7 +20,7 @@ from heros.pools.base import BoundPool, Pool, expect_schema, feature_values, sha
 from heros.pools.calls import MemberCalls, OnError, fault
 from heros.pools.timing import seconds_alone
 from heros.progress import progress
-from heros.schema import Schema
+from heros.data.schema import Schema
 
 __all__ = ["BoundModels", "Models"]
 

@@ -15,7 +15,7 @@ from heros.errors import ParameterError
 from heros.parameters import number
 from heros.pools.base import Pool, expect_classes
 from heros.pools.native import BoundNative, checked_costs, completed
-from heros.schema import Schema
+from heros.data.schema import Schema
 
 __all__ = ["BoundNaiveBayes", "NaiveBayes", "NaiveBayesGrid"]
 

@@ -13,7 +13,7 @@ from heros.errors import ParameterError
 from heros.parameters import number, one_of
 from heros.pools.base import BoundPool, Pool, expect_mappings, expect_schema, feature_values, shares
 from heros.pools.timing import seconds_alone
-from heros.schema import Schema
+from heros.data.schema import Schema
 
 __all__ = ["BoundNative", "CostModel", "checked_costs", "completed", "divisor"]
 

@@ -16,7 +16,7 @@ from heros.errors import ParameterError
 from heros.parameters import number, one_of, whole
 from heros.pools.base import Pool, feature_values
 from heros.pools.native import BoundNative, checked_costs, completed
-from heros.schema import Schema
+from heros.data.schema import Schema
 
 __all__ = ["BoundNeighbours", "NeighbourStats", "Neighbours", "NeighboursGrid"]
 

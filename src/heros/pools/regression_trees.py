@@ -17,7 +17,7 @@ from heros.parameters import number, one_of, whole
 from heros.pools.base import Pool, feature_values
 from heros.pools.hoeffding import TreeStats
 from heros.pools.native import BoundNative, checked_costs, completed
-from heros.schema import Schema
+from heros.data.schema import Schema
 
 __all__ = ["BoundRegressionTrees", "RegressionTrees", "RegressionTreesGrid"]
 

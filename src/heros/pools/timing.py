@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from heros import core as _core
 from heros.errors import HerosError
 from heros.pools.base import BoundPool, Pool, feature_values
-from heros.schema import Schema
+from heros.data.schema import Schema
 
 __all__ = ["PriceList", "price_list", "prices", "seconds_alone"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.schema import Schema
+from heros.data.schema import Schema
 
 __all__ = ["tree_text"]
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros.data.values import LARGEST_TARGET
 from heros.errors import DataError
 from heros.run.curves import MOST_POINTS
-from heros.values import LARGEST_TARGET
 
 __all__ = ["PENDING", "expect_fit"]
 

@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros import streams
+from heros.data.frames import is_frame, table_of
+from heros.data.weights import checked_weights
 from heros.ensemble import Heros
-from heros.errors import DataError, ParameterError
+from heros.errors import DataError, DataNotice, ParameterError
 from heros.lazy import pa
 from heros.measures import Measure
 from heros.measures.own import Own, expect_measure
@@ -25,11 +27,9 @@ from heros.run.interrupt import Interrupts
 from heros.run.result import Curves, Run
 from heros.run.state import Evaluation
 from heros.run.windows import Callback, checked_callbacks
-from heros.sources import END, Source, expect_source
+from heros.sources import END, Source, TooManyBadRows, expect_source
 from heros.sources.base import Signal
 from heros.storage.checkpoints import Checkpointer, CheckpointWarning
-from heros.streams.frames import is_frame, table_of
-from heros.weights import checked_weights
 
 __all__ = ["Curves", "Run", "evaluate"]
 
@@ -63,7 +63,8 @@ def evaluate(
 
     Ctrl-C ends the evaluation after the block at hand: what was learnt until then is a Run with
     `interrupted`, and the last checkpoint. Pressed again, or before anything was learnt, it is a
-    KeyboardInterrupt.
+    KeyboardInterrupt. A stream in which more than one row in twenty is bad ends the evaluation in the same
+    way, with a `heros.errors.DataNotice`; the run's `bad_rows` has the first of them.
 
     Parameters
     ----------
@@ -202,7 +203,7 @@ def _learn(
     progress: bool | str | None,
     on_interrupt: str,
 ) -> bool:
-    """Learn until the stream ends; whether it was interrupted."""
+    """Learn until the stream ends; return whether it was stopped before."""
     stream = evaluation.stream
     label, wanted = (progress, None) if isinstance(progress, str) else (stream.name, progress)
     with (
@@ -215,6 +216,12 @@ def _learn(
                 most = block if checkpointer is None else min(block, checkpointer.room(evaluation))
                 most = min(most, evaluation.room or most)
                 came = interrupts.poll(stream, most, TIMEOUT)
+            except TooManyBadRows as error:
+                if evaluation.taken == 0:
+                    raise
+                warnings.warn(f"The run ends early: {error}", DataNotice, stacklevel=3)
+                evaluation.stopped = True
+                break
             except Exception:  # what was learnt so far is kept; the stream may be mended
                 if checkpointer:
                     checkpointer.write(evaluation)

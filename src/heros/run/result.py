@@ -137,7 +137,7 @@ class Run:
     settings: dict[str, Any] = field(repr=False)  # of the model, as plain data
     drifts: tuple[DriftPoint, ...] = field(default=(), repr=False)  # where the stream is known to change
     bad_rows: BadRows = field(default=BadRows(), repr=False)  # what the stream skipped
-    interrupted: bool = False  # whether Ctrl-C or a callback ended it: the stream may have gone on
+    interrupted: bool = False  # whether Ctrl-C, a callback or too many bad rows ended it
     classes: tuple[str, ...] = field(default=(), repr=False)  # none if the target is a number, or not known
     predictions: Predictions | None = field(default=None, repr=False, compare=False)  # if they were kept
 
@@ -150,6 +150,11 @@ class Run:
     def gamma_share(self) -> float:
         """Σγ as a share of the price of training everything at every step."""
         return self.gamma_spent / self.n_instances
+
+    @property
+    def too_many_bad_rows(self) -> bool:
+        """Whether more than one row in twenty was bad, which ends a run."""
+        return self.bad_rows.are_too_many(self.n_instances + self.bad_rows.count)
 
     def __repr__(self) -> str:
         first, *rest = summary.lines(self)

@@ -135,6 +135,9 @@ class Evaluation:
     def _next_weights(self, n: int) -> NDArray[np.float64] | None:
         if self._weights is None:
             return None
+        if self.stream.bad_rows.count:
+            rule = "weights must be a column of the stream if rows are skipped (or say on_bad_row='raise')"
+            raise DataError(f"{rule}. Got an array, and {self.stream.bad_rows.text()}")
         if self.taken + n > len(self._weights):
             raise DataError(f"weights must have one per instance. Got {len(self._weights)}, and more came.")
         return self._weights[self.taken : self.taken + n]
@@ -157,6 +160,11 @@ class Evaluation:
         if self.pending:
             self._close_window()
         if self.n == 0:
+            if bad := self.stream.bad_rows.count:
+                first = self.stream.bad_rows.first[0]
+                raise DataError(
+                    f"{self.stream.name} must have rows that can be read. Got {bad:,} bad ones: {first}"
+                )
             again = " (its .restart() goes back to the first)" if hasattr(self.stream, "restart") else ""
             rule = f"a stream with instances left{again}"
             raise ParameterError.of("stream", "evaluate", rule, self.stream)

@@ -22,7 +22,8 @@ def lines(run: Run) -> list[str]:
 
     Where classes are uneven, a line says how well the rare one is recognised.
     """
-    ended = " (ended early)" if run.interrupted else ""
+    early = "ended early: too many bad rows" if run.too_many_bad_rows else "ended early"
+    ended = f" ({early})" if run.interrupted else ""
     figures = "  ".join(f"{one.label} {_figure(run, one)}" for one in run.measures[:SHOWN])
     uneven = run.imbalance
     spent = f"{run.cpu_seconds:.2f} CPU s, {run.energy.joules:,.1f} J"
@@ -32,6 +33,7 @@ def lines(run: Run) -> list[str]:
         *([] if uneven is None else [str(uneven)]),
         f"trained {run.gamma_share:.1%} of the price of training everything; {spent}",
         f"best model at the end: {_name_of_champion(run)}",
+        *run.bad_rows.text().splitlines(),
     ]
 
 

@@ -13,13 +13,11 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from heros.data import Encoder, Schema
 from heros.ensemble import Block, Heros
 from heros.errors import ParameterError
 from heros.keyed import Keyed
 from heros.pools import Pool
-from heros.schema import Schema
-from heros.serve.limits import Limits
-from heros.serve.rows import Rows
 from heros.task import Task
 
 __all__ = ["Brain", "Given", "Learnt", "Many", "One"]
@@ -40,6 +38,7 @@ class Given(NamedTuple):
 
 Told = tuple[tuple[str, ...], NDArray[np.float64]]
 """The classes, and their probabilities; none, and a number with its interval; nothing if nothing is known."""
+NOTHING: Told = ((), np.zeros(0))
 Learnt = tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]
 """Labels (n,), the answers that were given (n, width), who was trained (n, M), Σγ (n,)."""
 
@@ -49,7 +48,6 @@ class Brain(ABC):
 
     keyed = False
     chunk = 64  # instances that are learnt at a time: whoever waits for the model waits no longer
-    limits = Limits()
 
     @property
     @abstractmethod
@@ -66,13 +64,18 @@ class Brain(ABC):
     def schema(self) -> Schema | None:
         """What is known of the instances."""
 
+    @property
+    @abstractmethod
+    def seen(self) -> int:
+        """How many instances were learnt from."""
+
     @abstractmethod
     def open(self, schema: Schema) -> None:
         """Know this schema from now on, which has grown."""
 
     @abstractmethod
     def answer(self, asked: list[tuple[Id | None, Any]]) -> list[Told]:
-        """What is said of instances, given with their keys."""
+        """What is said of instances, given with their keys; a DataError if one cannot be read."""
 
     def known(self) -> int | None:
         """How many labels the model that answers has learnt from; None if there is one model per key."""
@@ -108,7 +111,7 @@ class One(Brain):
         """Another model takes the place of the one given, before anybody has asked."""
         self.model = model
         self._face, self._spare = copy.deepcopy(model), copy.deepcopy(model)
-        self._rows: Rows | None = None
+        self._reader: tuple[Schema, Encoder] | None = None  # how rows are read, by which schema
         self._delay = 0  # how many labels came between the prediction and the label of the last one learnt
 
     @property
@@ -126,6 +129,11 @@ class One(Brain):
         """What is known of the instances."""
         return self.model.schema
 
+    @property
+    def seen(self) -> int:
+        """How many instances were learnt from."""
+        return 0 if self.model.schema is None else self.model.instances
+
     def open(self, schema: Schema) -> None:
         """Know this schema from now on, which has grown."""
         if schema.n_features > 0 and schema.n_outputs > 0:
@@ -135,12 +143,11 @@ class One(Brain):
     def answer(self, asked: list[tuple[Id | None, Any]]) -> list[Told]:
         """What is said of instances."""
         with self._looking:
-            model, rows = self._face, self._rows
-            if rows is None or model.schema is None:
-                nobody = Rows(Schema((), ()), self.limits)
-                return [_nothing(nobody.look_up(x)) for _, x in asked]
-            block = np.array([rows.look_up(x) for _, x in asked], dtype=np.float64)
-            return [(model.schema.classes, p) for p in model.answers(block, self._delay)]
+            if self._reader is None:
+                return [NOTHING] * len(asked)
+            schema, encoder = self._reader
+            block = np.array([encoder.asked(x) for _, x in asked], dtype=np.float64)
+            return [(schema.classes, p) for p in self._face.outputs(block, self._delay)]
 
     def known(self) -> int:
         """How many labels the model that answers has learnt from."""
@@ -149,7 +156,7 @@ class One(Brain):
 
     def learn(self, block: list[Given]) -> Iterator[Learnt]:
         """Learn from instances, one after the other."""
-        now = 0 if self.model.schema is None else self.model.instances
+        now = self.seen
         delays = [0 if one.known is None else max(0, now + at - one.known) for at, one in enumerate(block)]
         yield _learnt(partial(self.model.test_then_train, delay=delays), block, self.task)
         self._delay = delays[-1]
@@ -157,12 +164,11 @@ class One(Brain):
     def publish(self) -> None:
         """Answer from what is known now."""
         self._spare.follow(self.model)
-        schema = self._spare.schema
-        rows = self._rows
-        if schema is not None and (rows is None or rows.schema != schema):
-            rows = Rows(schema, self.limits)
+        schema, reader = self.model.schema, self._reader
+        if schema is not None and (reader is None or reader[0] is not schema):
+            reader = schema, Encoder(schema, seen=self.seen)
         with self._looking:
-            self._face, self._spare, self._rows = self._spare, self._face, rows
+            self._face, self._spare, self._reader = self._spare, self._face, reader
 
     def face(self) -> Heros:
         """The model; for the thread that learns."""
@@ -185,7 +191,6 @@ class Many(Brain):
 
     def __init__(self, keyed: Keyed) -> None:
         self.models = keyed
-        self._rows: Rows | None = None
 
     @property
     def pool(self) -> Pool:
@@ -202,33 +207,26 @@ class Many(Brain):
         """What is known of the instances."""
         return self.models.template.schema
 
+    @property
+    def seen(self) -> int:
+        """How many instances were learnt from, over all keys."""
+        return self.models.seen
+
     def open(self, schema: Schema) -> None:
         """Know this schema from now on, which has grown."""
         if schema.n_features > 0 and schema.n_outputs > 0:
             self.models.bind(schema)
-            self._rows = Rows(schema, self.limits)
 
     def answer(self, asked: list[tuple[Id | None, Any]]) -> list[Told]:
         """What is said of instances, each by the model of its key."""
-        rows = self._rows
-        if rows is None:
-            nobody = Rows(Schema((), ()), self.limits)
-            return [_nothing(nobody.look_up(x)) for _, x in asked]
+        if self.schema is None:
+            return [NOTHING] * len(asked)
         told: list[Told] = []
         for key, group in groupby(asked, key=lambda pair: pair[0]):
-            block = np.array([rows.look_up(x) for _, x in group], dtype=np.float64)
             assert key is not None
-            told += [(rows.schema.classes, p) for p in self._answers(key, block)]
+            said = self.models.answers(key, [x for _, x in group])
+            told += [(self.schema.classes[: len(p)], p) for p in said]  # others may have come since
         return told
-
-    def _answers(self, key: Id, block: NDArray[np.float64]) -> NDArray[np.float64]:
-        """With columns for what has been learnt to know since the rows were looked up."""
-        schema = self.schema
-        assert schema is not None
-        missing = schema.n_features - block.shape[1]
-        if missing:
-            block = np.pad(block, ((0, 0), (0, missing)), constant_values=np.nan)
-        return np.asarray(self.models.answers(key, block))
 
     def learn(self, block: list[Given]) -> Iterator[Learnt]:
         """Learn from instances; those of a key in their order."""
@@ -278,7 +276,3 @@ def _learnt(test_then_train: Callable[..., Block], block: list[Given], task: Tas
 def _rows_of(block: list[Given]) -> NDArray[np.float64]:
     width = len(block[-1].row)  # a block never spans a growth
     return np.array([given.row for given in block], dtype=np.float64).reshape(len(block), width)
-
-
-def _nothing(row: list[float]) -> Told:
-    return (), np.zeros(0)

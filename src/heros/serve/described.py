@@ -14,15 +14,15 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 from fastapi.security import HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field
 
+from heros.data.schema import schema_plain
+from heros.data.values import LARGEST_TARGET
 from heros.ensemble import Heros
 from heros.lazy import metadata
-from heros.schema import schema_plain
 from heros.serve.brain import Many, One
 from heros.serve.metrics import Requests, metrics
 from heros.serve.service import Service
 from heros.serve.state import Picture, leaderboard, why
 from heros.storage import models
-from heros.values import LARGEST_TARGET
 
 __all__ = ["application"]
 
@@ -30,9 +30,10 @@ CSP = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; "
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+MOST_NOTICES = 50
 Text = Annotated[str, Field(max_length=200)]
 Name = Text | int
-Value = float | int | bool | Text | None
+Row = dict[str, Any]
 
 X: dict[str, Any] = {"temperature": 21.5, "room": "hall"}
 
@@ -47,7 +48,10 @@ class Ask(Strict):
     """An instance to be answered."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"x": X}, {"id": "order 7", "x": X}]})
-    x: dict[str, Value] = Field(description="Names and values; a new name or value is ignored here.")
+    x: Row = Field(
+        description="Names and values: numbers, texts, dates as text, true and false; null is missing. The "
+        "fields of an object have names with a dot, lists are left out. A new name or value is ignored here."
+    )
     id: Name | None = Field(None, description="If its label will come later: under which id.")
     key: Name | None = Field(None, description="Whose model, where there is one per key.")
 
@@ -100,7 +104,7 @@ class Teach(Strict):
         json_schema_extra={"examples": [{"x": X, "y": "ok"}, {"id": "order 7", "y": "ok"}]}
     )
     y: float | int | bool | Text = Field(description="The label.")
-    x: dict[str, Value] | None = Field(None, description="The instance; left out if it waits.")
+    x: Row | None = Field(None, description="The instance; left out if it waits.")
     id: Name | None = Field(None, description="The id under which it waits.")
     key: Name | None = Field(None, description="Whose model, where there is one per key.")
 
@@ -118,8 +122,8 @@ class TeachNumber(Teach):
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"x": X, "y": 21.5}, {"id": "order 7", "y": 20}]}
     )
-    y: Annotated[float, Field(ge=-LARGEST_TARGET, le=LARGEST_TARGET, strict=True)] = Field(
-        description="The target: a finite number."
+    y: Annotated[float, Field(ge=-LARGEST_TARGET, le=LARGEST_TARGET)] | Text = Field(
+        description="The target: a finite number, which may be written as text."
     )
 
 
@@ -256,7 +260,7 @@ def _plain(request: BaseModel) -> dict[str, Any]:
 def _add_views(app: FastAPI, service: Service) -> None:
     @app.get("/model", summary="What it is made of")
     async def model() -> Response:
-        """Pool, policy, settings and schema, as plain data."""
+        """Pool, policy, settings and schema, as plain data, and what is to be known about its columns."""
 
         def described(one: Heros) -> dict[str, Any]:
             schema = one.schema
@@ -264,6 +268,7 @@ def _add_views(app: FastAPI, service: Service) -> None:
                 **models.description(one),
                 "instances": 0 if schema is None else one.instances,
                 "schema": None if schema is None else schema_plain(schema),
+                "notices": service.notices[:MOST_NOTICES],
             }
 
         return _json(await _looked(service, None, described))
@@ -314,6 +319,7 @@ def _add_watching(app: FastAPI, service: Service, picture: Picture, requests: Re
         """200 if it answers and learns, 503 if it learns no more."""
         well = service.fault is None
         said = {"status": "ok" if well else "learns no more", "queued": service.queued}
+        said |= {"notices": len(service.notices)}
         return _json(said, 200 if well else 503)
 
 

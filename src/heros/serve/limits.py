@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-__all__ = ["Limits", "NotNow", "Unknown", "Wrong"]
+from heros.data import encoder
+
+__all__ = ["Limits", "NotNow", "Unknown", "Wrong", "expect_fields", "expect_name"]
 
 
 class Wrong(Exception):
@@ -40,3 +43,36 @@ class Limits:
     values: int = 1_000  # of a nominal feature
     classes: int = 200
     text: int = 200  # characters of a name, a value, an id or a key
+
+    @property
+    def of_schema(self) -> encoder.Limits:
+        """How far the schema may grow."""
+        return encoder.Limits(self.features, self.values, self.classes, self.text)
+
+
+def expect_name(text: str, what: str, limits: Limits) -> str:
+    """A text that is short enough."""
+    if len(text) > limits.text:
+        raise Wrong(f"{what} must have at most {limits.text} characters. Got {len(text):,}.")
+    return text
+
+
+def expect_fields(x: Any, most: int) -> None:
+    """Refuse an instance that is no object, or has too many fields, those of objects in it included.
+
+    Examples
+    --------
+    >>> expect_fields({"size": 1, "place": {"x": 1, "y": 2}}, most=3)
+    Traceback (most recent call last):
+        ...
+    heros.serve.limits.Wrong: An instance must have at most 3 features. Got 4.
+    """
+    if type(x) is not dict:
+        raise Wrong(f"An instance must be an object of names and values. Got a {type(x).__name__}.")
+    fields, inner = len(x), [value for value in x.values() if type(value) is dict]
+    while inner:
+        one = inner.pop()
+        fields += len(one)
+        inner += [value for value in one.values() if type(value) is dict]
+    if fields > most:
+        raise Wrong(f"An instance must have at most {most:,} features. Got {fields:,}.")

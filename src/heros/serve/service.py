@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,13 +16,13 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from heros.errors import HerosError
+from heros.data import Encoder
+from heros.errors import DataError, DataNotice, HerosError
 from heros.late import Counts, Pending
 from heros.serve.bill import Bill
 from heros.serve.brain import Brain, Given
 from heros.serve.history import History
-from heros.serve.limits import Limits, NotNow, Unknown, Wrong
-from heros.serve.rows import Rows, expect_name, open_schema
+from heros.serve.limits import Limits, NotNow, Unknown, Wrong, expect_fields, expect_name
 from heros.serve.shelf import Shelf, Waiting
 
 __all__ = ["Service", "Taken"]
@@ -30,6 +31,7 @@ GATHER = 0.004  # seconds in which labelled instances are gathered: a block cost
 FEW = 64  # instances for which it is worth while to gather more
 IDLE = 1.0  # seconds after which it looks around though nothing has come
 SHARE = 20  # publishing takes at most one of so many parts of the time
+LONGEST = 400  # characters of what is said to be wrong with an instance
 FRESH = 0.02  # seconds: more often is of no use to anybody
 
 Id = str | int
@@ -44,6 +46,20 @@ class Taken:
     unknown: int = 0  # labels of instances that do not wait
     refused: list[tuple[int, str]] = field(default_factory=list)  # which, and why
     seen: int = 0
+
+
+class _Encoder(Encoder):
+    """What reads the instances to learn from; it keeps what it tells."""
+
+    def __init__(self, *known: Any, **settings: Any) -> None:
+        self.notices: list[str] = []
+        super().__init__(*known, **settings)
+
+    def tell(self, text: str) -> None:
+        """Keep what is told, and tell it; what a filter of warnings makes of that does not matter here."""
+        self.notices.append(text)
+        with suppress(DataNotice):
+            super().tell(text)
 
 
 class Service:
@@ -102,7 +118,7 @@ class Service:
     ) -> None:
         self.brain = brain
         self.last_error: str | None = None
-        self.limits = brain.limits = limits or Limits()
+        self.limits = limits or Limits()
         self.pending: Pending[Waiting] = Pending(most, longest, self._gone, owner="Service")
         self.counts = Counts()
         self.failed = 0  # instances that the model raised at
@@ -112,7 +128,6 @@ class Service:
         self.checkpoints = 0
         self.published = 0  # times
         self.on_work: list[Any] = []  # called by the thread that learns, now and then
-        self._nominal = tuple(nominal)
         self._door = threading.RLock()  # before what is known and what waits; held for microseconds
         self._jobs: deque[Any] = deque()
         self._queued = 0
@@ -124,8 +139,16 @@ class Service:
         self._next_publishing = 0.0
         self._resume(window)
         self._says = _number if brain.task.numeric else _class
-        self._rows = Rows(open_schema(brain.schema, brain.task.numeric), self.limits, self._nominal)
-        self._bound = self._rows.schema
+        self._encoder = _Encoder(
+            brain.schema,
+            nominal=nominal,
+            numeric=brain.task.numeric,
+            fractions=False,  # JSON has text for the names of classes
+            limits=self.limits.of_schema,
+            seen=brain.seen,
+        )
+        self._bound = known = self._encoder.schema
+        self._most_fields = max(self.limits.features, known.n_features + len(known.ignored))
         brain.open(self._bound)
         self.bill.start()
         self._thread = threading.Thread(target=self._work, name="heros learns", daemon=True)
@@ -140,7 +163,10 @@ class Service:
     def answers(self, requests: list[Any]) -> list[Answer]:
         """The same of several, in one go."""
         asked = [self._asked(request) for request in requests]
-        told = self.brain.answer([(key, x) for _, key, x in asked])
+        try:
+            told = self.brain.answer([(key, x) for _, key, x in asked])
+        except DataError as error:
+            raise _wrong(error) from None
         answers = []
         with self._door:
             self.counts.answered += len(asked)
@@ -156,6 +182,7 @@ class Service:
             raise Wrong('A request for an answer must be an object with "x". Got something else.')
         if not request.keys() <= ASKED:
             raise Wrong(f"A request for an answer must have {_named(ASKED)}. Got others.")
+        expect_fields(request["x"], self._most_fields)
         return self._name(request, "id"), self._key(request), request["x"]
 
     def _name(self, request: dict[str, Any], what: str) -> Id | None:
@@ -252,10 +279,25 @@ class Service:
             waiting = self._waiting(id)
             key, x, given = waiting.key, orjson.loads(waiting.row), waiting.answer
             known = waiting.known
-        row, label = self._rows.encode(x, request["y"])
+        row, label = self._encoded(x, request["y"])
         if id is not None:
             self.pending.take(id)
         self._enqueue(Given(key, row, label, given, known))
+
+    def _encoded(self, x: Any, y: Any) -> tuple[list[float], float]:
+        """An instance and its class index or number; what is new in it is known from now on."""
+        expect_fields(x, self._most_fields)
+        encoder = self._encoder
+        if not encoder.schema.n_features:
+            encoder = copy.deepcopy(encoder)  # an instance without a feature is refused, and leaves no trace
+        try:
+            coded: tuple[list[float], float] = encoder.taught(x, y)
+        except DataError as error:
+            raise _wrong(error) from None
+        if not encoder.schema.n_features:
+            raise Wrong("The first instance must have a feature. Got one without.")
+        self._encoder = encoder
+        return coded
 
     def _waiting(self, id: Id | None) -> Waiting:
         self.pending.let_go()
@@ -266,7 +308,7 @@ class Service:
         return waiting
 
     def _enqueue(self, given: Given) -> None:
-        schema = self._rows.schema
+        schema = self._encoder.schema
         if schema is not self._bound:
             self._bound = schema
             self._jobs.append(lambda: self._grow(schema))
@@ -275,6 +317,11 @@ class Service:
         self._kept += 1
         if self.shelf is not None and self._kept >= self.every:
             self.checkpoint()
+
+    @property
+    def notices(self) -> list[str]:
+        """How columns are read, or that they are left out, where that may come as a surprise."""
+        return self._encoder.notices
 
     # -- waiting for it, stopping it --------------------------------------------------------------------
 
@@ -446,6 +493,11 @@ def _number(_: tuple[str, ...], told: NDArray[np.float64]) -> Answer:
         return {"answer": None, "interval": None}
     answer, low, high = told[:3].tolist()
     return {"answer": answer, "interval": [low, high]}
+
+
+def _wrong(error: DataError) -> Wrong:
+    text = str(error)
+    return Wrong(text if len(text) <= LONGEST else f"{text[:LONGEST]}…")
 
 
 def _named(names: frozenset[str]) -> str:

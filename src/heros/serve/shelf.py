@@ -12,9 +12,9 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from heros.data.schema import schema_of
 from heros.ensemble import Heros
 from heros.errors import DataError, HerosError
-from heros.schema import schema_of, schema_plain
 from heros.serve.brain import Brain, Many, One
 from heros.storage import archive, models
 
@@ -66,11 +66,7 @@ class Shelf:
             content = document | {"model": described, "history": list(history)}
             archive.write(self.path, KIND, content, archive.grouped({"model": learnt, **groups}))
         elif isinstance(brain, Many):
-            schema = brain.schema
-            content = document | {
-                "schema": None if schema is None else schema_plain(schema),
-                "history": list(history),
-            }
+            content = document | {"history": list(history)}
             parts = archive.encoded(KIND, content, archive.grouped(groups), str(self.directory))
             brain.models.commit({"service": base64.b64encode(b"".join(parts)).decode()})
 
@@ -93,7 +89,7 @@ class Shelf:
             if isinstance(brain, One):
                 kept = models.unpack(Heros, document["model"], archive.subset(arrays, "model"))
                 brain.take_over(kept)
-            elif isinstance(brain, Many) and document["schema"] is not None:
+            elif document.get("schema") is not None:  # of files in which models per key had none of their own
                 brain.open(schema_of(document["schema"]))
             history = {name: archive.subset(arrays, f"history/{name}") for name in document["history"]}
             return document, _held(archive.subset(arrays, "pending")), history

@@ -1,6 +1,6 @@
 """Sources: where instances come from, whether they are all there or still to come."""
 
-from heros.sources.bad_rows import BadRow, BadRows
+from heros.sources.bad_rows import BadRow, BadRows, TooManyBadRows
 from heros.sources.base import END, IDLE, Block, DriftPoint, Signal, Source
 from heros.sources.own import expect_source
 from heros.sources.rows import RowSource
@@ -16,6 +16,7 @@ __all__ = [
     "RowSource",
     "Signal",
     "Source",
+    "TooManyBadRows",
     "connect",
     "expect_source",
     "is_address",

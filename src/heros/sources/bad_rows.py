@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
-__all__ = ["KEPT", "BadRow", "BadRows"]
+from heros.errors import DataError, DataNotice
+from heros.parameters import one_of
+
+__all__ = ["KEPT", "BadRow", "BadRows", "TooManyBadRows", "checked_skip", "tell_skipped"]
 
 KEPT = 10
 """How many skipped rows are kept; the rest are only counted."""
+
+FEWEST, ONE_IN = 20, 20
+"""A stream ends if more than one row in `ONE_IN` is bad; of fewer than `FEWEST` bad rows nothing is said."""
+
+
+class TooManyBadRows(DataError):
+    """More than one row in twenty could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +70,52 @@ class BadRows:
     first: tuple[BadRow, ...] = ()
 
     def plus(self, row: BadRow) -> BadRows:
-        """With one more row; only the first ten are kept."""
+        """Return these and one more row; only the first ten are kept."""
         return BadRows(self.count + 1, self.first if len(self.first) >= KEPT else (*self.first, row))
 
     def __add__(self, other: BadRows) -> BadRows:
         return BadRows(self.count + other.count, (*self.first, *other.first)[:KEPT])
+
+    def are_too_many(self, rows: int) -> bool:
+        """Return whether these are too many of so many rows, good and bad.
+
+        Examples
+        --------
+        >>> BadRows(19).are_too_many(19), BadRows(20).are_too_many(399), BadRows(20).are_too_many(400)
+        (False, True, False)
+        """
+        return self.count >= FEWEST and ONE_IN * self.count > rows
+
+    def error(self, name: str, rows: int) -> TooManyBadRows:
+        """Return the error for too many bad rows among the first `rows` of a stream."""
+        return TooManyBadRows(
+            f"{name} must have at most one bad row in {ONE_IN}. Got {self.count:,} in {rows:,} rows, "
+            f"the first: {self.first[0]}"
+        )
+
+    def text(self, most: int = 3) -> str:
+        """Return how many rows were skipped, and the first of them, a line each; empty if there are none.
+
+        Examples
+        --------
+        >>> print(BadRows().plus(BadRow("people.csv", "line 17", "age", "'abc'", "be a number")).text())
+        1 bad row was skipped:
+          people.csv, line 17: the 'age' column must be a number. Got 'abc' instead.
+        """
+        if not self.count:
+            return ""
+        what = "1 bad row was skipped" if self.count == 1 else f"{self.count:,} bad rows were skipped"
+        shown = self.first[:most]
+        head = f"{what}:" if self.count == len(shown) else f"{what}, the first {len(shown)}:"
+        return "\n  ".join([head, *map(str, shown)])
+
+
+def tell_skipped(row: BadRow) -> None:
+    """Tell that the first bad row of a stream is skipped."""
+    text = f"{row} Bad rows are skipped and counted (on_bad_row='raise' stops at the first)."
+    warnings.warn(text, DataNotice, stacklevel=3)
+
+
+def checked_skip(on_bad_row: str, owner: str) -> bool:
+    """Return whether bad rows are skipped, from what a user said."""
+    return one_of(on_bad_row, "on_bad_row", owner, ("skip", "raise"), "'skip' or 'raise'") == "skip"

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.schema import Schema
+from heros.data.schema import Schema
 from heros.sources.bad_rows import BadRows
 
 __all__ = ["END", "IDLE", "Block", "DriftPoint", "Polled", "Signal", "Source"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -12,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros.data.plain import plain_value, value_of
+from heros.data.values import Refused, label_of
 from heros.errors import DataError, ParameterError
 from heros.sources.base import END, IDLE, Polled, Signal
 from heros.sources.pending import Counts, Id, Pending
 from heros.sources.rows import RowSource
-from heros.values import Refused
 
 __all__ = ["LateSource"]
 
@@ -53,7 +53,7 @@ class LateSource(RowSource):
     features, labels
         The two sources, e.g. two topics of a queue.
     id
-        The name under which both have the id: a string or a whole number.
+        The name under which both have the id: a text or a whole number, however written (7 is "7").
     target
         The name under which `labels` has the label.
     most
@@ -154,7 +154,7 @@ class LateSource(RowSource):
             self._model.bind(schema)
             self._bound = schema
         try:
-            row, _ = self._rows.vocabulary.look_up(features)
+            row = self._rows.encoder.row(features)
         except Refused:  # it is said when the label comes
             return None
         answered: NDArray[np.float64] = self._model.outputs(np.array([row], dtype=np.float64), self._delay)[0]
@@ -248,8 +248,11 @@ class LateSource(RowSource):
         return got  # type: ignore[no-any-return]
 
     def _id_of(self, row: Any) -> Id | None:
+        """The id of a row as text, however it is written: 7, 7.0 and "7" are one; None if there is none."""
         id = row.get(self._id) if isinstance(row, Mapping) else None
-        return id if isinstance(id, str | int) and not isinstance(id, bool) else None
+        if isinstance(id, bool) or not isinstance(id, str | int | float):
+            return None
+        return label_of(id) if isinstance(id, str | int) or id.is_integer() else None
 
     def _join(self, id: Id, label: Any, early: float | None = None) -> None:
         """Send an instance that waits on its way with its label."""
@@ -292,13 +295,13 @@ class LateSource(RowSource):
 
     def where(self) -> dict[str, Any]:
         """Where both stand, and the instances that wait."""
-        early = [[one.id, *one.early] for one in self._joined if one.early is not None]
+        early = [(one.id, *one.early) for one in self._joined if one.early is not None]
         leaving = [(id, one, since) for id, (one, since) in self._leaving.items()]
         return {
             **super().where(),
             "features": dict(self._features_at),
             "waiting": [_stored(*one) for one in (*leaving, *self._waiting.all())],
-            "early": [*early, *map(list, self._early.all())],
+            "early": [[id, plain_value(y), since] for id, y, since in (*early, *self._early.all())],
             "counts": asdict(self.counts),
             "delay": self._delay,
         }
@@ -307,11 +310,11 @@ class LateSource(RowSource):
         """Go to where both stood, with the instances that waited there."""
         try:
             waiting = [
-                (_id(id), dict(x), _array(p), float(since), int(known))
+                (_id(id), dict(value_of(x)), _array(p), float(since), int(known))
                 for id, x, p, since, known in where["waiting"]
             ]
             delay = int(where["delay"])
-            early = [(_id(id), label, float(since)) for id, label, since in where["early"]]
+            early = [(_id(id), value_of(label), float(since)) for id, label, since in where["early"]]
             counts, features_at = Counts(**where["counts"]), dict(where["features"])
         except (KeyError, TypeError, ValueError) as error:
             rule = "The position of LateSource must be what its 'where' gave."
@@ -348,13 +351,9 @@ class LateSource(RowSource):
 
 
 def _stored(id: Id, waited: _Waiting, since: float) -> list[Any]:
-    """As JSON knows it, which has no NaN."""
-    features = {
-        name: None if isinstance(value, float) and math.isnan(value) else value
-        for name, value in waited.features.items()
-    }
+    """As JSON knows it."""
     answer = None if waited.answer is None else waited.answer.tolist()
-    return [id, features, answer, since, waited.known]
+    return [id, plain_value(waited.features), answer, since, waited.known]
 
 
 def _array(answer: Any) -> NDArray[np.float64] | None:
@@ -364,4 +363,4 @@ def _array(answer: Any) -> NDArray[np.float64] | None:
 def _id(id: Any) -> Id:
     if not isinstance(id, str | int):
         raise TypeError(f"an id {id!r}")
-    return id
+    return str(id)

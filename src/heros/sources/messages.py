@@ -32,7 +32,7 @@ def csv_decoder(names: Sequence[str], delimiter: str = ",") -> Decode:
     Examples
     --------
     >>> csv_decoder(["age", "city"])(b"31,Bonn")
-    {'age': 31.0, 'city': 'Bonn'}
+    {'age': '31', 'city': 'Bonn'}
     """
     import csv  # noqa: PLC0415 - few need it
 
@@ -42,16 +42,9 @@ def csv_decoder(names: Sequence[str], delimiter: str = ",") -> Decode:
         (cells,) = csv.reader([message.decode("utf-8")], delimiter=delimiter, strict=True)
         if len(cells) != len(columns):
             raise ValueError(f"{len(columns)} columns were expected, not {len(cells)}")
-        return {name: _value(cell) for name, cell in zip(columns, cells, strict=True)}
+        return dict(zip(columns, cells, strict=True))
 
     return decode
-
-
-def _value(cell: str) -> float | str | None:
-    try:
-        return float(cell) if cell else None
-    except ValueError:
-        return cell
 
 
 def decoded(decode: Decode, message: bytes) -> Any:
@@ -83,8 +76,8 @@ def without_password(url: str) -> str:
 class MessageSource(RowSource):
     """A source of messages: a subclass says how to `fetch` them, with their positions.
 
-    A message that cannot be decoded is a bad row: it is refused or, with ``on_bad_row="skip"``, counted and
-    left out.
+    A message that cannot be decoded is a bad row: it is skipped and counted or, with ``on_bad_row="raise"``,
+    refused.
 
     Parameters
     ----------

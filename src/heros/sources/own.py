@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from heros.data.schema import Schema
 from heros.errors import DataError, ParameterError
-from heros.schema import Schema
 from heros.sources.base import Block, Polled, Signal, Source
 
 __all__ = ["OwnSource", "expect_source"]

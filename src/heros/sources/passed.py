@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros.data.schema import Schema
 from heros.parameters import whole
-from heros.schema import Schema
 from heros.sources.bad_rows import BadRows
 from heros.sources.base import END, DriftPoint, Polled, Source
 

@@ -12,15 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from heros.data.codes import MOST_VALUES
+from heros.data.encoder import Encoder
+from heros.data.schema import Schema, schema_of, schema_plain
+from heros.data.values import Refused, checked_task, checked_words
 from heros.errors import DataError, ParameterError
-from heros.parameters import expect_list, number, one_of, whole
-from heros.schema import Schema, schema_of, schema_plain
-from heros.sources.bad_rows import BadRow, BadRows
+from heros.parameters import expect_list, number, whole
+from heros.sources.bad_rows import BadRow, BadRows, checked_skip, tell_skipped
 from heros.sources.base import END, IDLE, Block, Polled, Signal, Source
-from heros.values import Refused, checked_task
-from heros.vocabulary import MOST_VALUES, Vocabulary
 
-__all__ = ["RowBlocks", "RowSource", "vocabulary_of"]
+__all__ = ["RowBlocks", "RowSource", "encoder_of"]
 
 Fetch = Callable[[int, float | None], Sequence[Any] | Signal]
 """Up to so many rows, after at most so many seconds; none, or IDLE, if there are none by then."""
@@ -34,36 +35,34 @@ class RowBlocks:
     Examples
     --------
     >>> from heros.sources.readers import DirectReader
-    >>> rows = RowBlocks("rows", Vocabulary(), target="y")
+    >>> rows = RowBlocks("rows", Encoder(), target="y")
     >>> line = DirectReader(iter([{"a": 1, "y": "no"}, {"a": 2, "y": "no"}, {"a": 3, "y": "yes"}]))
     >>> rows.take(line.take, 10, None)
     (array([[1.],
            [2.]]), array([0, 0]))
-    >>> rows.take(line.take, 10, None), rows.vocabulary.schema.classes
+    >>> rows.take(line.take, 10, None), rows.encoder.schema.classes
     ((array([[3.]]), array([1])), ('no', 'yes'))
     """
 
-    def __init__(
-        self, name: str, vocabulary: Vocabulary, *, target: str | None = None, skip: bool = False
-    ) -> None:
+    def __init__(self, name: str, encoder: Encoder, *, target: str | None = None, skip: bool = True) -> None:
         self.name = name
-        self.vocabulary = vocabulary
+        self.encoder = encoder
         self.bad_rows = BadRows()
         self.read = 0  # rows dealt with: given or skipped
         self.given: list[int] = []  # which of those dealt with last were given, counted from 0
         self._target = target
-        self._skip = skip
+        self._skip, self._told = skip, False
         self._forget()
 
     def _forget(self) -> None:
         self._ahead: list[Any] = []  # rows fetched, but not dealt with
         self._error: Exception | None = None  # what fetching raised, to be raised when its turn comes
-        self._fault: str | None = None  # what is wrong with the next row
+        self._fault: DataError | None = None  # what is wrong with the next row, or with too many rows
         self._ended = False
 
     def start_at(self, read: int, bad_rows: BadRows) -> None:
         """Begin behind so many rows; what was fetched is forgotten."""
-        self.read, self.bad_rows = read, bad_rows
+        self.read, self.bad_rows, self._told = read, bad_rows, self._told or bad_rows.count > 0
         self._forget()
 
     def take(self, fetch: Fetch, most: int, timeout: float | None, *, span: bool = False) -> Polled:
@@ -85,17 +84,19 @@ class RowBlocks:
                     state = got
                     break
                 self._ahead += got
-            started = self.read + done > bad_rows.count
             try:  # rows before the first feature cannot do without it
-                coded = self._coded(
-                    self._ahead[done], started, span or not rows or not rows[-1], self.read + done
-                )
+                features, label = self._pair(self._ahead[done])
+                coded = self.encoder.encode(features, label, grow=span or not rows or not rows[-1])
             except Refused as why:
                 bad = BadRow(self.name, f"row {self.read + done + 1}", why.column, why.value, why.rule)
                 if not self._skip:
-                    self._fault = str(bad)
+                    self._fault = DataError(str(bad))
                     break
                 bad_rows = bad_rows.plus(bad)
+                if bad_rows.are_too_many(self.read + done + 1):
+                    self._fault = bad_rows.error(self.name, self.read + done + 1)
+                    done += 1
+                    break
             else:
                 if coded is None:  # it needs a larger schema
                     break
@@ -107,8 +108,11 @@ class RowBlocks:
             return IDLE  # the first feature is still to come
         del self._ahead[:done]
         self.read, self.bad_rows, self.given = self.read + done, bad_rows, given
+        if bad_rows.count and not self._told:
+            self._told = True
+            tell_skipped(bad_rows.first[0])
         if rows:
-            return _block(rows, labels, self.vocabulary.numeric)
+            return _block(rows, labels, self.encoder.numeric)
         self._raise_what_is_due()
         return state
 
@@ -117,7 +121,7 @@ class RowBlocks:
 
     def _raise_what_is_due(self) -> None:
         if self._fault is not None:
-            raise DataError(self._fault)
+            raise type(self._fault)(str(self._fault))
         if self._error is not None:
             error, self._error = self._error, None
             raise error
@@ -133,10 +137,6 @@ class RowBlocks:
             return IDLE
         self._ended = got is END
         return got if isinstance(got, Signal) or len(got) else IDLE
-
-    def _coded(self, row: Any, started: bool, grow: bool, seen: int) -> tuple[list[float], float] | None:
-        features, label = self._pair(row)
-        return self.vocabulary.encode(features, label, started=started, grow=grow, seen=seen)
 
     def _pair(self, row: Any) -> tuple[Mapping[Any, Any], Any]:
         if isinstance(row, tuple) and len(row) == 2 and isinstance(row[0], Mapping):
@@ -180,13 +180,17 @@ class RowSource(Source):
     classes
         All classes, in the order of their indices.
     on_bad_row
-        What to do with an instance that breaks a rule: "raise" a DataError once those before it have
-        been given, or "skip" it.
+        What to do with an instance that breaks a rule: "skip" and count it, and stop only if more than one
+        instance in twenty is bad; or "raise" a DataError once those before it have been given.
     most_values
         How many values a nominal feature may have; then new ones share a quarter of them, and the schema
         grows no further. None: any number.
     task
         "regression" if the label is a number; else it is the name of a class.
+    ignore
+        Columns to leave out.
+    missing
+        Words that stand for a missing value in text, beside the usual ones.
 
     Examples
     --------
@@ -210,9 +214,11 @@ class RowSource(Source):
         schema: Schema | None = None,
         nominal: Sequence[str] = (),
         classes: Sequence[object] | None = None,
-        on_bad_row: str = "raise",
+        on_bad_row: str = "skip",
         most_values: int | None = MOST_VALUES,
         task: str | None = None,
+        ignore: Sequence[str] = (),
+        missing: Sequence[str] = (),
     ) -> None:
         owner = type(self).__name__
         if target is not None and not isinstance(target, str):
@@ -220,9 +226,9 @@ class RowSource(Source):
         self.name = name
         self._rows = RowBlocks(
             name,
-            vocabulary_of(schema, nominal, classes, owner, most_values, task),
+            encoder_of(schema, nominal, classes, owner, most_values, task, ignore, missing),
             target=target,
-            skip=one_of(on_bad_row, "on_bad_row", owner, ("raise", "skip"), "'raise' or 'skip'") == "skip",
+            skip=checked_skip(on_bad_row, owner),
         )
         self._standing: dict[str, Any] = {}
         self._ahead: deque[Mapping[str, Any]] = deque()  # the positions of rows fetched, but not dealt with
@@ -243,7 +249,7 @@ class RowSource(Source):
     @property
     def schema(self) -> Schema:
         """What an instance looks like, as far as those given so far need it."""
-        return self._rows.vocabulary.schema
+        return self._rows.encoder.schema
 
     @property
     def bad_rows(self) -> BadRows:
@@ -297,22 +303,24 @@ class RowSource(Source):
         self.go_to(position)
         self._standing, self._position = position, instances
         self._ahead.clear()
-        self._rows.vocabulary.learn(schema)
+        self._rows.encoder.know(schema)
+        self._rows.encoder.seen = instances
         self._rows.start_at(instances + count, skipped)
 
 
-def vocabulary_of(
+def encoder_of(
     schema: Schema | None,
     nominal: Iterable[str],
     classes: Sequence[object] | None,
     owner: str,
     most_values: int | None = MOST_VALUES,
     task: str | None = None,
-) -> Vocabulary:
-    """The vocabulary to begin with, from what a user said about it."""
+    ignore: Iterable[str] = (),
+    missing: Sequence[str] = (),
+) -> Encoder:
+    """Return the encoder to begin with, from what a user said about the rows."""
     if schema is not None and not isinstance(schema, Schema):
         raise ParameterError.of("schema", owner, "a heros.Schema", schema)
-    nominal = expect_list(nominal, "nominal", owner)
     if most_values is not None:
         whole(most_values, "most_values", owner, 2)
     known = None if classes is None else expect_list(classes, "classes", owner)
@@ -320,5 +328,14 @@ def vocabulary_of(
     if numeric and (known is not None or (schema is not None and not schema.numeric)):
         rule = "left out, or 'classification', where there are classes"
         raise ParameterError.of("task", owner, rule, task)
-    said = task is not None or known is not None
-    return Vocabulary(schema, nominal, known, most_values=most_values, numeric=numeric, fractions=said)
+    return Encoder(
+        schema,
+        nominal=expect_list(nominal, "nominal", owner),
+        ignore=expect_list(ignore, "ignore", owner),
+        classes=known,
+        grows=schema is None,
+        most_values=most_values,
+        numeric=numeric,
+        fractions=task is not None or known is not None,
+        words=checked_words(missing),
+    )

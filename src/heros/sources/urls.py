@@ -161,6 +161,8 @@ JOINED = (
     "on_bad_row",
     "most_values",
     "task",
+    "ignore",
+    "missing",
 )  # what is said of instances and labels as one
 MOST_WAITING = 100_000
 KAFKA: Readers = {"group": str, "partitions": _numbers}

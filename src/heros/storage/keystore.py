@@ -139,19 +139,22 @@ class KeyStore:
             for table in ("models", "figures"):
                 self._file.execute(f"DELETE FROM {table} WHERE key = ?", (key,))
 
-    def note(self) -> Mapping[str, Any] | None:
-        """What the last commit said beside the models."""
+    def note(self, name: str = "position") -> Mapping[str, Any] | None:
+        """What the last commit said beside the models: where the source stands, or the `schema`."""
         with self._said():
-            row = self._file.execute("SELECT value FROM notes WHERE name = 'position'").fetchone()
+            row = self._file.execute("SELECT value FROM notes WHERE name = ?", (name,)).fetchone()
         if row is None:
             return None
         note: Mapping[str, Any] | None = json.loads(row[0])
         return note
 
-    def commit(self, note: Mapping[str, Any] | None) -> None:
-        """All that was put, and the note, reach the disk as one."""
+    def commit(self, note: Mapping[str, Any] | None, schema: Mapping[str, Any] | None = None) -> None:
+        """All that was put, the note, and the schema if it has changed, reach the disk as one."""
+        notes = {"position": note} | ({} if schema is None else {"schema": schema})
         with self._said():
-            self._file.execute("INSERT OR REPLACE INTO notes VALUES ('position', ?)", (json.dumps(note),))
+            for name, value in notes.items():
+                kept = "INSERT OR REPLACE INTO notes VALUES (?, ?)"
+                self._file.execute(kept, (name, json.dumps(value)))
             self._file.execute("COMMIT")
             self._file.execute("BEGIN IMMEDIATE")
 

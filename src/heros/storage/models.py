@@ -12,7 +12,7 @@ from heros.errors import DataError, HerosError
 from heros.policies import Policy
 from heros.pools import Pool
 from heros.registry import described, own_part, rebuilt
-from heros.schema import Schema, schema_of, schema_plain
+from heros.data.schema import Schema, schema_of, schema_plain
 from heros.scores import Score
 from heros.storage import archive
 from heros.storage.generators import generator, generator_state

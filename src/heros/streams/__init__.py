@@ -1,6 +1,6 @@
 """Streams: the paper's eleven, MOA's generators, arrays and files, each one a `Stream` with a `Schema`."""
 
-from heros.sources.bad_rows import BadRow, BadRows
+from heros.sources.bad_rows import BadRow, BadRows, TooManyBadRows
 from heros.streams.arrays import from_arrays
 from heros.streams.base import DriftPoint, Stream
 from heros.streams.catalogue import NAMES, load
@@ -24,6 +24,7 @@ __all__ = [
     "Hyperplane",
     "RandomRBF",
     "Stream",
+    "TooManyBadRows",
     "Wave",
     "from_arrays",
     "from_frame",

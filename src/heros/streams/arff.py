@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from heros.data.codes import Codes
+from heros.data.columns import Column, NameColumn, NumberColumn
+from heros.data.values import checked_words
 from heros.errors import DataError
 from heros.sources.bad_rows import BadRow
-from heros.streams.columns import NominalColumn, NumericColumn
-from heros.streams.readers import Column
 from heros.streams.text import RawRecords, Record, TextReader
-from heros.vocabulary import Codes
 
 __all__ = ["ArffReader"]
 
@@ -28,21 +28,26 @@ ATTRIBUTE = re.compile(
 class ArffReader(TextReader):
     """The records of an ARFF file."""
 
-    def __init__(self, path: Path, *, encoding: str = "utf-8", ignore: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        encoding: str | None = None,
+        ignore: tuple[str, ...] = (),
+        missing: Sequence[str] = (),
+    ) -> None:
         super().__init__(path, encoding)
-        self._missing = ("?",)
+        self._missing = checked_words(("?", *checked_words(missing)))
         self._columns: list[Column] = []
         self._read_header(ignore)
         self.names = self._distinct([column.name for column in self._columns])
 
     def declared(self, index: int) -> Column | None:
-        """The attribute as the header declares it; a string attribute's values are learnt."""
+        """Return the attribute as the header declares it; None for strings, whose texts tell."""
         column = self._columns[index]
-        return (
-            replace(column, values=Codes(column.values))
-            if isinstance(column, NominalColumn)
-            else replace(column)
-        )
+        if not isinstance(column, NameColumn):
+            return replace(column)
+        return replace(column, values=Codes(column.values)) if column.closed else None
 
     def _read_header(self, ignore: tuple[str, ...]) -> None:
         file = self._open()
@@ -53,6 +58,7 @@ class ArffReader(TextReader):
             while b"\n" not in pending and (more := self._read(file, 1 << 16)):
                 pending += more
             raw, newline, pending = pending.partition(b"\n")
+            self._look_at(raw)
             line += 1
             offset += len(raw) + len(newline)
             text = raw.removeprefix(b"\xef\xbb\xbf").decode(self._encoding, "replace").strip()
@@ -82,12 +88,12 @@ class ArffReader(TextReader):
             values = _split(kind[1 : kind.rindex("}")]) if "}" in kind else None
             if values is None or len(set(values)) < len(values):
                 raise DataError(f"{self.label}, line {line}: the values must be distinct names. Got {kind}.")
-            return NominalColumn(name, Codes(values), closed=True)
+            return NameColumn(name, Codes(values), closed=True)
         word = kind.split()[0].lower()
         if word in NUMERIC:
-            return NumericColumn(name)
+            return NumberColumn(name)
         if word == "string" or name in ignore:
-            return NominalColumn(name, fresh=True)
+            return NameColumn(name, fresh=True)
         rule = f"the type of {name!r} must be numeric, nominal or string (or name it in 'ignore')"
         raise DataError(f"{self.label}, line {line}: {rule}. Got {kind} instead.")
 
@@ -129,7 +135,7 @@ class ArffReader(TextReader):
 
     @staticmethod
     def _zero(column: Column) -> str:
-        return next(iter(column.values), "0") if isinstance(column, NominalColumn) else "0"
+        return next(iter(column.values), "0") if isinstance(column, NameColumn) else "0"
 
 
 def _split(text: str) -> list[str] | None:

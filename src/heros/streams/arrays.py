@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heros.data.check import Validator, class_indices, target_numbers
+from heros.data.codes import Codes
+from heros.data.schema import Feature, Schema
+from heros.data.values import label_of, natural_order
 from heros.errors import DataError, ParameterError
 from heros.parameters import expect_list
-from heros.schema import Feature, Schema
 from heros.streams.base import Block, Stream
 from heros.streams.targets import is_numeric
-from heros.validation import Validator, class_indices, target_numbers
-from heros.values import label_of, natural_order
-from heros.vocabulary import Codes
 
 __all__ = ["from_arrays"]
 

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from heros.data.columns import Column, is_text, trimmed
+from heros.data.frames import flat_table
+from heros.data.values import MISSING, checked_words
 from heros.errors import DataError, HerosError
 from heros.lazy import pa, pq
-from heros.streams.columns import NominalColumn, NumericColumn
-from heros.streams.dates import date_column, is_date
-from heros.streams.readers import CELLS, Chunk, Column, TableReader
-from heros.values import label_of
-from heros.vocabulary import Codes
+from heros.streams.readers import CELLS, Chunk, TableReader
 
-__all__ = ["ArrowReader", "IPCReader", "MemoryReader", "ParquetReader", "readable"]
+__all__ = ["FAULTS", "ArrowReader", "IPCReader", "MemoryReader", "ParquetReader", "readable"]
 
 FAULTS = (
     OSError,
@@ -56,20 +54,22 @@ def readable(label: str, rule: str) -> Iterator[None]:
 class ArrowReader(TableReader):
     """Record batches from a row on; subclasses say where they come from."""
 
-    def __init__(self, label: str, schema: pa.Schema, ignore: tuple[str, ...] = ()) -> None:
+    def __init__(self, label: str, schema: pa.Schema, missing: Sequence[str] = ()) -> None:
         self.label = label
+        self._nested = any(pa.types.is_struct(kind) for kind in schema.types)
+        schema = flat_table(schema.empty_table()).schema
         self.names = list(schema.names)
         self._kinds = list(schema.types)
+        self._said_words = checked_words(missing)
+        self._words = [*MISSING, *self._said_words]
         self._chunk_rows = max(256, min(1 << 16, CELLS // max(1, len(self.names))))
         self._row = 0
         self._batches: Iterator[pa.RecordBatch] | None = None
-        self._dictionaries: dict[int, list[str]] = {}
-        for name, kind in zip(self.names, self._kinds, strict=True):
-            if name not in ignore and not (_is_number(kind) or _is_name(kind) or is_date(kind)):
-                raise DataError(
-                    f"{label}: the {name!r} column must hold numbers, names or dates. "
-                    f"Got the type {kind} instead (convert it, or name it in ignore=)."
-                )
+
+    @property
+    def said_words(self) -> tuple[str, ...]:
+        """The words that stand for a missing value beside the usual ones."""
+        return self._said_words
 
     @abstractmethod
     def _read_from(self, row: int) -> Iterator[pa.RecordBatch]:
@@ -84,8 +84,21 @@ class ArrowReader(TableReader):
             return None
         before = self._row
         self._row += batch.num_rows
-        columns = [c.cast(pa.string()) if pa.types.is_string_view(c.type) else c for c in batch.columns]
-        return Chunk(columns, lambda row: f"row {before + row + 1}")
+        columns = batch.columns
+        if self._nested:
+            flat = flat_table(pa.Table.from_batches([batch]))
+            columns = [column.combine_chunks() for column in flat.columns]
+        return Chunk([self._plain(column) for column in columns], lambda row: f"row {before + row + 1}")
+
+    def _plain(self, column: pa.Array) -> pa.Array:
+        """Return a column whose texts are trimmed, null where a word stands for a missing value.
+
+        A dictionary declares its names: they are what they are.
+        """
+        kind = column.type
+        if not is_text(kind) or pa.types.is_dictionary(kind):
+            return column
+        return trimmed(column.cast(pa.string()) if pa.types.is_string_view(kind) else column, self._words)
 
     def _next(self, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
         """The next batch, if its bytes hold what they say they do: Arrow itself trusts them."""
@@ -101,27 +114,8 @@ class ArrowReader(TableReader):
         self._batches = None
 
     def declared(self, index: int) -> Column | None:
-        """The column by its type: dictionaries, strings and booleans are nominal."""
-        name, kind = self.names[index], self._kinds[index]
-        if _is_number(kind):
-            return NumericColumn(name, missing=self._has_nulls(index))
-        if is_date(kind):
-            return replace(date_column(name, kind), missing=self._has_nulls(index))
-        return NominalColumn(name, Codes(self._dictionary(index)), missing=self._has_nulls(index))
-
-    def _has_nulls(self, index: int) -> bool:
-        """Whether values are known to be missing before the rows are read."""
-        return False
-
-    def _dictionary(self, index: int) -> list[str]:
-        """The names a dictionary column declares, whether they occur or not."""
-        if pa.types.is_boolean(self._kinds[index]):
-            return ["False", "True"]
-        if not self._dictionaries:
-            first = self._next(self._read_from(0))
-            columns = [] if first is None else first.columns
-            self._dictionaries = {i: _names(column) for i, column in enumerate(columns)}
-        return list(self._dictionaries.get(index, []))
+        """Return nothing: the types of Arrow's arrays and the texts in them tell."""
+        return None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_batches": None}
@@ -134,11 +128,11 @@ class ParquetReader(ArrowReader):
     are damaged, ends the process (the exception of Arrow's C++ is not caught there).
     """
 
-    def __init__(self, path: Path, ignore: tuple[str, ...] = ()) -> None:
+    def __init__(self, path: Path, missing: Sequence[str] = ()) -> None:
         self._path = path
         with readable(str(path), "be a Parquet file"), self._open() as file:
             self._group_rows = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
-            super().__init__(str(path), file.schema_arrow, ignore)
+            super().__init__(str(path), file.schema_arrow, missing)
 
     @property
     def n_rows(self) -> int:
@@ -166,10 +160,10 @@ class ParquetReader(ArrowReader):
 class IPCReader(ArrowReader):
     """The rows of an Arrow or Feather file, in the file or the stream format."""
 
-    def __init__(self, path: Path, ignore: tuple[str, ...] = ()) -> None:
+    def __init__(self, path: Path, missing: Sequence[str] = ()) -> None:
         self._path = path
         with readable(str(path), "be an Arrow file"), pa.memory_map(os.fsencode(path)) as memory:
-            super().__init__(str(path), self._open(memory).schema, ignore)
+            super().__init__(str(path), self._open(memory).schema, missing)
 
     def _open(self, memory: pa.MemoryMappedFile) -> pa.RecordBatchFileReader | pa.RecordBatchStreamReader:
         magic = memory.read(6)
@@ -189,9 +183,9 @@ class IPCReader(ArrowReader):
 class MemoryReader(ArrowReader):
     """The rows of an Arrow table in memory. Copies share the table."""
 
-    def __init__(self, table: pa.Table, label: str, ignore: tuple[str, ...] = ()) -> None:
+    def __init__(self, table: pa.Table, label: str, missing: Sequence[str] = ()) -> None:
         self._table = table
-        super().__init__(label, table.schema, ignore)
+        super().__init__(label, table.schema, missing)
 
     @property
     def n_rows(self) -> int:
@@ -201,7 +195,8 @@ class MemoryReader(ArrowReader):
     def _read_from(self, row: int) -> Iterator[pa.RecordBatch]:
         return iter(self._table.slice(row).to_batches(max_chunksize=self._chunk_rows))
 
-    def _has_nulls(self, index: int) -> bool:
+    def has_nulls(self, index: int) -> bool:
+        """Return whether a column has missing values."""
         return bool(self._table.column(index).null_count)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> MemoryReader:
@@ -210,31 +205,8 @@ class MemoryReader(ArrowReader):
         return clone
 
 
-def _names(column: pa.Array) -> list[str]:
-    """The names of a dictionary column, in the order of their codes."""
-    if not pa.types.is_dictionary(column.type):
-        return []
-    labels = (label_of(value) for value in column.dictionary.to_pylist())
-    return [label for label in labels if label is not None]
-
-
 def _sliced(batches: Iterator[pa.RecordBatch], row: int, most: int) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for start in range(row, batch.num_rows, most):
             yield batch.slice(start, most)
         row = max(0, row - batch.num_rows)
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    types = pa.types
-    return bool(
-        types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind)
-    )
-
-
-def _is_name(kind: pa.DataType) -> bool:
-    types = pa.types
-    if types.is_dictionary(kind):
-        return _is_number(kind.value_type) or _is_name(kind.value_type)
-    text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
-    return bool(text or types.is_boolean(kind))

@@ -11,12 +11,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from heros.data.schema import Feature, Schema
+from heros.data.weights import WEIGHTS, weighs
 from heros.errors import DataError
 from heros.parameters import number, one_of, whole
-from heros.schema import Feature, Schema
 from heros.sources.bad_rows import BadRows
 from heros.sources.base import END, Block, DriftPoint, Polled, Signal, Source
-from heros.weights import WEIGHTS, weighs
 
 __all__ = ["Block", "DriftPoint", "Stream", "Taken", "empty_block", "rewound"]
 
@@ -45,7 +45,7 @@ class Stream(Source):
     _shared: ClassVar[frozenset[str]] = (
         frozenset()
     )  # attributes that copies may share, being never written to
-    _fault: str | None = None  # why it gives no more, if it broke off
+    _fault: DataError | None = None  # why it gives no more, if it broke off
 
     def draw(self, n: int) -> Block:
         """The next n instances, fewer only where the stream ends or breaks off.
@@ -65,7 +65,7 @@ class Stream(Source):
             self._draw(n) if self._fault is None else empty_block(self.schema.n_features, self.schema.numeric)
         )
         if self._fault is not None and len(y) == 0 and n > 0:
-            raise DataError(self._fault)
+            raise type(self._fault)(str(self._fault))
         self._position += len(y)
         return X, y
 
@@ -100,7 +100,7 @@ class Stream(Source):
         if not isinstance(got, Signal):
             self._position += len(got[1])
         elif self._fault is not None:
-            raise DataError(self._fault)
+            raise type(self._fault)(str(self._fault))
         return got
 
     def take(self, n: int) -> Taken:
@@ -302,7 +302,7 @@ class Retargeted(Turned):
     @property
     def schema(self) -> Schema:
         """The features but one."""
-        return Schema(self._others, (), numeric=True, words=self._source.schema.words)
+        return replace(self._source.schema, features=self._others, classes=(), numeric=True)
 
     @property
     def n_instances(self) -> int | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,9 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from heros.data.columns import Column
+from heros.data.number_format import number_in
+from heros.data.values import BLANKS, MISSING, checked_words
 from heros.errors import DataError, ParameterError
-from heros.streams.readers import Column
-from heros.streams.text import BLANKS, LONGEST, MISSING, RawRecords, Record, TextReader, checked_words
+from heros.streams.text import LONGEST, RawRecords, Record, TextReader
 
 if TYPE_CHECKING:
     import _csv
@@ -20,16 +24,17 @@ if TYPE_CHECKING:
 __all__ = ["DelimitedReader"]
 
 DELIMITERS = ",;\t| "
-LINES_LOOKED_AT = 20
-"""So many lines, if there are so many, tell the delimiter."""
+LINES_LOOKED_AT = 50
+"""So many lines, if there are so many, tell the delimiter and where the header stands."""
+
+SEPARATOR = re.compile(rb'"?sep=([!-~\t])"?\s*', re.IGNORECASE)
+"""The line with which Excel says what stands between cells."""
 
 BOM = b"\xef\xbb\xbf"
 
 
 class DelimitedReader(TextReader):
     """The records of a CSV file."""
-
-    words = True
 
     def __init__(
         self,
@@ -38,30 +43,69 @@ class DelimitedReader(TextReader):
         delimiter: str | None = None,
         quote: str = '"',
         header: bool = True,
-        missing: Sequence[str] = MISSING,
-        encoding: str = "utf-8",
+        missing: Sequence[str] = (),
+        encoding: str | None = None,
     ) -> None:
         if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '\r\n"'):
             raise ParameterError.of("delimiter", "read", "one ASCII character", delimiter)
         if len(quote) > 1 or not quote.isascii():
             raise ParameterError.of("quote", "read", "one ASCII character or ''", quote)
         super().__init__(path, encoding, delimiter or ",", quote)
-        self._missing = checked_words(missing)
+        self._missing = checked_words((*MISSING, *checked_words(missing)))
         line, lines = self._first_lines()
-        self._delimiter = delimiter or _likeliest_delimiter(lines, quote)
+        if said := SEPARATOR.fullmatch(lines[0]):
+            delimiter = delimiter or said[1].decode()
+            line, lines = self._skip_lines(1, line, lines)
+        texts = [one.decode(self._encoding, "replace") for one in lines]
+        self._delimiter = delimiter or _likeliest_delimiter(texts, quote)
         self.decimal_comma = self._delimiter != ","
-        cells = next(self._reader(lines[:1]))
+        skipped = self._preamble(texts) if header else 0
+        if skipped:
+            line, lines = self._skip_lines(skipped, line, lines)
+            what = "line is" if skipped == 1 else f"{skipped} lines are"
+            self._tell(f"The first {what} skipped: the header of {self.label} is in line {line}.")
+        reader = self._reader(one.decode(self._encoding, "replace") for one in lines)
+        cells = next(reader)
         if header:
             self.names = self._distinct([cell.strip(BLANKS) for cell in cells])
-            self._start = self._at = (self._at[0] + self._length, line + 1)
+            used = reader.line_num  # a name may have several lines
+            self._start = self._at = (self._at[0] + sum(map(len, lines[:used])), line + used)
         else:
             self.names = [f"x{i + 1}" for i in range(len(cells))]
+
+    def _skip_lines(self, n: int, line: int, lines: list[bytes]) -> tuple[int, list[bytes]]:
+        """Go on behind the first n lines."""
+        left = lines[n:]
+        if not any(one.strip() for one in left):
+            raise DataError(f"{self.label} must have a header and at least one row. Got neither.")
+        self._start = self._at = (self._at[0] + sum(map(len, lines[:n])), line + n)
+        return line + n, left
+
+    def _preamble(self, lines: Sequence[str]) -> int:
+        """Return how many lines stand before the header: titles and the like, with other numbers of cells.
+
+        A header that is merely shorter than its rows is none of these: the line that would be the header
+        instead must have names alone and, if the lines before it are not nearly empty, numbers below it.
+        """
+        rows = [[cell.strip() for cell in next(self._reader([line]), [])] for line in lines]
+        usual, fullest = _usual(len(row) for row in rows if row), 0
+        for at, row in enumerate(rows):
+            filled = [cell for cell in row if cell]
+            if self._quote and lines[at].count(self._quote) % 2:
+                return 0  # a header of several lines
+            if len(row) == usual and 2 * len(filled) > usual:
+                names = len(set(filled)) == len(filled) and all(number_in(cell) is None for cell in filled)
+                below = [cell for other in rows[at + 1 :] if len(other) == usual for cell in other]
+                clear = 2 * fullest <= max(usual, 2) or any(number_in(cell) is not None for cell in below)
+                return at if names and below and clear else 0
+            fullest = max(fullest, len(filled))
+        return 0
 
     def declared(self, index: int) -> Column | None:
         """Nothing: a CSV file does not declare types."""
         return None
 
-    def _first_lines(self) -> tuple[int, list[str]]:
+    def _first_lines(self) -> tuple[int, list[bytes]]:
         """The first lines from one that is not blank; `_at` stands before it, behind a byte order mark."""
         file = self._open()
         head = b""
@@ -71,6 +115,7 @@ class DelimitedReader(TextReader):
                 break
             head += more
         self._close()
+        self._look_at(head)
         if not start.strip():
             raise DataError(
                 f"{self.label} must have a header and at least one row. Got an empty file instead."
@@ -78,12 +123,11 @@ class DelimitedReader(TextReader):
         skipped = len(head) - len(start)
         line = 1 + head[:skipped].count(b"\n")
         self._start = self._at = (skipped, line)
-        first = start[: start.find(b"\n") + 1] or start
-        if b"\r" in first.rstrip(b"\r\n"):
+        lines = start.split(b"\n", LINES_LOOKED_AT)
+        lines = [one + b"\n" for one in lines[:-1]] or lines  # whole lines only
+        if b"\r" in lines[0].rstrip(b"\r\n"):
             raise DataError(f"{self.label} must end its lines with a newline. Got carriage returns alone.")
-        self._length = len(first)
-        lines = [first, *start[len(first) :].split(b"\n")[: LINES_LOOKED_AT - 1]]
-        return line, [one.decode(self._encoding, "replace") for one in lines]
+        return line, lines
 
     def _is_plain(self, data: bytes) -> bool:
         return True
@@ -123,7 +167,7 @@ class DelimitedReader(TextReader):
 
 
 def _likeliest_delimiter(lines: Sequence[str], quote: str) -> str:
-    """The delimiter that splits the most lines into as many cells as the first one, and into the most cells.
+    """The delimiter that splits the most lines into equally many cells, and into the most cells.
 
     Blanks only count where nothing else splits the lines: names and values may have them inside.
 
@@ -135,15 +179,20 @@ def _likeliest_delimiter(lines: Sequence[str], quote: str) -> str:
     (';', ' ')
     """
     filled = [line.rstrip("\r\n") for line in lines if line.strip()]
-    if not filled:
-        return DELIMITERS[0]
 
     def agreement(delimiter: str) -> tuple[float, bool, int]:
         counts = [_cells_in(line, delimiter, quote) for line in filled]
-        same = sum(count == counts[0] for count in counts) / len(counts)
-        return (same if counts[0] > 1 else 0.0), delimiter != " ", counts[0]
+        usual = _usual(counts)
+        same = sum(count == usual for count in counts) / max(1, len(counts))
+        return (same if usual > 1 else 0.0), delimiter != " ", usual
 
     return max(DELIMITERS, key=agreement)
+
+
+def _usual(counts: Iterable[int]) -> int:
+    """Return how many cells most lines have, the more of two that are equally frequent."""
+    times = Counter(counts)
+    return max(times, key=lambda count: (times[count], count), default=0)
 
 
 def _cells_in(line: str, delimiter: str, quote: str) -> int:

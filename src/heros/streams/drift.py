@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros import core as _core
+from heros.data.schema import Schema
 from heros.errors import DataError, ParameterError
 from heros.parameters import seed as seed_of
 from heros.parameters import whole
-from heros.schema import Schema
 from heros.sources.bad_rows import BadRows
 from heros.streams.base import Block, DriftPoint, Stream, empty_block, rewound
 
@@ -106,7 +106,7 @@ class Drift(Stream):
         before, before_fault = _drawn(self._before, n - n_after)
         after, after_fault = _drawn(self._after, n_after)
         if self._before.schema != self._after.schema:
-            self._fault = f"The schemas of the two sides of {self.name} have become different."
+            self._fault = DataError(f"The schemas of the two sides of {self.name} have become different.")
             return empty_block(self.schema.n_features, self.schema.numeric)
         X, y = before if n_after == 0 else after if n_after == n else _interleave(before, after, from_after)
         if len(y) < n:  # the stream ends with the first instance that cannot be had
@@ -115,7 +115,7 @@ class Drift(Stream):
         return X, y
 
 
-def _drawn(side: Stream, n: int) -> tuple[Block, str | None]:
+def _drawn(side: Stream, n: int) -> tuple[Block, DataError | None]:
     """The next n instances of a side and, if it broke off before, what is wrong with the next one."""
     block = empty_block(side.schema.n_features, side.schema.numeric)
     try:
@@ -123,7 +123,7 @@ def _drawn(side: Stream, n: int) -> tuple[Block, str | None]:
         if len(block[1]) < n:
             side.draw(1)  # raises, unless it has ended
     except DataError as error:
-        return block, str(error)
+        return block, error
     return block, None
 
 

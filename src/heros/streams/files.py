@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import os
+import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from heros.data.codes import MOST_VALUES
 from heros.errors import DataError, ParameterError, did_you_mean
 from heros.lazy import pa
+from heros.parameters import one_of
 from heros.streams.arff import ArffReader
 from heros.streams.arrow import IPCReader, ParquetReader
 from heros.streams.base import Stream
 from heros.streams.delimited import BOM, DelimitedReader
 from heros.streams.described import Columns, with_columns
+from heros.streams.excel import ExcelReader
 from heros.streams.json_lines import JsonReader, is_json
 from heros.streams.options import Options
 from heros.streams.readers import TableReader
 from heros.streams.tables import TableStream, weighed
-from heros.streams.text import COMPRESSIONS, MISSING, encoding_of
-from heros.vocabulary import MOST_VALUES
+from heros.streams.text import COMPRESSIONS, encoding_of, opened_file, zipped_name
 
 __all__ = ["opened", "read", "reader_of"]
 
@@ -37,7 +41,11 @@ FORMATS = {
     ".arrow": "arrow",
     ".feather": "arrow",
     ".ipc": "arrow",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
 }
+TEXTS = frozenset({"csv", "json", "arff"})
+"""Formats that may be compressed."""
 
 
 def read(
@@ -48,13 +56,13 @@ def read(
     numeric: Sequence[str] = (),
     ignore: Sequence[str] = (),
     classes: Sequence[object] | None = None,
-    on_bad_row: str = "raise",
+    on_bad_row: str = "skip",
     name: str | None = None,
     format: str | None = None,
     delimiter: str | None = None,
     quote: str = '"',
     header: bool = True,
-    missing: Sequence[str] = MISSING,
+    missing: Sequence[str] = (),
     encoding: str | None = None,
     dates: Sequence[str] | Mapping[str, str | None] = (),
     most_values: int | None = MOST_VALUES,
@@ -62,7 +70,7 @@ def read(
     task: str | None = None,
     weights: str | None = None,
 ) -> Stream:
-    r"""A stream from a CSV, JSON lines, ARFF, Parquet, Arrow or Feather file.
+    r"""A stream from a CSV, JSON lines, ARFF, Parquet, Arrow, Feather or Excel file.
 
     The file is read as the stream is: a block at a time. Types are those the file declares; for a CSV
     file they are taken from its first block, where a column is numeric if at least half of its values
@@ -74,7 +82,8 @@ def read(
     Parameters
     ----------
     path
-        The file. Text may be compressed (``.gz``, ``.zst``, ``.bz2``, ``.lz4``).
+        The file. Text may be compressed (``.gz``, ``.zst``, ``.bz2``, ``.lz4``, or a ``.zip`` with one file).
+        Of an Excel file (``.xlsx``, extra ``excel``) the first sheet is read.
     target
         The column with the class, by name or index; by default the last.
     nominal
@@ -86,12 +95,15 @@ def read(
     classes
         All classes, in the order of their indices.
     on_bad_row
-        What to do with a row that breaks a rule: "raise" a DataError once the rows before it have
-        been given, or "skip" it. Skipped rows are counted, and the first ten kept, in ``stream.bad_rows``.
+        What to do with a row that breaks a rule or has no target: "skip" it, or "raise" a DataError once the
+        rows before it have been given. Skipped rows are counted, and the first ten kept, in
+        ``stream.bad_rows``. If more than one row in twenty is bad (and at least twenty are), a
+        `heros.streams.TooManyBadRows` is raised; `heros.evaluate` then ends with what was learnt.
     name
         The stream's name; by default the file's.
     format
-        "csv", "json" (an object a line), "arff", "parquet" or "arrow"; by default what the file's name says.
+        "csv", "json" (an object a line), "arff", "parquet", "arrow" or "excel"; by default what the file's
+        name says.
     delimiter, quote, header, missing, encoding
         For text: the character between cells (default: the likeliest one in the first lines), the
         character around cells ("" for none), whether the first line has the names, what stands for a missing
@@ -161,7 +173,7 @@ def opened(
     delimiter: str | None = None,
     quote: str = '"',
     header: bool = True,
-    missing: Sequence[str] = MISSING,
+    missing: Sequence[str] = (),
     encoding: str | None = None,
     most_values: int | None = MOST_VALUES,
     columns: Columns | None = None,
@@ -195,15 +207,17 @@ def reader_of(
     if what is not None:
         raise DataError(f"The file {file} must exist. Got {what} instead.{_meant(file)}")
     kind = _format(file, format)
-    head = _head(file) if kind in {"csv", "json", "arff"} else b""
+    head = _head(file) if kind in TEXTS else b""
     encoding = encoding or encoding_of(head)
+    missing = csv.get("missing", ())
     if kind == "json" or (kind == "csv" and format is None and is_json(_utf8(head, encoding))):
-        return JsonReader(file, encoding=encoding, missing=csv.get("missing", MISSING))
+        return JsonReader(file, encoding=encoding, missing=missing)
     if kind == "csv":
         return DelimitedReader(file, encoding=encoding, **csv)
     if kind == "arff":
-        return ArffReader(file, encoding=encoding, ignore=ignore)
-    return ParquetReader(file, ignore) if kind == "parquet" else IPCReader(file, ignore)
+        return ArffReader(file, encoding=encoding, ignore=ignore, missing=missing)
+    kinds = {"parquet": ParquetReader, "arrow": IPCReader, "excel": ExcelReader}
+    return kinds[kind](file, missing)
 
 
 def _meant(file: Path) -> str:
@@ -215,34 +229,39 @@ def _meant(file: Path) -> str:
     return did_you_mean(file.name, there)
 
 
-def _utf8(head: bytes, encoding: str) -> bytes:
+def _utf8(head: bytes, encoding: str | None) -> bytes:
     """The first bytes of a text in UTF-8; as they are in an unknown encoding, which is said elsewhere."""
     try:
-        return head.decode(encoding, "ignore").encode("utf-8", "ignore").removeprefix(BOM)
+        return head.decode(encoding or "utf-8", "ignore").encode("utf-8", "ignore").removeprefix(BOM)
     except LookupError:
         return head
 
 
 def _head(file: Path) -> bytes:
     """The first bytes of a text; none if it cannot be read, which is said elsewhere."""
-    compression = COMPRESSIONS.get(file.suffix.lower())
     try:
-        with pa.input_stream(pa.OSFile(os.fsencode(file)), compression) as opened:
+        with opened_file(file) as opened:
             return bytes(opened.read(4096))
-    except (OSError, pa.ArrowException):
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, pa.ArrowException):
         return b""
 
 
 def _format(file: Path, format: str | None) -> str:
     if format is not None:
-        if format not in FORMATS.values():
-            raise ParameterError.of("format", "read", "'csv', 'json', 'arff', 'parquet' or 'arrow'", format)
+        one_of(
+            format, "format", "read", FORMATS.values(), "'csv', 'json', 'arff', 'parquet', 'arrow' or 'excel'"
+        )
         return format
-    suffixes = [suffix.lower() for suffix in file.suffixes]
-    compressed = bool(suffixes) and suffixes[-1] in COMPRESSIONS
-    suffix = suffixes[-2 if compressed else -1] if len(suffixes) > compressed else ""
-    kind = FORMATS.get(suffix)
-    if kind is None or (compressed and kind not in {"csv", "json", "arff"}):
+    compressed = file.suffix.lower() in {*COMPRESSIONS, ".zip"}
+    name = (
+        Path(zipped_name(file))
+        if file.suffix.lower() == ".zip"
+        else file.with_suffix("")
+        if compressed
+        else file
+    )
+    kind = FORMATS.get(name.suffix.lower())
+    if kind is None or (compressed and kind not in TEXTS):
         rule = f"a file whose name ends in one of {', '.join(FORMATS)} (or say format=)"
         raise ParameterError.of("path", "read", rule, str(file))
     return kind

@@ -6,15 +6,14 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, It
 from itertools import islice
 from typing import Any, ClassVar
 
+from heros.data.codes import MOST_VALUES
+from heros.data.schema import Schema
 from heros.errors import DataError, ParameterError
-from heros.parameters import one_of
-from heros.schema import Schema
-from heros.sources.bad_rows import BadRows
+from heros.sources.bad_rows import BadRows, checked_skip
 from heros.sources.base import IDLE, Block, Polled, Signal
 from heros.sources.readers import AsyncReader, BackgroundReader, DirectReader, Reader
-from heros.sources.rows import RowBlocks, vocabulary_of
+from heros.sources.rows import RowBlocks, encoder_of
 from heros.streams.base import Stream, empty_block
-from heros.vocabulary import MOST_VALUES
 
 __all__ = ["from_iter"]
 
@@ -31,10 +30,12 @@ def from_iter(
     nominal: Sequence[str] = (),
     classes: Sequence[object] | None = None,
     task: str | None = None,
-    on_bad_row: str = "raise",
+    on_bad_row: str = "skip",
     waits: bool | None = None,
     name: str = "iterator",
     most_values: int | None = MOST_VALUES,
+    ignore: Sequence[str] = (),
+    missing: Sequence[str] = (),
 ) -> Stream:
     """A stream of (features, label) pairs: River's data sets, a queue, a generator; endless ones too.
 
@@ -58,8 +59,7 @@ def from_iter(
     task
         "regression" if the label is a number; else it is the name of a class.
     on_bad_row
-        What to do with an instance that breaks a rule: "raise" a DataError once those before it have
-        been given, or "skip" it.
+        What to do with an instance that breaks a rule, as for `heros.streams.read`.
     waits
         Whether the next pair may have to be waited for. Then, when the stream is polled with a timeout (as
         `evaluate` does), it is read in a thread of its own, an async one in an event loop there. By default
@@ -70,6 +70,10 @@ def from_iter(
     most_values
         How many values a nominal feature may have; then new ones share a quarter of them, and the schema
         grows no further. None: any number.
+    ignore
+        Columns to leave out.
+    missing
+        Words that stand for a missing value in text, beside the usual ones.
 
     Examples
     --------
@@ -81,13 +85,13 @@ def from_iter(
     >>> stream.schema.features[1]
     Feature(name='colour', values=('red',), missing=True)
     """
-    skip = one_of(on_bad_row, "on_bad_row", "from_iter", ("raise", "skip"), "'raise' or 'skip'") == "skip"
+    skip = checked_skip(on_bad_row, "from_iter")
     if waits not in (None, True, False):
         raise ParameterError.of("waits", "from_iter", "True, False or None", waits)
-    vocabulary = vocabulary_of(schema, nominal, classes, "from_iter", most_values, task)
+    encoder = encoder_of(schema, nominal, classes, "from_iter", most_values, task, ignore, missing)
     if not callable(pairs) and not isinstance(pairs, Iterable | AsyncIterable):
         raise ParameterError.of("pairs", "from_iter", RULE, pairs)
-    return PairStream(pairs, RowBlocks(name, vocabulary, skip=skip), waits)
+    return PairStream(pairs, RowBlocks(name, encoder, skip=skip), waits)
 
 
 class PairStream(Stream):
@@ -107,7 +111,7 @@ class PairStream(Stream):
     @property
     def schema(self) -> Schema:
         """What an instance looks like, as far as those given so far need it."""
-        return self._rows.vocabulary.schema
+        return self._rows.encoder.schema
 
     @property
     def bad_rows(self) -> BadRows:

@@ -8,20 +8,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from heros.data.columns import Column
+from heros.data.frames import flat
+from heros.data.values import MISSING, checked_words, label_of
 from heros.errors import DataError, DataNotice
+from heros.lazy import pa
 from heros.sources.bad_rows import BadRow
 from heros.streams.delimited import BOM
-from heros.streams.readers import Column
 from heros.streams.text import (
     LONGEST,
-    MISSING,
     READ_BYTES,
     RawRecords,
     Record,
     TextReader,
-    checked_words,
 )
-from heros.values import label_of
 
 __all__ = ["JsonReader", "is_json"]
 
@@ -31,9 +31,6 @@ EARLY = 100
 MOST_SAID = 5
 """Of so many members that come too late to be columns it is said."""
 
-DEEPEST = 8
-"""How deep objects in objects may be and still have columns of their own."""
-
 
 class JsonReader(TextReader):
     """The records of a file of JSON lines.
@@ -42,12 +39,11 @@ class JsonReader(TextReader):
     with dots (``address.city``). What others have besides is left out, and said; what they lack is missing.
     """
 
-    typed = words = True
     first_lines: int | None = None  # so many lines say which columns there are
 
-    def __init__(self, path: Path, *, missing: Sequence[str] = MISSING, encoding: str = "utf-8") -> None:
+    def __init__(self, path: Path, *, missing: Sequence[str] = (), encoding: str | None = None) -> None:
         super().__init__(path, encoding)
-        self._missing = checked_words(missing)
+        self._missing = checked_words((*MISSING, *checked_words(missing)))
         names = _names_in(self._first_lines())
         if not names:
             raise DataError(
@@ -68,6 +64,7 @@ class JsonReader(TextReader):
             if not more or len(head) >= (READ_BYTES if self.first_lines is None else LONGEST):
                 break
         self._close()
+        self._look_at(head)
         if head.startswith(BOM):
             self._start = self._at = (len(BOM), 1)
         lines = head.removeprefix(BOM).split(b"\n")[: self.first_lines]
@@ -100,14 +97,21 @@ class JsonReader(TextReader):
                 warnings.warn(f"{what}, columns are those of the first lines.", DataNotice, stacklevel=2)
 
     def _cells_of(self, row: Mapping[str, Any]) -> list[str | None]:
-        cells: list[str | None] = []
+        cells: list[Any] = []
         for name in self.names:
             value = row.get(name)
-            text = (
-                json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else label_of(value)
-            )
+            text = value if isinstance(value, list | dict) else label_of(value)
             cells.append(None if text is None or (isinstance(value, str) and text in self._missing) else text)
         return cells
+
+    def _array(self, cells: list[Any]) -> pa.Array:
+        """Return the cells of a column; one that begins with a list is no feature, whatever is in it."""
+        first = next((cell for cell in cells if cell is not None), None)
+        if isinstance(first, list | dict):
+            return pa.nulls(len(cells), pa.list_(pa.string()))
+        return super()._array(
+            [json.dumps(one, ensure_ascii=False) if isinstance(one, list | dict) else one for one in cells]
+        )
 
 
 def is_json(head: bytes) -> bool:
@@ -142,12 +146,4 @@ def _row_of(text: str) -> dict[str, Any] | None:
             json.dumps(row, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return None
-    return dict(_members(row, "", DEEPEST)) if isinstance(row, dict) else None
-
-
-def _members(row: Mapping[str, Any], before: str, depth: int) -> Iterator[tuple[str, Any]]:
-    for name, value in row.items():
-        if isinstance(value, dict) and value and depth:
-            yield from _members(value, f"{before}{name}.", depth - 1)
-        else:
-            yield f"{before}{name}", value
+    return dict(flat(row)) if isinstance(row, dict) else None

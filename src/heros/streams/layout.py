@@ -11,23 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros.errors import ParameterError
-from heros.schema import Schema
-from heros.streams.columns import (
+from heros.data.schema import Schema
+from heros.data.codes import Codes
+from heros.data.columns import (
     NOT_A_TARGET,
-    NOT_EVEN_MISSING,
-    NominalColumn,
-    NumericColumn,
+    Column,
+    DateColumn,
+    NameColumn,
+    NumberColumn,
     Values,
     counts_of,
     is_text,
 )
-from heros.streams.dates import DateColumn, Reading, has_clock, reading_of, reading_of_numbers
-from heros.streams.number_forms import form_of
+from heros.data.dates import DateFormat, date_format_of, date_format_of_numbers
+from heros.data.infer import date_column, number_column
+from heros.data.number_format import format_of
+from heros.data.tables import infer_array, no_feature
+from heros.data.values import label_of
 from heros.streams.options import Options
-from heros.streams.readers import Chunk, Column, TableReader
-from heros.streams.targets import target_is_number
-from heros.values import label_of
-from heros.vocabulary import Codes
+from heros.streams.readers import Chunk, TableReader
+from heros.streams.targets import declared_names, target_is_number
 
 __all__ = ["Extent", "Growth", "Layout", "layout_of"]
 
@@ -35,8 +38,7 @@ Extent = dict[int, tuple[int, bool]]
 """Of each column, how many values are known and whether they may be missing."""
 
 
-FEWEST = 50
-"""In fewer rows it says nothing that no value comes twice."""
+HINT = " (or be named in nominal= or ignore=, or the word in missing=)"
 
 
 @dataclass
@@ -44,10 +46,11 @@ class Layout:
     """Which column of a table is which."""
 
     target: int
-    classes: NominalColumn | NumericColumn
+    classes: NameColumn | NumberColumn
     features: dict[int, Column] = field(default_factory=dict)
     ignored: dict[int, str] = field(default_factory=dict)  # columns nobody named, and why they are left out
-    words: tuple[str, ...] | None = None  # what stands for a missing value, if other than usual
+    words: tuple[str, ...] = ()  # words that stand for a missing value, beside the usual ones
+    left_out: tuple[str, ...] = ()  # columns that the user left out
 
     @property
     def width(self) -> int:
@@ -57,7 +60,7 @@ class Layout:
     @property
     def numeric(self) -> bool:
         """Whether the target is a number."""
-        return isinstance(self.classes, NumericColumn)
+        return isinstance(self.classes, NumberColumn)
 
     def columns(self) -> list[tuple[int, Column]]:
         """All columns, in the order of the table."""
@@ -72,16 +75,19 @@ class Layout:
         features = [
             feature for index, column in self.features.items() for feature in column.features(*extent[index])
         ]
-        if isinstance(self.classes, NumericColumn):
-            return Schema(tuple(features), (), numeric=True, words=self.words)
-        names = islice(self.classes.values, extent[self.target][0])
-        return Schema(tuple(features), tuple(names), words=self.words)
+        names = (
+            islice(self.classes.values, extent[self.target][0])
+            if isinstance(self.classes, NameColumn)
+            else ()
+        )
+        return Schema(tuple(features), tuple(names), self.numeric, self.words, self.left_out)
 
 
 def layout_of(reader: TableReader, options: Options, first: Chunk) -> Layout:
     """Which columns there are and of which type, from the table, the options and the first chunk."""
     target = reader.names.index(options.target_among(reader.names))
     layout = Layout(target, _target(reader, target, options, first), words=reader.said_words)
+    layout.left_out = tuple(name for name in options.ignore if name in reader.names)
     for index, name in enumerate(reader.names):
         if index == target or name in options.ignore:
             continue
@@ -90,23 +96,29 @@ def layout_of(reader: TableReader, options: Options, first: Chunk) -> Layout:
             layout.ignored[index] = column
         else:
             layout.features[index] = column
-            if reader.words and isinstance(column, NumericColumn):
-                column.rule = NOT_EVEN_MISSING
+            if isinstance(column, NumberColumn):
+                column.rule += HINT
+            elif isinstance(column, DateColumn):
+                column.hint = HINT
     if not layout.features:  # better some than none
-        for index in layout.ignored:
-            layout.features[index] = _nominal(reader, index, None, options.most_values)
-        layout.ignored = {}
+        for index in list(layout.ignored):
+            if not no_feature(first.columns[index].type):
+                layout.features[index] = _nominal(reader, index, None, options.most_values, first)
+                del layout.ignored[index]
+    layout.left_out += tuple(reader.names[index] for index in layout.ignored)
     return layout
 
 
-def _target(reader: TableReader, index: int, options: Options, first: Chunk) -> NominalColumn | NumericColumn:
+def _target(reader: TableReader, index: int, options: Options, first: Chunk) -> NameColumn | NumberColumn:
     """The target: a number, if that was said or is seen, or else a class."""
     array = first.columns[index]
-    if not target_is_number(reader, index, options, array):
-        return _nominal(reader, index, options.classes, None)
+    if not target_is_number(reader, index, options, first):
+        column = _nominal(reader, index, options.classes, None, first)
+        column.classes = True
+        return column
     name = reader.names[index]
-    form = form_of(counts_of(array), comma=reader.decimal_comma)[0] if is_text(array.type) else None
-    return NumericColumn(name, form=form, rule=NOT_A_TARGET)
+    form = format_of(counts_of(array), comma=reader.decimal_comma)[0] if is_text(array.type) else None
+    return NumberColumn(name, format=form, rule=NOT_A_TARGET)
 
 
 def _as_told(reader: TableReader, index: int, options: Options, first: Chunk) -> Column | None:
@@ -115,97 +127,68 @@ def _as_told(reader: TableReader, index: int, options: Options, first: Chunk) ->
     nominal = options.nominal if isinstance(options.nominal, Mapping) else dict.fromkeys(options.nominal)
     dates = options.dates if isinstance(options.dates, Mapping) else dict.fromkeys(options.dates)
     if name in nominal:
-        return _nominal(reader, index, nominal[name], options.most_values)
+        return _nominal(reader, index, nominal[name], options.most_values, first)
     if name in options.numeric or name == options.weights:
-        declared = reader.declared(index)
-        if isinstance(declared, NumericColumn) or not is_text(array.type):
-            return NumericColumn(name)
-        return NumericColumn(name, form=form_of(counts_of(array), comma=reader.decimal_comma)[0])
+        counts = counts_of(array) if is_text(array.type) else {}
+        return number_column(name, counts, format_of(counts, comma=reader.decimal_comma)[0])
     if name in dates:
-        declared = reader.declared(index)
-        if isinstance(declared, DateColumn):
-            return declared
+        if not is_text(array.type) and dates[name] is None:
+            typed = infer_array(name, array, None)
+            if isinstance(typed, DateColumn):
+                return typed
         labels, written = counts_of(array), dates[name]
-        reading = Reading(f"written {written}", format=written) if written else _reading(labels)
-        if reading is None:
+        form = DateFormat.of(written) if written else _date_format(labels)
+        if form is None:
             raise ParameterError.of(
                 "dates",
                 options.owner,
                 "made of columns of dates or seconds since 1970 (or say how they are written, as strptime)",
                 name,
             )
-        return _dates(name, reading, labels)
+        return date_column(name, form, labels)
     return None
 
 
-def _reading(labels: Mapping[str, int]) -> Reading | None:
-    found = reading_of(labels)
-    return reading_of_numbers(labels) if found is None else found[0]
+def _date_format(labels: Mapping[str, int]) -> DateFormat | None:
+    found = date_format_of(labels)
+    return date_format_of_numbers(labels) if found is None else found[0]
 
 
 def _as_seen(reader: TableReader, index: int, options: Options, first: Chunk) -> Column | str:
-    """A column as its table declares it or its first values tell; or why it is left out."""
+    """Return a column as its table declares it or its first values tell, or why it is left out."""
     name, array, declared = reader.names[index], first.columns[index], reader.declared(index)
-    if isinstance(declared, NumericColumn | DateColumn):
+    if isinstance(declared, NameColumn):
+        return _nominal(reader, index, None, options.most_values, first)
+    if declared is not None:
         return declared
-    if declared is not None and (declared.closed or declared.values or options.most_values is None):
-        return _nominal(reader, index, None, options.most_values)
-    counts = counts_of(array)
-    total = sum(counts.values())
-    if declared is None:
-        form, matched = form_of(counts, comma=reader.decimal_comma)
-        if 2 * matched >= total:
-            return NumericColumn(name, form=form)
-    dates = reading_of(counts)
-    if dates is not None:
-        return _dates(name, dates[0], counts)
-    if options.most_values is not None and _are_identifiers(len(counts), total, options.most_values):
-        return f"{len(counts):,} values in {total:,} rows: nothing to learn from"
-    return _nominal(reader, index, None, options.most_values)
-
-
-def _are_identifiers(distinct: int, total: int, most: int) -> bool:
-    """Whether every value is new, or nearly every one of very many."""
-    return (distinct == total and total >= FEWEST) or (distinct > most and 2 * distinct > total)
-
-
-def _dates(name: str, reading: Reading, labels: Iterable[str]) -> DateColumn:
-    if reading.name == "times of day":
-        return DateColumn(name, reading, dates=False, clock=True)
-    return DateColumn(name, reading, clock=has_clock(reading, labels))
+    found = infer_array(name, array, options.most_values, comma=reader.decimal_comma)
+    if not isinstance(found, str):
+        found.missing = reader.has_nulls(index)
+    return found
 
 
 def _nominal(
-    reader: TableReader, index: int, values: Sequence[object] | None, most: int | None
-) -> NominalColumn:
+    reader: TableReader, index: int, values: Sequence[object] | None, most: int | None, first: Chunk
+) -> NameColumn:
     """A nominal column: its values as given, as declared, or those of the first chunk, sorted."""
     name = reader.names[index]
     if values is not None:
-        return NominalColumn(name, Codes(str(label_of(value)) for value in values), closed=True)
-    declared = reader.declared(index)
-    if (
-        isinstance(declared, NominalColumn)
-        and declared.values
-        and (declared.closed or most is None or len(declared.values) <= most)
-    ):
+        return NameColumn(name, Codes(str(label_of(value)) for value in values), closed=True)
+    declared = declared_names(reader, index, first)
+    if declared is not None and (declared.closed or most is None or len(declared.values) <= most):
         declared.values.most = None if declared.closed else most
         return declared
-    return NominalColumn(name, Codes(most=most), fresh=True)
+    return NameColumn(name, Codes(most=most), fresh=True, missing=reader.has_nulls(index))
 
 
 class Growth:
-    """How what is known grows over the rows of a chunk: for all of them at once, or row by row."""
+    """How what is known grows over the rows of a chunk."""
 
     def __init__(self, before: Extent, rows: Iterable[int] = ()) -> None:
         self.rows = deque(rows)  # those for which it has to grow
         self._before = before
         self._sizes: dict[int, NDArray[np.int64]] = {}  # of columns that grow: values known at each row
         self._first_missing: dict[int, int] = {}  # of columns without missing values before: the first row
-
-    @classmethod
-    def at_once(cls, before: Extent, after: Extent) -> Growth:
-        """All that is new in a chunk is known from its first row on."""
-        return cls(after, [0] if after != before else [])
 
     @classmethod
     def by_row(cls, before: Extent, after: Extent, values: Mapping[int, Values]) -> Growth:
@@ -243,4 +226,4 @@ class Growth:
 
 
 def _names(column: Column) -> Sequence[str] | Mapping[str, int]:
-    return column.values if isinstance(column, NominalColumn) else ()
+    return column.values if isinstance(column, NameColumn) else ()

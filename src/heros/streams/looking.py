@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import os
 import textwrap
+import warnings
+from collections import Counter
 from dataclasses import asdict, dataclass
 from io import StringIO
 from typing import Any
 
 import numpy as np
 
-from heros.streams.columns import NominalColumn, NumericColumn, counts_of
-from heros.streams.dates import DateColumn, reading_of_numbers
+from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn, counts_of
+from heros.data.tables import no_feature
+from heros.data.dates import date_format_of_numbers
+from heros.errors import DataNotice
 from heros.streams.files import opened
 from heros.streams.layout import Layout, layout_of
-from heros.streams.notices import no_classes, suspicion
+from heros.streams.notices import doubtful_classes, no_classes, suspicion
 from heros.streams.options import Options
-from heros.streams.readers import Chunk, Column, TableReader
+from heros.streams.readers import Chunk, TableReader
 from heros.tables import Table
 
 __all__ = ["ColumnLook", "Look", "look"]
 
 EXAMPLES, WIDEST, MOST_CLASSES, WIDTH = 3, 22, 10, 80
+MOST_COLUMNS, MOST_ODD = 40, 20
+"""Of more columns than that only a summary is shown, with so many odd ones."""
 
 
 @dataclass(frozen=True)
@@ -48,22 +54,39 @@ class Look:
     classes: dict[str, int]
     numeric: bool = False
     faults: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def plain(self) -> dict[str, Any]:
         """It as JSON knows it."""
         return asdict(self)
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, *, all: bool = False) -> str:
+        """Return a table of the columns; of very many, a summary and the odd ones, unless `all` are wanted."""
         text = StringIO()
+        shown, more = (self.columns, ()) if all or len(self.columns) <= MOST_COLUMNS else self._summary()
         table = Table(("column", "read as", "values", "missing", "examples and notes"), align="llrrw")
-        for one in self.columns:
+        for one in shown:
             note = f"{'; '.join(one.examples)}{f' · {one.note}' if one.note else ''}"
             missing = f"{one.missing:.1%}" if one.missing else ""
             table.add(_cut(one.name), one.kind, f"{one.values:,}", missing, note)
         table.title = f"{self.source}: {self.features} features, as the first {self.rows:,} rows tell"
         table.show(text)
-        below = [line for part in (self._classes(), *self.faults) for line in textwrap.wrap(part, WIDTH)]
-        return text.getvalue() + "\n" + "\n".join(below)
+        above = [line for part in self.notes for line in textwrap.wrap(part, WIDTH)]
+        below = [line for part in (*more, self._classes(), *self.faults) for line in textwrap.wrap(part, WIDTH)]
+        return "\n".join([*above, text.getvalue(), *below])
+
+    def _summary(self) -> tuple[list[ColumnLook], tuple[str, ...]]:
+        """Return the odd columns, and how many there are of each kind."""
+        odd = [one for one in self.columns if one.note or one.kind in {"target", "weights"}]
+        odd.sort(key=lambda one: one.kind not in {"target", "weights"})
+        kinds = ", ".join(f"{n:,} {kind}" for kind, n in Counter(one.kind for one in self.columns).items())
+        gaps = sum(one.missing > 0 for one in self.columns)
+        text = f"{len(self.columns):,} columns: {kinds}; {gaps:,} with missing values."
+        left = f", {len(odd) - MOST_ODD:,} more of them are not" if len(odd) > MOST_ODD else ""
+        return odd[:MOST_ODD], (f"{text} Only the target and odd columns are shown{left} (all= shows every one).",)
 
     def _classes(self) -> str:
         if not self.classes:
@@ -96,11 +119,13 @@ def look(path: str | os.PathLike[str], **how: Any) -> Look:
     >>> found.classes
     {'no': 1, 'yes': 1}
     """
-    reader, options = opened(path, **how)
-    options.check(reader.names)
-    first = reader.read()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataNotice)  # what is told is in the result
+        reader, options = opened(path, **how)
+        options.check(reader.names)
+        first = reader.read()
     if first is None:
-        return Look(reader.label, 0, 0, (), options.target_among(reader.names), {})
+        return Look(reader.label, 0, 0, (), options.target_among(reader.names), {}, notes=reader.notes)
     layout = layout_of(reader, options, first)
     columns = tuple(_seen(reader, options, layout, first, i) for i in range(len(reader.names)))
     counts = counts_of(first.columns[layout.target])
@@ -110,14 +135,26 @@ def look(path: str | os.PathLike[str], **how: Any) -> Look:
         counts = {}
     if numbers:
         faults.insert(0, f"{numbers[0].upper()}{numbers[1:]}")
+    elif doubt := doubtful_classes(reader, options, layout, first):
+        faults.insert(0, doubt)
     features = layout.width - (options.weights is not None)
-    return Look(reader.label, first.n_rows, features, columns, name, counts, layout.numeric, tuple(faults))
+    return Look(
+        reader.label,
+        first.n_rows,
+        features,
+        columns,
+        name,
+        counts,
+        layout.numeric,
+        tuple(faults),
+        reader.notes,
+    )
 
 
 def _seen(reader: TableReader, options: Options, layout: Layout, first: Chunk, index: int) -> ColumnLook:
     array = first.columns[index]
-    counts = counts_of(array)
-    missing = 1 - sum(counts.values()) / max(1, first.n_rows)
+    counts = {} if no_feature(array.type) else counts_of(array)
+    missing = float(np.asarray(array.is_null(nan_is_null=True)).mean()) if first.n_rows else 0.0
     examples = tuple(_cut(value) for value in list(counts)[:EXAMPLES])
     column = layout.classes if index == layout.target else layout.features.get(index)
     if index == layout.target:
@@ -133,18 +170,18 @@ def _seen(reader: TableReader, options: Options, layout: Layout, first: Chunk, i
 def _kind(column: Column) -> str:
     if isinstance(column, DateColumn):
         return "dates" if column.dates else "times"
-    return "numbers" if isinstance(column, NumericColumn) else "names"
+    return "numbers" if isinstance(column, NumberColumn) else "names"
 
 
 def _note(reader: TableReader, column: Column, first: Chunk, index: int, counts: dict[str, int]) -> str:
     """How it is read, and what is odd about it."""
     array, notes = first.columns[index], []
-    if isinstance(column, NumericColumn) and column.form is not None:
-        notes.append(f"with {column.form}")
+    if isinstance(column, NumberColumn) and column.format is not None:
+        notes.append(f"with {column.format}")
     if isinstance(column, DateColumn):
-        order = f"{column.reading.name}, " if column.reading is not None else ""
+        order = f"{column.format.name}, " if column.format is not None else ""
         notes.append(f"{order}{column.width} inputs")
-    if isinstance(column, NominalColumn):
+    if isinstance(column, NameColumn):
         most = column.values.most
         if most is not None and len(counts) > most and not column.closed:
             notes.append(f"{most} inputs, which rare values share")
@@ -153,11 +190,10 @@ def _note(reader: TableReader, column: Column, first: Chunk, index: int, counts:
         values, faults = column.convert(array)
         if faults:
             value = next(iter(faults.values()))[0]
-            words = " (missing= if that stands for nothing)" if reader.words else ""
-            notes.append(f"{len(faults):,} bad rows, the first with {value}{words}")
-        if isinstance(column, NumericColumn) and reading_of_numbers(counts) is not None:
+            notes.append(f"{len(faults):,} bad rows, the first with {value} (missing={value} if it means none)")
+        if isinstance(column, NumberColumn) and date_format_of_numbers(counts) is not None:
             notes.append("seconds since 1970 (dates=)?")
-        elif isinstance(column, NumericColumn) and _rises(values, first.n_rows):
+        elif isinstance(column, NumberColumn) and _rises(values, first.n_rows):
             notes.append("rises by one with every row: an identifier?")
     if len(counts) == 1 and first.n_rows > 1:
         notes.append("the same in all rows")

@@ -6,21 +6,18 @@ import re
 from collections.abc import Iterator, Mapping
 
 from heros.errors import DataError
-from heros.streams.columns import NominalColumn, NumericColumn, counts_of, is_text
-from heros.streams.dates import DateColumn, reading_of
+from heros.data.columns import DateColumn, NameColumn, NumberColumn, counts_of, is_text
 from heros.streams.layout import Layout
-from heros.streams.number_forms import form_of
+from heros.data.number_format import format_of
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
-from heros.values import NUMBER
+from heros.streams.targets import FEW_NUMBERS, MANY, declared_names
+from heros.data.values import NUMBER
 
-__all__ = ["expect_classes", "no_classes", "not_classes", "notices_of", "suspicion"]
+__all__ = ["doubtful_classes", "expect_classes", "no_classes", "not_classes", "notices_of", "suspicion"]
 
-FEW_NUMBERS = 20
-"""So many different numbers may be classes even if some have decimals."""
-
-MOST_NUMBERS = 100
-"""More different whole numbers are no classes, unless the user says so."""
+FEW_CLASSES = 10
+"""So many different numbers are classes without any doubt: digits, grades."""
 
 MEASURE = re.compile(r"[^\w]{0,2}\d[\d.,' ]*\s*[^\W\d]{1,6}")
 """A number with a unit behind it."""
@@ -35,8 +32,7 @@ def expect_classes(reader: TableReader, options: Options, layout: Layout, first:
 
 def no_classes(reader: TableReader, options: Options, layout: Layout, first: Chunk) -> str:
     """What is wrong with the classes of a table, and what to do about it; nothing if nothing is."""
-    target, declared = reader.names[layout.target], reader.declared(layout.target)
-    given = isinstance(declared, NominalColumn) and bool(declared.values)
+    target, given = reader.names[layout.target], declared_names(reader, layout.target, first) is not None
     said = options.classes is not None or target in options.nominal or options.task is not None
     if layout.numeric or said or given or options.most_values is None:
         return ""
@@ -46,6 +42,22 @@ def no_classes(reader: TableReader, options: Options, layout: Layout, first: Chu
     return (
         f"the target {target!r} must hold classes. Got {what} (name the column with the classes in target=; "
         "or say task='regression' if these are quantities, task='classification' if each value is a class)."
+    )
+
+
+def doubtful_classes(reader: TableReader, options: Options, layout: Layout, first: Chunk) -> str:
+    """Return what a target of many whole numbers is taken for; an empty text if there is no doubt."""
+    if layout.numeric or options.classes is not None or options.task is not None:
+        return ""
+    name = reader.names[layout.target]
+    if name in options.nominal or declared_names(reader, layout.target, first) is not None:
+        return ""
+    counts = counts_of(first.columns[layout.target])
+    if len(counts) <= FEW_CLASSES or not all(NUMBER.fullmatch(value) for value in counts):
+        return ""
+    return (
+        f"The {len(counts)} different numbers of the target {name!r} are taken for classes "
+        "(task='regression' if they are quantities, task='classification' if this is right)."
     )
 
 
@@ -63,35 +75,36 @@ def not_classes(counts: Mapping[str, int]) -> str:
     numbers = all(NUMBER.fullmatch(value) for value in counts)
     decimals = numbers and not all(float(value).is_integer() for value in counts)
     many = distinct > FEW_NUMBERS and 2 * distinct > total
-    if numbers and (many or distinct > (FEW_NUMBERS if decimals else MOST_NUMBERS)):
+    if numbers and (many or distinct > (FEW_NUMBERS if decimals else MANY)):
         return f"{distinct:,} different numbers in {total:,} rows"
     return f"{distinct:,} different values in {total:,} rows" if many else ""
 
 
 def notices_of(reader: TableReader, options: Options, layout: Layout, first: Chunk) -> Iterator[str]:
     """What a user may not expect of the columns that nobody described."""
+    if doubt := doubtful_classes(reader, options, layout, first):
+        yield doubt
     for index, why in layout.ignored.items():
         yield f"The column {reader.names[index]!r} is left out: {why} (nominal= keeps it, ignore= says so)."
     named = {*options.nominal, *options.numeric, *options.dates, options.weights}
     for index, column in layout.features.items():
         if column.name in named:
             continue
-        if isinstance(column, NumericColumn) and column.form is not None:
-            how = f"numbers with {column.form} (nominal= says otherwise)"
+        if isinstance(column, NumberColumn) and column.format is not None:
+            how = f"numbers with {column.format} (nominal= says otherwise)"
             yield f"The column {column.name!r} is read as {how}."
         elif isinstance(column, DateColumn):
-            yield _dates(column, first, index)
+            yield _dates(column)
         elif options.most_values is not None:
             doubt = suspicion(column, first, index)
             if doubt:
                 yield f"The column {column.name!r} is read as names: {doubt}."
 
 
-def _dates(column: DateColumn, first: Chunk, index: int) -> str:
+def _dates(column: DateColumn) -> str:
     doubt = ""
-    if column.reading is not None:
-        found = reading_of(counts_of(first.columns[index]))
-        doubt = f", {column.reading.name}" + (" (it could be month first)" if found and found[1] else "")
+    if column.format is not None:
+        doubt = f", {column.format.name}" + (" (it could be month first)" if column.tentative else "")
     what = "dates" if column.dates else "times"
     names = ", ".join(f"'{name}'" for name in column.names)
     return f"The column {column.name!r} is read as {what}{doubt}: {names} (nominal= says otherwise)."
@@ -104,10 +117,10 @@ def suspicion(column: object, first: Chunk, index: int) -> str:
     --------
     >>> import pyarrow as pa
     >>> chunk = Chunk([pa.array([f"{i} kg" for i in range(30)])], str)
-    >>> suspicion(NominalColumn("weight"), chunk, 0)
+    >>> suspicion(NameColumn("weight"), chunk, 0)
     "numbers with units, such as '0 kg'"
     """
-    if not isinstance(column, NominalColumn) or column.closed or not is_text(first.columns[index].type):
+    if not isinstance(column, NameColumn) or column.closed or not is_text(first.columns[index].type):
         return ""
     counts = counts_of(first.columns[index])
     if len(counts) <= FEW_NUMBERS:
@@ -115,7 +128,7 @@ def suspicion(column: object, first: Chunk, index: int) -> str:
     units = [value for value in counts if MEASURE.fullmatch(value)]
     if 2 * len(units) > len(counts):
         return f"numbers with units, such as {units[0]!r}"
-    _, numbers = form_of(counts)
+    _, numbers = format_of(counts)
     if 2 * numbers >= sum(counts.values()):
         return "most are numbers (numeric= reads them as such)"
     return ""

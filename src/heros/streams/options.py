@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
+from heros.data.values import checked_task, label_of
 from heros.errors import DataError, ParameterError
-from heros.parameters import expect_list, one_of, whole
-from heros.values import checked_task, label_of
+from heros.parameters import expect_list, whole
+from heros.sources.bad_rows import checked_skip
 
 __all__ = ["Options"]
 
@@ -22,14 +23,14 @@ class Options:
     numeric: Sequence[str] = ()
     ignore: Sequence[str] = ()
     classes: Sequence[object] | None = None
-    on_bad_row: str = "raise"
+    on_bad_row: str = "skip"
     dates: Sequence[str] | Mapping[str, str | None] = ()
     most_values: int | None = None
     task: str | None = None
     weights: str | None = None
 
     def __post_init__(self) -> None:
-        one_of(self.on_bad_row, "on_bad_row", self.owner, ("raise", "skip"), "'raise' or 'skip'")
+        checked_skip(self.on_bad_row, self.owner)
         if checked_task(self.task, self.owner) == "regression" and self.classes is not None:
             raise ParameterError.of(
                 "classes", self.owner, "left out where the target is a number", self.classes

@@ -10,20 +10,18 @@ from io import BufferedIOBase, BufferedReader, BytesIO, FileIO
 from pathlib import Path
 from typing import Any
 
+from heros.data.codes import MOST_VALUES
 from heros.errors import DataError, ParameterError
 from heros.sources.base import END, IDLE, Signal
 from heros.sources.readers import BackgroundReader
 from heros.streams.base import Stream
-from heros.streams.columns import Values
 from heros.streams.delimited import DelimitedReader
 from heros.streams.described import Columns, with_columns
 from heros.streams.json_lines import JsonReader, is_json
-from heros.streams.layout import Extent, Growth
 from heros.streams.options import Options
 from heros.streams.readers import Chunk
 from heros.streams.tables import TableStream, weighed
-from heros.streams.text import MISSING, READ_BYTES, TextReader, checked_encoding
-from heros.vocabulary import MOST_VALUES
+from heros.streams.text import READ_BYTES, TextReader, checked_encoding
 
 __all__ = ["read_pipe"]
 
@@ -42,11 +40,11 @@ def read_pipe(
     numeric: Sequence[str] = (),
     ignore: Sequence[str] = (),
     classes: Sequence[object] | None = None,
-    on_bad_row: str = "raise",
+    on_bad_row: str = "skip",
     name: str = "stdin",
     delimiter: str | None = None,
-    missing: Sequence[str] = MISSING,
-    encoding: str = "utf-8",
+    missing: Sequence[str] = (),
+    encoding: str | None = None,
     dates: Sequence[str] | Mapping[str, str | None] = (),
     most_values: int | None = MOST_VALUES,
     task: str | None = None,
@@ -70,7 +68,7 @@ def read_pipe(
         "read", target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values, task, weights
     )
     options = with_columns(options, columns)
-    if checked_encoding(encoding)[1] is not None:
+    if encoding is not None and checked_encoding(encoding)[1] is not None:
         rule = "one that extends ASCII, such as 'latin-1', for standard input"
         raise ParameterError.of("encoding", "read", rule, encoding)
     pipe = Pipe(file)
@@ -87,9 +85,6 @@ class PipeStream(TableStream):
 
     def _read_chunk(self, wanted: int, timeout: float | None) -> Chunk | Signal:
         return self._reader.read_within(wanted, timeout)
-
-    def _grown(self, before: Extent, values: Mapping[int, Values]) -> Growth:
-        return Growth.by_row(before, self._layout.extent(), values)
 
     def _fork(self) -> Stream:
         return self

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from heros.data.columns import Column
+from heros.errors import DataNotice
 from heros.lazy import pa
 from heros.sources.bad_rows import BadRow
-from heros.streams.columns import NominalColumn, NumericColumn
-from heros.streams.dates import DateColumn
 
-__all__ = ["CELLS", "Chunk", "Column", "TableReader"]
-
-Column = NumericColumn | NominalColumn | DateColumn
+__all__ = ["CELLS", "Chunk", "TableReader"]
 
 CELLS = 1 << 20
 """About how many values a chunk has: large enough to be fast, small enough to keep memory flat."""
@@ -48,14 +47,10 @@ class TableReader(ABC):
 
     label: str
     names: Sequence[str]
+    notes: tuple[str, ...] = ()
+    """What was told about how the table is read."""
     decimal_comma: bool = False
     """Whether a comma is likelier to stand before decimals than between thousands."""
-
-    words: bool = False
-    """Whether `missing=` says which words stand for a missing value."""
-
-    typed: bool = False
-    """Whether numbers are told from text, so that one is written the plain way."""
 
     @property
     def n_rows(self) -> int | None:
@@ -63,9 +58,18 @@ class TableReader(ABC):
         return None
 
     @property
-    def said_words(self) -> tuple[str, ...] | None:
-        """What `missing=` said; None if it left it at the usual words, or says nothing here."""
-        return None
+    def said_words(self) -> tuple[str, ...]:
+        """The words that stand for a missing value beside the usual ones."""
+        return ()
+
+    def has_nulls(self, index: int) -> bool:
+        """Return whether a column is known to have missing values before its rows are read."""
+        return False
+
+    def _tell(self, text: str) -> None:
+        """Tell how the table is read, where that may be a surprise."""
+        self.notes += (text,)
+        warnings.warn(text, DataNotice, stacklevel=4)
 
     @abstractmethod
     def read(self) -> Chunk | None:

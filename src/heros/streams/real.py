@@ -17,10 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
+from heros.data.schema import Feature, Schema
 from heros.errors import DataError, HerosError
 from heros.lazy import pa, platformdirs, pq
 from heros.progress import progress
-from heros.schema import Feature, Schema
 from heros.storage.disk import Output, drafted, reason
 from heros.streams.arrow import ParquetReader
 from heros.streams.base import Block, Stream
@@ -217,7 +217,7 @@ def _try_home(real: RealStream, url: str, arff: Path) -> str | None:
 
 def _convert(real: RealStream, arff: Path, path: Path) -> None:
     """Write the ARFF file as Parquet, if it is the right one."""
-    stream = read(arff, target=-1, format="arff", name=real.name)
+    stream = read(arff, target=-1, format="arff", name=real.name, on_bad_row="raise")
     counts: Counter[str] = Counter()
     digest = hashlib.sha256()
     with drafted(path) as file:

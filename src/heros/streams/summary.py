@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from heros.schema import Schema
+from heros.data.schema import Schema
 from heros.streams.base import Stream
 
 __all__ = ["Summary", "summarise"]

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros import core as _core
+from heros.data.schema import Schema
 from heros.errors import ParameterError
 from heros.parameters import number, seed, whole
-from heros.schema import Schema
 from heros.streams.base import Block, Stream
 
 __all__ = ["LED", "Agrawal", "RandomRBF"]

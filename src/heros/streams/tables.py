@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 from heros.errors import DataError, DataNotice
 from heros.lazy import pa
-from heros.schema import Schema
-from heros.sources.bad_rows import BadRow, BadRows
+from heros.data.schema import Schema
+from heros.sources.bad_rows import BadRow, BadRows, tell_skipped
 from heros.sources.base import END, Block, Polled, Signal
 from heros.streams.base import Stream, empty_block
-from heros.streams.columns import Faults, NominalColumn, Values
+from heros.data.columns import Faults, NameColumn, Values
 from heros.streams.layout import Extent, Growth, layout_of
 from heros.streams.notices import expect_classes, notices_of
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
-from heros.values import LARGEST_TARGET
-from heros.weights import weighs
+from heros.data.values import LARGEST_TARGET
+from heros.data.weights import weighs
 
 __all__ = ["TableStream", "weighed"]
 
@@ -43,7 +43,7 @@ class TableStream(Stream):
         options.check(reader.names)
         self.name = name
         self._reader = reader
-        self._skip = options.on_bad_row == "skip"
+        self._skip, self._told = options.on_bad_row == "skip", False
         self._weights = options.weights
         self._bad_rows = BadRows()
         first = reader.read()
@@ -54,6 +54,8 @@ class TableStream(Stream):
         self._notices = tuple(notices_of(reader, options, self._layout, first))
         for text in self._notices:
             warnings.warn(text, DataNotice, stacklevel=3)
+        self._X, self._y = empty_block(self._layout.width, self._layout.numeric)
+        self._passed = 0  # good rows in the chunks before
         self._load(first)
         self._extent = self._layout.extent()
         self._schema: Schema | None = None  # made when asked for
@@ -69,8 +71,8 @@ class TableStream(Stream):
 
     @property
     def n_instances(self) -> int | None:
-        """How many instances there are from start to end; None if that is not known."""
-        return None if self._skip else self._reader.n_rows
+        """How many instances there are from start to end, fewer if rows are skipped; None: not known."""
+        return self._reader.n_rows
 
     @property
     def bad_rows(self) -> BadRows:
@@ -82,7 +84,8 @@ class TableStream(Stream):
         self._bad_rows = BadRows()
         self._faults: list[tuple[int, BadRow]] = []
         self._X, self._y = empty_block(self._layout.width, self._layout.numeric)
-        self._at = 0
+        self._at = self._passed = 0
+        self._last: int | None = None
         self._extent, self._schema = self._layout.extent(), None  # what is known is not forgotten
         self._growth = Growth(self._extent)
 
@@ -109,7 +112,7 @@ class TableStream(Stream):
                 parts.append(part)
                 wanted -= len(part[1])
         except DataError as error:
-            self._fault = str(error)
+            self._fault = error
         if not parts:
             return state or END
         if len(parts) == 1:
@@ -138,8 +141,8 @@ class TableStream(Stream):
         growing = self._growth.rows
         ahead = next((row for row in growing if row > start), stop) if not span else stop
         stop = min(stop, ahead)
-        if self._faults and not self._skip:  # the good rows before the bad one
-            stop = max(start + 1, min(stop, self._faults[0][0]))
+        if self._last is not None:  # the good rows before the bad one
+            stop = max(start + 1, min(stop, self._last))
         self._pass_faults(stop)
         passed = None
         while growing and growing[0] < stop:
@@ -154,10 +157,26 @@ class TableStream(Stream):
         while self._faults and self._faults[0][0] < stop:
             if not self._skip:
                 raise DataError(str(self._faults[0][1]))
-            self._bad_rows = self._bad_rows.plus(self._faults.pop(0)[1])
+            before, bad = self._faults.pop(0)
+            self._bad_rows = self._bad_rows.plus(bad)
+            if not self._told:
+                self._told = True
+                tell_skipped(bad)
+            rows = self._passed + before + self._bad_rows.count
+            if self._bad_rows.are_too_many(rows):
+                raise self._bad_rows.error(self._reader.label, rows)
+
+    def _stops_at(self) -> int | None:
+        """Return how many good rows of the chunk stand before the bad row that ends the stream, if one does."""
+        for more, (before, _) in enumerate(self._faults, start=1):
+            bad = self._bad_rows.count + more
+            if not self._skip or BadRows(bad).are_too_many(self._passed + before + bad):
+                return before
+        return None
 
     def _load(self, chunk: Chunk) -> None:
         """Turn a raw chunk into rows to give out, and note its bad rows and where the schema grows."""
+        self._passed += len(self._y)
         before = self._layout.extent()
         values, found = self._check(chunk)
         bad = np.zeros(chunk.n_rows, dtype=np.bool_)
@@ -167,16 +186,17 @@ class TableStream(Stream):
                 values[index] = values[index][~bad] if found else values[index]
             else:  # it learns its values from good rows only
                 array = chunk.columns[index].filter(pa.array(~bad)) if found else chunk.columns[index]
-                if isinstance(column, NominalColumn) and column.fresh:
+                if isinstance(column, NameColumn) and column.fresh:
                     column.learn(array)
                 values[index], _ = column.convert(array)
         self._arrange(values)
         self._growth = self._grown(before, values)
         self._faults = _in_order(chunk, self._reader.label, found, bad)
+        self._last = self._stops_at()
 
     def _grown(self, before: Extent, values: Mapping[int, Values]) -> Growth:
         """Where the rows of a chunk make the schema grow."""
-        return Growth.at_once(before, self._layout.extent())
+        return Growth.by_row(before, self._layout.extent(), values)
 
     def _check(self, chunk: Chunk) -> tuple[dict[int, Values], dict[int, tuple[str, str, str]]]:
         """The columns whose values cannot be new, converted, and (column, value, rule) of each bad row."""

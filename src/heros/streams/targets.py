@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from heros.data.columns import NameColumn, counts_of
+from heros.data.number_format import format_of
+from heros.data.tables import infer_array
+from heros.data.values import checked_task
 from heros.errors import DataError
-from heros.streams.columns import NominalColumn, counts_of
-from heros.streams.number_forms import form_of
+from heros.lazy import pa
 from heros.streams.options import Options
-from heros.streams.readers import TableReader
-from heros.values import checked_task
+from heros.streams.readers import Chunk, TableReader
 
-__all__ = ["FEW_NUMBERS", "MANY", "is_numeric", "target_is_number"]
+__all__ = ["FEW_NUMBERS", "MANY", "declared_names", "is_numeric", "target_is_number"]
 
 FEW_NUMBERS = 20
 """So many different numbers may be classes even if some have decimals."""
@@ -51,18 +51,28 @@ def is_numeric(values: NDArray[np.generic], task: str | None, classes: bool, own
     return False
 
 
-def target_is_number(reader: TableReader, index: int, options: Options, array: Any) -> bool:
+def declared_names(reader: TableReader, index: int, first: Chunk) -> NameColumn | None:
+    """Return a nominal column whose values the table declares, as ARFF and Arrow's dictionaries do."""
+    column, array = reader.declared(index), first.columns[index]
+    if column is None and pa.types.is_dictionary(array.type):
+        found = infer_array(reader.names[index], array, None)
+        column = None if isinstance(found, str) else found
+    return column if isinstance(column, NameColumn) and column.values else None
+
+
+def target_is_number(reader: TableReader, index: int, options: Options, first: Chunk) -> bool:
     """Whether the target of a table is a number: as it was said, or if it has many numbers with decimals."""
-    name, declared = reader.names[index], reader.declared(index)
+    name = reader.names[index]
     if options.task is not None or name in options.numeric:
         return options.task != "classification"
-    given = isinstance(declared, NominalColumn) and bool(declared.values)
-    if options.classes is not None or name in options.nominal or given or options.most_values is None:
+    if options.classes is not None or name in options.nominal or options.most_values is None:
         return False
-    counts = counts_of(array)
+    if declared_names(reader, index, first) is not None:
+        return False
+    counts = counts_of(first.columns[index])
     if len(counts) <= FEW_NUMBERS:
         return False
-    form, matched = form_of(counts, comma=reader.decimal_comma)
+    form, matched = format_of(counts, comma=reader.decimal_comma)
     if matched < sum(counts.values()):
         return False
     numbers = (float(value) if form is None else form.number(value) for value in counts)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import os
+import zipfile
+import zlib
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,24 +17,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros.data.columns import trimmed
+from heros.data.values import BLANKS, MISSING, listed
 from heros.errors import DataError, ParameterError
-from heros.lazy import pa, pc
+from heros.lazy import pa
 from heros.sources.bad_rows import BadRow
 from heros.streams.readers import Chunk, TableReader
 
 __all__ = [
-    "BLANKS",
     "COMPRESSIONS",
     "LONGEST",
-    "MISSING",
     "READ_BYTES",
     "RawRecords",
     "Record",
     "TextReader",
     "checked_encoding",
-    "checked_words",
     "encoding_of",
-    "trimmed",
+    "opened_file",
+    "zipped_name",
 ]
 
 READ_BYTES = 1 << 21
@@ -39,12 +42,6 @@ READ_BYTES = 1 << 21
 
 LONGEST = 1 << 24
 """A record longer than this is taken for a quote that is never closed."""
-
-BLANKS = " \t"
-"""What does not count around a cell."""
-
-MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "-")
-"""What stands for a missing value in text unless said otherwise."""
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
 
@@ -62,11 +59,13 @@ class TextReader(TableReader):
     the same result, to say what is wrong and where.
     """
 
-    def __init__(self, path: Path, encoding: str = "utf-8", delimiter: str = ",", quote: str = '"') -> None:
+    def __init__(
+        self, path: Path, encoding: str | None = None, delimiter: str = ",", quote: str = '"'
+    ) -> None:
         self.label = str(path)
         self._path = path
-        self._compression = COMPRESSIONS.get(path.suffix.lower())
-        self._encoding, self._recoded = checked_encoding(encoding)
+        self._encoding, self._recoded = checked_encoding(encoding or "utf-8")
+        self._seen = encoding is not None  # whether the encoding is certain
         self._delimiter = delimiter
         self._quote = quote
         self._missing: tuple[str, ...] = ()
@@ -75,9 +74,19 @@ class TextReader(TableReader):
         self._tail = b""
 
     @property
-    def said_words(self) -> tuple[str, ...] | None:
-        """What `missing=` said; None if it left it at the usual words, or says nothing here."""
-        return self._missing if self.words and self._missing != MISSING else None
+    def said_words(self) -> tuple[str, ...]:
+        """The words that stand for a missing value beside the usual ones."""
+        return tuple(word for word in self._missing if word not in MISSING)
+
+    def _look_at(self, data: bytes) -> None:
+        """See by the first bytes that are not ASCII whether a text is UTF-8; if not, it is cp1252."""
+        if self._seen or data.isascii():
+            return
+        self._seen = True
+        encoding = legacy_encoding(data)
+        if encoding is not None:
+            self._encoding = encoding
+            self._tell(f"{self.label} is not UTF-8: it is read as {encoding} (encoding= says otherwise).")
 
     def read(self) -> Chunk | None:
         """The next records; None at the end."""
@@ -128,6 +137,7 @@ class TextReader(TableReader):
 
     def _passed(self, data: bytes) -> RawRecords:
         """The records that were read last; `_at` stands behind them."""
+        self._look_at(data)
         offset, line = self._at
         self._at = (offset + len(data), line + data.count(b"\n"))
         return RawRecords(data, line, self._encoding)
@@ -137,15 +147,14 @@ class TextReader(TableReader):
         if self._file is None:
             offset = self._at[0]
             self._tail = b""
-            if self._compression is None and self._recoded is None:
-                self._file = pa.OSFile(os.fsencode(self._path))
+            self._file = opened_file(self._path)
+            if self._recoded is not None:
+                self._file = pa.transcoding_input_stream(self._file, self._recoded, "utf-8")
+            if isinstance(self._file, pa.OSFile):
                 self._file.seek(offset)
-            else:
-                self._file = pa.input_stream(pa.OSFile(os.fsencode(self._path)), self._compression)
-                if self._recoded is not None:
-                    self._file = pa.transcoding_input_stream(self._file, self._recoded, "utf-8")
-                while offset > 0:  # such a file has no other way to a place inside it
-                    offset -= len(self._read(self._file, min(offset, READ_BYTES))) or offset
+                offset = 0
+            while offset > 0:  # such a file has no other way to a place inside it
+                offset -= len(self._read(self._file, min(offset, READ_BYTES))) or offset
         return self._file
 
     def _distinct(self, names: Sequence[str]) -> Sequence[str]:
@@ -157,7 +166,7 @@ class TextReader(TableReader):
     def _read(self, file: pa.NativeFile, n: int) -> bytes:
         try:
             return bytes(file.read(n))
-        except (OSError, UnicodeError) as error:
+        except (OSError, UnicodeError, EOFError, zlib.error, zipfile.BadZipFile) as error:
             raise DataError(f"{self.label} must be readable to its end. Got: {error}") from None
 
     def _close(self) -> None:
@@ -179,8 +188,12 @@ class TextReader(TableReader):
             else:
                 rows.append(record)
                 lines.append(line)
-        cells = [pa.array([row[i] for row in rows], pa.string()) for i in range(len(self.names))]
+        cells = [self._array([row[i] for row in rows]) for i in range(len(self.names))]
         return Chunk(cells, lambda row: f"line {lines[row]}", faults)
+
+    def _array(self, cells: list[Any]) -> pa.Array:
+        """Return the cells of a column."""
+        return pa.array(cells, pa.string())
 
     def _parse_plain(self, records: RawRecords) -> list[pa.Array] | None:
         """The columns, parsed by Arrow; None if it finds something odd."""
@@ -255,24 +268,49 @@ class RawRecords:
         return self.data if self._encoding == "utf-8" else self.data.decode(self._encoding).encode()
 
 
-def trimmed(column: pa.Array, words: Iterable[str]) -> pa.Array:
-    """A column of text without blanks around its cells, and without those that stand for a missing value."""
-    column = pc.ascii_trim(column, BLANKS)
-    missing = pc.is_in(column, pa.array(list(words), column.type))
-    return pc.if_else(missing, pa.scalar(None, column.type), column)
+def opened_file(path: Path) -> pa.NativeFile:
+    """Return the bytes of a file, decompressed as its name says."""
+    suffix = path.suffix.lower()
+    if suffix == ".zip":
+        try:
+            return pa.PythonFile(zipfile.ZipFile(path).open(zipped_name(path)), "r")
+        except (RuntimeError, NotImplementedError) as error:  # a password; a method that is not known
+            raise DataError(f"{path} must be a zip file that can be opened. Got: {error}.") from None
+    file = pa.OSFile(os.fsencode(path))
+    return pa.input_stream(file, COMPRESSIONS[suffix]) if suffix in COMPRESSIONS else file
 
 
-def checked_words(words: Sequence[str]) -> tuple[str, ...]:
-    """What stands for a missing value, each word once.
+def zipped_name(path: Path) -> str:
+    """Return the name of the one file in a zip file."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [name for name in archive.namelist() if not name.endswith("/")]
+    except (OSError, zipfile.BadZipFile) as error:
+        raise DataError(f"{path} must be a zip file. Got: {error}.") from None
+    found = [name for name in names if not name.startswith("__MACOSX/") and Path(name).name[0] != "."]
+    if len(found) != 1:
+        raise DataError(f"{path} must have one file inside. Got {listed(found) or 'none'} instead.")
+    return found[0]
+
+
+def legacy_encoding(data: bytes) -> str | None:
+    r"""Return the encoding of a text that is not UTF-8; None if it is, or is only damaged here and there.
 
     Examples
     --------
-    >>> checked_words(["", "NA", "-999", "NA"])
-    ('', 'NA', '-999')
+    >>> legacy_encoding("Köln".encode("cp1252")), legacy_encoding("Köln".encode()), legacy_encoding(b"\x81")
+    ('cp1252', None, 'latin-1')
     """
-    if isinstance(words, str) or not all(isinstance(word, str) for word in words):
-        raise ParameterError.of("missing", "read", "a list of words, e.g. ['', 'NA']", words)
-    return tuple(dict.fromkeys(words))
+    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+    others = [character for character in decoder.decode(data) if not character.isascii()]
+    broken = sum("\udc80" <= character <= "\udcff" for character in others)
+    if 2 * broken <= len(others):
+        return None
+    try:
+        data.decode("cp1252")
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "cp1252"
 
 
 def checked_encoding(encoding: str) -> tuple[str, str | None]:
@@ -293,14 +331,14 @@ def checked_encoding(encoding: str) -> tuple[str, str | None]:
     return (encoding, None) if ascii_like else ("utf-8", encoding)
 
 
-def encoding_of(head: bytes) -> str:
-    r"""What the mark at the beginning of a text says of its encoding.
+def encoding_of(head: bytes) -> str | None:
+    r"""What the mark at the beginning of a text says of its encoding; None if there is no mark.
 
     Examples
     --------
     >>> encoding_of("a,b".encode("utf-16")), encoding_of(b"a,b")
-    ('utf-16', 'utf-8')
+    ('utf-16', None)
     """
     if head.startswith((b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")):
         return "utf-32"
-    return "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
+    return "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else None

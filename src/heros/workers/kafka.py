@@ -11,14 +11,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from heros.data.schema import Schema
 from heros.ensemble import Heros
-from heros.errors import DataError, HerosError, ParameterError
+from heros.errors import HerosError, ParameterError
 from heros.extras import needed
-from heros.parameters import number, one_of, whole
-from heros.schema import Schema
+from heros.parameters import number, whole
+from heros.sources.bad_rows import TooManyBadRows, checked_skip
 from heros.sources.kafka import is_passing, reader_settings
 from heros.sources.messages import Decode, decode_json, decoded
-from heros.sources.rows import vocabulary_of
+from heros.sources.rows import encoder_of
 from heros.workers.partition import Partition
 from heros.workers.snapshots import Snapshots
 
@@ -85,14 +86,12 @@ class KafkaWorker:
         schema: Schema | None = None,
         nominal: Sequence[str] = (),
         classes: Sequence[object] | None = None,
-        on_bad_row: str = "raise",
+        on_bad_row: str = "skip",
         options: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(model, Heros):
             raise ParameterError.of("model", "KafkaWorker", "a Heros", model)
-        skip = (
-            one_of(on_bad_row, "on_bad_row", "KafkaWorker", ("raise", "skip"), "'raise' or 'skip'") == "skip"
-        )
+        skip = checked_skip(on_bad_row, "KafkaWorker")
         self._kafka = needed("confluent_kafka", "A Kafka worker", "kafka")
         self.topic, self.every = topic, whole(every, "every", "KafkaWorker", 1)
         self._decode = decode
@@ -110,7 +109,7 @@ class KafkaWorker:
                 model,
                 target=target,
                 key=key,
-                vocabulary=vocabulary_of(schema, nominal, classes, "KafkaWorker", task=task),
+                encoder=encoder_of(schema, nominal, classes, "KafkaWorker", task=task),
                 skip=skip,
                 capacity=capacity,
                 memory=memory,
@@ -144,6 +143,10 @@ class KafkaWorker:
                 if idle is not None and time.monotonic() - self._heard >= idle:
                     break
             self._hand_over(list(self._partitions))
+        except TooManyBadRows:
+            for partition in self._partitions.values():
+                self._save(partition)
+            raise
         finally:
             self._let_go(list(self._partitions))
             self._consumer.close()
@@ -212,10 +215,9 @@ class KafkaWorker:
                 partition.close()
 
 
-def _text(key: bytes | str) -> str:
-    if isinstance(key, str):
-        return key
+def _text(key: bytes | str) -> bytes | str:
+    """The key of a message as text; as it is if it is none, and a bad row if it is to be used."""
     try:
-        return key.decode()
+        return key if isinstance(key, str) else key.decode()
     except UnicodeDecodeError:
-        raise DataError(f"The key of a message must be text. Got {key!r} instead.") from None
+        return key

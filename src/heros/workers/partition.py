@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,19 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from heros.data.encoder import Encoder
+from heros.data.schema import schema_of, schema_plain
+from heros.data.values import Refused, shown
 from heros.ensemble import Heros
 from heros.errors import DataError
 from heros.keyed import Key, Keyed
-from heros.schema import Schema, schema_of, schema_plain
-from heros.sources.bad_rows import BadRow, BadRows
+from heros.sources.bad_rows import BadRow, BadRows, tell_skipped
 from heros.storage.keystore import FILE
-from heros.values import Refused
-from heros.vocabulary import Vocabulary
 from heros.workers.snapshots import Snapshots
 
 __all__ = ["Partition"]
 
 Message = tuple[Any, Any, int]  # key, row, offset
+Rows = dict[Key, tuple[list[list[float]], list[float]]]
 
 
 class Partition:
@@ -44,10 +46,11 @@ class Partition:
         The name under which a row has its label.
     key
         The name under which a row has its key; None: messages have keys.
-    vocabulary
-        What is known of rows from the start.
+    encoder
+        What reads rows, and what is known of them from the start.
     skip
-        Whether rows that break a rule are counted and left out, instead of raised.
+        Whether rows that break a rule are counted and left out, unless more than one row in twenty does;
+        otherwise the first of them is raised.
     limits
         `capacity` and `memory` of its `Keyed`.
     """
@@ -61,17 +64,17 @@ class Partition:
         *,
         target: str,
         key: str | None,
-        vocabulary: Vocabulary,
+        encoder: Encoder,
         skip: bool,
         **limits: Any,
     ) -> None:
         self.number, self._snapshots, self._scratch = number, snapshots, scratch
         self._target, self._key, self._skip = target, key, skip
-        self._vocabulary = vocabulary
+        self._encoder = encoder
         scratch.mkdir(parents=True)
         snapshots.fetch(number, scratch / FILE)
         self.keyed = Keyed(model, directory=scratch, **limits)
-        self.next, self.bad_rows, self.learnt = 0, BadRows(), 0
+        self.next, self.bad_rows = 0, BadRows()
         self._messages: list[Message] = []
         position = self.keyed.position
         if position is not None:
@@ -81,16 +84,19 @@ class Partition:
 
     def _go_to(self, position: Mapping[str, Any]) -> None:
         try:
-            self.next, self.learnt = int(position["offset"]), int(position["learnt"])
+            self.next, self._encoder.seen = int(position["offset"]), int(position["learnt"])
             self.bad_rows = BadRows(int(position["bad_rows"]))
-            self._know(schema_of(position["schema"]))
+            schema = schema_of(position["schema"])
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"The snapshot of partition {self.number} must be whole. Got: {error}.") from None
-
-    def _know(self, schema: Schema) -> None:
-        self._vocabulary.learn(schema)
+        self._encoder.know(schema)
         if schema.n_features and schema.n_outputs:
             self.keyed.bind(schema)
+
+    @property
+    def learnt(self) -> int:
+        """How many rows it has learnt from."""
+        return self._encoder.seen
 
     @property
     def unsaved(self) -> int:
@@ -106,7 +112,7 @@ class Partition:
     def learn(self) -> int:
         """Learn what was taken, each key's rows in their order; how many there were."""
         messages, self._messages = self._messages, []
-        rows: dict[Key, tuple[list[list[float]], list[float]]] = {}
+        rows: Rows = {}
         for message in messages:
             try:
                 self._code(message, rows)
@@ -116,20 +122,23 @@ class Partition:
         self._train(rows)
         return len(messages)
 
-    def _code(self, message: Message, rows: dict[Key, tuple[list[list[float]], list[float]]]) -> None:
+    def _code(self, message: Message, rows: Rows) -> None:
         key, features, label = self._parts(message)
-        coded = self._vocabulary.encode(features, label, started=self.learnt > 0, grow=False)
+        encoder = self._encoder
+        if not encoder.schema.n_features:
+            encoder = copy.deepcopy(encoder)  # a row without a feature is refused, and leaves no trace
+        coded = encoder.encode(features, label, grow=not rows)
         if coded is None:  # those before it are learnt as things were
             self._train(rows)
-            coded = self._vocabulary.encode(features, label, started=self.learnt > 0)
+            coded = encoder.encode(features, label)
             assert coded is not None
-            self.keyed.bind(self._vocabulary.schema)
-        elif self.keyed.template.schema is None:
-            self.keyed.bind(self._vocabulary.schema)
+        if not coded[0]:
+            raise Refused(None, repr(features), "have a feature")
+        self._encoder = encoder
+        self.keyed.bind(encoder.schema)
         X, y = rows.setdefault(key, ([], []))
         X.append(coded[0])
         y.append(coded[1])
-        self.learnt += 1
 
     def _parts(self, message: Message) -> tuple[Key, Mapping[Any, Any], Any]:
         key, row, _ = message
@@ -138,42 +147,48 @@ class Partition:
         if self._key is not None:
             key = row.get(self._key)
         if isinstance(key, bool) or not isinstance(key, str | int):
-            raise Refused(self._key, repr(key), "be a key: a string or a whole number")
+            raise Refused(self._key, shown(key), "be a key: a string or a whole number")
         besides = (self._key, self._target)
         features = {name: value for name, value in row.items() if name not in besides}
         if not features:
             raise Refused(None, repr(row), "have a feature")
         return key, features, row.get(self._target)
 
-    def _refuse(self, message: Message, why: Refused, rows: dict[Key, Any]) -> None:
+    def _refuse(self, message: Message, why: Refused, rows: Rows) -> None:
         bad = BadRow(f"partition {self.number}", f"offset {message[2]}", why.column, why.value, why.rule)
         if not self._skip:
             self._train(rows)
             raise DataError(str(bad)) from None
+        if not self.bad_rows.count:
+            tell_skipped(bad)
         self.bad_rows = self.bad_rows.plus(bad)
+        read = self.learnt + self.bad_rows.count
+        if self.bad_rows.are_too_many(read):
+            self._train(rows)
+            self.next = message[2] + 1
+            raise self.bad_rows.error(f"partition {self.number}", read)
 
-    def _train(self, rows: dict[Key, tuple[list[list[float]], list[float]]]) -> None:
-        kind = np.float64 if self._vocabulary.numeric else np.int64
+    def _train(self, rows: Rows) -> None:
         for key, (X, y) in rows.items():
-            self.keyed.test_then_train(key, np.array(X, dtype=np.float64), np.array(y, dtype=kind))
+            self.keyed.test_then_train(key, np.array(X, dtype=np.float64), np.array(y, dtype=np.float64))
         rows.clear()
 
     def save(self) -> None:
         """Keep the models and the offset they are at, as one."""
         if not self.unsaved:
             return
-        copy = self._scratch / "snapshot"
+        snapshot = self._scratch / "snapshot"
         self.keyed.snapshot(
             {
                 "offset": self.next,
                 "learnt": self.learnt,
                 "bad_rows": self.bad_rows.count,
-                "schema": schema_plain(self._vocabulary.schema),
+                "schema": schema_plain(self._encoder.schema),
             },
-            copy,
+            snapshot,
         )
-        self._snapshots.save(self.number, self.next, copy)
-        copy.unlink()
+        self._snapshots.save(self.number, self.next, snapshot)
+        snapshot.unlink()
         self._saved = self.next
 
     def close(self) -> None:

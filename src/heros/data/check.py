@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros import core as _core
+from heros.data.schema import Schema
+from heros.data.values import LARGEST_TARGET, listed
 from heros.errors import DataError
-from heros.schema import Schema
-from heros.values import LARGEST_TARGET, listed
 
 __all__ = ["Validator", "checked_delays", "class_indices", "one_row", "target_numbers"]
 

@@ -26,9 +26,15 @@ class Feature:
         Whether values may be missing. A missing value is NaN in a block; where `missing` is False a
         NaN is refused.
     written
-        How numbers were written where they came from: what stood before decimals, then what may have stood
-        between thousands (``",."``); empty for the plain way. It says how text is read, and nothing else:
-        features that differ in it alone are equal.
+        How the text of its column is read. Of numbers: the decimal mark, then the marks between thousands
+        (``",."``); empty for the plain way. Of dates: the order (``"month first"``) or a format of
+        `strptime`; a ``?`` at the end means that the values so far allow another order as well.
+    column, part
+        The column that the feature was made from, if one column gives several features, and which part of
+        its values the feature holds: ``"day"``, ``"weekday"``, ``"day of year"``, ``"hour"`` of dates;
+        ``"number"`` or ``"name"`` of a column that was first taken for something else.
+
+    The last three say how values are read, and nothing else: features that differ in them alone are equal.
 
     Examples
     --------
@@ -40,14 +46,17 @@ class Feature:
     values: tuple[str, ...] | None = None
     missing: bool = False
     written: str = field(default="", compare=False, repr=False)
+    column: str = field(default="", compare=False, repr=False)
+    part: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
             raise ParameterError.of("name", "Feature", "a string", self.name)
         if not isinstance(self.missing, bool):
             raise ParameterError.of("missing", "Feature", "True or False", self.missing)
-        if not isinstance(self.written, str):
-            raise ParameterError.of("written", "Feature", "a string", self.written)
+        for name in ("written", "column", "part"):
+            if not isinstance(getattr(self, name), str):
+                raise ParameterError.of(name, "Feature", "a string", getattr(self, name))
         if self.values is not None:
             _expect_names(self.values, "values", "Feature")
 
@@ -55,6 +64,11 @@ class Feature:
     def nominal(self) -> bool:
         """Whether the feature is nominal."""
         return self.values is not None
+
+    @property
+    def source(self) -> str:
+        """The name of the column that the feature is made from."""
+        return self.column or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +84,10 @@ class Schema:
     numeric
         Whether the target is a number.
     words
-        What stood for a missing value in the text that instances came from; None for the usual words. Like
-        how numbers were written, it says how text is read, and nothing else.
+        Words that stand for a missing value in text, beside the usual ones (`heros.data.values.MISSING`).
+    ignored
+        Columns that are left out, such as identifiers. Like `words`, it says how rows are read, and nothing
+        else: schemas that differ in these two alone are equal.
 
     Examples
     --------
@@ -90,7 +106,8 @@ class Schema:
     features: tuple[Feature, ...]
     classes: tuple[str, ...]
     numeric: bool = False
-    words: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
+    words: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    ignored: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.features, tuple) or not all(isinstance(f, Feature) for f in self.features):
@@ -100,8 +117,8 @@ class Schema:
             raise ParameterError.of("numeric", "Schema", "True or False", self.numeric)
         if self.numeric and self.classes:
             raise ParameterError.of("classes", "Schema", "empty where the target is a number", self.classes)
-        if self.words is not None:
-            _expect_names(self.words, "words", "Schema")
+        _expect_names(self.words, "words", "Schema")
+        _expect_names(self.ignored, "ignored", "Schema")
         names = [feature.name for feature in self.features]
         if len(set(names)) != len(names):
             raise ParameterError.of("features", "Schema", "features with distinct names", names)
@@ -141,6 +158,11 @@ class Schema:
             and all(_extends(new, old) for new, old in zip(self.features, older.features, strict=False))
         )
 
+    def reads_as(self, other: Schema) -> bool:
+        """Return whether rows are read alike by both schemas, which are equal."""
+        mine, others = schema_plain(self), schema_plain(other)
+        return all(mine.get(name) == others.get(name) for name in ("reading", "words", "ignored"))
+
 
 def _expect_names(names: object, parameter: str, owner: str) -> None:
     if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
@@ -167,22 +189,24 @@ def _extends(new: Feature, old: Feature) -> bool:
 
 
 def schema_plain(schema: Schema) -> dict[str, Any]:
-    """A schema as plain data."""
+    """Return a schema as plain data."""
     plain: dict[str, Any] = {
         "features": [[feature.name, feature.values, feature.missing] for feature in schema.features],
         "classes": list(schema.classes),
     }
     if schema.numeric:
         plain["numeric"] = True
-    if written := {feature.name: feature.written for feature in schema.features if feature.written}:
-        plain["written"] = written
-    if schema.words is not None:
-        plain["words"] = list(schema.words)
+    reading = {f.name: [f.written, f.column, f.part] for f in schema.features if f.written or f.column}
+    if reading:
+        plain["reading"] = reading
+    for name in ("words", "ignored"):
+        if found := getattr(schema, name):
+            plain[name] = list(found)
     return plain
 
 
 def schema_of(plain: object) -> Schema:
-    """The schema that `schema_plain` described.
+    """Return the schema that `schema_plain` described.
 
     Examples
     --------
@@ -192,28 +216,29 @@ def schema_of(plain: object) -> Schema:
     """
     match plain:
         case {"features": list(features), "classes": list(classes), **rest} if _strings(classes):
-            numeric = rest.get("numeric", False)
+            numeric, reading = rest.get("numeric", False), rest.get("reading", {})
+            words, ignored = rest.get("words", []), rest.get("ignored", [])
             if not isinstance(numeric, bool) or (numeric and classes):
                 raise DataError("A schema must have classes, or a number as its target. Got something else.")
-            written = rest.get("written", {})
-            if not isinstance(written, dict) or not _strings(list(written.values())):
-                raise DataError("A schema must say how numbers are written in text. Got something else.")
-            words = rest.get("words")
-            if words is not None and not (isinstance(words, list) and _strings(words)):
+            if not isinstance(reading, dict) or not all(
+                isinstance(how, list) and len(how) == 3 and _strings(how) for how in reading.values()
+            ):
+                raise DataError("A schema must say how its columns are read. Got something else.")
+            if not all(isinstance(names, list) and _strings(names) for names in (words, ignored)):
                 raise DataError(
-                    "A schema must say which words stand for a missing value. Got something else."
+                    "A schema must list words for missing values and ignored columns. Got something else."
                 )
-            found = tuple(_feature_of(feature, written) for feature in features)
-            return Schema(found, tuple(map(str, classes)), numeric, None if words is None else tuple(words))
+            found = tuple(_feature_of(feature, reading) for feature in features)
+            return Schema(found, tuple(map(str, classes)), numeric, tuple(words), tuple(ignored))
     raise DataError("A schema must have features and classes. Got something else.")
 
 
-def _feature_of(plain: object, written: Mapping[str, str]) -> Feature:
+def _feature_of(plain: object, reading: Mapping[str, list[str]]) -> Feature:
     match plain:
         case [str(name), None, bool(missing)]:
-            return Feature(name, None, missing, written.get(name, ""))
+            return Feature(name, None, missing, *reading.get(name, ()))
         case [str(name), [*values], bool(missing)] if _strings(values):
-            return Feature(name, tuple(map(str, values)), missing)
+            return Feature(name, tuple(map(str, values)), missing, *reading.get(name, ()))
     raise DataError("A feature must have a name, values and whether they may be missing. Got something else.")
 
 

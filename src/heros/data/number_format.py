@@ -1,4 +1,4 @@
-"""Numbers as people write them: decimal commas, thousands, currencies, percent."""
+"""Numbers as people write them: decimal commas, marks between thousands, currencies, percent signs."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from heros.values import NUMBER
+from heros.data.values import NUMBER
 
-__all__ = ["FORMS", "Form", "form_of"]
+__all__ = ["FORMATS", "NumberFormat", "format_of", "number_in"]
 
 CURRENCY = "[$€£¥₹₽₩]|USD|EUR|GBP|CHF|JPY|INR|CAD|AUD"
 BLANK = " \u00a0\u2009\u202f"
 
 
 @dataclass(frozen=True)
-class Form:
-    """How the numbers of a column are written, beside the plain way.
+class NumberFormat:
+    """How the numbers of a column are written, if not in the plain way (``1234.5``).
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Form:
 
     Examples
     --------
-    >>> english, german = Form(".", ","), Form(",", ".")
+    >>> english, german = NumberFormat(".", ","), NumberFormat(",", ".")
     >>> english.number("$1,234.50"), german.number("1.234,50 €"), english.number("(12%)")
     (1234.5, 1234.5, -12.0)
     >>> english.number("0,567"), german.number("0,567"), german.number("a")
@@ -50,7 +50,7 @@ class Form:
         )
 
     def number(self, text: str) -> float | None:
-        """The number, None if it is none."""
+        """Return the number, or None if the text is not a number in this format."""
         found = self._pattern.fullmatch(text)
         if found is None or bool(found["open"]) != bool(found["close"]) or (found["minus"] and found["sign"]):
             return None
@@ -61,30 +61,30 @@ class Form:
 
     @property
     def written(self) -> str:
-        """It as a feature keeps it."""
+        """The format as a feature of a schema keeps it."""
         return self.decimal + self.groups
 
     @classmethod
-    def of(cls, written: str) -> Form | None:
-        """The form that a feature keeps; None: the plain one, or none of ours.
+    def of(cls, written: str) -> NumberFormat | None:
+        """Return the format that a feature keeps, or None for the plain way.
 
         Examples
         --------
-        >>> Form.of(Form(",", ".").written) == Form(",", "."), Form.of("")
+        >>> NumberFormat.of(NumberFormat(",", ".").written) == NumberFormat(",", "."), NumberFormat.of("")
         (True, None)
         """
-        return next((form for form in FORMS if form.written == written), None)
+        return next((form for form in FORMATS if form.written == written), None)
 
     def __str__(self) -> str:
         return "decimal commas" if self.decimal == "," else "thousands, currency or percent signs"
 
 
 APART = BLANK + "'’_"
-FORMS = (Form(".", ","), Form(".", APART), Form(",", "."), Form(",", APART))
+FORMATS = (NumberFormat(".", ","), NumberFormat(".", APART), NumberFormat(",", "."), NumberFormat(",", APART))
 
 
-def form_of(counts: Mapping[str, int], *, comma: bool = False) -> tuple[Form | None, int]:
-    """The form that most of the values have, and how many have it; None: the plain one.
+def format_of(counts: Mapping[str, int], *, comma: bool = False) -> tuple[NumberFormat | None, int]:
+    """Return the format that most of the values have (None: the plain way), and how many have it.
 
     Parameters
     ----------
@@ -95,24 +95,56 @@ def form_of(counts: Mapping[str, int], *, comma: bool = False) -> tuple[Form | N
 
     Examples
     --------
-    >>> form_of({"1.5": 3, "2": 1})
+    >>> format_of({"1.5": 3, "2": 1})
     (None, 4)
-    >>> form_of({"1,234": 2, "17": 1})[0] == FORMS[0], form_of({"1,234": 2}, comma=True)[0] == FORMS[2]
-    (True, True)
-    >>> form_of({"1,234": 2, "17": 1}, comma=True)[0] == FORMS[0]  # decimals would be there in all of them
-    True
-    >>> form_of({"red": 3})
+    >>> format_of({"1,234": 2, "17": 1})[0].decimal, format_of({"1,234": 2}, comma=True)[0].decimal
+    ('.', ',')
+    >>> format_of({"1,234": 2, "17": 1}, comma=True)[0].decimal  # decimals would be there in all of them
+    '.'
+    >>> format_of({"red": 3})
     (None, 0)
     """
-    best: tuple[Form | None, int] = (None, _sum(counts, (bool(NUMBER.fullmatch(value)) for value in counts)))
+    best: tuple[NumberFormat | None, int] = (
+        None,
+        _sum(counts, (bool(NUMBER.fullmatch(value)) for value in counts)),
+    )
     if best[1] == sum(counts.values()):
         return best
     comma = comma and not _has_thousands(counts)
-    for form in sorted(FORMS, key=lambda form: (form.decimal == ",") != comma):
+    for form in sorted(FORMATS, key=lambda form: (form.decimal == ",") != comma):
         matched = _sum(counts, (form.number(value) is not None for value in counts))
         if matched > best[1]:
             best = form, matched
     return best
+
+
+def number_in(text: str, own: NumberFormat | None = None) -> float | None:
+    """Return the number in a text, or None if there is none or if it could be one of several.
+
+    Parameters
+    ----------
+    text
+        A text without blanks around it.
+    own
+        The format of its column. A text in another format is a number if all formats that fit agree on it.
+
+    Examples
+    --------
+    >>> number_in("€12.50"), number_in("1.200,50 €"), number_in("12 %"), number_in("true")
+    (12.5, 1200.5, 12.0, 1.0)
+    >>> number_in("1,234") is None  # 1234 or 1.234?
+    True
+    >>> number_in("1,234", NumberFormat(".", ",")), number_in("1,234", NumberFormat(",", "."))
+    (1234.0, 1.234)
+    """
+    if own is not None and (number := own.number(text)) is not None:
+        return number
+    if NUMBER.fullmatch(text):
+        return float(text)
+    found = {number for form in FORMATS if (number := form.number(text)) is not None}
+    if len(found) == 1:
+        return found.pop()
+    return {"true": 1.0, "false": 0.0}.get(text.lower())
 
 
 GROUPED = re.compile(r"[1-9]\d{0,2}(,\d{3})+(?!\d)(\.\d+)?")

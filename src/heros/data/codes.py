@@ -1,0 +1,115 @@
+"""The names of a nominal feature's values, or of the classes, and their codes."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterable
+
+from heros.data.values import BOOLEANS
+from heros.parameters import whole
+
+__all__ = ["MOST_VALUES", "Codes", "checked_most_values", "many_values"]
+
+SHARED = re.compile(r"#\d+ of ([1-9]\d{0,6})")
+MOST_VALUES = 256
+"""How many inputs a nominal feature may have by default."""
+
+
+class Codes(dict[str, int]):
+    """The names of a nominal feature's values, or of the classes, each with its 0-based code.
+
+    ``true``, ``True`` and ``TRUE`` are one name, whichever of them came first.
+
+    Parameters
+    ----------
+    names
+        The names so far. If the last of them are shared (see below), further names share them as well.
+    most
+        The largest number of codes; None for no limit. Three quarters of them go to names in the order in
+        which they appear. All later names share the last quarter, each at a place given by a hash. If hardly
+        any name came twice, as with identifiers, all later names share a single code. Shared codes are called
+        ``#1 of 64`` and so on, so a schema alone says what becomes of a new name.
+
+    Examples
+    --------
+    >>> codes = Codes(["blue", "red"])
+    >>> codes.add("green"), codes.add("red"), list(codes)
+    (2, 1, ['blue', 'red', 'green'])
+    >>> few = Codes(["a", "b", "c"], most=4)
+    >>> few.add("d"), few.add("e"), list(few)
+    (3, 3, ['a', 'b', 'c', '#1 of 1'])
+    >>> Codes(["false", "true"]).code("True")
+    1
+    """
+
+    def __init__(self, names: Iterable[str] = (), most: int | None = None) -> None:
+        super().__init__()
+        self.most = most
+        for name in names:
+            self.setdefault(name, len(self))
+        last = SHARED.fullmatch(next(reversed(self), ""))
+        self.shared = 0 if last is None else int(last[1])
+        """How many codes all further names share; 0 as long as each has its own."""
+
+    @property
+    def own(self) -> int | None:
+        """How many names may have a code of their own."""
+        return None if self.most is None else max(1, self.most - max(1, self.most // 4))
+
+    def code(self, name: str) -> int | None:
+        """Return the code of a name, or None if the name is new."""
+        code = self.get(name)
+        if code is None and name.lower() in BOOLEANS:
+            other = next((known for known in self if known.lower() == name.lower()), None)
+            code = None if other is None else self[other]
+        if code is None and self.shared:
+            code = self.get(_shared_name(name, self.shared))
+        return code
+
+    def add(self, name: str, seen: int | None = None) -> int:
+        """Return the code of a name, which is appended if it is new and there is room.
+
+        `seen` is the number of values before this one. If it is hardly larger than the number of names, the
+        names are identifiers.
+        """
+        code = self.code(name)
+        if code is not None:
+            return code
+        if not self.shared and self.own is not None and len(self) >= self.own:
+            self.share(identifiers=seen is not None and seen < 2 * len(self))
+        if self.shared:
+            return self[_shared_name(name, self.shared)]
+        return self.setdefault(name, len(self))
+
+    def share(self, *, identifiers: bool = False) -> None:
+        """Make all names that are new from now on share their codes."""
+        self.shared = 1 if identifiers or self.most is None else max(1, self.most // 4)
+        for place in range(1, self.shared + 1):
+            self.setdefault(f"#{place} of {self.shared}", len(self))
+
+
+def _shared_name(name: str, shared: int) -> str:
+    return f"#{1 + zlib.crc32(name.encode('utf-8', 'surrogatepass')) % shared} of {shared}"
+
+
+def many_values(name: str, codes: Codes) -> str:
+    """Return the notice about a feature with more values than it may have inputs.
+
+    Examples
+    --------
+    >>> codes = Codes(["a", "b", "c"], most=4)
+    >>> codes.share()
+    >>> print(many_values("note", codes))
+    The column 'note' has very many values: 3 have an input each, all others share 1 (most_values=).
+    """
+    shared = codes.shared
+    return (
+        f"The column {name!r} has very many values: {len(codes) - shared} have an input each, "
+        f"all others share {shared} (most_values=)."
+    )
+
+
+def checked_most_values(most: int | None) -> int | None:
+    """Return the largest number of inputs of a nominal feature, checked; None for no limit."""
+    return None if most is None else whole(most, "most_values", "HEROS", 2)

@@ -1,0 +1,549 @@
+"""The columns of a table: each reads one value, or an array of values, by the same rule."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.data.codes import Codes, many_values
+from heros.data.dates import TIMES, DateFormat, is_date, micros_of, micros_of_array
+from heros.data.number_format import NumberFormat, number_in
+from heros.data.schema import Feature
+from heros.data.values import (
+    BLANKS,
+    BOOLEANS,
+    LARGEST_TARGET,
+    MISSING,
+    Refused,
+    is_missing,
+    kind_of,
+    label_of,
+    listed,
+    name_of,
+    natural_order,
+    number_of,
+    shown,
+)
+from heros.errors import DataNotice
+from heros.lazy import pa, pc
+
+__all__ = [
+    "NOT_A_TARGET",
+    "Column",
+    "DateColumn",
+    "Faults",
+    "NameColumn",
+    "NumberColumn",
+    "Values",
+    "columns_of",
+    "counts_of",
+    "encode",
+    "is_text",
+    "target_of",
+    "trimmed",
+]
+
+Faults = dict[int, tuple[str, str]]
+"""Rows of a column whose value cannot be read: row -> (value, rule)."""
+
+Values = NDArray[np.float64]
+"""A number per row; of a column that makes several features, a row of numbers per row."""
+
+Words = Collection[str]
+"""Words that stand for a missing value."""
+
+NOT_A_NUMBER = "be a number"
+NOT_A_TARGET = "be a number, for it is the target (or say task='classification')"
+DATE_PARTS = ("day", "weekday", "day of year")
+DAY, HOUR = 86_400e6, 3_600e6  # in microseconds
+
+
+@dataclass
+class NumberColumn:
+    """A column of numbers.
+
+    Parameters
+    ----------
+    name
+        The name of the column.
+    missing
+        Whether values may be missing.
+    format
+        How numbers are written in text; None for the plain way.
+    rule
+        What an error message says a value must be.
+    tentative
+        Whether the texts so far could be in another format as well (``1,234``).
+    feature
+        The name of the feature; that of the column by default.
+
+    Examples
+    --------
+    >>> column = NumberColumn("age")
+    >>> column.convert(pa.array(["18", None, "21.5"]))
+    (array([18. ,  nan, 21.5]), {})
+    >>> column.convert(pa.array(["18", "abc"]))[1]
+    {1: ("'abc'", 'be a number')}
+    >>> column.value(" 12 %", MISSING), column.value("n/a", MISSING)
+    (12.0, nan)
+    >>> NumberColumn("price", format=NumberFormat(",", ".")).convert(pa.array(["1.200,50 €", "3"]))[0]
+    array([1200.5,    3. ])
+    """
+
+    name: str
+    missing: bool = False
+    format: NumberFormat | None = None
+    rule: str = NOT_A_NUMBER
+    tentative: bool = False
+    feature: str = ""
+    settled = True  # there are no values that it has yet to learn
+
+    def value(self, value: Any, words: Words = ()) -> float:
+        """Return one value as a number, NaN if it is missing; raise `Refused` if it is no finite number."""
+        number: float | None
+        if isinstance(value, str):
+            text = value.strip(BLANKS)
+            number = math.nan if text in words else number_in(text, self.format)
+        elif is_missing(value):
+            return math.nan
+        else:
+            number = number_of(self.name, value) if kind_of(value) in {"number", "boolean"} else None
+        if number is None:
+            raise Refused(self.name, shown(value), self.rule)
+        if math.isinf(number):
+            raise Refused(self.name, shown(value), "be a finite number")
+        return number
+
+    def convert(self, array: pa.Array) -> tuple[Values, Faults]:
+        """Return the values, NaN where missing, and the rows that hold no finite number."""
+        if self.format is not None and is_text(array.type):
+            return self._convert_each(array.to_pylist())
+        try:
+            values = _floats(array)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # text; a date
+            return self._convert_each(array.to_pylist())
+        if np.isinf(values).any() or (array.null_count < np.isnan(values).sum() and is_text(array.type)):
+            return self._convert_each(array.to_pylist())
+        return values, {}
+
+    def _convert_each(self, raw: Iterable[object]) -> tuple[Values, Faults]:
+        values: list[float] = []
+        faults: Faults = {}
+        for row, value in enumerate(raw):
+            try:
+                values.append(self.value(value))
+            except Refused as why:
+                faults[row] = (why.value, why.rule)
+                values.append(math.nan)
+        return np.array(values, dtype=np.float64), faults
+
+    def adopt(self, values: Values) -> None:
+        """Take note of whether good rows have missing values."""
+        self.missing = self.missing or bool(np.isnan(values).any())
+
+    @property
+    def width(self) -> int:
+        """How many features the column makes."""
+        return 1
+
+    def features(self, size: int, missing: bool) -> list[Feature]:
+        """Return the column as a feature."""
+        written = "" if self.format is None else self.format.written + "?" * self.tentative
+        if not self.feature or self.feature == self.name:
+            return [Feature(self.name, None, missing, written)]
+        return [Feature(self.feature, None, missing, written, self.name, "number")]
+
+
+@dataclass
+class NameColumn:
+    """A column of names, turned into 0-based codes.
+
+    Parameters
+    ----------
+    name
+        The name of the column.
+    values
+        The names so far, and their codes.
+    closed
+        Whether there are no other names: another one is an error. Otherwise it is appended.
+    missing
+        Whether values may be missing.
+    fresh
+        Whether the names are still to be learnt, from the first rows.
+    rows
+        How many rows were converted.
+    classes
+        Whether the names are classes, which keep the way in which ``true`` and ``false`` are written.
+    feature
+        The name of the feature; that of the column by default.
+
+    Examples
+    --------
+    >>> column = NameColumn("colour", Codes(["blue", "red"]))
+    >>> column.convert(pa.array(["red", "green", None]))
+    (array([ 1.,  2., nan]), {})
+    >>> list(column.values), column.value("green"), column.value("n/a", MISSING), column.value("violet")
+    (['blue', 'red', 'green'], 2, nan, None)
+    """
+
+    name: str
+    values: Codes = field(default_factory=Codes)
+    closed: bool = False
+    missing: bool = False
+    fresh: bool = False
+    rows: int = 0
+    classes: bool = False
+    feature: str = ""
+
+    def learn(self, array: pa.Array) -> None:
+        """Take the names of the first rows, sorted; the most frequent ones if there are too many."""
+        counts, most = counts_of(array, self._name), self.values.most
+        self.fresh = False
+        if counts.keys() <= {*BOOLEANS.values()} and not self.classes:
+            counts = dict.fromkeys(BOOLEANS.values(), 1)
+        if most is None or len(counts) <= most:
+            self.values = Codes(natural_order(counts), most)
+            return
+        frequent = sorted(natural_order(counts), key=lambda label: -counts[label])
+        self.values = Codes(natural_order(frequent[: self.values.own]), most)
+        self.values.share()
+        warnings.warn(many_values(self.name, self.values), DataNotice, stacklevel=2)
+
+    def _name(self, value: object) -> str | None:
+        return label_of(value) if self.classes else name_of(value)
+
+    def value(self, value: Any, words: Words = ()) -> float | None:
+        """Return the code of one value, NaN if it is missing, None if it is new."""
+        if isinstance(value, str):
+            code: float | None = self.values.get(value)
+            if code is None:
+                text = value.strip(BLANKS)
+                code = math.nan if text in words and text not in self.values else self._code(text)
+            return code
+        if kind_of(value) == "none":
+            raise Refused(self.name, shown(value), "be a text or a number")
+        name = self._name(value)
+        return math.nan if name is None else self._code(name)
+
+    def _code(self, name: str) -> int | None:
+        code = self.values.code(name)
+        if code is None and self.closed:
+            raise Refused(self.name, repr(name), f"be one of {listed(list(self.values))}")
+        return code
+
+    def convert(self, array: pa.Array) -> tuple[Values, Faults]:
+        """Return the codes, NaN where missing, and the rows that hold an unknown name if these are all."""
+        codes, labels = encode(array, self._name)
+        known = self.values
+        if not self.closed:
+            self._append(codes, labels)
+        places = (math.nan if label is None else known.code(label) for label in (*labels, None))
+        table = np.array([-1 if place is None else place for place in places], dtype=np.float64)
+        values = table[codes]  # a missing value has code -1: the last entry
+        faults: Faults = {}
+        for row in np.flatnonzero(values < 0):
+            faults[int(row)] = (repr(labels[codes[row]]), f"be one of {listed(list(known))}")
+        return values, faults
+
+    def _append(self, codes: NDArray[np.int64], labels: Sequence[str | None]) -> None:
+        """Append the names that are new; tell if there are too many of them."""
+        before = self.values.shared
+        for row, label in [] if before else self._unseen(codes, labels):
+            self.values.add(label, self.rows + row)
+        self.rows += len(codes)
+        if self.values.shared > before:
+            warnings.warn(many_values(self.name, self.values), DataNotice, stacklevel=2)
+
+    def _unseen(self, codes: NDArray[np.int64], labels: Sequence[str | None]) -> list[tuple[int, str]]:
+        """Return the new labels that occur, each with the first row in which it does, in their order."""
+        unseen = [code for code, label in enumerate(labels) if label is not None and label not in self.values]
+        if not unseen:
+            return []
+        present, first = np.unique(codes, return_index=True)
+        when = dict(zip(present.tolist(), first.tolist(), strict=True))
+        found = sorted((when[code], labels[code] or "") for code in unseen if code in when)
+        first_rows = {label: row for row, label in reversed(found)}
+        return sorted((row, label) for label, row in first_rows.items())
+
+    def adopt(self, values: Values) -> None:
+        """Take note of whether good rows have missing values."""
+        self.missing = self.missing or bool(np.isnan(values).any())
+
+    @property
+    def settled(self) -> bool:
+        """Whether there are no names that the column has yet to learn."""
+        return self.closed
+
+    @property
+    def width(self) -> int:
+        """How many features the column makes."""
+        return 1
+
+    def features(self, size: int, missing: bool) -> list[Feature]:
+        """Return the column as a feature, of its first `size` names."""
+        values = tuple(islice(self.values, size))
+        if not self.feature or self.feature == self.name:
+            return [Feature(self.name, values, missing)]
+        return [Feature(self.feature, values, missing, "", self.name, "name")]
+
+
+@dataclass
+class DateColumn:
+    """A column of dates or times: the day (from 1970 on), the weekday, the day of the year, the hour.
+
+    Parameters
+    ----------
+    name
+        The name of the column.
+    format
+        How text is read; None if each date is read by itself.
+    dates, clock
+        Whether there are dates, whether there are times of day.
+    missing
+        Whether values may be missing.
+    tentative
+        Whether the texts so far could be in the other order as well (``03/04/2026``).
+    hint
+        What an error message adds: what the user could say otherwise.
+
+    Examples
+    --------
+    >>> column = DateColumn("when", clock=True)
+    >>> column.names
+    ['when (day)', 'when (weekday)', 'when (day of year)', 'when (hour)']
+    >>> column.convert(pa.array(["1970-01-02 12:30"]))[0].tolist()
+    [[1.5208333333333333, 4.0, 2.0, 12.5]]
+    >>> column.value("1970-01-02 12:30")
+    (1.5208333333333333, 4.0, 2.0, 12.5)
+    """
+
+    name: str
+    format: DateFormat | None = None
+    dates: bool = True
+    clock: bool = False
+    missing: bool = False
+    tentative: bool = False
+    hint: str = ""
+    settled = True
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What each feature holds."""
+        return DATE_PARTS * self.dates + ("hour",) * self.clock
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the features."""
+        return [f"{self.name} ({part})" for part in self.parts]
+
+    @property
+    def rule(self) -> str:
+        """What an error message says a value must be."""
+        how = "" if self.format is None or not self.format.written else f", {self.format.name}"
+        return f"be a date{how}{self.hint}"
+
+    @property
+    def width(self) -> int:
+        """How many features the column makes."""
+        return 3 * self.dates + self.clock
+
+    def value(self, value: Any, words: Words = ()) -> tuple[float, ...]:
+        """Return the features of one value, NaN if it is missing; raise `Refused` if it is no date."""
+        text = value.strip(BLANKS) if isinstance(value, str) else value
+        if is_missing(text) or (isinstance(text, str) and text in words):
+            return (math.nan,) * self.width
+        micros = micros_of(text, self.format)
+        if micros is None:
+            raise Refused(self.name, shown(value), self.rule)
+        micro = float(micros)
+        days = micro / DAY
+        whole = float(math.floor(days))
+        hour = ((micro - whole * DAY) / HOUR,) if self.clock else ()
+        if not self.dates:
+            return hour
+        year = np.datetime64(int(whole), "D").astype("datetime64[Y]").astype("datetime64[D]").astype(np.int64)
+        return (days if self.clock else whole, (whole + 3) % 7, whole - float(year) + 1.0, *hour)
+
+    def convert(self, array: pa.Array) -> tuple[Values, Faults]:
+        """Return the features (n, width), NaN where missing, and the rows that hold no date."""
+        if not is_text(array.type):
+            if not is_date(array.type) and (self.format is None or not self.format.written):
+                return self._convert_each(array.to_pylist())
+            return self._features(micros_of_array(array, self.format)), {}
+        codes, labels = encode(array)
+        moments = [None if label is None else micros_of(label, self.format) for label in labels]
+        known = np.array(
+            [*(np.datetime64("NaT" if m is None else m, "us") for m in moments), "NaT"], "M8[us]"
+        )
+        wrong = np.array(
+            [label is not None and m is None for label, m in zip(labels, moments, strict=True)] + [False]
+        )
+        faults = {int(row): (repr(labels[codes[row]]), self.rule) for row in np.flatnonzero(wrong[codes])}
+        return self._features(known[codes]), faults
+
+    def _convert_each(self, raw: Iterable[object]) -> tuple[Values, Faults]:
+        rows, faults = [], Faults()
+        for row, value in enumerate(raw):
+            try:
+                rows.append(self.value(value))
+            except Refused as why:
+                faults[row] = (why.value, why.rule)
+                rows.append((math.nan,) * self.width)
+        return np.array(rows, dtype=np.float64).reshape(len(rows), self.width), faults
+
+    def _features(self, when: NDArray[np.datetime64]) -> Values:
+        absent = np.isnat(when)
+        micro = np.where(absent, 0, when.astype("datetime64[us]").astype(np.int64)).astype(np.float64)
+        days = micro / DAY
+        whole = np.floor(days)
+        columns = []
+        if self.dates:
+            dates = when.astype("datetime64[D]")
+            years = dates.astype("datetime64[Y]").astype("datetime64[D]")
+            ordinal = np.where(absent, 0, (dates - years).astype(np.int64)) + 1.0
+            columns = [days if self.clock else whole, (whole + 3) % 7, ordinal]
+        if self.clock:
+            columns.append((micro - whole * DAY) / HOUR)
+        values = np.column_stack(columns).astype(np.float64)
+        values[absent] = math.nan
+        return values
+
+    def adopt(self, values: Values) -> None:
+        """Take note of whether good rows have missing values."""
+        self.missing = self.missing or bool(np.isnan(values).any())
+
+    def features(self, size: int, missing: bool) -> list[Feature]:
+        """Return the column as features."""
+        written = "" if self.format is None else self.format.written + "?" * self.tentative
+        return [
+            Feature(name, None, missing, written, self.name, part)
+            for name, part in zip(self.names, self.parts, strict=True)
+        ]
+
+
+Column = NumberColumn | NameColumn | DateColumn
+
+
+def columns_of(features: Sequence[Feature], most: int | None, *, closed: bool = False) -> dict[str, Column]:
+    """Return the columns that features were made from, by their names.
+
+    Of a column that was first taken for something else, the later kind counts.
+
+    Examples
+    --------
+    >>> when = DateColumn("when", DateFormat.of("month first")).features(0, False)
+    >>> columns = columns_of([Feature("age"), *when], most=None)
+    >>> list(columns), columns["when"].format.name
+    (['age', 'when'], 'month first')
+    """
+    columns: dict[str, Column] = {}
+    for feature in features:
+        name, written = feature.source, feature.written
+        if feature.part in {*DATE_PARTS, "hour"}:
+            column = columns.get(name)
+            if not isinstance(column, DateColumn):
+                form = DateFormat.of(written.removesuffix("?"))
+                column = columns[name] = DateColumn(
+                    name, form, dates=False, missing=feature.missing, tentative=written.endswith("?")
+                )
+            column.clock = column.clock or feature.part == "hour"
+            column.dates = column.dates or feature.part != "hour"
+        elif feature.values is None:
+            form_ = NumberFormat.of(written.removesuffix("?"))
+            columns[name] = NumberColumn(
+                name, feature.missing, form_, tentative=written.endswith("?"), feature=feature.name
+            )
+        else:
+            codes = Codes(feature.values, None if closed else most)
+            columns[name] = NameColumn(name, codes, closed, feature.missing, feature=feature.name)
+    for one in columns.values():
+        if isinstance(one, DateColumn) and not one.dates:
+            one.format = TIMES
+    return columns
+
+
+def encode(array: pa.Array, name: Any = label_of) -> tuple[NDArray[np.int64], list[str | None]]:
+    """Return a code for each row (-1: missing) and the label of each code."""
+    encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+    indices = encoded.indices
+    codes = np.asarray(pc.fill_null(indices.cast(pa.int64()), -1))
+    return codes, [name(value) for value in encoded.dictionary.to_pylist()]
+
+
+def counts_of(array: pa.Array, name: Any = label_of) -> dict[str, int]:
+    """Return how often each value that is not missing occurs, by its name.
+
+    Examples
+    --------
+    >>> counts_of(pa.array(["a", None, "b", "a"]))
+    {'a': 2, 'b': 1}
+    """
+    codes, labels = encode(array, name)
+    counts: dict[str, int] = {}
+    for label, n in zip(labels, np.bincount(codes[codes >= 0], minlength=len(labels)).tolist(), strict=True):
+        if label is not None and n:
+            counts[label] = counts.get(label, 0) + n
+    return counts
+
+
+def _floats(array: pa.Array) -> Values:
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pa.types.is_boolean(array.type):
+        array = array.cast(pa.int8())
+    elif pa.types.is_decimal(array.type):  # as text: it is rounded once
+        array = array.cast(pa.string())
+    elif pa.types.is_duration(array.type):
+        micros = pc.cast(pc.cast(array, pa.duration("us"), safe=False), pa.int64())
+        array = pc.divide(pc.cast(micros, pa.float64(), safe=False), 1e6)
+    values = pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return np.asarray(values, dtype=np.float64)
+
+
+def trimmed(column: pa.Array, words: Iterable[str]) -> pa.Array:
+    """Return a column of text without blanks around values, null where a word stands for a missing value."""
+    column = pc.ascii_trim(column, BLANKS)
+    missing = pc.is_in(column, pa.array(list(words), column.type))
+    return pc.if_else(missing, pa.scalar(None, column.type), column)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether an Arrow type is one of text, encoded or not."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def target_of(value: Any) -> float:
+    """Return a target that is a number, perhaps written as text.
+
+    Examples
+    --------
+    >>> target_of("2.5"), target_of(3)
+    (2.5, 3.0)
+    >>> target_of("infinity")
+    Traceback (most recent call last):
+        ...
+    heros.data.values.Refused: be a finite number, 1e+100 at most
+    """
+    if isinstance(value, str):
+        value = value.strip(BLANKS)
+    if is_missing(value) or (isinstance(value, str) and value in MISSING):
+        raise Refused("label", "a missing value", "have a value: it is the target")
+    try:
+        if isinstance(value, str):
+            number = math.nan if (found := number_in(value)) is None else found
+        else:
+            number = number_of("label", value)
+    except Refused:
+        number = math.nan
+    if not abs(number) <= LARGEST_TARGET:
+        raise Refused("label", shown(value), f"be a finite number, {LARGEST_TARGET:g} at most")
+    return number

@@ -1,0 +1,266 @@
+"""Dates and times as people write them, and as microseconds since 1970."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, timezone
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.data.values import NUMBER
+from heros.lazy import pa, pc
+
+__all__ = [
+    "DATES",
+    "ORDERS",
+    "TIMES",
+    "DateFormat",
+    "date_format_of",
+    "date_format_of_numbers",
+    "has_clock",
+    "is_date",
+    "micros_of",
+    "micros_of_array",
+]
+
+CLOCK = (
+    r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d+))?)?"
+    r"\s*(?P<half>[AaPp][Mm])?\s*(?P<zone>Z|UTC|GMT|[+-]\d{2}:?\d{2})?"
+)
+YEAR_FIRST = r"(?P<year>\d{4})(?P<gap>[-/.])(?P<month>\d{1,2})(?:(?P=gap)(?P<day>\d{1,2}))?"
+DAY_FIRST = r"(?P<day>\d{1,2})(?P<gap>[-/.])(?P<month>\d{1,2})(?P=gap)(?P<year>\d{4}|\d{2})"
+MONTH_FIRST = r"(?P<month>\d{1,2})(?P<gap>[-/.])(?P<day>\d{1,2})(?P=gap)(?P<year>\d{4}|\d{2})"
+DAY_AND_NAME = r"(?P<day>\d{1,2})[ -](?P<named>[A-Za-z]{3,9})\.?,?[ -](?P<year>\d{4})"
+NAME_AND_DAY = r"(?P<named>[A-Za-z]{3,9})\.? (?P<day>\d{1,2}),? (?P<year>\d{4})"
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+EPOCH = datetime(1970, 1, 1)
+SURE = 0.9
+"""The share of a column's values that must be dates for it to be one of dates."""
+
+
+ORDERS = ("day first", "month first")
+SINCE_1970 = {"seconds since 1970": 1.0, "milliseconds since 1970": 1e-3}
+"""Formats of numbers, and the length of one unit in seconds."""
+
+
+@dataclass(frozen=True)
+class DateFormat:
+    """One way in which dates are written: its name, and its pattern or a format of `strptime`."""
+
+    name: str
+    pattern: str = ""
+    format: str = ""
+
+    @property
+    def written(self) -> str:
+        """The format as a feature of a schema keeps it; empty if the text of a date alone says enough."""
+        return self.format or (self.name if self.name in ORDERS or self.name in SINCE_1970 else "")
+
+    @classmethod
+    def of(cls, written: str) -> DateFormat | None:
+        """Return the format that a feature keeps, or None if each date is read by itself.
+
+        Examples
+        --------
+        >>> DateFormat.of("month first").name, DateFormat.of("%d.%m.%y").name, DateFormat.of("")
+        ('month first', 'written %d.%m.%y', None)
+        """
+        if not written:
+            return None
+        known = {one.name: one for one in (*FORMATS, *NUMBERS)}
+        return known[written] if written in known else cls(f"written {written}", format=written)
+
+    def moment(self, text: str) -> datetime | None:
+        """Return the date and time without a zone (in UTC if it had one); None if the form is another."""
+        try:
+            if self.name in SINCE_1970:
+                return EPOCH + timedelta(seconds=float(text) * SINCE_1970[self.name])
+            if self.format:
+                return _without_zone(datetime.strptime(text, self.format))
+            found = re.fullmatch(self.pattern, text)
+            return None if found is None else _moment(found.groupdict())
+        except (ValueError, OverflowError):
+            return None
+
+
+FORMATS = (
+    *(
+        DateFormat(name, rf"{date}(?:(?:T|,? +){CLOCK})?")
+        for name, date in (
+            ("year first", YEAR_FIRST),
+            ("day first", DAY_FIRST),
+            ("month first", MONTH_FIRST),
+            ("names of months", DAY_AND_NAME),
+            ("names of months", NAME_AND_DAY),
+        )
+    ),
+    DateFormat("times of day", CLOCK),
+)
+DATES, TIMES = FORMATS[:-1], FORMATS[-1]
+CLEAR = tuple(one for one in DATES if one.name not in ORDERS)
+NUMBERS = tuple(map(DateFormat, SINCE_1970))
+
+
+def _moment(parts: Mapping[str, str | None]) -> datetime:
+    """Return the date and time with these parts; raise a ValueError if there is no such date."""
+    hour = int(parts.get("hour") or 0)
+    if half := parts.get("half"):
+        if not 1 <= hour <= 12:
+            raise ValueError
+        hour = hour % 12 + 12 * (half.lower() == "pm")
+    fraction = int(((parts.get("fraction") or "") + "000000")[:6])
+    clock = (hour, int(parts.get("minute") or 0), int(parts.get("second") or 0), fraction)
+    if parts.get("year") is None:
+        return EPOCH.replace(hour=hour, minute=clock[1], second=clock[2], microsecond=fraction)
+    year = int(parts["year"] or 0)
+    year += 0 if year >= 100 else 2000 if year < 70 else 1900
+    named = parts.get("named")
+    month = int(parts["month"] or 0) if named is None else 1 + MONTHS.index(named[:3].lower())
+    return _without_zone(datetime(year, month, int(parts.get("day") or 1), *clock, _zone(parts.get("zone"))))
+
+
+def _zone(text: str | None) -> timezone | None:
+    if text is None:
+        return None
+    if text[0] not in "+-":
+        return UTC
+    ahead = timedelta(hours=int(text[1:3]), minutes=int(text[-2:]))
+    return timezone(-ahead if text[0] == "-" else ahead)
+
+
+def _without_zone(moment: datetime) -> datetime:
+    return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
+
+
+def date_format_of(counts: Mapping[str, int]) -> tuple[DateFormat, bool] | None:
+    """Return how the dates of a column are written, and whether another way fits as well; None: no dates.
+
+    Examples
+    --------
+    >>> date_format_of({"2024-03-31T10:00:00Z": 1, "2024-04-01": 1})[0].name
+    'year first'
+    >>> date_format_of({"31/03/2024": 1, "01/04/2024": 1})[0].name
+    'day first'
+    >>> date_format_of({"03/31/24 4:05 PM": 1})[0].name
+    'month first'
+    >>> form, other = date_format_of({"03/04/2024": 1})
+    >>> form.name, other, date_format_of({"red": 1})
+    ('day first', True, None)
+    """
+    total = sum(counts.values())
+    few = dict(list(counts.items())[:20])
+    best: list[tuple[int, DateFormat]] = []
+    for reading in FORMATS:
+        if total and any(reading.moment(text) for text in few):
+            matched = sum(count for text, count in counts.items() if reading.moment(text) is not None)
+            best.append((matched, reading))
+    best.sort(key=lambda pair: -pair[0])
+    if not best or best[0][0] < SURE * total:
+        return None
+    return best[0][1], len(best) > 1 and best[1][0] == best[0][0]
+
+
+def date_format_of_numbers(counts: Mapping[str, int]) -> DateFormat | None:
+    """Return how numbers that the user calls dates are read: as (milli)seconds since 1970; None: neither.
+
+    Examples
+    --------
+    >>> date_format_of_numbers({"1767225600": 1}).name, date_format_of_numbers({"1767225600123": 1}).name
+    ('seconds since 1970', 'milliseconds since 1970')
+    >>> date_format_of_numbers({"17": 1}) is None
+    True
+    """
+    if not counts or not all(NUMBER.fullmatch(text) for text in counts):
+        return None
+    least, largest = min(map(float, counts)), max(map(float, counts))
+    for reading in NUMBERS:  # from 1973 to 2286: where the two do not meet
+        unit = SINCE_1970[reading.name]
+        if least * unit >= 1e8 and largest * unit < 1e10:
+            return reading
+    return None
+
+
+def has_clock(reading: DateFormat, labels: Iterable[str]) -> bool:
+    """Return whether a date among these has a time of day other than midnight."""
+    moments = (reading.moment(label) for label in labels)
+    return any(m is not None and (m.hour, m.minute, m.second, m.microsecond) != (0, 0, 0, 0) for m in moments)
+
+
+def micros_of(value: object, reading: DateFormat | None) -> int | None:
+    """Return a date or time as microseconds since 1970 (in UTC, or without a zone), or None if it is none.
+
+    Parameters
+    ----------
+    value
+        A text without blanks around it, a `date`, `datetime` or `time`, NumPy's or pandas' of these, or a
+        number if the format is one of numbers.
+    reading
+        How text is written; None: whichever way fits.
+
+    Examples
+    --------
+    >>> micros_of("1970-01-02 12:30", None), micros_of(datetime(1970, 1, 2, 12, 30), None)
+    (131400000000, 131400000000)
+    >>> micros_of("31.01.1970", None) == micros_of(date(1970, 1, 31), None)
+    True
+    >>> micros_of("02/01/1970", None) == micros_of(date(1970, 1, 2), None)  # day first, unless told otherwise
+    True
+    """
+    if isinstance(value, str):
+        moment = _moment_in(value, reading)
+    elif isinstance(value, np.datetime64):
+        return int(value.astype("datetime64[us]").astype(np.int64))
+    elif isinstance(value, datetime):
+        moment = _without_zone(value.replace(fold=0) if value.tzinfo is None else value)
+    elif isinstance(value, date):
+        moment = datetime(value.year, value.month, value.day)
+    elif isinstance(value, time):
+        moment = EPOCH.replace(
+            hour=value.hour, minute=value.minute, second=value.second, microsecond=value.microsecond
+        )
+    elif reading is not None and reading.name in SINCE_1970 and isinstance(value, int | float):
+        moment = reading.moment(repr(value))
+    else:
+        return None
+    return None if moment is None else (moment - EPOCH) // timedelta(microseconds=1)
+
+
+def _moment_in(text: str, reading: DateFormat | None) -> datetime | None:
+    """Return the date in a text: in the column's own format, or in the first other one that fits.
+
+    Where the format of the column has an order of day and month, the other order is not tried.
+    """
+    if reading is not None:
+        moment = reading.moment(text)
+        if moment is not None or reading is TIMES:
+            return moment
+    told = reading is not None and reading.written
+    others = CLEAR if told else DATES
+    return next((moment for one in others if (moment := one.moment(text)) is not None), None)
+
+
+def micros_of_array(array: pa.Array, reading: DateFormat | None) -> NDArray[np.datetime64]:
+    """Return the dates of an array that is not text, NaT where there is none."""
+    kind = array.type
+    if reading is not None and reading.name in SINCE_1970 and not is_date(kind):
+        unit = SINCE_1970[reading.name]
+        seconds = np.asarray(pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+        micro = seconds * unit * 1e6
+        absent = ~(np.abs(micro) < 2e17)  # the years that a datetime has
+        moments = np.where(absent, 0, np.round(micro)).astype(np.int64).astype("datetime64[us]")
+        moments[absent] = np.datetime64("NaT", "us")
+        return moments
+    if pa.types.is_time(kind):
+        array = pc.cast(pc.cast(array, pa.time64("us")), pa.int64())
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        array = pc.cast(array, pa.timestamp(kind.unit))
+    moments = pc.cast(array, pa.timestamp("us"), safe=False).to_numpy(zero_copy_only=False)
+    return np.asarray(moments, dtype="datetime64[us]")
+
+
+def is_date(kind: pa.DataType) -> bool:
+    """Return whether an Arrow type is one of dates, timestamps or times of day."""
+    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind))

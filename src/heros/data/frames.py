@@ -1,0 +1,172 @@
+"""Rows, labels and data frames in the forms in which people have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from heros.errors import DataError, HerosError
+from heros.lazy import pa
+
+__all__ = [
+    "FEW",
+    "Form",
+    "few_rows",
+    "flat",
+    "flat_table",
+    "form_of",
+    "is_frame",
+    "labels_of",
+    "names_of",
+    "row_of",
+    "table_of",
+]
+
+FEW = 32
+"""A frame of at most so many rows is read row by row: Arrow takes a thousand microseconds to begin."""
+
+DEEPEST = 8
+"""How deep mappings may be nested and still give columns of their own."""
+
+Form = Literal["array", "row", "rows", "frame"]
+
+
+def form_of(x: Any) -> Form:
+    """Return whether x is an array, one row or several as dictionaries, or a data frame.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> form_of([[1, 2]]), form_of({"age": 18}), form_of([{"age": 18}]), form_of(pa.table({"age": [18]}))
+    ('array', 'row', 'rows', 'frame')
+    """
+    kind = type(x)
+    if kind is dict:
+        return "row"
+    if kind is np.ndarray:
+        return "array"
+    if isinstance(x, Mapping) or _is_named_row(x):
+        return "row"
+    if is_frame(x):
+        return "frame"
+    if isinstance(x, list | tuple) and x and isinstance(x[0], Mapping):
+        return "rows"
+    return "array"
+
+
+def row_of(x: Any) -> Mapping[Any, Any]:
+    """Return one row as a mapping: a mapping itself, or the row of a data frame (`frame.iloc[0]`)."""
+    mapping: Mapping[Any, Any] = x if isinstance(x, Mapping) else x.to_dict()
+    return mapping
+
+
+def _is_named_row(x: Any) -> bool:
+    """Return whether x is a row of a pandas frame, whose index has the names of the columns."""
+    if not hasattr(x, "to_dict") or getattr(x, "ndim", 0) != 1 or not hasattr(x, "index"):
+        return False
+    return all(isinstance(name, str) for name in x.index)
+
+
+def flat(row: Mapping[Any, Any], before: str = "", depth: int = DEEPEST) -> Iterator[tuple[str, Any]]:
+    """Yield the names and values of a row; those of mappings inside it have names with dots.
+
+    Examples
+    --------
+    >>> dict(flat({"id": 7, "address": {"city": "Bonn", "geo": {"lat": 50.7}}}))
+    {'id': 7, 'address.city': 'Bonn', 'address.geo.lat': 50.7}
+    """
+    for key, value in row.items():
+        name = f"{before}{key}" if before or type(key) is not str else key
+        if depth and isinstance(value, Mapping):
+            yield from flat(value, f"{name}.", depth - 1)
+        else:
+            yield name, value
+
+
+def labels_of(x: Any, y: Any) -> list[Any]:
+    """Return the labels of a row, of rows or of a frame as a list, whatever holds them.
+
+    Examples
+    --------
+    >>> labels_of({"age": 18}, "no"), labels_of([{"age": 18}, {"age": 21}], np.array([0, 1]))
+    (['no'], [0, 1])
+    """
+    if form_of(x) == "row":
+        return [y]
+    for method in ("to_pylist", "tolist"):
+        if hasattr(y, method):
+            labels = getattr(y, method)()
+            return labels if isinstance(labels, list) else [labels]
+    if isinstance(y, str | bytes) or not isinstance(y, Iterable):
+        raise DataError(f"y must have one label per row. Got {y!r} instead.")
+    return list(y)
+
+
+def is_frame(X: Any) -> bool:
+    """Return whether X is a data frame or an Arrow table rather than an array.
+
+    Examples
+    --------
+    >>> is_frame(pa.table({"age": [18]})), is_frame([[18.0]])
+    (True, False)
+    """
+    return hasattr(X, "__dataframe__") or hasattr(X, "__arrow_c_stream__")
+
+
+def names_of(frame: Any) -> list[Any] | None:
+    """Return the names of the columns of a pandas or polars frame; None for another one."""
+    return list(frame.columns) if _library(frame) else None
+
+
+def few_rows(frame: Any) -> list[dict[Any, Any]] | None:
+    """Return the rows of a pandas or polars frame as dictionaries if they are few; else None."""
+    library = _library(frame)
+    if not library or not 0 < len(frame) <= FEW:
+        return None
+    if library == "polars":
+        rows: list[dict[Any, Any]] = frame.to_dicts()
+        return rows
+    names, values = frame.columns.tolist(), frame.to_numpy()
+    if values.dtype.kind in "mM":  # of which a list would hold whole numbers
+        values = frame.astype(object).to_numpy()
+    return [dict(zip(names, row, strict=True)) for row in values.tolist()]
+
+
+def _library(frame: Any) -> str:
+    library = type(frame).__module__.partition(".")[0]
+    return library if library in ("pandas", "polars") else ""
+
+
+def table_of(frame: Any, owner: str) -> pa.Table:
+    """Return the frame as an Arrow table; the fields of structs are columns with dotted names."""
+    try:
+        return flat_table(_table(frame, owner))
+    except HerosError:
+        raise
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise DataError(f"The frame of {owner} must have columns of one type each. Got: {error}") from None
+
+
+def flat_table(table: pa.Table) -> pa.Table:
+    """Return a table whose structs are columns with dotted names, e.g. ``address.city``."""
+    for _ in range(DEEPEST):
+        if not any(pa.types.is_struct(kind) for kind in table.schema.types):
+            break
+        table = table.flatten()
+    return table
+
+
+def _table(frame: Any, owner: str) -> pa.Table:
+    if isinstance(frame, Mapping):
+        return pa.table(dict(frame))
+    if type(frame).__module__.partition(".")[0] == "pandas":
+        return pa.Table.from_pandas(frame, preserve_index=False, nthreads=1)  # starting threads takes longer
+    if hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__arrow_c_array__"):
+        return pa.table(frame)
+    if hasattr(frame, "to_arrow"):
+        return frame.to_arrow()
+    if hasattr(frame, "__dataframe__"):
+        return pa.interchange.from_dataframe(frame)
+    raise DataError(f"The frame of {owner} must be a data frame. Got {type(frame).__name__} instead.")

@@ -1,0 +1,116 @@
+"""What a column holds, from its values: thousands of a table, or the first one of a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from heros.data.codes import Codes
+from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn
+from heros.data.dates import ORDERS, TIMES, DateFormat, date_format_of, has_clock, micros_of
+from heros.data.number_format import FORMATS, NumberFormat, format_of
+from heros.data.values import BLANKS, NUMBER, Refused, kind_of, shown
+
+__all__ = ["FEWEST", "are_identifiers", "date_column", "infer", "infer_value", "number_column"]
+
+FEWEST = 50
+"""In fewer rows it says nothing that no value comes twice."""
+
+MICROS_OF_A_DAY = 86_400_000_000
+
+
+def infer(
+    name: str, counts: Mapping[str, int], most: int | None, *, comma: bool = False, names: bool = False
+) -> Column | str:
+    """Return the column that a column of text is, or why it is left out.
+
+    A column is numeric if at least half of its values are numbers, in whatever format. It holds dates if nine
+    in ten of its values are dates in one format. It is left out if its values are identifiers. Otherwise it
+    is nominal.
+
+    Parameters
+    ----------
+    name
+        The name of the column.
+    counts
+        How often each value occurs, without those that stand for a missing value.
+    most
+        The largest number of inputs of a nominal column; None for no limit.
+    comma
+        Whether a comma is likelier to stand before decimals than between thousands.
+    names
+        Whether numbers are names.
+
+    Examples
+    --------
+    >>> infer("price", {"€12.50": 3, "€7": 1}, 256).format
+    NumberFormat(decimal='.', groups=',')
+    >>> infer("when", {"28.10.2026": 1}, 256).format.name, list(infer("colour", {"red": 1}, 256).values)
+    ('day first', [])
+    >>> infer("order", {f"A-{i}": 1 for i in range(50)}, 256)
+    '50 values in 50 rows: nothing to learn from'
+    """
+    total = sum(counts.values())
+    if not names:
+        form, matched = format_of(counts, comma=comma)
+        if 2 * matched >= total:
+            return number_column(name, counts, form)
+    dates = date_format_of(counts)
+    if dates is not None:
+        return date_column(name, dates[0], counts, other=dates[1])
+    if most is not None and are_identifiers(len(counts), total, most):
+        return f"{len(counts):,} values in {total:,} rows: nothing to learn from"
+    return NameColumn(name, Codes(most=most), fresh=True)
+
+
+def number_column(name: str, counts: Iterable[str], form: NumberFormat | None) -> NumberColumn:
+    """Return a column of numbers in a format, tentative if all texts have another meaning as well."""
+    tentative = form is not None and not any(_is_clear(text) for text in counts)
+    return NumberColumn(name, format=form, tentative=tentative)
+
+
+def _is_clear(text: str) -> bool:
+    """Return whether a text shows which mark stands before decimals."""
+    if NUMBER.fullmatch(text) and text.isdecimal():
+        return False
+    return len({form.decimal for form in FORMATS if form.number(text) is not None}) == 1
+
+
+def date_column(name: str, form: DateFormat, labels: Iterable[str], *, other: bool = False) -> DateColumn:
+    """Return a column of dates in a format; `other`: the texts could be in another order as well."""
+    if form is TIMES:
+        return DateColumn(name, form, dates=False, clock=True)
+    return DateColumn(name, form, clock=has_clock(form, labels), tentative=other and form.name in ORDERS)
+
+
+def are_identifiers(distinct: int, total: int, most: int) -> bool:
+    """Return whether every value is new, or nearly every one of very many."""
+    return (distinct == total and total >= FEWEST) or (distinct > most and 2 * distinct > total)
+
+
+def infer_value(name: str, value: Any, most: int | None, *, comma: bool, names: bool = False) -> Column:
+    """Return the column that begins with this value, by the value's type or the form of its text.
+
+    Examples
+    --------
+    >>> from datetime import date
+    >>> [type(infer_value("x", value, 256, comma=False)).__name__ for value in (1, "€1", "red", date.today())]
+    ['NumberColumn', 'NumberColumn', 'NameColumn', 'DateColumn']
+    """
+    kind = kind_of(value)
+    if kind == "text":
+        found = infer(name, {value.strip(BLANKS): 1}, most, comma=comma, names=names)
+        assert not isinstance(found, str), "a single value is no list of identifiers"
+        return found
+    if kind == "boolean" or (kind == "number" and names):
+        return NameColumn(name, Codes(most=most))
+    if kind == "number":
+        return NumberColumn(name)
+    if kind == "moment":
+        micros = micros_of(value, None)
+        assert micros is not None
+        dates = hasattr(value, "year") or not hasattr(value, "hour")
+        return DateColumn(
+            name, None if dates else TIMES, dates, clock=not dates or micros % MICROS_OF_A_DAY != 0
+        )
+    raise Refused(name, shown(value), "be a number, a text or a date")

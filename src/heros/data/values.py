@@ -1,0 +1,218 @@
+"""One value as people write it: a number, a name, a date, a missing value, or an error."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import date, time, timedelta
+from decimal import Decimal
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+
+from heros.errors import ParameterError
+from heros.parameters import one_of
+
+__all__ = [
+    "BLANKS",
+    "BOOLEANS",
+    "LARGEST",
+    "LARGEST_TARGET",
+    "MISSING",
+    "NUMBER",
+    "Kind",
+    "Refused",
+    "checked_task",
+    "checked_words",
+    "expect_no_fraction",
+    "is_missing",
+    "kind_of",
+    "label_of",
+    "listed",
+    "name_of",
+    "natural_order",
+    "number_of",
+    "shown",
+]
+
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+LARGEST = sys.float_info.max
+LARGEST_TARGET = 1e100
+"""The largest target that is a number: its square must be finite."""
+TASKS = ("classification", "regression")
+
+BLANKS = " \t"
+"""Characters that do not count around a value."""
+
+MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "-")
+"""Words that stand for a missing value in text."""
+
+BOOLEANS = {"true": "True", "false": "False"}
+"""The names of ``true`` and ``false``, in lower case, and how they are written in a schema."""
+
+Kind = Literal["missing", "number", "text", "boolean", "moment", "none"]
+"""What a value is by its type; "none": nothing that a feature can hold, such as a list."""
+
+
+class Refused(Exception):
+    """Column, value and rule of what is wrong with an instance."""
+
+    def __init__(self, column: str | None, value: str, rule: str) -> None:
+        self.column, self.value, self.rule = column, value, rule
+        super().__init__(rule)
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a value is None, NaN, NaT or pandas' NA.
+
+    Examples
+    --------
+    >>> [is_missing(value) for value in (None, float("nan"), np.datetime64("NaT"), "n/a", 0)]
+    [True, True, True, False, False]
+    """
+    if value is None:
+        return True
+    if isinstance(value, float | np.floating):
+        return math.isnan(value)
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(value))
+    return type(value).__name__ in {"NaTType", "NAType"}  # of pandas, which need not be installed
+
+
+def kind_of(value: object) -> Kind:
+    """Return what a value is by its type.
+
+    Examples
+    --------
+    >>> [kind_of(value) for value in (1, Decimal("2.5"), "red", True, datetime(2026, 10, 28), None, [1])]
+    ['number', 'number', 'text', 'boolean', 'moment', 'missing', 'none']
+    """
+    if isinstance(value, str):
+        return "text"
+    if is_missing(value):
+        return "missing"
+    if isinstance(value, bool | np.bool_):
+        return "boolean"
+    if isinstance(value, timedelta | np.timedelta64 | Real | Decimal):
+        return "number"
+    return "moment" if isinstance(value, date | time | np.datetime64) else "none"
+
+
+def number_of(feature: str, value: Any) -> float:
+    """Return a value that is a number by its type as a finite float; a duration in seconds."""
+    try:
+        if isinstance(value, np.timedelta64):
+            number = int(value.astype("timedelta64[us]").astype(np.int64)) / 1e6
+        else:
+            number = value.total_seconds() if isinstance(value, timedelta) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if math.isnan(number):
+        raise Refused(feature, repr(value), "be a number")
+    if math.isinf(number):
+        raise Refused(feature, repr(value), "be a finite number")
+    return number
+
+
+def checked_task(task: str | None, owner: str) -> str | None:
+    """What the target is to be read as, if it is said."""
+    if task is not None:
+        one_of(task, "task", owner, TASKS, "'classification', 'regression' or None")
+    return task
+
+
+def expect_no_fraction(label: object) -> None:
+    """Refuse a number with decimals as the name of a class.
+
+    Examples
+    --------
+    >>> expect_no_fraction("2.5"), expect_no_fraction(2.0)
+    (None, None)
+    >>> expect_no_fraction(2.5)
+    Traceback (most recent call last):
+        ...
+    heros.data.values.Refused: be text or a whole number, for it is a class (task='regression' learns numbers)
+    """
+    if isinstance(label, float | np.floating) and not math.isnan(label) and not float(label).is_integer():
+        rule = "be text or a whole number, for it is a class (task='regression' learns numbers)"
+        raise Refused("label", repr(float(label)), rule)
+
+
+def label_of(value: object) -> str | None:
+    """Return the name of a class or nominal value, or None if missing. Whole numbers have no decimal point.
+
+    Examples
+    --------
+    >>> [label_of(value) for value in ("a", 3, 3.0, True, float("nan"), None)]
+    ['a', '3', '3', 'True', None, None]
+    """
+    if type(value) is str or value is None:
+        return value
+    if isinstance(value, float | np.floating):
+        number = float(value)
+        if math.isnan(number):
+            return None
+        return str(int(number)) if number.is_integer() else repr(number)
+    return None if is_missing(value) else str(value)
+
+
+def name_of(value: object) -> str | None:
+    """Return the name of a nominal feature's value, or None if missing; True and "true" have one name.
+
+    Examples
+    --------
+    >>> [name_of(value) for value in (" red", 3.0, True, "TRUE", "false")]
+    ['red', '3', 'True', 'True', 'False']
+    """
+    name = label_of(value)
+    if name is None:
+        return None
+    name = name.strip(BLANKS)
+    return BOOLEANS.get(name.lower(), name)
+
+
+def natural_order(labels: Iterable[str]) -> list[str]:
+    """Return names in order: by value if all are numbers, else by the alphabet.
+
+    Examples
+    --------
+    >>> natural_order(["10", "9", "1"]), natural_order(["b", "10", "9"])
+    (['1', '9', '10'], ['10', '9', 'b'])
+    """
+    names = sorted(set(labels))
+    if all(NUMBER.fullmatch(name) for name in names):
+        names.sort(key=float)
+    return names
+
+
+def checked_words(words: Sequence[str]) -> tuple[str, ...]:
+    """Return words that stand for a missing value, each once.
+
+    Examples
+    --------
+    >>> checked_words(["unknown", "-999", "unknown"])
+    ('unknown', '-999')
+    """
+    if isinstance(words, str) or not all(isinstance(word, str) for word in words):
+        raise ParameterError.of("missing", "read", "a list of words, e.g. ['unknown', '-999']", words)
+    return tuple(dict.fromkeys(words))
+
+
+def listed(values: Sequence[Any], most: int = 10) -> str:
+    """Return the values as text for a message; of many values, the first ones."""
+    shown = ", ".join(repr(value) for value in values[:most])
+    return shown if len(values) <= most else f"{shown}, … ({len(values)} values)"
+
+
+def shown(value: object) -> str:
+    """Return a value as an error message shows it; of a list, a mapping and the like only the type.
+
+    Examples
+    --------
+    >>> shown("red"), shown([[1, 2]])
+    ("'red'", 'a list')
+    """
+    return f"a {type(value).__name__}" if kind_of(value) == "none" else repr(value)

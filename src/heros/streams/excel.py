@@ -1,0 +1,123 @@
+"""Excel workbooks: the first sheet, with the types of its cells."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, time, timedelta
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from heros.data.columns import Column, trimmed
+from heros.data.values import MISSING, checked_words, label_of
+from heros.errors import DataError
+from heros.extras import needed
+from heros.lazy import pa
+from heros.streams.arrow import FAULTS
+from heros.streams.readers import CELLS, Chunk, TableReader
+
+__all__ = ["ExcelReader"]
+
+ERRORS = frozenset({"#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"})
+"""What a cell shows whose formula failed; it has no value."""
+
+Row = tuple[int, Sequence[Any]]
+"""The number of a row in its sheet, from 1, and its cells."""
+
+
+class ExcelReader(TableReader):
+    """The rows of the first sheet of an Excel workbook, below the first row that has names.
+
+    Rows without any value are left out. Rows before the header with at most half as many values, such as
+    titles, are skipped, and a notice tells so.
+    """
+
+    def __init__(self, path: Path, missing: Sequence[str] = ()) -> None:
+        self.label, self._path = str(path), path
+        self._said_words = checked_words(missing)
+        rows = list(islice(self._sheet(1), 50))
+        usual = max((_filled(cells) for _, cells in rows), default=0)
+        header = next(((at, cells) for at, cells in rows if 2 * _filled(cells) > usual), None)
+        if header is None:
+            raise DataError(f"{self.label} must have a header and at least one row. Got an empty sheet.")
+        self._start, names = header
+        width = max(at for at, value in enumerate(names) if value is not None) + 1
+        self.names = [label_of(value) or f"x{at + 1}" for at, value in enumerate(names[:width])]
+        twice = sorted({name for name in self.names if self.names.count(name) > 1})
+        if twice:
+            raise DataError(f"{self.label}: the columns must have distinct names. Got {twice} twice.")
+        skipped = sum(at < self._start for at, _ in rows)
+        if skipped:
+            what = "row is" if skipped == 1 else f"{skipped} rows are"
+            self._tell(f"The first {what} skipped: the header of {self.label} is in row {self._start}.")
+        self._at = self._start + 1  # the next row
+        self._rows: Iterator[Row] | None = None
+
+    @property
+    def said_words(self) -> tuple[str, ...]:
+        """The words that stand for a missing value beside the usual ones."""
+        return self._said_words
+
+    def _sheet(self, first: int) -> Iterator[Row]:
+        """Yield the rows with values from a row on."""
+        openpyxl = needed("openpyxl", "Reading Excel files", "excel")
+        try:
+            book = openpyxl.load_workbook(self._path, read_only=True, data_only=True)
+        except (*FAULTS, zipfile.BadZipFile, SyntaxError) as error:  # which bad XML raises
+            raise DataError(f"{self.label} must be an Excel workbook (.xlsx). Got: {error}") from None
+        try:
+            sheet = book.worksheets[0]
+            sheet.reset_dimensions()  # programs write wrong ones
+            for number, cells in enumerate(sheet.iter_rows(min_row=first, values_only=True), first):
+                if _filled(cells):
+                    yield number, cells
+        except (*FAULTS, zipfile.BadZipFile, zlib.error, SyntaxError) as error:
+            raise DataError(f"{self.label} must be readable to its end. Got: {error}") from None
+        finally:
+            book.close()
+
+    def read(self) -> Chunk | None:
+        """The next rows; None at the end."""
+        if self._rows is None:
+            self._rows = self._sheet(self._at)
+        rows = list(islice(self._rows, max(256, CELLS // (4 * len(self.names)))))
+        if not rows:
+            return None
+        self._at = rows[-1][0] + 1
+        numbers = [number for number, _ in rows]
+        columns = [
+            self._array([cells[at] if at < len(cells) else None for _, cells in rows])
+            for at in range(len(self.names))
+        ]
+        return Chunk(columns, lambda row: f"row {numbers[row]}")
+
+    def _array(self, values: list[Any]) -> pa.Array:
+        """Return the cells of a column: numbers, dates, booleans, or text if they are not of one kind."""
+        values = [None if isinstance(value, str) and value in ERRORS else value for value in values]
+        kinds = {type(value) for value in values if value is not None}
+        if kinds == {bool}:
+            return pa.array(values, pa.bool_())
+        if kinds and kinds <= {int, float}:
+            return pa.array([None if value is None else float(value) for value in values], pa.float64())
+        if kinds and kinds <= {datetime, date}:
+            return pa.array(values, pa.timestamp("us"))
+        if kinds in ({time}, {timedelta}):
+            return pa.array(values)
+        return trimmed(pa.array(list(map(label_of, values)), pa.string()), [*MISSING, *self._said_words])
+
+    def restart(self) -> None:
+        """Go back to the first row."""
+        self._at, self._rows = self._start + 1, None
+
+    def declared(self, index: int) -> Column | None:
+        """Return nothing: the cells tell what they are."""
+        return None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_rows": None}
+
+
+def _filled(cells: Sequence[Any]) -> int:
+    return sum(value is not None and value != "" for value in cells)

@@ -1,0 +1,128 @@
+"""One table through every entrance: the same features, the same schema, the same bits."""
+
+from __future__ import annotations
+
+import copy
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from data_cases import Case, arrow_of, csv_of, json_of, model, orders, pandas_of, parquet_of
+from heros import Heros, evaluate, streams
+
+pytestmark = pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+
+CASE = orders(160)
+FIRST, REST = CASE.part(0, 60), CASE.part(60, 160)
+ASKED = CASE.part(40, 120)
+
+
+# -- entrances: a model and a case that it is to learn ---------------------------------------------------------
+
+
+def one_by_one(learner: Heros, case: Case, _) -> Heros:
+    for row, y in zip(case.typed, case.labels, strict=True):
+        learner.learn(row, y)
+    return learner
+
+
+def one_by_one_as_text(learner: Heros, case: Case, _) -> Heros:
+    for row, y in zip(case.text, case.labels, strict=True):
+        learner.learn(row, y)
+    return learner
+
+
+def list_of_rows(learner: Heros, case: Case, _) -> Heros:
+    return learner.learn(case.typed, case.labels)
+
+
+def pairs(learner: Heros, case: Case, _) -> Heros:
+    stream = streams.from_iter(list(zip(case.text, case.labels, strict=True)), **_known(learner))
+    evaluate(learner, stream)
+    return learner
+
+
+def pandas_text(learner: Heros, case: Case, _) -> Heros:
+    return learner.learn(pandas_of(case.text), case.labels)
+
+
+def pandas_typed(learner: Heros, case: Case, _) -> Heros:
+    return learner.learn(pandas_of(case.typed), case.labels)
+
+
+def polars_text(learner: Heros, case: Case, _) -> Heros:
+    return learner.learn(pl.from_pandas(pandas_of(case.text)), case.labels)
+
+
+def arrow_typed(learner: Heros, case: Case, _) -> Heros:
+    return learner.learn(arrow_of(case.typed), case.labels)
+
+
+ROWS = [one_by_one, one_by_one_as_text, list_of_rows]
+TABLES = [pandas_text, pandas_typed, polars_text, arrow_typed]
+
+
+def _known(learner: Heros):
+    return {}
+
+
+def schema_of(learner: Heros):
+    schema = learner.schema
+    return [(f.name, f.values, f.missing) for f in schema.features], schema.classes
+
+
+def told(learner: Heros, case: Case) -> list[list[float]]:
+    return [[*p.values()] for p in learner.predict_proba(case.text)]
+
+
+@pytest.mark.parametrize("enter", [*ROWS, *TABLES], ids=lambda f: f.__name__)
+def test_a_model_that_knows_its_table_learns_the_same_through_every_entrance(enter, tmp_path):
+    start = model().learn(pandas_of(FIRST.text), FIRST.labels)
+    expected = one_by_one(copy.deepcopy(start), REST, tmp_path)
+    found = enter(copy.deepcopy(start), REST, tmp_path)
+    assert schema_of(found) == schema_of(expected)
+    assert told(found, ASKED) == told(expected, ASKED)
+    found.save(tmp_path / "model.heros")
+    again = Heros.load(tmp_path / "model.heros")
+    assert told(again, ASKED) == told(expected, ASKED)
+
+
+@pytest.mark.parametrize("enter", ROWS, ids=lambda f: f.__name__)
+def test_rows_learn_the_same_from_nothing(enter, tmp_path):
+    expected, found = one_by_one(model(), CASE, tmp_path), enter(model(), CASE, tmp_path)
+    assert schema_of(found) == schema_of(expected)
+    assert told(found, ASKED) == told(expected, ASKED)
+
+
+@pytest.mark.parametrize("enter", TABLES, ids=lambda f: f.__name__)
+def test_tables_learn_the_same_from_nothing(enter, tmp_path):
+    expected, found = pandas_text(model(), CASE, tmp_path), enter(model(), CASE, tmp_path)
+    assert schema_of(found) == schema_of(expected)
+    assert told(found, ASKED) == told(expected, ASKED)
+
+
+@pytest.mark.parametrize("write", [csv_of, json_of, parquet_of], ids=lambda f: f.__name__)
+def test_files_learn_what_a_frame_does(write, tmp_path):
+    expected = pandas_text(model(), CASE, tmp_path)
+    found = model()
+    evaluate(
+        found,
+        streams.read(
+            write(CASE, tmp_path / f"orders.{write.__name__[:-3].replace('json', 'jsonl')}"), target="target"
+        ),
+    )
+    assert schema_of(found) == schema_of(expected)
+    assert told(found, ASKED) == told(expected, ASKED)
+
+
+def test_every_form_of_a_row_gives_the_same_prediction():
+    learner = model().learn(pandas_of(CASE.text), CASE.labels)
+    expected = told(learner, ASKED)
+    for rows in (pandas_of(ASKED.typed), pandas_of(ASKED.text), arrow_of(ASKED.typed)):
+        table = learner.predict_proba(rows)
+        frame = table.to_pandas() if isinstance(table, pa.Table) else table
+        assert frame.to_numpy().tolist() == expected
+    assert [[*learner.predict_proba(row).values()] for row in ASKED.typed] == expected
+    few = pandas_of(ASKED.typed).iloc[:7]
+    assert learner.predict_proba(few).to_numpy().tolist() == expected[:7]
