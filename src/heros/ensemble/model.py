@@ -365,7 +365,7 @@ class Heros:
         if self.task.numeric:
             raise HerosError("A number has no probabilities: ask predict, or predict_interval.")
         form = form_of(x)
-        out = self._in_order(x, form)
+        out = self.answers(x)
         if form == "array":
             return out
         classes = self._at_work.schema.classes
@@ -387,7 +387,7 @@ class Heros:
         >>> model.predict({"size": 3, "colour": "blue"}), model.predict([[3, 1], [3, 0]])
         ('even', array(['odd', 'even'], dtype='<U4'))
         """
-        out = self._in_order(x, form_of(x))
+        out = self.answers(x)
         best = np.asarray(self.task.named(self.task.prediction(out), self._at_work.schema))
         return best.item() if best.ndim == 0 else best
 
@@ -408,7 +408,7 @@ class Heros:
         """
         if not self.task.numeric:
             raise HerosError("A class has no interval: ask predict_proba.")
-        return self._in_order(x, form_of(x))[..., 1:3]
+        return self.answers(x)[..., 1:3]
 
     def outputs(self, X: NDArray[np.float64], delay: ArrayLike | None = None) -> NDArray[np.float64]:
         """What it says of rows (n, n_features) that are known to be good; NaN is missing wherever it is.
@@ -416,36 +416,26 @@ class Heros:
         For callers that turn rows into numbers themselves, with a `heros.data.Encoder`. `delay` is that of
         `answers`.
         """
-        X = np.require(X, np.float64, ["C", "A"])
-        return self._predicted(X, checked_delays(delay, len(X)))
-
-    def _predicted(self, X: NDArray[np.float64], delays: NDArray[np.int64] | None) -> NDArray[np.float64]:
         learner = self._at_work
         self._finish_growing()
+        late = np.arange(len(X)) if delay is None and len(X) > 1 else delay
+        delays = checked_delays(late, len(X))
         with self._alone:
-            return learner.step.predict(X, delays)
-
-    def _rows_of(self, x: Any, form: str) -> tuple[NDArray[np.float64], bool]:
-        """The instances as numbers, in whatever form they come, and whether it was a single one."""
-        if form == "array":
-            return self._instances(x)
-        _ = self._at_work
-        return self.encoder().read(x), form == "row"
-
-    def _in_order(self, x: Any, form: str) -> NDArray[np.float64]:
-        """All that it says of instances that come one after the other, without a label between them."""
-        X, single = self._rows_of(x, form)
-        out = self._predicted(X, None if single else np.arange(len(X)))
-        return out[0] if single else out
+            return learner.step.predict(np.require(X, np.float64, ["C", "A"]), delays)
 
     def answers(self, x: Any, delay: ArrayLike | None = None) -> NDArray[np.float64]:
         """All that it says of one instance (width,) or of several (n, width); what that is, says the task.
 
         `delay` is how many instances before each one have no label yet, for models that know the order of
-        labels (`pools.LabelMemory`): 0 if nothing is said.
+        labels (`pools.LabelMemory`). If nothing is said, instances come one after the other, and the label of
+        the one before the first is known.
         """
-        X, single = self._rows_of(x, form_of(x))
-        out = self._predicted(X, checked_delays(delay, len(X)))
+        if (form := form_of(x)) == "array":
+            X, single = self._instances(x)
+        else:
+            _ = self._at_work
+            X, single = self.encoder().read(x), form == "row"
+        out = self.outputs(X, delay)
         return out[0] if single else out
 
     def learn(
