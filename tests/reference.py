@@ -304,13 +304,14 @@ class Fading:
 
 def step_loop(
     members, costs, choose, X, y, classes, *, answer="best", warmup=0, watch="all", score=Adwin, looks=None,
-    update=None, burst=0,
+    update=None, burst=0, surprise=None, rng=None,
 ):  # fmt: skip
     """Test, then train, members with predict_proba(x) and learn(x, y); choose(L, costs) gives a mask.
 
     `answer` is "best", "average", "weighted", (n, sharpness) or a `Stacked`; `watch` is "all", "trained" or a
     number; whoever looked at each instance is appended to `looks`; update(outcomes, mask) is told of the trained;
-    all look at `burst` instances once the model with the highest L gets worse. Returns, per instance: the
+    all look at `burst` instances once the model with the highest L gets worse; with `surprise` nothing is trained,
+    and the weights of a stack stay, on instances that were expected, unless a draw of `rng` says so. Returns, per instance: the
     probabilities, who answered, the mask, Σγ and R.
     """
     windows, L, rows = [score() for _ in members], np.zeros(len(members)), []
@@ -326,7 +327,9 @@ def step_loop(
                 looked = everyone
         p = {int(i): _shares(members[i].predict_proba(x), classes) for i in np.flatnonzero(looked)}
         given, who = _answer(L, p, answer)
-        if isinstance(answer, Stacked):
+        expected = surprise is not None and t >= warmup and given[label] > surprise.sure
+        expected = expected and rng.random() >= surprise.share
+        if isinstance(answer, Stacked) and not expected:
             answer.learn(label)
         outcomes = {i: float(q.argmax() == label) for i, q in p.items()}
         if burst:
@@ -337,6 +340,8 @@ def step_loop(
             L[i] = windows[i].update(outcome)
         if watch == "all":
             chosen = everyone if t < warmup else choose(L.copy(), costs)
+        if expected:
+            chosen = np.array([getattr(member, "always_learns", False) for member in members]) & chosen
         if update is not None:
             update([outcomes.get(i, math.nan) for i in range(len(members))], chosen)
         for i in np.flatnonzero(chosen):

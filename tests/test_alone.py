@@ -90,6 +90,7 @@ FAMILIES = {
     "neighbours": pools.NeighboursGrid(),
     "linear": pools.LinearGrid(),
     "bayes": pools.NaiveBayesGrid(),
+    "labels": pools.LabelMemoryGrid(),
     "models": pools.Models([Counting()], costs=[1]),
     "join": pools.Join(pools.MLP([{"hidden": 4}]), pools.Hoeffding([{}]), costs=[1, 1]),
 }
@@ -98,7 +99,7 @@ FAMILIES = {
 OF_NUMBERS = {
     name: pool
     for name, pool in FAMILIES.items()
-    if name in ("mlp", "boosted", "retrained", "neighbours", "linear")
+    if name in ("mlp", "boosted", "retrained", "neighbours", "linear", "labels")
 } | {
     "trees": pools.RegressionTrees([{"grace_period": 10, "split_confidence": 0.5}]),
     "join": pools.Join(pools.MLP([{"hidden": 4}]), pools.RegressionTrees([{}]), costs=[1, 1]),

@@ -19,6 +19,7 @@ FAMILIES = [
     pools.Neighbours([{"window": 30}]),
     pools.Linear([{}]),
     pools.NaiveBayes([{}]),
+    pools.LabelMemory([{}, {"order": 2}]),
     pools.Boosted([{"rounds": 3, "grace_period": 5}]),
     pools.Retrained([{"window": 60, "every": 30, "spread": 10, "trees": 2, "min_leaf": 2}]),
 ]
@@ -155,6 +156,7 @@ def test_a_column_with_a_million_categories():
         pools.Neighbours([{}]),
         pools.LinearGrid(),
         pools.NaiveBayes([{}]),
+        pools.LabelMemory([{}]),
         pools.Boosted([{"rounds": 3}]),
         pools.Retrained([{"trees": 3}]),
     ):

@@ -14,11 +14,11 @@ def test_all_names():
     ]  # fmt: skip
     assert policies.__all__ == [
         "MLCB", "Budget", "Cand", "CandAsPublished", "Cheapest", "CompiledPolicy", "Everything", "Expensive", "Explore",
-        "PerformBest", "PerformWorst", "Policy", "Random", "Reward", "Within", "Zeta", "compiled",
+        "PerformBest", "PerformWorst", "Policy", "Random", "Reward", "Surprise", "Within", "Zeta", "compiled",
     ]  # fmt: skip
     assert pools.__all__ == [
-        "MLP", "Boosted", "BoostedGrid", "BoundBoosted", "BoundForest", "BoundHoeffding", "BoundJoin", "BoundLinear", "BoundModels", "BoundNaiveBayes",
-        "BoundNeighbours", "BoundPool", "BoundRegressionTrees", "BoundRetrained", "Forest", "ForestGrid", "ForestStats", "Hoeffding", "HoeffdingGrid", "Join", "Linear", "LinearGrid", "MLPGrid", "Models", "NaiveBayes",
+        "MLP", "Boosted", "BoostedGrid", "BoundBoosted", "BoundForest", "BoundHoeffding", "BoundJoin", "BoundLabelMemory", "BoundLinear", "BoundModels", "BoundNaiveBayes",
+        "BoundNeighbours", "BoundPool", "BoundRegressionTrees", "BoundRetrained", "Forest", "ForestGrid", "ForestStats", "Hoeffding", "HoeffdingGrid", "Join", "LabelMemory", "LabelMemoryGrid", "Linear", "LinearGrid", "MLPGrid", "Models", "NaiveBayes",
         "NaiveBayesGrid", "NeighbourStats", "Neighbours", "NeighboursGrid", "Paper", "PaperTrees", "Pool", "RegressionTrees", "RegressionTreesGrid",
         "Retrained", "RetrainedGrid", "RetrainedStats", "TreeStats", "default", "default_regression",
     ]  # fmt: skip

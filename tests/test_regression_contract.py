@@ -52,6 +52,9 @@ FAMILIES = {  # 12 models each
             for n in (1, 3)
         ]
     ),
+    "labels": pools.LabelMemory(
+        [{"fading": f, "seasons": s} for f in (1, 0.999, 0.9, 0.5) for s in (0, 1, 2)], memory=40
+    ),
     "trees": pools.RegressionTrees(
         [
             {"max_bytes": b, "grace_period": g, "prediction": p, "split_confidence": 0.1}

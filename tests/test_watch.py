@@ -53,7 +53,10 @@ def test_every_policy_watch_and_answer_equals_a_plain_loop(policy, watch, answer
     k = len(FOUR) if isinstance(policy, policies.Everything) else 2
     pool = pools.Models(FOUR, costs=costs)
     # "trained" under a policy that never explores: every 8th instance as well
-    rest = 8 if watch == "trained" and not isinstance(policy, EXPLORING) else watch
+    chooser = getattr(policy, "policy", policy) if isinstance(policy, policies.Within) else policy
+    surprise = chooser if isinstance(chooser, policies.Surprise) else None
+    chooser = chooser.policy if surprise else chooser
+    rest = 8 if watch == "trained" and not isinstance(chooser, EXPLORING) else watch
     model = Heros(
         pool, policy, k, score=scores.Fading(0.98), answer=answer, watch=watch, warmup=20, seed=3,
         schema=drifting(1).schema,
@@ -64,7 +67,7 @@ def test_every_policy_watch_and_answer_equals_a_plain_loop(policy, watch, answer
         members(), costs, lambda L, c: twin.choose(L, c, k, rng), X, y, 2,
         answer=SLOW_ANSWERS[type(answer)](answer),
         warmup=20, watch=rest, score=lambda: reference.Fading(0.98), looks=looks,
-        update=getattr(twin, "update", None),
+        update=getattr(twin, "update", None), surprise=surprise, rng=rng,
     )  # fmt: skip
     assert np.array_equal(block.chosen, chosen)
     assert np.array_equal(block.answered, who)

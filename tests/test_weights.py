@@ -20,6 +20,7 @@ POOLS = {
     "mlp": pools.MLPGrid(hidden=[8], learning_rates=[0.05]),
     "linear": pools.LinearGrid(),
     "bayes": pools.NaiveBayesGrid(),
+    "labels": pools.LabelMemoryGrid(),
     "trees": pools.HoeffdingGrid(max_bytes=[1 << 16]),
     "forest": pools.ForestGrid(trees=[3]),
     "boosted": pools.BoostedGrid(rounds=[3]),

@@ -16,6 +16,7 @@ void bind_retrained(nb::module_& m);
 void bind_neighbours(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_bayes(nb::module_& m);
+void bind_labels(nb::module_& m);
 void bind_regression(nb::module_& m);
 void bind_members(nb::module_& m);
 void bind_joined(nb::module_& m);

@@ -40,6 +40,7 @@ NB_MODULE(_core, m) {
   heros::bind_neighbours(m);
   heros::bind_linear(m);
   heros::bind_bayes(m);
+  heros::bind_labels(m);
   heros::bind_regression(m);
   heros::bind_members(m);
   heros::bind_joined(m);

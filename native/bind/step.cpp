@@ -19,7 +19,7 @@ class BoundStep {
  public:
   BoundStep(std::shared_ptr<Pool> pool, std::shared_ptr<Task> task, nb::object scores, nb::object policy, int k,
             nb::object bits, std::vector<double> costs, Answer answer, Watch watch, std::int64_t burst,
-            std::int64_t warmup)
+            std::int64_t warmup, std::optional<Surprise> surprise)
       : bits_(std::move(bits)), scores_(std::move(scores)) {
     const auto models = static_cast<std::size_t>(pool->models());
     std::shared_ptr<Scores> native;
@@ -30,6 +30,7 @@ class BoundStep {
     step_ = std::make_unique<Step>(std::move(pool), std::move(task), std::move(native),
                                    chooser(std::move(policy), k, static_cast<int>(models)), std::move(costs), answer,
                                    watch, burst, warmup);
+    step_->set_surprise(surprise, random());
   }
   BoundStep(const BoundStep&) = delete;
   BoundStep& operator=(const BoundStep&) = delete;
@@ -46,12 +47,13 @@ class BoundStep {
   // Whether something of it is called back in Python, so that the lock is held all the time.
   bool locked() const { return policy_.is_valid() || calls_ != nullptr; }
 
-  void set_policy(nb::object policy, int k, nb::object bits, std::int64_t watch) {
+  void set_policy(nb::object policy, int k, nb::object bits, std::int64_t watch, std::optional<Surprise> surprise) {
     Step& step = at_rest();
     expect((watch == Watch::kAll) == step.all_look() && watch >= Watch::kTrained, "all models looking, or some");
     step.set_watch({watch});
     bits_ = std::move(bits);
     step.set_chooser(chooser(std::move(policy), k, step.models()));
+    step.set_surprise(surprise, random());
   }
 
   nb::dict state() {
@@ -116,12 +118,12 @@ class BoundStep {
   Regression* regression() { return dynamic_cast<Regression*>(&step_->task()); }
   bool stacked() const { return step_->answer().kind == Answer::Kind::stacked; }
 
+  Random random() const { return random_from(nb::cast<nb::capsule>(bits_.attr("capsule"))); }
   std::unique_ptr<Chooser> chooser(nb::object policy, int k, int models) {
     expect(k >= 1 && k <= models, "k must be in [1, M]");
     if (nb::isinstance<Policy>(policy)) {
       policy_ = nb::object();
-      const auto capsule = nb::cast<nb::capsule>(bits_.attr("capsule"));
-      return std::make_unique<PolicyChooser>(nb::cast<Policy>(policy), k, random_from(capsule));
+      return std::make_unique<PolicyChooser>(nb::cast<Policy>(policy), k, random());
     }
     policy_ = std::move(policy);
     return std::make_unique<PolicyCalls>(policy_);
@@ -156,10 +158,15 @@ void expect_instances(const Step& step, const In2<double>& X) {
   expect(X.shape(1) == static_cast<std::size_t>(step.features()), "instances of another shape");
 }
 
+void expect_delays(const In1<std::int64_t>& delays, std::size_t n) {
+  expect(delays.size() == n && all_of(to_vector(delays), countable), "a number of labels per instance");
+}
+
 // What a block gave, as BlockRecord has it: outputs, answered, chosen, spent, reward.
 using Block = std::tuple<Array<double, 2>, Array<std::int32_t, 1>, Array<bool, 2>, Array<double, 1>, Array<double, 1>>;
 Block run(BoundStep& self, const In2<double>& X, const In1<double>& targets,
-          const std::optional<In1<double>>& weights, const std::optional<In1<std::int32_t>>& times) {
+          const std::optional<In1<double>>& weights, const std::optional<In1<std::int32_t>>& times,
+          const std::optional<In1<std::int64_t>>& delays) {
   Step& step = self.at_rest();
   const std::size_t n = X.shape(0), width = step.width(), models = step.models();
   expect_instances(step, X);
@@ -173,6 +180,7 @@ Block run(BoundStep& self, const In2<double>& X, const In1<double>& targets,
     for (std::size_t t = 0; t < n; ++t) counting.push_back({weights->data()[t], times->data()[t]});
     expect(all_of(counting, [](const Weight& w) { return amount(w.value) && w.times >= 0; }), "weights of zero or more");
   }
+  if (delays) expect_delays(*delays, n);
   static_assert(sizeof(bool) == sizeof(std::uint8_t));
   NewArray<double, 2> said({n, width});
   NewArray<std::int32_t, 1> answered({n});
@@ -184,20 +192,23 @@ Block run(BoundStep& self, const In2<double>& X, const In1<double>& targets,
     const Work work(step.pool(), self.locked());
     std::optional<nb::gil_scoped_release> release;
     if (!self.locked()) release.emplace();
-    step.run(X.data(), targets.data(), static_cast<std::int64_t>(n), record, weights ? counting.data() : nullptr);
+    step.run(X.data(), targets.data(), static_cast<std::int64_t>(n), record, weights ? counting.data() : nullptr,
+             delays ? delays->data() : nullptr);
   }
   return {said.array(), answered.array(), chosen.array(), spent.array(), reward.array()};
 }
 
-Array<double, 2> predict(BoundStep& self, const In2<double>& X) {
+Array<double, 2> predict(BoundStep& self, const In2<double>& X, const std::optional<In1<std::int64_t>>& delays) {
   Step& step = self.at_rest();
   expect_instances(step, X);
+  if (delays) expect_delays(*delays, X.shape(0));
   const std::size_t n = X.shape(0), width = step.width();
   NewArray<double, 2> out({n, width});
   const Work work(step.pool(), false);
   {
     const nb::gil_scoped_release release;
-    for (std::size_t t = 0; t < n; ++t) step.predict(X.data() + t * X.shape(1), out.data() + t * width);
+    for (std::size_t t = 0; t < n; ++t) 
+      step.predict(X.data() + t * X.shape(1), out.data() + t * width, delays ? delays->data()[t] : 0);
   }
   return out.array();
 }
@@ -224,6 +235,14 @@ void bind_step(nb::module_& m) {
            },
            nb::arg("kind"), nb::arg("n") = 1, nb::arg("sharpness") = 0.0, nb::arg("rate") = 0.0);
 
+  nb::class_<Surprise>(m, "Surprise")
+      .def("__init__",
+           [](Surprise* self, double sure, double share, double inside) {
+             expect(sure >= 0 && sure <= 1 && share >= 0 && share <= 1 && amount(inside), "what is expected");
+             new (self) Surprise{sure, share, inside};
+           },
+           nb::arg("sure"), nb::arg("share"), nb::arg("inside"));
+
   const auto column = [](auto member) {
     return [member](BoundStep& self) { return to_array(self.seen().ledger().*member); };
   };
@@ -231,20 +250,21 @@ void bind_step(nb::module_& m) {
       .def("__init__",
            [](BoundStep* self, std::shared_ptr<Pool> pool, std::shared_ptr<Task> task, nb::object scores,
               nb::object policy, int k, nb::object bits, const In1<double>& costs, const Answer& answer,
-              std::int64_t watch, std::int64_t burst, std::int64_t warmup) {
+              std::int64_t watch, std::int64_t burst, std::int64_t warmup, std::optional<Surprise> surprise) {
              expect(watch >= Watch::kTrained, "a number of instances, 0 for all models or -1 for those trained");
              expect(countable(burst), "for how many instances all look");
              new (self) BoundStep(std::move(pool), std::move(task), std::move(scores), std::move(policy), k,
-                                  std::move(bits), to_vector(costs), answer, Watch{watch}, burst, warmup);
+                                  std::move(bits), to_vector(costs), answer, Watch{watch}, burst, warmup, surprise);
            },
            nb::arg("pool"), nb::arg("task"), nb::arg("scores"), nb::arg("policy"), nb::arg("k"), nb::arg("bits"),
-           nb::arg("costs"), nb::arg("answer"), nb::arg("watch"), nb::arg("burst"), nb::arg("warmup"))
+           nb::arg("costs"), nb::arg("answer"), nb::arg("watch"), nb::arg("burst"), nb::arg("warmup"),
+           nb::arg("surprise") = nb::none())
       .def("run", &run, nb::arg("X"), nb::arg("targets"), nb::arg("weights") = nb::none(),
-           nb::arg("times") = nb::none())
+           nb::arg("times") = nb::none(), nb::arg("delays") = nb::none())
       .def_prop_ro("weighs", [](BoundStep& self) { return self.seen().pool().weighs(); })
-      .def("predict", &predict, nb::arg("X"))
+      .def("predict", &predict, nb::arg("X"), nb::arg("delays") = nb::none())
       .def("set_policy", &BoundStep::set_policy, nb::arg("policy"), nb::arg("k"), nb::arg("bits"),
-           nb::arg("watch"))
+           nb::arg("watch"), nb::arg("surprise") = nb::none())
       .def("set_k",
            [](BoundStep& self, int k) {
              Step& step = self.at_rest();
@@ -266,6 +286,7 @@ void bind_step(nb::module_& m) {
                      const std::vector<double>* bounds = self.seen().bounds();
                      return bounds == nullptr ? std::nullopt : std::optional(to_array(*bounds));
                    })
+      .def_prop_ro("expected", [](BoundStep& self) { return self.seen().expected(); })
       .def_prop_ro("explored", [](BoundStep& self) { return self.seen().explored(); })
       .def_prop_ro("costs", column(&Ledger::costs))
       .def_prop_ro("looked", [](BoundStep& self) { return to_array(self.seen().ledger().looks_of_each()); })

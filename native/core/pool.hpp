@@ -30,6 +30,11 @@ class Pool {
   virtual bool weighs() const { return false; }
   virtual void weigh(const Weight&) {}
 
+  // How far the last label is from the instance that is looked at next, or asked about, beyond the instance before it:
+  // at a look, how many labels were learnt between its prediction and now; where it is asked about, how many instances
+  // before it have no label yet. For models that know the order of labels.
+  virtual void set_delay(std::int64_t /*labels*/) {}
+
   virtual int models() const = 0;
   virtual int features() const = 0;
   virtual int outputs() const = 0;  // numbers in an output; 0 before the pool knows its instances
@@ -52,6 +57,9 @@ class Pool {
   // Whether model i can be trained now: one that has been set aside is not, even if it is chosen.
   virtual bool trainable(int) const { return true; }
   virtual bool all_trainable() const { return true; }  // whether that is so of all, now and later
+
+  // Whether learning costs model i next to nothing, so that it learns also what was expected (`Surprise`).
+  virtual bool always_learns(int) const { return false; }
 
   // train(x) followed by look(next), for pools that can do both in one pass over their memory. `next` is the first of
   // `left` rows to come: where all look, a pool may look ahead. The results must equal those of the two calls bit for

@@ -13,6 +13,7 @@
 #include "core/phases.hpp"
 #include "core/pool.hpp"
 #include "core/scores.hpp"
+#include "core/surprise.hpp"
 #include "core/task.hpp"
 #include "core/watch.hpp"
 
@@ -65,6 +66,9 @@ class Step {
     if (known != nullptr && fresh != nullptr && known->factor == fresh->factor) *fresh = std::move(*known);
     chooser_ = std::move(chooser);
   }
+  void set_surprise(std::optional<Surprise> surprise, Random random) { surprise_ = surprise, random_ = random; }
+  // Whether the models were spared the last instance, as it did not surprise.
+  bool expected() const { return expected_; }
   void set_k(int k) { chooser_->set_k(k); }
   void set_watch(Watch watch) { watch_ = watch; }
   void set_costs(std::vector<double> costs) {
@@ -82,12 +86,16 @@ class Step {
   // Test, then train, on instance after instance. If something throws, the rest of the block is not touched and the
   // exception goes on. An instance counts once it has been scored: if the policy throws then, as one on which nothing
   // was trained. weights: what every instance counts, in training and for the scores; none: all the same. One that counts
-  // nothing is answered, and nobody is trained on it.
-  void run(const double* X, const double* targets, std::int64_t n, BlockRecord out, const Weight* weights = nullptr) {
+  // nothing is answered, and nobody is trained on it. delays: how many labels were learnt between an instance's
+  // prediction and its own label (`Pool::set_delay`); none: no label.
+  void run(const double* X, const double* targets, std::int64_t n, BlockRecord out, const Weight* weights = nullptr,
+           const std::int64_t* delays = nullptr) {
+    const Undelayed undelayed{*pool_};
     const double cpu_before = thread_cpu_seconds();
     PhaseClock clock;
     clock.start();
     try {
+      if (n > 0 && delays != nullptr) pool_->set_delay(delays[0]);
       if (n > 0) begin(X, out.chosen, clock);
       for (std::int64_t t = 0; t < n; ++t) {
         const double* x = X + t * features();
@@ -95,12 +103,15 @@ class Step {
         double* said = out.outputs + t * width();
         out.answered[t] = answer(said);
         if (weights != nullptr) pool_->weigh(weights[t]);
+        expected_ = expected(said, targets[t]);
         score(said, targets[t], weights == nullptr ? Weight{} : weights[t]);
         clock.lap(Phase::evaluate);
         if (watch_.all()) or_train_nothing(x, targets[t], chosen, clock, [&] { choose(chosen); });
+        if (expected_) spare_expected(chosen);
         spare(chosen, weights != nullptr && weights[t].value == 0);
         or_train_nothing(x, targets[t], chosen, clock, [&] { chooser_->learn(outcomes_.data(), chosen); });
         ledger_.note_training(chosen, lookers_, scores_->values().data(), out.spent[t], out.reward[t]);
+        if (delays != nullptr && t + 1 < n) pool_->set_delay(delays[t + 1]);
         train_and_go_on(x, targets[t], chosen, n - t - 1, clock);
       }
     } catch (...) {
@@ -113,8 +124,10 @@ class Step {
     ledger_.note_time(clock, thread_cpu_seconds() - cpu_before);
   }
 
-  // What the ensemble says of any x; nothing is learnt.
-  void predict(const double* x, double* out) {
+  // What the ensemble says of any x; nothing is learnt. delay: how many instances before it have no label yet.
+  void predict(const double* x, double* out, std::int64_t delay = 0) {
+    const Undelayed undelayed{*pool_};
+    pool_->set_delay(delay);
     const auto ask = [&](int i, double* said) {
       pool_->answer(i, x, said);
       return pool_->sound(i);
@@ -124,6 +137,12 @@ class Step {
   }
 
  private:
+  // Whatever happens, the next instance is one that comes right after the last label, unless somebody says otherwise.
+  struct Undelayed {
+    Pool& pool;
+    ~Undelayed() { pool.set_delay(0); }
+  };
+
   void begin(const double* x, std::uint8_t* chosen, PhaseClock& clock) {
     lookers_.take(nullptr);
     if (!watch_.all()) choose_and_watch(chosen, clock);
@@ -157,7 +176,7 @@ class Step {
   }
 
   void score(const double* said, double target, const Weight& weight) {
-    answer_.learn(*task_, odds_, target, outputs(), weight.value);
+    if (!expected_) answer_.learn(*task_, odds_, target, outputs(), weight.value);
     task_->outcomes(*pool_, target, lookers_, outcomes_.data());
     task_->learn(said, target);
     for (const int i : lookers_)
@@ -170,6 +189,17 @@ class Step {
   void choose(std::uint8_t* chosen) {
     if (ledger_.instances < warmup_) std::fill_n(chosen, models(), std::uint8_t{1});
     else chooser_->choose(scores_->values().data(), chosen);
+  }
+
+  // Whether the instance is one that the models are not trained on, as its target was to be expected. Warm-up trains all.
+  bool expected(const double* said, double target) {
+    return surprise_ && ledger_.instances >= warmup_ && task_->expected(said, target, *surprise_) &&
+           random_.uniform() >= surprise_->share;
+  }
+  // Then those alone are trained, of the chosen, that learn at next to no cost.
+  void spare_expected(std::uint8_t* chosen) const {
+    for (int i = 0; i < models(); ++i)
+      if (chosen[i] && !pool_->always_learns(i)) chosen[i] = 0;
   }
 
   // Takes those out of the chosen that cannot be trained; all, if the instance counts nothing.
@@ -217,6 +247,9 @@ class Step {
   Watch watch_;
   Burst burst_;
   std::int64_t warmup_;
+  std::optional<Surprise> surprise_;
+  Random random_{nullptr};  // for what was expected
+  bool expected_ = false;
   Ledger ledger_;
   std::vector<double> outcomes_, chosen_from_;
   std::vector<std::uint8_t> watched_;

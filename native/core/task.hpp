@@ -8,6 +8,7 @@
 #include "core/interval.hpp"
 #include "core/lookers.hpp"
 #include "core/pool.hpp"
+#include "core/surprise.hpp"
 #include "core/target.hpp"
 
 namespace heros {
@@ -36,6 +37,9 @@ class Task {
   virtual int width(int outputs) const { return outputs; }
   virtual void complete(double* /*said*/) const {}
 
+  // Whether the target was to be expected by what the ensemble said.
+  virtual bool expected(const double* said, double target, const Surprise& surprise) const = 0;
+
   // Learns from the target of what the ensemble said; after `outcomes`.
   virtual void learn(const double* /*said*/, double /*target*/) {}
 };
@@ -51,6 +55,9 @@ class Classification final : public Task {
     for (const int i : lookers) out[i] = pool.outcome(i, target);
   }
   void no_answer(double* out, int outputs) const override { std::fill_n(out, outputs, 1.0 / outputs); }
+  bool expected(const double* said, double target, const Surprise& surprise) const override {
+    return said[static_cast<int>(target)] > surprise.sure;
+  }
 };
 
 // A number. Models say what it is, in its own unit; the ensemble puts an interval behind that, its lower and its upper
@@ -77,6 +84,9 @@ class Regression final : public Task {
   void complete(double* said) const override {
     const double half = errors_.half_width();
     said[1] = said[0] - half, said[2] = said[0] + half, said[3] = scale_.mean();
+  }
+  bool expected(const double* said, double target, const Surprise& surprise) const override {
+    return std::fabs(target - said[0]) < surprise.inside * (said[2] - said[1]) / 2;
   }
   void learn(const double* said, double target) override {
     if (scale_.count() <= 1) return;  // of the first target nothing was known: that error says nothing of others

@@ -38,6 +38,7 @@ class JoinedPool final : public Pool {
   bool all_trainable() const override {
     return std::all_of(parts_.begin(), parts_.end(), [](const auto& part) { return part->all_trainable(); });
   }
+  bool always_learns(int i) const override { return place_[i].pool->always_learns(place_[i].model); }
   void answer(int i, const double* x, double* out) override { place_[i].pool->answer(place_[i].model, x, out); }
 
   bool weighs() const override {
@@ -45,6 +46,10 @@ class JoinedPool final : public Pool {
   }
   void weigh(const Weight& weight) override {
     for (const auto& part : parts_) part->weigh(weight);
+  }
+
+  void set_delay(std::int64_t labels) override {
+    for (const auto& part : parts_) part->set_delay(labels);
   }
 
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {

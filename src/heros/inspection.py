@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from heros import core as _core
 from heros.extras import needed
 from heros.lazy import pa
-from heros.policies import Explore, Policy, Random
+from heros.policies import Explore, Policy, Random, Surprise
 from heros.policies.reasons import Reasons, explain
 from heros.pools import Pool
 from heros.tables import Table, in_words, short, told_apart
@@ -37,6 +37,7 @@ class LastStep:
     explored: bool | None
     draws: Mapping[str, Any] | None = None
     bounds: NDArray[np.float64] | None = None  # (M,) by which it chose, if not by L
+    expected: bool = False  # whether models were not trained, as the instance did not surprise
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,11 +203,15 @@ class Explanation(Sequence[Choice]):
         if at <= warmup:
             rule = f"warm-up: all {models} models are trained on the first {warmup:,} instances"
             reasons = dict.fromkeys(range(models), f"warm-up, instance {at:,} of {warmup:,}")
-        elif (epsilon := _exploration(policy, last)) is not None:
+        elif last.expected:
+            trained = f"{int(last.chosen.sum())} of {models} models are trained"
+            rule = f"{policy} had expected instance {at:,}: {trained}"
+            reasons = {int(i): "learns whatever it is chosen for" for i in np.flatnonzero(last.chosen)}
+        elif (epsilon := _exploration(_inside(policy), last)) is not None:
             rule = f"exploration (ε = {epsilon:g}) chose {k} of {models} models for instance {at:,}"
             reasons = Random().explain(scores, last.costs, k, last.chosen)
         else:
-            inner = policy
+            inner = _inside(policy)
             while _explores(inner):
                 inner = inner.policy
             rule = f"{inner} chose {int(last.chosen.sum())} of {models} models for instance {at:,}"
@@ -278,6 +283,11 @@ def _exploration(policy: Policy, last: LastStep) -> float | None:
             return policy.epsilon
         policy = policy.policy
     return None
+
+
+def _inside(policy: Policy) -> Policy:
+    """The policy that chooses on instances that surprise."""
+    return policy.policy if isinstance(policy, Surprise) else policy
 
 
 def _explores(policy: Policy) -> TypeGuard[Explore]:

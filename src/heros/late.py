@@ -16,7 +16,7 @@ from heros.data.plain import plain_value, value_of
 from heros.ensemble import Heros
 from heros.errors import DataError, ParameterError
 from heros.measures import Measure
-from heros.parameters import expect_list, identifier
+from heros.parameters import expect_list, identifier, whole
 from heros.sources.pending import Counts, Id, Pending
 from heros.storage import archive, models
 
@@ -33,6 +33,7 @@ class _Waiting:
 
     x: Instance
     answer: NDArray[np.float64]  # empty if the model did not know anything yet
+    known: int  # how many labels the model had learnt from when it predicted
 
 
 class LateLabels:
@@ -99,6 +100,7 @@ class LateLabels:
         self._measure()
         self.counts = Counts()
         self._expired = expired
+        self._delay = 0  # how many labels came between the prediction and the label of the last one learnt
 
     def _measure(self) -> None:
         """Begin to measure; the first label may say what the task is."""
@@ -123,9 +125,9 @@ class LateLabels:
         if isinstance(row, np.ndarray) and row.ndim != 1:
             raise ParameterError.of("x", "answer", "one instance", x)
         unknown = self.model.schema is None and isinstance(row, dict)
-        answer = np.zeros(0) if unknown else self.model.answers(row)
+        answer = np.zeros(0) if unknown else self.model.answers(row, self._delay)
         self.counts.answered += 1
-        self._waiting.put(id, _Waiting(row, answer))
+        self._waiting.put(id, _Waiting(row, answer, self._learnt))
         return answer.copy()
 
     def learn(self, id: Id, y: Any) -> bool:
@@ -140,8 +142,10 @@ class LateLabels:
         if waiting is None:
             self.counts.unknown += 1
             return False
-        target = self._learn(waiting.x, y)  # a label that will not do leaves the instance here
+        delay = max(0, self._learnt - waiting.known)
+        target = self._learn(waiting.x, y, delay)  # a label that will not do leaves the instance here
         self._waiting.take(id)
+        self._delay = delay
         if self.counts.learnt == 0:
             self._measure()
         answer = _wide(waiting.answer, self._outputs, 0.0)  # of a class nobody knew then
@@ -152,15 +156,20 @@ class LateLabels:
         self.counts.learnt += 1
         return True
 
-    def _learn(self, x: Instance, y: Any) -> NDArray[Any]:
+    @property
+    def _learnt(self) -> int:
+        """How many labels the model has learnt from."""
+        return 0 if self.model.schema is None else self.model.instances
+
+    def _learn(self, x: Instance, y: Any, delay: int) -> NDArray[Any]:
         """Learn from an instance, and return its class index or number as an array."""
         if isinstance(x, dict):
-            self.model.learn(x, y)
+            self.model.learn(x, y, delay=delay)
             target = self.model.encoder().targets([y])
         else:
             assert self.model.schema is not None, "it has answered"
             target = self.model.task.targets(np.array([y]), 1, self.model.schema)
-            self.model.learn(_wide(x, self.model.schema.n_features), y)
+            self.model.learn(_wide(x, self.model.schema.n_features), y, delay=delay)
         return target if self.model.task.numeric else target.astype(np.int64)
 
     def forget(self, id: Id) -> bool:
@@ -200,13 +209,14 @@ class LateLabels:
 
     def _take_back(self, ids: list[Any], rows: list[Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         x, answers, since = (arrays[name] for name in ("x", "answers", "since"))
-        if not len(ids) == len(rows) == len(x) == len(answers) == len(since) or len(
-            set(map(_expect_id, ids))
-        ) != len(ids):
+        known = arrays.get("known", np.full(len(ids), self._learnt))  # the first files do without
+        lengths = {len(ids), len(rows), len(x), len(answers), len(known), len(since)}
+        if len(lengths) > 1 or len(set(map(_expect_id, ids))) != len(ids):
             raise DataError("as many instances as ids are needed")
-        for id, row, numbers, answer, then in zip(ids, rows, x, answers, since.tolist(), strict=True):
+        for id, row, numbers, answer, at, then in zip(ids, rows, x, answers, known, since, strict=True):
             instance = numbers if row is None else dict(value_of(row))
-            self._waiting.hold(id, _Waiting(instance, answer if answer.any() else answer[:0]), then)
+            given = answer if answer.any() else answer[:0]
+            self._waiting.hold(id, _Waiting(instance, given, int(at)), float(then))
 
     # -- on disk ------------------------------------------------------------------------------------------
 
@@ -225,6 +235,7 @@ class LateLabels:
             "counts": asdict(self.counts),
             "most": self.most,
             "longest": self.longest,
+            "delay": self._delay,
             "measures": [measure.name for measure in self.measures],
         }
         archive.write(
@@ -242,6 +253,7 @@ class LateLabels:
             "answers": np.array([_wide(one.answer, outputs, 0.0) for one in waiting]).reshape(
                 len(waiting), outputs
             ),
+            "known": np.array([one.known for one in waiting], dtype=np.int64),
             "since": np.array([since for _, _, since in held], dtype=np.float64),
         }
 
@@ -269,6 +281,7 @@ class LateLabels:
                 clock=clock,
             )
             late.counts = Counts(**document["counts"])
+            late._delay = whole(document.get("delay", 0), "delay", "LateLabels", 0, 1 << 40)
             for measure in late.measures:
                 measure.restore(archive.subset(arrays, f"measures/{measure.name}"))
             ids = document["ids"]

@@ -26,6 +26,7 @@ POOLS: dict[str, pools.Pool] = {
     "retrained": pools.Retrained(
         [{"window": 60, "every": 40, "spread": 20, "trees": 2, "leaves": 4, "min_leaf": 3}, {"spread": 1}]
     ),
+    "labels": pools.LabelMemory([{}, {"fading": 0.5, "seasons": 1}], memory=20),
     "trees": pools.RegressionTrees([{"grace_period": 20}, {"grace_period": 30, "max_bytes": 4000}]),
 }
 POOLS["join"] = pools.Join(*POOLS.values(), costs=[1] * len(POOLS))

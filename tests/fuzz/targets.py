@@ -327,6 +327,7 @@ POOLS: dict[str, pools.Pool] = {
         [{}, {"optimizer": "ftrl"}, {"optimizer": "sgd", "l2": 0.1}], own_values=4, hashed_to=3
     ),
     "bayes": pools.NaiveBayes([{}, {"fading": 0.5}]),
+    "labels": pools.LabelMemory([{}, {"fading": 0.5, "order": 2}], memory=20),
     "boosted": pools.Boosted(
         [
             {"rounds": 3, "grace_period": 20, "horizon": 50},
@@ -492,6 +493,11 @@ def pools_and_settings(data: bytes) -> None:
         "smoothing": source.number,
         "variance_prior": source.number,
     }
+    labels: dict[str, Callable[[], Any]] = {
+        "fading": source.share,
+        "order": lambda: source.whole(4),
+        "seasons": lambda: source.whole(4),
+    }
     forest: dict[str, Callable[[], Any]] = {
         "trees": lambda: source.whole(5),
         "features": source.share,
@@ -529,6 +535,7 @@ def pools_and_settings(data: bytes) -> None:
         (near, pools.Neighbours),
         (line, pools.Linear),
         (bayes, pools.NaiveBayes),
+        (labels, pools.LabelMemory),
         (forest, pools.Forest),
         (boosted, pools.Boosted),
         (retrained, pools.Retrained),
@@ -748,6 +755,12 @@ def restore_linear(data: bytes) -> None:
 def restore_bayes(data: bytes) -> None:
     """Naive Bayes models from a damaged state."""
     _restored("bayes", data)
+
+
+@target()
+def restore_labels(data: bytes) -> None:
+    """Memories of labels from a damaged state."""
+    _restored("labels", data)
 
 
 @target()

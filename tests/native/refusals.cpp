@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "pools/bayes/pool.hpp"
+#include "pools/labels/pool.hpp"
 #include "pools/forest/pool.hpp"
 #include "pools/hoeffding/pool.hpp"
 #include "pools/linear/pool.hpp"
@@ -85,6 +86,10 @@ std::vector<Kind> kinds() {
                        }),
       kind<BayesPool>("naive Bayes",
                       [] { return std::make_unique<BayesPool>(std::vector<BayesSettings>{{1, 1, 1}, {0.99, 1, 1}}); }),
+      kind<LabelPool>("memories of labels",
+                      [] {
+                        return std::make_unique<LabelPool>(std::vector<LabelSettings>{{1, 1, 2}, {0.99, 2, 0}}, 50, false);
+                      }),
       kind<NeighboursPool>("neighbours",
                            [] {
                              return std::make_unique<NeighboursPool>(

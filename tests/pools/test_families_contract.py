@@ -32,6 +32,9 @@ FAMILIES = {  # 12 models each
     "bayes": pools.NaiveBayes(
         [{"fading": f, "smoothing": s} for f in (1, 0.999, 0.99, 0.9) for s in (0.1, 1, 2)]
     ),
+    "labels": pools.LabelMemory(
+        [{"fading": f, "order": o} for f in (1, 0.9999, 0.999, 0.99, 0.9, 0.5) for o in (1, 2)], memory=16
+    ),
     "boosted": pools.Boosted(
         [
             {"rounds": n, "grace_period": 20, "features": f, "horizon": h, "max_bytes": 40_000}

@@ -80,6 +80,20 @@ def test_a_label_may_come_later_and_the_answer_given_then_counts():
         assert service.counts.unknown == 1
 
 
+def test_labels_that_come_late_are_learnt_at_their_distance():
+    """Labels in a cycle of five that come four late: the memory learns what comes five later."""
+    schema = Schema.of(["size"], classes=list("abcde"))
+    model = Heros(pools.LabelMemory([{}]), Everything(), 1, seed=1, schema=schema)
+    with Service(One(model)) as service:
+        said = []
+        for i in range(104):
+            said.append(service.answer({"id": i, "x": {"size": 1.0}})["answer"])
+            if i >= 4:
+                service.learn({"id": i - 4, "y": "abcde"[(i - 4) % 5]})
+                service.wait()
+        assert said[-20:] == ["abcde"[i % 5] for i in range(84, 104)]
+
+
 def test_asked_again_under_an_id_the_answer_is_the_one_that_was_given():
     with one() as service:
         first = service.answer({"id": "a", "x": {"size": 1}})

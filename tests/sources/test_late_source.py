@@ -21,6 +21,7 @@ from heros import Feature, Heros, Schema, evaluate, pools, streams
 from heros.cli import app
 from heros.errors import DataError, DataNotice, ParameterError
 from heros.late import LateLabels
+from heros.policies import Everything
 from heros.sources import END, IDLE, RowSource, connect
 from heros.sources.late import LateSource
 
@@ -106,6 +107,36 @@ def test_the_measures_of_numbers_use_the_answers_given_at_the_time():
             late.learn(row["id"], row["y"])
     assert late.figures == pytest.approx(run.figures, rel=1e-12)
     assert run.mae > 300  # a third of the answers was given before there was a target
+
+
+def test_a_memory_of_labels_is_told_how_late_they_are():
+    """Four instances, then their labels: of each, none to three labels came in between."""
+    schema = Schema((Feature("a"),), tuple("abcd"))
+    todo = [{"id": i, "a": 1.0, "y": "abcd"[i % 4]} for i in range(200)]
+    topics = [
+        Topic(
+            name,
+            [[{f: row[f] for f in ("id", name)} for row in todo[at : at + 4]] for at in range(0, 200, 4)],
+        )
+        for name in ("a", "y")
+    ]
+    delays = []
+
+    class Noting(LateSource):
+        def delays(self):
+            delays.extend(super().delays().tolist())
+            return super().delays()
+
+    memory = Heros(pools.LabelMemory([{}]), Everything(), 1, seed=1, schema=schema)
+    run = evaluate(memory, Noting(*topics, id="id", target="y", schema=schema))
+    assert delays == list(range(4)) * 50
+    late = LateLabels(Heros(pools.LabelMemory([{}]), Everything(), 1, seed=1, schema=schema))
+    for at in range(0, 200, 4):
+        for row in todo[at : at + 4]:
+            late.answer(row["id"], [1.0])
+        for row in todo[at : at + 4]:
+            late.learn(row["id"], row["y"])
+    assert late.figures["accuracy"] == run.accuracy
 
 
 def test_a_late_label_that_is_no_number_is_a_bad_row():

@@ -38,7 +38,7 @@ def assert_same(a, b, but=None):
 
 
 EVERY_POLICY = [
-    policies.MLCB(0.2, 0.999), policies.Within(policies.Cand(), microseconds=1e9, replay=[2, 5]), policies.Budget(0.5), policies.Cand(), policies.CandAsPublished(), policies.Cheapest(), policies.Everything(),
+    policies.MLCB(0.2, 0.999), policies.Within(policies.Cand(), microseconds=1e9, replay=[2, 5]), policies.Surprise(policies.Cand(), 0.7), policies.Budget(0.5), policies.Cand(), policies.CandAsPublished(), policies.Cheapest(), policies.Everything(),
     policies.Expensive(), policies.PerformBest(), policies.PerformWorst(), policies.Random(), policies.Reward(0.5),
     policies.Zeta(0.05), policies.Explore(policies.Explore(policies.Zeta(np.float64(0.1)), 0.5), 0.1),
 ]  # fmt: skip
@@ -60,6 +60,7 @@ EVERY_SCORE += [kind() for kind in parts("score").values() if kind not in map(ty
         {"pool": pools.NeighboursGrid(windows=[20, 60])},
         {"pool": pools.Linear([{}, {"optimizer": "ftrl"}], own_values=4, hashed_to=16, scale=False)},
         {"pool": pools.NaiveBayes([{}, {"fading": 0.9, "variance_prior": 0}], costs=[1, 3])},
+        {"pool": pools.LabelMemory([{}, {"fading": 0.9, "order": 2}], memory=30, costs=[1, 3])},
         {"pool": pools.Boosted([{}, {"rounds": 3, "horizon": None}])},
         {"pool": pools.Retrained([{"window": 100, "every": 50, "spread": 40, "trees": 3}, {}])},
         {"answer": "weighted", "warmup": 7, "seed": None},
@@ -116,7 +117,14 @@ class Fair:
         self.times = state["times"].copy()
 
 
-@pytest.mark.parametrize("wrap", [lambda policy: policy, lambda policy: policies.Explore(policy, 0.3)])
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda policy: policy,
+        lambda policy: policies.Explore(policy, 0.3),
+        lambda policy: policies.Surprise(policies.Explore(policy, 0.3), 0.6),
+    ],
+)
 def test_a_policy_of_ones_own_is_brought_along_and_gets_its_state_back(wrap, tmp_path):
     model = learnt(policy=wrap(Fair()))
     model.save(tmp_path / "model")

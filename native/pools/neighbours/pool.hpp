@@ -39,6 +39,7 @@ class NeighboursPool final : public LookingPool {
     for (const NeighbourSettings& s : settings_) longest_ = std::max(longest_, s.window);
   }
 
+  bool always_learns(int) const override { return true; }
   int models() const override { return static_cast<int>(settings_.size()); }
   int features() const override { return static_cast<int>(layout_.values.size()); }
   int outputs() const override { return classes_; }

@@ -113,9 +113,11 @@ def _predicted(model: Heros, reader: TableReader, kept: Sequence[str]) -> Iterat
     encoder = model.encoder()
     if not any(encoder.knows(name) for name in reader.names):
         encoder.asked(dict.fromkeys(reader.names, 0))
+    done = 0
     while (chunk := reader.read()) is not None:
         X, _, faults = converted(encoder, reader.names, chunk.columns, chunk.n_rows)
-        table = predicted_table(model.outputs(X), schema.classes)
+        table = predicted_table(model.outputs(X, np.arange(done, done + len(X))), schema.classes)
+        done += len(X)
         good = np.ones(chunk.n_rows, dtype=np.bool_)
         good[list(faults)] = False
         table = table.take(pa.array(np.arange(chunk.n_rows), mask=~good))

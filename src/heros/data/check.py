@@ -15,10 +15,12 @@ from heros.data.schema import Schema
 from heros.data.values import LARGEST_TARGET, listed
 from heros.errors import DataError
 
-__all__ = ["Validator", "class_indices", "one_row", "target_numbers"]
+__all__ = ["Validator", "checked_delays", "class_indices", "one_row", "target_numbers"]
 
 # What first_fault reports, as people read it.
 INFINITE, MISSING, NOT_A_CODE = 1, 2, 3
+
+MOST_LABELS = 1 << 40
 
 N = TypeVar("N", bound=np.generic)
 
@@ -73,6 +75,32 @@ class Validator:
         else:
             rule = "a finite number"
         return f"Column {feature.name!r} ({column}) of row {row} must be {rule}. Got {value:g} instead."
+
+
+def checked_delays(delay: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
+    """Return one number of labels per instance, as the core takes it; None if no label is late.
+
+    Examples
+    --------
+    >>> checked_delays(3, 2)
+    array([3, 3])
+    >>> checked_delays(-1, 2)
+    Traceback (most recent call last):
+        ...
+    heros.errors.DataError: delay must be a number of labels, 0 or more, or one per instance (2). Got -1
+    instead.
+    """
+    if delay is None:
+        return None
+    try:
+        delays = np.asarray(delay)
+    except (TypeError, ValueError):
+        delays = np.empty(0)
+    fits = delays.dtype.kind in "iu" and delays.shape in ((), (n,))
+    if not fits or np.any(delays < 0) or np.any(delays > MOST_LABELS):
+        rule = f"a number of labels, 0 or more, or one per instance ({n})"
+        raise DataError(f"delay must be {rule}. Got {delay!r:.60} instead.")
+    return np.require(np.broadcast_to(delays, (n,)), np.int64, ["C", "A"])
 
 
 def one_row(values: ArrayLike) -> NDArray[Any]:

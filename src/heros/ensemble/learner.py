@@ -84,11 +84,16 @@ class Learner:
         self.growing = None
 
     def choose_by(
-        self, chooser: _core.Policy | PolicyCalls, k: int, rng: np.random.Generator, watch: int
+        self,
+        chooser: _core.Policy | PolicyCalls,
+        k: int,
+        rng: np.random.Generator,
+        watch: int,
+        surprise: _core.Surprise | None,
     ) -> None:
         """Another policy, k or generator from now on."""
         self.chooser = chooser
-        self.step.set_policy(chooser, k, rng.bit_generator, watch)
+        self.step.set_policy(chooser, k, rng.bit_generator, watch, surprise)
 
     def run(
         self,
@@ -97,14 +102,16 @@ class Learner:
         weights: tuple[NDArray[np.float64], NDArray[np.int32]] | None,
         pace: Pace | None,
         most: int,
+        delays: NDArray[np.int64] | None = None,
     ) -> Block:
         """Test, then train on these; at most so many models each, or as many as the pace allows."""
         blocks = []
         for part in self._stretches(len(X), pace, most):
             self.last = None
-            some = () if weights is None else (weights[0][part], weights[1][part])
+            counts, times = (None, None) if weights is None else (weights[0][part], weights[1][part])
+            late = None if delays is None else delays[part]
             with metered(pace):
-                blocks.append(Block(*self.step.run(X[part], targets[part], *some)))
+                blocks.append(Block(*self.step.run(X[part], targets[part], counts, times, late)))
         block = joined(blocks)
         if len(X) > 0:
             self.last = self._last_of(block)
@@ -133,7 +140,9 @@ class Learner:
         draws = self.chooser.draws if isinstance(self.chooser, PolicyCalls) else None
         step = self.step
         chosen = block.chosen[-1].copy()
-        return LastStep(chosen, step.chosen_from, self.bound.costs, step.explored, draws, step.bounds)
+        return LastStep(
+            chosen, step.chosen_from, self.bound.costs, step.explored, draws, step.bounds, step.expected
+        )
 
     def arrays(self) -> dict[str, dict[str, NDArray[Any]]]:
         """What the compiled core has learnt, as groups of arrays that `take` takes back."""

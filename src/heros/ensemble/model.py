@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from heros import core as _core
 from heros.alone import Alone
-from heros.data.check import one_row
+from heros.data.check import checked_delays, one_row
 from heros.data.encoder import Batch, Encoder
 from heros.data.frames import form_of, labels_of, row_of
 from heros.data.schema import Schema
@@ -30,6 +30,7 @@ from heros.policies import Policy
 from heros.policies.base import expect_policy
 from heros.policies.calls import bound_policy
 from heros.policies.pace import Pace
+from heros.policies.surprise import by_surprise
 from heros.policies.within import paced
 from heros.pools import BoundPool, Pool
 from heros.pools.base import shares
@@ -308,7 +309,7 @@ class Heros:
     def _learner_of(self, schema: Schema, bound: BoundPool, scores: ScoreCalls | None = None) -> Learner:
         """These models and a step that works with them; with scores that are known already."""
         kept = scores or bound_score(self.score, self.pool.n_models)
-        policy, _ = paced(self.policy)
+        policy, surprise = by_surprise(paced(self.policy)[0])
         chooser = bound_policy(policy, self._k_now, self.rng)
         step = _core.Step(
             pool=bound.native,
@@ -322,6 +323,7 @@ class Heros:
             watch=turns(self.watch, policy),
             burst=self.burst,
             warmup=self.warmup,
+            surprise=surprise,
         )
         if self.class_weight is not None:
             self._expect_weighing(step)
@@ -330,9 +332,9 @@ class Heros:
     def _bind_policy(self) -> None:
         """The policy as it is now takes over."""
         if self._learner is not None:
-            policy, _ = paced(self.policy)
+            policy, surprise = by_surprise(paced(self.policy)[0])
             chooser = bound_policy(policy, self._k_now, self.rng)
-            self._learner.choose_by(chooser, self._k_now, self.rng, turns(self.watch, policy))
+            self._learner.choose_by(chooser, self._k_now, self.rng, turns(self.watch, policy), surprise)
 
     # -- predicting and learning ------------------------------------------------------------------------
 
@@ -349,7 +351,9 @@ class Heros:
             (n, n_features), whose answer is an array (n, classes), a list of dictionaries, or a data
             frame (pandas, polars, Arrow), whose answer is a frame of the same library with a column per
             class. In an array nominal values are codes, elsewhere names. What a dictionary or a frame
-            lacks is missing; features and values that were never learnt from are, too.
+            lacks is missing; features and values that were never learnt from are, too. Several instances
+            are taken to come one after the other, without a label between them, which matters to
+            `pools.LabelMemory` alone.
 
         Examples
         --------
@@ -361,14 +365,15 @@ class Heros:
         if self.task.numeric:
             raise HerosError("A number has no probabilities: ask predict, or predict_interval.")
         form = form_of(x)
+        out = self.answers(x)
         if form == "array":
-            return self.answers(x)
-        out = self._told(x)
+            return out
         classes = self._at_work.schema.classes
         if form == "frame":
             return like(x, dict(zip(classes, out.T, strict=True)))
-        named = [dict(zip(classes, p, strict=True)) for p in out.tolist()]
-        return named[0] if form == "row" else named
+        if form == "row":
+            return dict(zip(classes, out.tolist(), strict=True))
+        return [dict(zip(classes, p, strict=True)) for p in out.tolist()]
 
     def predict(self, x: Any) -> Any:
         """The name of the class with the highest probability, or a number: of one instance, or of several.
@@ -405,35 +410,42 @@ class Heros:
             raise HerosError("A class has no interval: ask predict_proba.")
         return self.answers(x)[..., 1:3]
 
-    def outputs(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    def outputs(self, X: NDArray[np.float64], delay: ArrayLike | None = None) -> NDArray[np.float64]:
         """What it says of rows (n, n_features) that are known to be good; NaN is missing wherever it is.
 
-        For callers that turn rows into numbers themselves, with a `heros.data.Encoder`.
+        For callers that turn rows into numbers themselves, with a `heros.data.Encoder`. `delay` is that of
+        `answers`.
         """
-        return self._predicted(np.require(X, np.float64, ["C", "A"]))
-
-    def _predicted(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         learner = self._at_work
         self._finish_growing()
+        late = np.arange(len(X)) if delay is None and len(X) > 1 else delay
+        delays = checked_delays(late, len(X))
         with self._alone:
-            return learner.step.predict(X)
+            return learner.step.predict(np.require(X, np.float64, ["C", "A"]), delays)
 
-    def _told(self, x: Any) -> NDArray[np.float64]:
-        """What it says of rows that are no array."""
-        _ = self._at_work
-        return self._predicted(self.encoder().read(x))
+    def answers(self, x: Any, delay: ArrayLike | None = None) -> NDArray[np.float64]:
+        """All that it says of one instance (width,) or of several (n, width); what that is, says the task.
 
-    def answers(self, x: Any) -> NDArray[np.float64]:
-        """All that it says of one instance (width,) or of several (n, width); what that is, says the task."""
-        if (form := form_of(x)) != "array":
-            told = self._told(x)
-            return told[0] if form == "row" else told
-        X, single = self._instances(x)
-        with self._alone:
-            out = self._at_work.step.predict(X)
+        `delay` is how many instances before each one have no label yet, for models that know the order of
+        labels (`pools.LabelMemory`). If nothing is said, instances come one after the other, and the label of
+        the one before the first is known.
+        """
+        if (form := form_of(x)) == "array":
+            X, single = self._instances(x)
+        else:
+            _ = self._at_work
+            X, single = self.encoder().read(x), form == "row"
+        out = self.outputs(X, delay)
         return out[0] if single else out
 
-    def learn(self, x: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def learn(
+        self,
+        x: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        delay: ArrayLike | None = None,
+    ) -> Self:
         """Learn from one labelled instance, or from several, one after the other.
 
         Instances are what `predict_proba` takes. With an array, labels are class indices or names of classes
@@ -448,6 +460,10 @@ class Heros:
         step of models that follow a gradient, and for others and in L an instance counts as so many equal
         ones. On one that counts 0 nothing is trained.
 
+        `delay` is for labels that come late: how many labels the model learnt from between the prediction for
+        an instance and the label of that instance, 0 if nothing is said. `pools.LabelMemory` learns what
+        follows what at that distance. `heros.late.LateLabels` passes it by itself.
+
         Examples
         --------
         >>> model = Heros(k=3, seed=1)
@@ -459,33 +475,36 @@ class Heros:
         form = form_of(x)
         if form != "array":
             if form == "row" and sample_weight is None and self._reader is not None:
-                self._learn_row(x, y)
+                self._learn_row(x, y, delay)
             else:
-                self._learn_rows(x, y, sample_weight)
+                self._learn_rows(x, y, sample_weight, delay)
             return self
         X, single = self._instances(x)
-        self._run(X, self._targets(one_row(y) if single else y, len(X)), sample_weight)
+        self._run(X, self._targets(one_row(y) if single else y, len(X)), sample_weight, delay)
         return self
 
-    def _learn_rows(self, x: Any, y: Any, sample_weight: ArrayLike | None) -> None:
+    def _learn_rows(self, x: Any, y: Any, sample_weight: ArrayLike | None, delay: ArrayLike | None) -> None:
         if self.schema is None and self.task_asked is None:
             self.suit_labels(labels_of(x, y))
         encoder, done = self.encoder(), 0
         weights = None if sample_weight is None else checked_weights(sample_weight, len(labels_of(x, y)))
+        delays = None if delay is None else checked_delays(delay, len(labels_of(x, y)))
         self._reader = None  # if something goes wrong, it may be ahead of the models
         for batch in encoder.learn(x, y):
             n = len(batch.X)
-            some = None if weights is None else weights[done : done + n]
-            self.learn_batch(batch, some)
+            some, late = (None if of is None else of[done : done + n] for of in (weights, delays))
+            self.learn_batch(batch, some, late)
             done += n
         self._reader = (self.schema, encoder)
 
-    def learn_batch(self, batch: Batch, sample_weight: ArrayLike | None = None) -> None:
+    def learn_batch(
+        self, batch: Batch, sample_weight: ArrayLike | None = None, delay: ArrayLike | None = None
+    ) -> None:
         """Learn from rows that a `heros.data.Encoder` has read, and grow with its schema."""
         self.bind(batch.schema)
-        self._run(batch.X, batch.y, sample_weight)
+        self._run(batch.X, batch.y, sample_weight, delay)
 
-    def _learn_row(self, x: Any, y: Any) -> None:
+    def _learn_row(self, x: Any, y: Any, delay: ArrayLike | None) -> None:
         """Learn from one row, as `_learn_rows` does, in less time."""
         encoder = self.encoder()
         self._reader = None  # if something goes wrong, it may be ahead of the models
@@ -495,7 +514,7 @@ class Heros:
             self._reader = (self.schema, encoder)  # which has not changed
             raise
         self.bind(encoder.schema)
-        self._run(np.array([row], dtype=np.float64), np.array([target], dtype=np.float64))
+        self._run(np.array([row], dtype=np.float64), np.array([target], dtype=np.float64), delay=delay)
         self._reader = (self.schema, encoder)
 
     def suit_labels(self, labels: list[Any]) -> None:
@@ -520,23 +539,30 @@ class Heros:
             )
         return self._reader[1]
 
-    def test_then_train(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Block:
+    def test_then_train(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        delay: ArrayLike | None = None,
+    ) -> Block:
         """For every instance in turn: answer, then learn from its label. As `learn`, with a record."""
         X, _ = self._instances(X)
-        return self._run(X, self._targets(y, len(X)), sample_weight)
+        return self._run(X, self._targets(y, len(X)), sample_weight, delay)
 
     def _run(
         self,
         X: NDArray[np.float64],
         targets: NDArray[np.float64],
         sample_weight: ArrayLike | None = None,
+        delay: ArrayLike | None = None,
     ) -> Block:
         learner = self._at_work
         if sample_weight is not None:
             self._expect_weighing(learner.step)
         with self._alone:
             weights = self._weights.of(targets, sample_weight, learner.schema.classes)
-            return learner.run(X, targets, weights, self._pace, self._k)
+            return learner.run(X, targets, weights, self._pace, self._k, checked_delays(delay, len(X)))
 
     def _expect_weighing(self, step: _core.Step) -> None:
         """Refuse weights where models written in Python would not be told of them."""

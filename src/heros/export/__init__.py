@@ -62,7 +62,8 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
 
     Perceptrons, linear models, naive Bayes, trees, forests, boosted trees and neighbours of any pool can be
     exported, joined ones among them. Neighbours take their instances with them, and trees the statistics in
-    their leaves: such a file may be large. Models written in Python cannot be exported. Where the target is a
+    their leaves: such a file may be large. Models written in Python cannot be exported, and neither can
+    memories of labels, which predict from the labels before. Where the target is a
     number, the output is ``value`` (n,), float64, in the target's own unit. What many models say together
     (`heros.Top`, `Stack`) is not one model: each can be had by its number.
 

@@ -7,6 +7,7 @@ from heros.policies.explore import Explore
 from heros.policies.mlcb import MLCB
 from heros.policies.ranked import Cheapest, Everything, Expensive, PerformBest, PerformWorst, Random
 from heros.policies.reward import Reward
+from heros.policies.surprise import Surprise
 from heros.policies.within import Within
 from heros.policies.zeta import Zeta
 
@@ -25,6 +26,7 @@ __all__ = [
     "Policy",
     "Random",
     "Reward",
+    "Surprise",
     "Within",
     "Zeta",
     "compiled",

@@ -14,6 +14,7 @@ from heros.parameters import number
 from heros.policies.base import CompiledPolicy, Policy, compiled, expect_policy
 from heros.policies.ranked import Random
 from heros.policies.reasons import Reasons, explain
+from heros.policies.surprise import Surprise
 from heros.policies.within import Within
 
 __all__ = ["Explore"]
@@ -54,8 +55,9 @@ class Explore(CompiledPolicy):
     def __post_init__(self) -> None:
         number(self.epsilon, "epsilon", "Explore", 0, 1)
         expect_policy(self.policy, "Explore")
-        if isinstance(self.policy, Within):
-            raise ParameterError.of("policy", "Explore", "inside a Within, not around it", self.policy)
+        if isinstance(self.policy, Within | Surprise):
+            rule = f"inside a {type(self.policy).__name__}, not around it"
+            raise ParameterError.of("policy", "Explore", rule, self.policy)
 
     def choose(
         self, scores: ArrayLike, costs: ArrayLike, k: int, rng: np.random.Generator

@@ -5,6 +5,7 @@ from heros.pools.boosted import Boosted, BoostedGrid, BoundBoosted
 from heros.pools.forest import BoundForest, Forest, ForestGrid, ForestStats
 from heros.pools.hoeffding import BoundHoeffding, Hoeffding, HoeffdingGrid, TreeStats
 from heros.pools.join import BoundJoin, Join
+from heros.pools.labels import BoundLabelMemory, LabelMemory, LabelMemoryGrid
 from heros.pools.linear import BoundLinear, Linear, LinearGrid
 from heros.pools.mlp import MLP, MLPGrid
 from heros.pools.models import BoundModels, Models
@@ -22,6 +23,7 @@ __all__ = [
     "BoundForest",
     "BoundHoeffding",
     "BoundJoin",
+    "BoundLabelMemory",
     "BoundLinear",
     "BoundModels",
     "BoundNaiveBayes",
@@ -35,6 +37,8 @@ __all__ = [
     "Hoeffding",
     "HoeffdingGrid",
     "Join",
+    "LabelMemory",
+    "LabelMemoryGrid",
     "Linear",
     "LinearGrid",
     "MLPGrid",

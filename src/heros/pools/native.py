@@ -25,6 +25,7 @@ _Native = (
     _core.NeighboursPool
     | _core.LinearPool
     | _core.BayesPool
+    | _core.LabelPool
     | _core.ForestPool
     | _core.BoostedPool
     | _core.RetrainedPool

@@ -117,11 +117,13 @@ class Evaluation:
             self._looked_before, self._trained_before = self.model.looked, self.model.trained
             self._invested_before = self.model.invested
         start, answers, weights = 0, self.stream.answers(), self.stream.weights()
+        delays = self.stream.delays()
         while start < len(y):
             stop = min(len(y), start + self.window - self.pending)
             labels = y[start:stop]
             counts = self._next_weights(len(labels)) if weights is None else weights[start:stop]
-            block = self.model.test_then_train(X[start:stop], labels, counts)
+            late = None if delays is None else delays[start:stop]
+            block = self.model.test_then_train(X[start:stop], labels, counts, late)
             if answers is not None:
                 block = replace(block, probabilities=_as_given(answers[start:stop], block.probabilities))
             self._window.append((labels, block))

@@ -33,6 +33,7 @@ class Given(NamedTuple):
     row: list[float]
     label: float  # the index of its class, or a number
     answer: NDArray[np.float64] | None  # what it was answered when it came; None: with its label
+    known: int | None = None  # how many labels the model that answered had learnt from
 
 
 Told = tuple[tuple[str, ...], NDArray[np.float64]]
@@ -76,6 +77,10 @@ class Brain(ABC):
     def answer(self, asked: list[tuple[Id | None, Any]]) -> list[Told]:
         """What is said of instances, given with their keys; `Refused` if one cannot be read."""
 
+    def known(self) -> int | None:
+        """How many labels the model that answers has learnt from; None if there is one model per key."""
+        return None
+
     @abstractmethod
     def learn(self, block: list[Given]) -> Iterator[Learnt]:
         """Learn from instances, one after the other."""
@@ -107,6 +112,7 @@ class One(Brain):
         self.model = model
         self._face, self._spare = copy.deepcopy(model), copy.deepcopy(model)
         self._reader: tuple[Schema, Encoder] | None = None  # how rows are read, by which schema
+        self._delay = 0  # how many labels came between the prediction and the label of the last one learnt
 
     @property
     def pool(self) -> Pool:
@@ -141,11 +147,19 @@ class One(Brain):
                 return [NOTHING] * len(asked)
             schema, encoder = self._reader
             block = np.array([encoder.row(x) for _, x in asked], dtype=np.float64)
-            return [(schema.classes, p) for p in self._face.outputs(block)]
+            return [(schema.classes, p) for p in self._face.outputs(block, self._delay)]
+
+    def known(self) -> int:
+        """How many labels the model that answers has learnt from."""
+        with self._looking:
+            return 0 if self._face.schema is None else self._face.instances
 
     def learn(self, block: list[Given]) -> Iterator[Learnt]:
         """Learn from instances, one after the other."""
-        yield _learnt(self.model.test_then_train, block, self.task)
+        now = self.seen
+        delays = [0 if one.known is None else max(0, now + at - one.known) for at, one in enumerate(block)]
+        yield _learnt(partial(self.model.test_then_train, delay=delays), block, self.task)
+        self._delay = delays[-1]
 
     def publish(self) -> None:
         """Answer from what is known now."""

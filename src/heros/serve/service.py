@@ -210,7 +210,7 @@ class Service:
         row = orjson.dumps(x)
         known = self.pending.get(id)
         if known is None:
-            self.pending.put(id, Waiting(row, key, p))
+            self.pending.put(id, Waiting(row, key, p, self.brain.known()))
             return classes, p
         if known.row != row or known.key != key:
             raise Wrong(f"The id {id!r} must be a new one. Got that of another instance that waits.")
@@ -273,17 +273,18 @@ class Service:
             raise Wrong('A request to learn must be an object with "y" and either "x" or "id".')
         if not request.keys() <= TAUGHT:
             raise Wrong(f"A request to learn must have {_named(TAUGHT)}. Got others.")
-        given, id = None, None
+        given, id, known = None, None, None
         if "x" in request:
             key, x = self._key(request), request["x"]
         else:
             id = self._name(request, "id")
             waiting = self._waiting(id)
             key, x, given = waiting.key, orjson.loads(waiting.row), waiting.answer
+            known = waiting.known
         row, label = self._encoded(x, request["y"])
         if id is not None:
             self.pending.take(id)
-        self._enqueue(Given(key, row, label, given))
+        self._enqueue(Given(key, row, label, given, known))
 
     def _encoded(self, x: Any, y: Any) -> tuple[list[float], float]:
         """An instance and its class index or number; what is new in it is known from now on."""

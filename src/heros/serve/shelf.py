@@ -33,6 +33,7 @@ class Waiting(NamedTuple):
     row: bytes  # JSON, as it was sent
     key: Id | None
     answer: NDArray[np.float64]
+    known: int | None = None  # how many labels the model that answered had learnt from
 
 
 class Shelf:
@@ -110,6 +111,7 @@ def _plain(held: Held) -> dict[str, NDArray[Any]]:
         "row_lengths": np.array([len(row) for row in rows], np.int64),
         "answers": np.concatenate([np.zeros(0), *answers]),
         "answer_lengths": np.array([len(answer) for answer in answers], np.int64),
+        "known": np.array([-1 if one.known is None else one.known for _, one, _ in held], np.int64),
         "since": np.array([since for _, _, since in held], np.float64),
     }
 
@@ -119,9 +121,10 @@ def _held(arrays: Mapping[str, NDArray[Any]]) -> Held:
     rows = _cut(arrays["rows"], arrays["row_lengths"])
     answers = _cut(arrays["answers"], arrays["answer_lengths"])
     held: Held = []
-    for name, row, answer, since in zip(names, rows, answers, arrays["since"].tolist(), strict=True):
+    sinces, counts = arrays["since"].tolist(), arrays["known"].tolist()
+    for name, row, answer, since, known in zip(names, rows, answers, sinces, counts, strict=True):
         id, key = orjson.loads(name.tobytes())
-        held.append((id, Waiting(row.tobytes(), key, answer), since))
+        held.append((id, Waiting(row.tobytes(), key, answer, known if known >= 0 else None), since))
     return held
 
 

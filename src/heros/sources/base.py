@@ -127,6 +127,13 @@ class Source(ABC):
         """What was answered earlier of each instance given last; None if that is to be asked only now."""
         return None
 
+    def delays(self) -> NDArray[np.int64] | None:
+        """How many labels came between the prediction and the label of each instance given last.
+
+        None if no label is late.
+        """
+        return None
+
     @property
     def weighed(self) -> str | None:
         """What says how much instances count, such as a column; None if all count the same."""

@@ -38,6 +38,7 @@ class _Waiting:
 
     features: Mapping[str, Any]
     answer: NDArray[np.float64] | None  # None: the model did not know anything yet
+    known: int  # how many labels had been given when it came
 
 
 class LateSource(RowSource):
@@ -111,6 +112,8 @@ class LateSource(RowSource):
         self._model: Any = None
         self._bound: Any = None  # the schema that the model was last bound to
         self._given: list[NDArray[np.float64] | None] = []
+        self._delays: list[int] = []
+        self._delay = 0  # of the label given last
         self._fetched_some = False  # in this poll
         self._clear()
 
@@ -139,6 +142,10 @@ class LateSource(RowSource):
         """What was answered of the instances given last, when they came."""
         return self._given
 
+    def delays(self) -> NDArray[np.int64]:
+        """How many labels were given between the prediction and the label of the instances given last."""
+        return np.array(self._delays, dtype=np.int64)
+
     def _answer(self, features: Mapping[str, Any]) -> NDArray[np.float64] | None:
         schema = self.schema
         if self._model is None or not (schema.n_features and schema.n_outputs):
@@ -150,14 +157,15 @@ class LateSource(RowSource):
             row = self._rows.encoder.row(features)
         except Refused:  # it is said when the label comes
             return None
-        answered: NDArray[np.float64] = self._model.outputs(np.array([row], dtype=np.float64))[0]
+        answered: NDArray[np.float64] = self._model.outputs(np.array([row], dtype=np.float64), self._delay)[0]
         return answered
 
     # -- reading ------------------------------------------------------------------------------------------
 
     def poll(self, most: int, timeout: float | None = None) -> Polled:
         """Up to `most` instances whose labels have come, at the latest after `timeout` seconds."""
-        before, self._given, self._fetched_some = self._rows.read, [], False
+        before, self._fetched_some = self._rows.read, False
+        self._given, self._delays = [], []
         try:
             return super().poll(most, timeout)
         finally:
@@ -168,6 +176,8 @@ class LateSource(RowSource):
                 waited, _ = self._leaving.pop(done.id)
                 if place in self._rows.given:
                     self._given.append(waited.answer)
+                    self._delay = max(0, self.counts.learnt - waited.known)
+                    self._delays.append(self._delay)
                     self.counts.learnt += 1
 
     def fetch(self, most: int, timeout: float | None) -> Sequence[tuple[Any, Mapping[str, Any]]] | Signal:
@@ -203,7 +213,7 @@ class LateSource(RowSource):
             elif id not in self._waiting and id not in self._leaving:
                 features = {name: row[name] for name in row if name not in (self._id, self._target)}
                 self.counts.answered += 1
-                self._waiting.put(id, _Waiting(features, self._answer(features)))
+                self._waiting.put(id, _Waiting(features, self._answer(features), self.counts.learnt))
                 self._join_early(id)
         return self._came
 
@@ -293,14 +303,17 @@ class LateSource(RowSource):
             "waiting": [_stored(*one) for one in (*leaving, *self._waiting.all())],
             "early": [[id, plain_value(y), since] for id, y, since in (*early, *self._early.all())],
             "counts": asdict(self.counts),
+            "delay": self._delay,
         }
 
     def seek(self, where: Mapping[str, Any]) -> None:
         """Go to where both stood, with the instances that waited there."""
         try:
             waiting = [
-                (_id(id), dict(value_of(x)), _array(p), float(since)) for id, x, p, since in where["waiting"]
+                (_id(id), dict(value_of(x)), _array(p), float(since), int(known))
+                for id, x, p, since, known in where["waiting"]
             ]
+            delay = int(where["delay"])
             early = [(_id(id), value_of(label), float(since)) for id, label, since in where["early"]]
             counts, features_at = Counts(**where["counts"]), dict(where["features"])
         except (KeyError, TypeError, ValueError) as error:
@@ -311,8 +324,9 @@ class LateSource(RowSource):
         self.counts, self._features_at = counts, features_at
         if features_at:
             self.features.go_to(features_at)
-        for id, x, p, since in waiting:
-            self._waiting.hold(id, _Waiting(x, p), since)
+        self._delay = delay
+        for id, x, p, since, known in waiting:
+            self._waiting.hold(id, _Waiting(x, p, known), since)
         for id, label, since in early:
             self._early.hold(id, label, since)
             if id in self._waiting:
@@ -339,7 +353,7 @@ class LateSource(RowSource):
 def _stored(id: Id, waited: _Waiting, since: float) -> list[Any]:
     """As JSON knows it."""
     answer = None if waited.answer is None else waited.answer.tolist()
-    return [id, plain_value(waited.features), answer, since]
+    return [id, plain_value(waited.features), answer, since, waited.known]
 
 
 def _array(answer: Any) -> NDArray[np.float64] | None:

@@ -71,6 +71,10 @@ class Passed(Source):
         """What was answered earlier."""
         return self.source.answers()
 
+    def delays(self) -> NDArray[np.int64] | None:
+        """How late the labels of the instances given last were."""
+        return self.source.delays()
+
     @property
     def weighed(self) -> str | None:
         """The source's."""

@@ -1,0 +1,54 @@
+#include "bind/bind.hpp"
+#include "bind/arrays.hpp"
+#include "pools/labels/pool.hpp"
+
+namespace heros {
+
+void bind_labels(nb::module_& m) {
+  nb::class_<LabelSettings>(m, "LabelSettings")
+      .def("__init__",
+           [](LabelSettings* self, double fading, std::int32_t order, std::int32_t seasons) {
+             expect(fading >= 0.5 && fading <= 1 && order >= 1 && order <= 2, "how many labels count");
+             expect(seasons >= 0 && seasons <= Seasons::kMost, "a number of seasons");
+             new (self) LabelSettings{fading, order, seasons};
+           },
+           nb::arg("fading"), nb::arg("order"), nb::arg("seasons"));
+
+  nb::class_<LabelPool, Pool> pool(m, "LabelPool");
+  pool.def("__init__",
+           [](LabelPool* self, std::vector<LabelSettings> settings, std::int64_t memory, bool numeric) {
+             expect(memory >= 4 && memory <= 1 << 20, "how many labels are kept");
+             new (self) LabelPool(std::move(settings), memory, numeric);
+           },
+           nb::arg("settings"), nb::arg("memory"), nb::arg("numeric"))
+      .def("grow",
+           [](LabelPool& self, const In1<std::int32_t>& values, int classes) {
+             expect_growth(self, values, classes);
+             expect(!self.numeric() || classes == 1, "one number");
+             writable(self).grow(to_vector(values), classes);
+           },
+           nb::arg("values"), nb::arg("classes"))
+      .def("follows",
+           [](LabelPool& self, int i) {
+             expect(!self.numeric() && i >= 0 && i < self.models(), "no such model");
+             const auto n = static_cast<std::size_t>(readable(self).outputs());
+             NewArray<double, 2> out({n, n});
+             self.follows(i, out.data());
+             return out.array();
+           })
+      .def("coefficients",
+           [](LabelPool& self, int i) {
+             expect(self.numeric() && i >= 0 && i < self.models(), "no such model");
+             const Series::Inputs by = readable(self).coefficients(i);
+             return to_array(by.data(), by.size());
+           })
+      .def_prop_ro("seasons",
+                   [](LabelPool& self) {
+                     const auto& lags = readable(self).seasons();
+                     return to_array(lags.data(), lags.size());
+                   })
+      .def_prop_ro("remembered", [](LabelPool& self) { return readable(self).remembered(); });
+  bind_state(pool);
+}
+
+}  // namespace heros

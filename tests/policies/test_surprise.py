@@ -1,0 +1,200 @@
+"""Surprise: what is expected is seldom trained on; against a plain loop, after drift, with everything else."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import reference
+from heros import Heros, Schema, Stack, policies, pools
+from heros.errors import ParameterError
+from heros.late import LateLabels
+from heros.policies import Cand, Everything, Explore, Surprise, Within, Zeta
+from member_cases import Majority, Nearest
+from reference_labels import FollowingClasses
+
+SCHEMA = Schema.of(list("abc"), ["no", "yes"])
+
+
+def easy(n=1500, noise=0.0, seed=1):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 3))
+    return X, (X[:, 0] + noise * rng.standard_normal(n) > 0).astype(int)
+
+
+def small(policy, pool=None, schema=SCHEMA, **settings):
+    pool = pool or pools.Linear([{"optimizer": "sgd", "learning_rate": 0.5}, {"learning_rate": 0.05}])
+    return Heros(pool, policy, pool.n_models, seed=1, schema=schema, **settings)
+
+
+class Memory:
+    """The slow twin of a memory of labels, which finds out from the first feature how many came before."""
+
+    always_learns = True
+
+    def __init__(self, y):
+        self.y, self.twin = y, FollowingClasses(2)
+
+    def predict_proba(self, x):
+        return self.twin.predict(self.y[: int(x[0])][::-1].tolist())
+
+    def learn(self, x, label):
+        self.twin.learn(self.y[: int(x[0])][::-1].tolist(), int(label))
+
+
+@pytest.mark.parametrize("watch", ["all", "trained"])
+@pytest.mark.parametrize("answer", ["average", Stack(2, 20.0, 0.1)], ids=str)
+def test_equal_to_a_plain_loop_where_some_always_learn(answer, watch):
+    X, y = easy(400, noise=0.3)
+    y = np.repeat(y[:100], 4)
+    X[:, 0] = np.arange(400)
+    members = [Majority(0.9), Nearest(1)]
+    pool = pools.Join(pools.Models(members, costs=[1, 2]), pools.LabelMemory([{}]), costs=[2, 1])
+    policy = Surprise(policies.PerformBest(), sure=0.6, share=0.3)
+    model = Heros(pool, policy, 2, answer=answer, watch=watch, warmup=10, seed=3, schema=SCHEMA)
+    block = model.test_then_train(X, y)
+    twins = [*copy.deepcopy(members), Memory(y)]
+    for twin in twins[:2]:
+        twin.bind(SCHEMA)
+    slow = reference.Stacked(3, 2, 20.0, 0.1) if isinstance(answer, Stack) else answer
+    p, _, chosen, spent, _ = reference.step_loop(
+        twins, model.costs, lambda L, c: reference.perform_best(L, c, 2), X, y, 2, answer=slow, warmup=10,
+        watch=8 if watch == "trained" else watch, surprise=policy, rng=np.random.default_rng(3),
+    )  # fmt: skip
+    assert np.array_equal(block.chosen, chosen)
+    np.testing.assert_allclose(block.probabilities, p, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(block.spent, spent, rtol=1e-12)
+    assert (chosen.sum(axis=1) == 1).any()
+
+
+def test_nothing_is_expected_beyond_certainty_and_everything_is_trained_at_a_share_of_one():
+    X, y = easy(500)
+    plain = small(Everything()).test_then_train(X, y)
+    for policy in (Surprise(Everything(), sure=1.0), Surprise(Everything(), share=1.0)):
+        assert np.array_equal(small(policy).test_then_train(X, y).probabilities, plain.probabilities)
+
+
+def test_what_is_expected_is_trained_on_at_the_share_asked_for():
+    X, y = easy(6000)
+    model = small(Surprise(Everything(), sure=0.9, share=0.25))
+    block = model.test_then_train(X, y)
+    given = block.probabilities[np.arange(6000), y]
+    trained = block.chosen.all(axis=1)
+    assert trained[given <= 0.9].all()
+    assert trained[given > 0.9].mean() == pytest.approx(0.25, abs=0.02)
+    assert (model.trained == trained.sum()).all()
+    assert block.spent.sum() == pytest.approx(trained.sum())
+
+
+@pytest.mark.parametrize("numeric", [False, True])
+def test_training_goes_up_after_a_change(numeric):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((6000, 3))
+    sign = np.where(np.arange(6000) < 3000, 1.0, -1.0)
+    if numeric:
+        y, schema = sign * X[:, 0] + 0.1 * rng.standard_normal(6000), Schema.of(list("abc"))
+    else:
+        y, schema = (sign * X[:, 0] > 0).astype(int), SCHEMA
+    model = small(Surprise(Everything(), sure=0.9), schema=schema)
+    trained = model.test_then_train(X, y).chosen.all(axis=1)
+    before, after = trained[2500:3000].mean(), trained[3000:3030].mean()
+    assert after > 0.85
+    assert before < 0.8 * after
+
+
+def test_numbers_surprise_beyond_a_share_of_their_interval():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((3000, 3))
+    y = X @ [1.0, -1.0, 0.5] + 0.3 * rng.standard_normal(3000)
+    model = small(Surprise(Everything(), share=0.0, inside=0.5), schema=Schema.of(list("abc")))
+    block = model.test_then_train(X, y)
+    half = (block.outputs[:, 2] - block.outputs[:, 1]) / 2
+    surprising = np.abs(block.outputs[:, 0] - y) >= 0.5 * half
+    assert np.array_equal(block.chosen.all(axis=1)[model.warmup :], surprising[model.warmup :])
+    assert 0.3 < surprising[1000:].mean() < 0.6
+
+
+def test_with_a_pace_an_own_policy_weights_and_late_labels():
+    class First:
+        def __init__(self):
+            self.told = []
+
+        def choose(self, scores, costs, k, rng):
+            return np.arange(len(scores)) < 1
+
+        def update(self, outcomes, trained):
+            self.told.append(trained.copy())
+
+    X, y = easy(600)
+    own = First()
+    model = small(Surprise(own, sure=0.8, share=0.0))
+    block = model.test_then_train(X, y)
+    assert np.array_equal(np.array(own.told), block.chosen)
+    assert not block.chosen[-100:].all(axis=1).any()
+    paced = small(Within(Surprise(Cand(), 0.8), microseconds=1e6))
+    assert paced.test_then_train(X, y).chosen.any(axis=1).mean() < 0.9
+    weighed = small(Surprise(Everything(), 0.8)).test_then_train(X, y, sample_weight=np.full(600, 2.0))
+    assert weighed.chosen.any(axis=1).mean() < 0.8
+    late = LateLabels(small(Surprise(Everything(), 0.8)))
+    for t in range(600):
+        late.answer(t, X[t])
+        if t >= 5:
+            late.learn(t - 5, int(y[t - 5]))
+    assert late.model.trained[0] < 0.8 * late.model.instances
+
+
+def test_a_step_explains_that_nothing_was_trained():
+    X, y = easy(800)
+    model = small(Surprise(Explore(Zeta(0.05), 0.2), sure=0.6, share=0.0))
+    model.learn(X, y)
+    while not model.predict_proba(X[0])[y[0]] > 0.6:
+        model.learn(X[:1], y[:1])
+    model.learn(X[:1], y[:1])
+    told = model.explain_choice()
+    assert "had expected instance" in told.rule
+    assert len(told) == 0
+    model.learn(X[:1], 1 - y[:1])
+    assert "chose" in model.explain_choice().rule
+    assert len(model.explain_choice()) >= 1
+
+
+def test_from_a_file_it_goes_on_bit_for_bit(tmp_path):
+    X, y = easy(800, noise=0.5)
+    model = small(Surprise(Cand(), 0.7, 0.3))
+    model.learn(X[:400], y[:400])
+    model.save(tmp_path / "model.heros")
+    again = Heros.load(tmp_path / "model.heros")
+    assert again.policy == Surprise(Cand(), 0.7, 0.3)
+    mine, its = (one.test_then_train(X[400:], y[400:]) for one in (model, again))
+    assert np.array_equal(mine.chosen, its.chosen)
+    assert np.array_equal(mine.probabilities, its.probabilities)
+
+
+def test_a_policy_that_is_changed_on_the_way():
+    X, y = easy(600)
+    model = small(Everything())
+    model.learn(X, y)
+    model.policy = Surprise(Everything(), 0.8, 0.0)
+    assert model.test_then_train(X, y).chosen.any(axis=1).mean() < 0.5
+    model.policy = Everything()
+    assert model.test_then_train(X, y).chosen.all()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Surprise(Cand(), 1.5), "The 'sure' parameter of Surprise must be in [0, 1]. Got 1.5 instead."),
+        (lambda: Surprise(Cand(), 0.9, -1), "The 'share' parameter of Surprise must be in [0, 1]. Got -1 instead."),
+        (lambda: Surprise(Cand(), inside=-1), "The 'inside' parameter of Surprise must be a number >= 0. Got -1 instead."),
+        (lambda: Surprise(0.5), "The 'policy' parameter of Surprise must be a policy (an object with a 'choose' method). Got 0.5 instead."),
+        (lambda: Surprise(Surprise(Cand())), "The 'policy' parameter of Surprise must be a policy without a Surprise of its own. Got Surprise(policy=Cand(), sure=0.95, share=0.1, inside=0.25) instead."),
+        (lambda: Explore(Surprise(Cand()), 0.1), "The 'policy' parameter of Explore must be inside a Surprise, not around it. Got Surprise(policy=Cand(), sure=0.95, share=0.1, inside=0.25) instead."),
+        (lambda: Surprise(Within(Cand(), 1.0)), "The 'policy' parameter of Surprise must be inside a Within, not around it. Got Within(policy=Cand(), microseconds=1.0, joules=None, meter='rapl', replay=()) instead."),
+    ],
+)  # fmt: skip
+def test_parameter_errors(make, message):
+    with pytest.raises(ParameterError) as error:
+        make()
+    assert str(error.value) == message
