@@ -1,6 +1,9 @@
-"""What pytest needs to know: doctests of an integration run only where its library is installed."""
+"""What pytest needs to know: which doctests and which cases of the tests marked `matrix` run."""
 
+from collections import defaultdict
 from importlib.util import find_spec
+
+import pytest
 
 OPTIONAL = ("capymoa",)  # heavy, and in need of Java: not among the tools of development
 
@@ -11,3 +14,37 @@ collect_ignore = [f"src/heros/integrations/{name}.py" for name in missing]
 def pytest_report_header() -> list[str]:
     """What the run leaves out."""
     return [f"{name} is not installed: its doctests are left out, its tests skipped" for name in missing]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --all."""
+    parser.addoption("--all", action="store_true", help="run every case of the tests marked `matrix`")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Without --all, leave out the cases of tests marked `matrix` that represent no value of their own."""
+    if config.getoption("--all"):
+        return
+    matrices = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("matrix"):
+            matrices[item.function].append(item)  # also where another file imports the test
+    left_out = {id(item) for cases in matrices.values() for item in cases}
+    left_out -= {id(item) for cases in matrices.values() for item in _representatives(cases)}
+    config.hook.pytest_deselected(items=[item for item in items if id(item) in left_out])
+    items[:] = [item for item in items if id(item) not in left_out]
+
+
+def _representatives(cases: list[pytest.Item]) -> list[pytest.Item]:
+    """A few cases in which each value of each parameter occurs once; the file counts as a parameter."""
+    values = {id(case): _values(case) for case in cases}
+    missing, chosen = set().union(*values.values()), []
+    while missing:
+        chosen.append(max(cases, key=lambda case: len(values[id(case)] & missing)))
+        missing -= values[id(chosen[-1])]
+    return chosen[: cases[0].get_closest_marker("matrix").kwargs.get("most")]
+
+
+def _values(case: pytest.Item) -> set[tuple[str, object]]:
+    parameters = case.callspec.params if hasattr(case, "callspec") else {}
+    return {("file", case.path), *((name, id(value)) for name, value in parameters.items())}

@@ -10,13 +10,23 @@ from faults.interrupts import hear_ctrl_c
 
 collect_ignore = [  # scripts; some need torch or MOA
     "kill_resume.py",
-    "make_format_golden.py",
     "make_golden.py",
     "make_moa_golden.py",
 ]
 hear_ctrl_c()
-settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
-settings.load_profile("untimed")
+settings.register_profile("all", deadline=None)  # a busy machine is no failure
+settings.register_profile("few", deadline=None, max_examples=20)
+
+
+def pytest_configure(config):
+    """Choose how many examples Hypothesis tries, unless a test says so itself."""
+    settings.load_profile("all" if config.getoption("--all") else "few")
+
+
+@pytest.fixture
+def thorough(request):
+    """Whether a test that tries many moments tries all of them, or a few."""
+    return request.config.getoption("--all")
 
 
 @pytest.fixture(scope="session")

@@ -208,14 +208,14 @@ class Killer:
         text = f"{CASES[case].__name__}, killed {mine} times"
         self._compare(self.expected[case], self._outcome(directory), text)
 
-    def at_every_step(self, name: str) -> int:
-        """A kill at the first call of a function while checkpoints are written, at the second, and so on."""
-        for n in itertools.count(1):
+    def at_every_step(self, name: str, stride: int) -> int:
+        """A kill at the first call of a function while checkpoints are written, `stride` later, and so on."""
+        for kills, n in enumerate(itertools.count(1, stride)):
             directory = self._fresh()
             process = self._start(0, directory, death=(name, n))
             process.join()
             if process.exitcode == 0:
-                return n - 1
+                return kills
             self._look(directory)
             self._finish(self._start(0, directory))
             self._compare(self.expected[0], self._outcome(directory), f"killed at {name} {n}")
@@ -253,11 +253,11 @@ class Killer:
         return json.loads(path.read_text()) if path.exists() else {"outcome": "none"}
 
 
-def steps(seed: int) -> int:
+def steps(seed: int, stride: int) -> int:
     """Kill at every call that writes a checkpoint, and say what happened."""
     with tempfile.TemporaryDirectory() as root:
         killer = Killer(Path(root), seed, every=700, keep=1)
-        killed = {name: killer.at_every_step(name) for name in STEPS}
+        killed = {name: killer.at_every_step(name, stride) for name in STEPS}
     print(f"{sum(killed.values())} kills ({killed}): {len(killer.faults)} faults")
     print(*killer.faults, sep="\n", end="")
     return bool(killer.faults)
@@ -269,9 +269,10 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--steps", action="store_true", help="kill at every step of writing instead")
+    parser.add_argument("--stride", type=int, default=1, help="with --steps: kill at every n-th step")
     asked = parser.parse_args()
     if asked.steps:
-        return steps(asked.seed)
+        return steps(asked.seed, asked.stride)
     with tempfile.TemporaryDirectory() as root, progress() as bar:
         task = bar.add_task("killing", total=asked.kills)
         killer = Killer(Path(root), asked.seed)

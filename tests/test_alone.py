@@ -11,8 +11,8 @@ import pytest
 import heros
 from heros import Heros, pools, streams
 from heros.alone import Alone
-from heros.errors import HerosError
 from heros.data.schema import Schema
+from heros.errors import HerosError
 
 HERE = str(Path(heros.__file__).parent)
 

@@ -96,6 +96,7 @@ def equal_state(a, b):
     )
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("policy", EVERY_POLICY, ids=str)
 def test_a_policy_in_python_equals_the_compiled_one(policy):
     """Identical decisions and identical probabilities for the same seed, on 10,000 instances."""
@@ -186,6 +187,7 @@ def test_the_first_answer_is_the_first_models():
     assert Heros(SMALL, seed=1, schema=drifting(10).schema).test_then_train(X, y).answered[0] == 0
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(
     "copying", [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy], ids=["pickle", "deepcopy"]
 )

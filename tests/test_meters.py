@@ -166,9 +166,7 @@ def test_the_phases_add_up_to_the_cpu_time_of_the_run():
 
 def test_a_meter_is_asked_for_by_name():
     assert meters.Meter.of("cpu", watts=4).watts == 4
-    with pytest.raises(
-        ParameterError, match="must be one of apple, codecarbon, cpu, hwmon, perf, pmic, rapl"
-    ):
+    with pytest.raises(ParameterError, match="must be one of codecarbon, cpu, perf, rapl"):
         meters.Meter.of("sundial")
     with pytest.raises(ParameterError, match=r"^The 'meter' parameter of evaluate must be a meter"):
         evaluate(small(), streams.Agrawal().take(5), meter="cpu")

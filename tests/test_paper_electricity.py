@@ -22,12 +22,14 @@ def auroc(policy, seed):
     return evaluate(Heros(pools.MLPGrid(), policy, k=30, seed=seed), streams.load("electricity")).auroc
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize(("policy", "paper", "tolerance"), PAPER, ids=str)
 def test_equals_the_paper(policy, paper, tolerance, seed):
     assert auroc(policy, seed) == pytest.approx(paper, abs=tolerance)
 
 
+@pytest.mark.matrix(most=1)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_cand_done_right_is_above_the_published_one(seed):
     assert auroc(policies.Cand(), seed) > 0.964

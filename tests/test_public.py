@@ -46,7 +46,7 @@ def test_all_names():
         "text_at",
     ]
     assert meters.__all__ == [
-        "Apple", "Carbon", "CodeCarbon", "Cpu", "Energy", "Hwmon", "Meter", "Perf", "Pmic", "Rapl", "Reading",
+        "Carbon", "CodeCarbon", "Cpu", "Energy", "Meter", "Perf", "Rapl", "Reading",
     ]  # fmt: skip
 
 

@@ -42,38 +42,39 @@ def members():
     return made
 
 
+@pytest.mark.matrix
+@pytest.mark.parametrize("answer", ANSWERS, ids=str)
+@pytest.mark.parametrize("watch", WATCHES)
 @pytest.mark.parametrize("policy", EVERY_POLICY, ids=str)
-def test_every_policy_watch_and_answer_equals_a_plain_loop(policy):
+def test_every_policy_watch_and_answer_equals_a_plain_loop(policy, watch, answer):
     """The same choices, scores and probabilities, on 2,000 instances."""
     X, y = data(2000)
     costs = np.arange(1.0, 5) / 10
     k = len(FOUR) if isinstance(policy, policies.Everything) else 2
     pool = pools.Models(FOUR, costs=costs)
-    for watch in WATCHES:
-        # "trained" under a policy that never explores: every 8th instance as well
-        chooser = getattr(policy, "policy", policy) if isinstance(policy, policies.Within) else policy
-        surprise = chooser if isinstance(chooser, policies.Surprise) else None
-        chooser = chooser.policy if surprise else chooser
-        rest = 8 if watch == "trained" and not isinstance(chooser, EXPLORING) else watch
-        for answer in ANSWERS:
-            model = Heros(
-                pool, policy, k, score=scores.Fading(0.98), answer=answer, watch=watch, warmup=20, seed=3,
-                schema=drifting(1).schema,
-            )  # fmt: skip
-            block = model.test_then_train(X, y)
-            rng, looks, twin = np.random.default_rng(3), [], reference.stateful(policy)
-            p, who, chosen, spent, reward = reference.step_loop(
-                members(), costs, lambda L, c, rng=rng, twin=twin: twin.choose(L, c, k, rng), X, y, 2,
-                answer=SLOW_ANSWERS[type(answer)](answer),
-                warmup=20, watch=rest, score=lambda: reference.Fading(0.98), looks=looks,
-                update=getattr(twin, "update", None), surprise=surprise, rng=rng,
-            )  # fmt: skip
-            assert np.array_equal(block.chosen, chosen), (watch, answer)
-            assert np.array_equal(block.answered, who), (watch, answer)
-            np.testing.assert_allclose(block.probabilities, p, rtol=1e-9, atol=1e-12)
-            np.testing.assert_allclose(block.spent, spent, rtol=1e-12)
-            np.testing.assert_allclose(block.reward, reward, rtol=1e-9)
-            assert np.array_equal(model.looked, np.sum(looks, axis=0)), (watch, answer)
+    # "trained" under a policy that never explores: every 8th instance as well
+    chooser = policy.policy if isinstance(policy, policies.Within) else policy
+    surprise = chooser if isinstance(chooser, policies.Surprise) else None
+    chooser = chooser.policy if surprise else chooser
+    rest = 8 if watch == "trained" and not isinstance(chooser, EXPLORING) else watch
+    model = Heros(
+        pool, policy, k, score=scores.Fading(0.98), answer=answer, watch=watch, warmup=20, seed=3,
+        schema=drifting(1).schema,
+    )  # fmt: skip
+    block = model.test_then_train(X, y)
+    rng, looks, twin = np.random.default_rng(3), [], reference.stateful(policy)
+    p, who, chosen, spent, reward = reference.step_loop(
+        members(), costs, lambda L, c: twin.choose(L, c, k, rng), X, y, 2,
+        answer=SLOW_ANSWERS[type(answer)](answer),
+        warmup=20, watch=rest, score=lambda: reference.Fading(0.98), looks=looks,
+        update=getattr(twin, "update", None), surprise=surprise, rng=rng,
+    )  # fmt: skip
+    assert np.array_equal(block.chosen, chosen)
+    assert np.array_equal(block.answered, who)
+    np.testing.assert_allclose(block.probabilities, p, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(block.spent, spent, rtol=1e-12)
+    np.testing.assert_allclose(block.reward, reward, rtol=1e-9)
+    assert np.array_equal(model.looked, np.sum(looks, axis=0))
 
 
 def changing(n, seed=1):

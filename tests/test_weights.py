@@ -8,10 +8,10 @@ import pyarrow.csv as pa_csv
 import pytest
 
 from heros import Heros, Schema, evaluate, pools, scores, streams
+from heros.data.weights import Weights
 from heros.errors import DataError, ParameterError
 from heros.policies import Everything
 from heros.task import Regression
-from heros.data.weights import Weights
 from reference import balanced_weights, whole_times
 
 STREAM = streams.Agrawal(function=2)

@@ -36,7 +36,7 @@ std::vector<T> to_vector(const In1<T>& array) {
 }
 
 template <class T, class A>
-nb::object to_array(const std::vector<T, A>& values) {
+Array<T, 1> to_array(const std::vector<T, A>& values) {
   return to_array(values.data(), values.size());
 }
 
@@ -50,9 +50,9 @@ class NewArray {
     data_ = std::unique_ptr<T[]>(new T[n > 0 ? n : 1]());
   }
   T* data() { return data_.get(); }
-  nb::object array() {
+  Array<T, D> array() {
     nb::capsule owner(data_.get(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<D>>(data_.release(), D, shape_.data(), owner));
+    return Array<T, D>({data_.release(), D, shape_.data(), owner});
   }
 
  private:
@@ -61,7 +61,7 @@ class NewArray {
 };
 
 // The generator behind `numpy.random.Generator.bit_generator.capsule`.
-inline Random random_from(const nb::capsule& capsule) {
+inline Random random_from(const nb::object& capsule) {
   void* bits = PyCapsule_GetPointer(capsule.ptr(), "BitGenerator");
   if (bits == nullptr) throw nb::python_error();
   return Random(static_cast<BitGen*>(bits));

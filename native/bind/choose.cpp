@@ -9,18 +9,17 @@ namespace heros {
 
 namespace {
 
-nb::object choose(const Policy& policy, const In1<double>& scores, const In1<double>& costs, int k,
-                  const nb::capsule& bits) {
+Array<bool, 1> choose(const Policy& policy, const In1<double>& scores, const In1<double>& costs, int k,
+                      const nb::object& bits) {
   const auto models = static_cast<int>(scores.size());
   expect(costs.size() == scores.size(), "scores and costs must have one length");
   expect(k >= 1 && k <= models, "k must be in [1, M]");
   PolicyChooser chooser(policy, k, random_from(bits));
   chooser.set_costs(to_vector(costs));
-  bool* mask = new bool[models];
-  nb::capsule owner(mask, [](void* p) noexcept { delete[] static_cast<bool*>(p); });
+  NewArray<bool, 1> mask({scores.size()});
   static_assert(sizeof(bool) == sizeof(std::uint8_t));
-  chooser.choose(scores.data(), reinterpret_cast<std::uint8_t*>(mask));
-  return nb::cast(nb::ndarray<nb::numpy, bool, nb::ndim<1>>(mask, {static_cast<std::size_t>(models)}, owner));
+  chooser.choose(scores.data(), reinterpret_cast<std::uint8_t*>(mask.data()));
+  return mask.array();
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ class MembersPool final : public Pool {
 
   void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) override {
     const nb::gil_scoped_acquire lock;
-    look_(to_array(x, features_), watched == nullptr ? nb::none() : to_array(watched, models()));
+    look_(to_array(x, features_), watched == nullptr ? nb::none() : to_array(watched, models()).object);
     clock.lap(Phase::evaluate);
   }
 

@@ -68,7 +68,7 @@ void bind_mlp(nb::module_& m) {
            nb::arg("hidden"), nb::arg("adam"), nb::arg("rate"), nb::arg("divisor"), nb::arg("isa"),
            nb::arg("numeric") = false, nb::arg("losses") = std::vector<std::string>{})
       .def("grow",
-           [](MlpPool& self, const In1<std::int32_t>& values, int classes, const nb::capsule& bits) {
+           [](MlpPool& self, const In1<std::int32_t>& values, int classes, const nb::object& bits) {
              expect_growth(self, values, classes);
              expect(!self.numeric() || classes == 1, "one number");
              writable(self).grow(to_vector(values), classes, random_from(bits));

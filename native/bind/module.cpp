@@ -45,6 +45,7 @@ NB_MODULE(_core, m) {
   heros::bind_joined(m);
   heros::bind_step(m);
   heros::bind_streams(m);
+  m.def("commit", [] { return HEROS_COMMIT; });  // of the sources; empty where git does not know it
   m.def("give_back_memory", [] {
     const nanobind::gil_scoped_release others;
     heros::give_back_memory();

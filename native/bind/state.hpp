@@ -16,13 +16,21 @@ namespace heros {
 
 namespace nb = nanobind;
 
+// A NumPy array that is given to Python. It says its type and its dimensions, for _core.pyi.
+template <class T, std::size_t D>
+struct Array {
+  using Shape = nb::ndarray<nb::numpy, T, nb::ndim<D>>;
+  explicit Array(const Shape& made) : object(nb::cast(made)) {}
+  nb::object object;
+};
+
 // A NumPy array that owns a copy of `data`.
 template <class T>
-nb::object to_array(const T* data, std::size_t n) {
+Array<T, 1> to_array(const T* data, std::size_t n) {
   T* copy = new T[n > 0 ? n : 1];
   std::copy(data, data + n, copy);
   nb::capsule owner(copy, [](void* p) noexcept { delete[] static_cast<T*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(copy, {n}, owner));
+  return Array<T, 1>({copy, {n}, owner});
 }
 
 class StateWriter {
@@ -30,15 +38,15 @@ class StateWriter {
   template <class T, class A>
   void operator()(const char* name, const std::vector<T, A>& values) {
     static_assert(std::is_arithmetic_v<T>);
-    dict_[name] = to_array(values.data(), values.size());
+    dict_[name] = to_array(values.data(), values.size()).object;
   }
   template <class T>
     requires std::is_arithmetic_v<T>
   void operator()(const char* name, const T& value) {
-    dict_[name] = to_array(&value, 1);
+    dict_[name] = to_array(&value, 1).object;
   }
   template <class T, class A>
-  void added(const char* name, const std::vector<T, A>& values) {
+  void optional(const char* name, const std::vector<T, A>& values) {
     if (!values.empty()) (*this)(name, values);
   }
   nb::dict take() { return std::move(dict_); }
@@ -64,7 +72,7 @@ class StateReader {
     value = *array.data();
   }
   template <class T, class A>
-  void added(const char* name, std::vector<T, A>& values) {
+  void optional(const char* name, std::vector<T, A>& values) {
     if (dict_.contains(name)) (*this)(name, values);
     else values.clear();
   }
@@ -100,3 +108,12 @@ void import_state(Object& object, nb::dict state) {
 }
 
 }  // namespace heros
+
+template <class T, std::size_t D>
+struct nanobind::detail::type_caster<heros::Array<T, D>> {
+  using Array = heros::Array<T, D>;
+  static constexpr auto Name = make_caster<typename Array::Shape>::Name;
+  template <class>
+  using Cast = Array;
+  static handle from_cpp(const Array& array, rv_policy, cleanup_list*) noexcept { return array.object.inc_ref(); }
+};

@@ -163,9 +163,10 @@ void expect_delays(const In1<std::int64_t>& delays, std::size_t n) {
 }
 
 // What a block gave, as BlockRecord has it: outputs, answered, chosen, spent, reward.
-nb::tuple run(BoundStep& self, const In2<double>& X, const In1<double>& targets,
-              const std::optional<In1<double>>& weights, const std::optional<In1<std::int32_t>>& times,
-              const std::optional<In1<std::int64_t>>& delays) {
+using Block = std::tuple<Array<double, 2>, Array<std::int32_t, 1>, Array<bool, 2>, Array<double, 1>, Array<double, 1>>;
+Block run(BoundStep& self, const In2<double>& X, const In1<double>& targets,
+          const std::optional<In1<double>>& weights, const std::optional<In1<std::int32_t>>& times,
+          const std::optional<In1<std::int64_t>>& delays) {
   Step& step = self.at_rest();
   const std::size_t n = X.shape(0), width = step.width(), models = step.models();
   expect_instances(step, X);
@@ -194,10 +195,10 @@ nb::tuple run(BoundStep& self, const In2<double>& X, const In1<double>& targets,
     step.run(X.data(), targets.data(), static_cast<std::int64_t>(n), record, weights ? counting.data() : nullptr,
              delays ? delays->data() : nullptr);
   }
-  return nb::make_tuple(said.array(), answered.array(), chosen.array(), spent.array(), reward.array());
+  return {said.array(), answered.array(), chosen.array(), spent.array(), reward.array()};
 }
 
-nb::object predict(BoundStep& self, const In2<double>& X, const std::optional<In1<std::int64_t>>& delays) {
+Array<double, 2> predict(BoundStep& self, const In2<double>& X, const std::optional<In1<std::int64_t>>& delays) {
   Step& step = self.at_rest();
   expect_instances(step, X);
   if (delays) expect_delays(*delays, X.shape(0));
@@ -283,7 +284,7 @@ void bind_step(nb::module_& m) {
       .def_prop_ro("bounds",
                    [](BoundStep& self) {
                      const std::vector<double>* bounds = self.seen().bounds();
-                     return bounds == nullptr ? nb::object(nb::none()) : to_array(*bounds);
+                     return bounds == nullptr ? std::nullopt : std::optional(to_array(*bounds));
                    })
       .def_prop_ro("expected", [](BoundStep& self) { return self.seen().expected(); })
       .def_prop_ro("explored", [](BoundStep& self) { return self.seen().explored(); })

@@ -50,7 +50,7 @@ struct Account {
 
   template <class Archive>
   void fields(Archive& a) {
-    a.added("account_rounds", rounds), a.added("account_weight", weight), a.added("account_right", right);
+    a.optional("account_rounds", rounds), a.optional("account_weight", weight), a.optional("account_right", right);
   }
   // Of a model that was not under such a policy there is none.
   void check(int models) {

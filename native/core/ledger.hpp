@@ -65,7 +65,7 @@ struct Ledger {
   void fields(Archive& a) {
     a("instances", instances), a("trained", trained), a("invested", invested), a("diverged", diverged);
     a("costs", costs), a("cpu", cpu);
-    a.added("looked", looked);
+    a.optional("looked", looked);
   }
   void check(int models, bool all_look) const {
     const std::size_t m = models;

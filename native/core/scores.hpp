@@ -246,7 +246,7 @@ class MeanScores final : public Scores {
   template <class Archive>
   void fields(Archive& a) {
     a("updates", updates_), a("weight", weight_), a("values", values_), a("averaged_sums", sums_), a("ring", ring_);
-    a.added("looks", looks_), a.added("weights", weights_);
+    a.optional("looks", looks_), a.optional("weights", weights_);
     adwin_.fields(a);
   }
   void check(bool all_look = true) const {

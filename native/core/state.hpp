@@ -2,9 +2,8 @@
 //
 //   template <class Archive> void fields(Archive& a) { a("steps", steps_); a("weights", weights_); }
 //
-// and the bindings (bind/state.hpp) turn that list into a dict of NumPy arrays and back. A member that earlier
-// versions did not have is listed with `a.added(...)`: from their states it comes back empty, and as long as it is
-// empty it is left out. After an import the class's `check()` must throw a DataFault if the arrays do not fit together:
+// and the bindings (bind/state.hpp) turn that list into a dict of NumPy arrays and back. A vector that is
+// listed with `a.optional(...)` is left out while it is empty. After an import the class's `check()` must throw a DataFault if the arrays do not fit together:
 // whatever it lets pass must be safe to work with, wherever it came from.
 #pragma once
 

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <vector>
 
 #include "core/pool.hpp"
+#include "pools/last_instance.hpp"
 
 namespace heros {
 
@@ -17,21 +17,21 @@ class Looks {
  public:
   void resize(int models, int features, int outputs) {
     outputs_ = outputs;
-    x_.assign(features, 0), fresh_.assign(models, 0), sound_.assign(models, 1), favoured_.assign(models, 0);
+    features_ = features;
+    fresh_.assign(models, 0), sound_.assign(models, 1), favoured_.assign(models, 0);
     said_.assign(std::size_t(models) * outputs, 0);
-    known_ = false;
+    last_.forget();
   }
 
   // Whether x is the instance looked at last. If it is not, it is from now on, and nobody has looked at it.
   bool at(const double* x) {
-    if (known_ && std::memcmp(x_.data(), x, x_.size() * sizeof(double)) == 0) return true;
-    std::copy_n(x, x_.size(), x_.data());
+    if (last_.is(x)) return true;
+    last_.set(x, features_);
     std::fill(fresh_.begin(), fresh_.end(), std::uint8_t{0});
-    known_ = true;
     return false;
   }
   // What was said no longer holds, for the models have learnt.
-  void forget() { known_ = false; }
+  void forget() { last_.forget(); }
 
   bool fresh(int i) const { return fresh_[i] != 0; }
 
@@ -50,9 +50,8 @@ class Looks {
   void output(int i, double* out) const { std::copy_n(said_.data() + std::size_t(i) * outputs_, outputs_, out); }
 
  private:
-  int outputs_ = 0;
-  bool known_ = false;
-  std::vector<double> x_;                     // the instance
+  int features_ = 0, outputs_ = 0;
+  LastInstance last_;
   std::vector<std::uint8_t> fresh_, sound_;   // per model: has looked at it, and what it said is finite
   std::vector<std::int32_t> favoured_;        // the class with the highest probability, the lowest of equals
   std::vector<double> said_;                  // (models, outputs)

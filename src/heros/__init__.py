@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from heros import errors, export, measures, meters, policies, pools, scores, streams
+    from heros.data.schema import Feature, Schema
     from heros.ensemble import Block, Heros
     from heros.run.loop import Curves, Run, evaluate
-    from heros.data.schema import Feature, Schema
     from heros.storage import checkpoints, records
     from heros.watch import Stack, Top
 

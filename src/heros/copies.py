@@ -45,7 +45,7 @@ class Copies:
         self._all_ours = len(ours) == len(parts)
         whole = [model.schema, self._arrays, self._state["answer"], *ours]
         self._shared = whole + ([self._state["_given"]] if self._all_ours else [])
-        self._document = json.loads(json.dumps(models.FIRST | models.description(model)))
+        self._document = json.loads(json.dumps(models.description(model)))
         self._schema = None if model.schema is None else schema_plain(model.schema)
 
     @property
@@ -60,7 +60,7 @@ class Copies:
     def opened(self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Heros:
         """A copy that knows what was packed; a DataError if it cannot."""
         made_of = {name: value for name, value in document.items() if name not in STANDING}
-        if not self._all_ours or models.FIRST | made_of != self._document:
+        if not self._all_ours or made_of != self._document:
             return models.unpack(Heros, document, arrays, **self._own_parts(document))
         blank = {name: value for name, value in self._state.items() if name != "learnt"}
         model = self._made(blank)

@@ -10,7 +10,7 @@ import math
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, Self, overload
@@ -252,6 +252,19 @@ class Keyed:
     def answers(self, key: Key, x: Any) -> Any:
         """All that the model of a key says of one instance or of several; what that is, says the task."""
         return self._asked(key, Heros.answers, x)
+
+    def outputs(self, key: Key, rows: Sequence[Mapping[str, Any]]) -> NDArray[np.float64]:
+        """All that the model of a key says of rows, those with none of the features that are known included.
+
+        Raise `heros.data.values.Refused` if a row cannot be read.
+        """
+
+        def ask(model: Heros, rows: Sequence[Mapping[str, Any]]) -> NDArray[np.float64]:
+            encoder = self.encoder()
+            return model.outputs(np.array([encoder.row(x) for x in rows], dtype=np.float64))
+
+        told: NDArray[np.float64] = self._asked(key, ask, rows)
+        return told
 
     def _asked(self, key: Key, ask: Callable[[Heros, Any], Any], x: Any) -> Any:
         with self._lock:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Iterable, Sized
-from dataclasses import dataclass
-from html import escape
+from collections.abc import Iterable
+from importlib.util import find_spec
 from typing import Any, Protocol, Self, TypeVar
 
 __all__ = ["Bar", "progress"]
@@ -51,7 +49,7 @@ def progress(*columns: Any, wanted: bool | None = None) -> Bar:
         What it shows besides: ``"count"`` (so many of so many), ``"bytes"``, or a template like
         ``"{task.fields[standing]}"``.
     wanted
-        Overrules whether standard error is a terminal, or the program a notebook.
+        Overrules whether standard error is a terminal, or the program a notebook that has ipywidgets.
 
     Examples
     --------
@@ -60,10 +58,7 @@ def progress(*columns: Any, wanted: bool | None = None) -> Bar:
     ...     for _ in range(3):
     ...         bar.advance(task)
     """
-    show = _notebook_display()
-    if show is not None and wanted is not False:
-        return _InNotebook(show, [column for column in columns if "{" in str(column)])
-    if not (sys.stderr.isatty() if wanted is None else wanted):
+    if not (sys.stderr.isatty() or _in_notebook() if wanted is None else wanted):
         return _Unseen()
     from rich.console import Console  # noqa: PLC0415  nobody waits for rich who sees no bar
     from rich.progress import (  # noqa: PLC0415
@@ -86,78 +81,11 @@ def progress(*columns: Any, wanted: bool | None = None) -> Bar:
     )
 
 
-def _notebook_display() -> Any:
-    """IPython's module for showing things, if this program is a notebook; it is imported then."""
+def _in_notebook() -> bool:
+    """Whether this program is a notebook that can show a bar of rich, which needs ipywidgets for it."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
-    return sys.modules.get("IPython.display") if hasattr(shell, "kernel") else None
-
-
-@dataclass
-class _Doing:
-    """Something to do, and how it stands."""
-
-    description: str
-    total: float | None
-    fields: dict[str, Any]
-    completed: float = 0
-
-
-class _InNotebook:
-    """A bar that is a piece of HTML in the output of a cell; needs nothing that a notebook has not."""
-
-    disable = False
-    EVERY = 0.25  # seconds
-
-    def __init__(self, display: Any, templates: list[str]) -> None:
-        self._display, self._templates = display, templates
-        self._tasks: list[_Doing] = []
-        self._shown: Any = None
-        self._last = 0.0
-
-    def __enter__(self) -> Self:
-        self._shown = self._display.display(self._display.HTML(""), display_id=True)
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._shown.update(self._display.HTML(""))
-
-    def add_task(self, description: str, *, total: float | None = None, **fields: Any) -> Any:
-        self._tasks.append(_Doing(description, total, fields))
-        return len(self._tasks) - 1
-
-    def advance(self, task_id: Any, advance: float = 1) -> None:
-        self._tasks[task_id].completed += advance
-        self._show()
-
-    def update(self, task_id: Any, **fields: Any) -> None:
-        task = self._tasks[task_id]
-        task.completed = fields.pop("completed", task.completed)
-        task.total, task.description = (
-            fields.pop("total", task.total),
-            fields.pop("description", task.description),
-        )
-        task.fields |= fields
-        self._show()
-
-    def track(self, sequence: Iterable[T], *, description: str = "") -> Iterable[T]:
-        total = len(sequence) if isinstance(sequence, Sized) else None
-        task = self.add_task(description, total=total)
-        for one in sequence:
-            yield one
-            self.advance(task)
-
-    def _show(self) -> None:
-        now = time.monotonic()
-        if now - self._last >= self.EVERY:
-            self._last = now
-            self._shown.update(self._display.HTML("<br>".join(map(self._line, self._tasks))))
-
-    def _line(self, task: _Doing) -> str:
-        known = f' value="{task.completed}" max="{task.total}"' if task.total else ""
-        count = f"{task.completed:,.0f}" + (f" of {task.total:,.0f}" if task.total else "")
-        said = " ".join(template.format(task=task) for template in self._templates)
-        return f"{escape(task.description)} <progress{known}></progress> {count} {escape(said)}"
+    return hasattr(shell, "kernel") and find_spec("ipywidgets") is not None
 
 
 class _Unseen:

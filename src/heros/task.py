@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros import core as _core
+from heros.data.check import class_indices, target_numbers
+from heros.data.schema import Schema
 from heros.errors import ParameterError
 from heros.measures import (
     MAE,
@@ -26,8 +28,6 @@ from heros.measures import (
 )
 from heros.parameters import number
 from heros.registry import Part, parts
-from heros.data.schema import Schema
-from heros.data.check import class_indices, target_numbers
 
 if TYPE_CHECKING:
     from heros.measures import Measure

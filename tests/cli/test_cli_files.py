@@ -186,6 +186,26 @@ def test_a_word_for_nothing_is_met_with_the_option_that_says_so(place):
     assert runner.invoke(app, [*predict, "--missing", "unknown"]).stdout == said.stdout  # one word more
 
 
+def test_a_look_says_first_that_a_file_is_not_utf_8_and_sums_up_many_columns(place):
+    names = ";".join(f"Größe {i}" for i in range(60))
+    rows = "".join(";".join(str(i * j % 7) for j in range(59)) + f";{'ny'[i % 2]}\n" for i in range(80))
+    (place / "wide.csv").write_bytes(f"Bericht\n{names}\n{rows}".encode("cp1252"))
+    looked = runner.invoke(app, ["look", str(place / "wide.csv")])
+    assert looked.exit_code == 0, looked.output
+    said = " ".join(looked.output.split())
+    assert said.startswith(
+        f"{place / 'wide.csv'} is not UTF-8: it is read as cp1252 (--encoding says otherwise)."
+    )
+    assert "The first line is skipped: the header of" in said
+    assert "60 columns: 59 numbers, 1 target; 0 with missing values." in said
+    assert "(--all shows every one)" in said
+    assert "Größe 30" not in said
+    assert "Größe 30" in runner.invoke(app, ["look", str(place / "wide.csv"), "--all"]).output
+    ran = runner.invoke(app, ["run", str(place / "wide.csv"), "--pool", str(place / "pool.toml")])
+    assert ran.exit_code == 0, ran.output
+    assert "is not UTF-8: it is read as cp1252" in ran.stderr
+
+
 def test_a_number_that_stands_for_nothing_does_so_in_what_is_predicted(place):
     rows = "".join(f"{-999 if i % 20 == 7 else i % 9},{'ny'[i % 9 > 4]}\n" for i in range(200))
     (place / "w.csv").write_text("warm,rain\n" + rows)

@@ -38,8 +38,28 @@ def list_of_rows(learner: Heros, case: Case, _) -> Heros:
 
 
 def pairs(learner: Heros, case: Case, _) -> Heros:
-    stream = streams.from_iter(list(zip(case.text, case.labels, strict=True)), **_known(learner))
-    evaluate(learner, stream)
+    evaluate(learner, streams.from_iter(list(zip(case.text, case.labels, strict=True))))
+    return learner
+
+
+def csv_file(learner: Heros, case: Case, directory) -> Heros:
+    evaluate(learner, streams.read(csv_of(case, directory / "orders.csv"), target="target"))
+    return learner
+
+
+def json_file(learner: Heros, case: Case, directory) -> Heros:
+    evaluate(learner, streams.read(json_of(case, directory / "orders.jsonl"), target="target"))
+    return learner
+
+
+def parquet_file(learner: Heros, case: Case, directory) -> Heros:
+    evaluate(learner, streams.read(parquet_of(case, directory / "orders.parquet"), target="target"))
+    return learner
+
+
+def frame_stream(learner: Heros, case: Case, _) -> Heros:
+    frame = pandas_of(case.typed).assign(target=case.labels)
+    evaluate(learner, streams.from_frame(frame, target="target"))
     return learner
 
 
@@ -59,12 +79,9 @@ def arrow_typed(learner: Heros, case: Case, _) -> Heros:
     return learner.learn(arrow_of(case.typed), case.labels)
 
 
-ROWS = [one_by_one, one_by_one_as_text, list_of_rows]
+ROWS = [one_by_one, one_by_one_as_text, list_of_rows, pairs]
 TABLES = [pandas_text, pandas_typed, polars_text, arrow_typed]
-
-
-def _known(learner: Heros):
-    return {}
+STREAMS = [csv_file, json_file, parquet_file, frame_stream]
 
 
 def schema_of(learner: Heros):
@@ -76,7 +93,7 @@ def told(learner: Heros, case: Case) -> list[list[float]]:
     return [[*p.values()] for p in learner.predict_proba(case.text)]
 
 
-@pytest.mark.parametrize("enter", [*ROWS, *TABLES], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("enter", [*ROWS, *TABLES, *STREAMS], ids=lambda f: f.__name__)
 def test_a_model_that_knows_its_table_learns_the_same_through_every_entrance(enter, tmp_path):
     start = model().learn(pandas_of(FIRST.text), FIRST.labels)
     expected = one_by_one(copy.deepcopy(start), REST, tmp_path)

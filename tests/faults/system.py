@@ -87,9 +87,9 @@ class Faulty:
         return below and (name != "open" or bool(rest and rest[0] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)))
 
 
-def every_call(root: Path, mode: str) -> Iterator[Faulty]:
-    """A fault at the first call, at the second, and so on, until a run was through before it came."""
-    for n in itertools.count(1):
+def every_call(root: Path, mode: str, stride: int = 1) -> Iterator[Faulty]:
+    """A fault at the first call, `stride` calls later, and so on, until a run was through before it came."""
+    for n in itertools.count(1, stride):
         faulty = Faulty(root, n, mode)
         yield faulty
         if not faulty.happened:

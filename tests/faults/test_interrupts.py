@@ -11,8 +11,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 @pytest.mark.parametrize(
     "kind", [kind for kind in KINDS if kind is not starting], ids=lambda kind: kind.__name__
 )
-def test_ctrl_c_at_a_random_moment_is_a_result_or_a_clean_stop(kind, tmp_path):
-    said = {check(number, tmp_path, {kind: 1})[1] for number in range(15)}
+def test_ctrl_c_at_a_random_moment_is_a_result_or_a_clean_stop(kind, tmp_path, thorough):
+    said = {check(number, tmp_path, {kind: 1})[1] for number in range(15 if thorough else 5)}
     assert said - {"finished"}
 
 

@@ -23,10 +23,10 @@ import pyarrow.parquet as pq
 
 from fuzz.bytes_in import BytesIn
 from heros import Feature, Heros, Schema, evaluate, measures, meters, policies, pools, scores, streams
+from heros.data.check import Validator
 from heros.errors import DataNotice, HerosError
 from heros.storage import records
 from heros.streams.pipe import read_pipe
-from heros.data.check import Validator
 
 Target = Callable[[bytes], None]
 TARGETS: dict[str, Target] = {}

@@ -40,6 +40,7 @@ def columns_of(bound):
     return [own.tolist() for own in np.split(state["model_0_columns"], ends)]
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("more", [{}, {"horizon": 40.0}, {"features": 0.5, "shrinkage": 0.1}], ids=str)
 def test_equal_to_the_slow_twin(seed, more):

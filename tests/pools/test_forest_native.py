@@ -57,6 +57,7 @@ def changing(seed, n):
     return case
 
 
+@pytest.mark.matrix(most=6)
 @pytest.mark.parametrize("seed", range(12))
 def test_equals_the_slow_twin(seed):
     case = changing(seed, 900)

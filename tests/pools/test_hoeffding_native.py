@@ -28,6 +28,7 @@ def reference(case: Case, **options):
     return np.where(total > 0, votes / np.where(total > 0, total, 1), 1 / case.classes)
 
 
+@pytest.mark.matrix(most=6)
 @pytest.mark.parametrize("seed", range(18))
 def test_equals_the_slow_twin_instance_by_instance(seed):
     case = random_case(seed, 2500)
@@ -39,6 +40,7 @@ def test_equals_the_slow_twin_instance_by_instance(seed):
     )
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("prediction", ["adaptive", "naive_bayes", "majority"])
 @pytest.mark.parametrize("seed", range(3))
 def test_splits_on_change_equal_the_slow_twin(seed, prediction):

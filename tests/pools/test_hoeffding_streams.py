@@ -38,7 +38,10 @@ def limit_of_every_instance(pool):
     return Look()
 
 
-@pytest.mark.parametrize("name", [needs_data(name) for name in GOLDEN])
+@pytest.mark.matrix(most=3)
+@pytest.mark.parametrize(
+    "name", [needs_data(name) for name in sorted(GOLDEN, key=lambda name: name in REAL or name not in SAME)]
+)
 def test_answers_as_moa_does(name):
     """One tree with the defaults: MOA's accuracy, and on some streams its answer at every instance."""
     stream = streams.load(name)
@@ -109,6 +112,7 @@ print(grown, kept, sum(s.bytes for s in models[1].bound.stats()))
 """
 
 
+@pytest.mark.matrix(most=1)
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
 @pytest.mark.parametrize("limits", ["grid", "unlimited"])
 @pytest.mark.parametrize("name", [needs_data(name) for name in ("agr_a", "covtype", "nomao")])

@@ -31,6 +31,7 @@ def alone(configuration, schema, **settings):
     return pools.Linear([configuration], **settings).bind(schema, np.random.default_rng(1))
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("configuration", MODELS, ids=lambda c: "-".join(map(str, c.values())))
 def test_equal_to_dense_steps(seed, configuration):

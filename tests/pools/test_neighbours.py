@@ -35,6 +35,7 @@ def bound(case, models, **settings):
     return pool.bind(schema_of(case), np.random.default_rng(1))
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("forget", [None, 0.3])
 def test_equal_to_the_slow_twin(seed, forget):

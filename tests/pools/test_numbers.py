@@ -62,6 +62,7 @@ def test_perceptrons_equal_pytorchs(case, isa):
         np.testing.assert_allclose(weights, arrays[f"after/{name}"], rtol=1e-5, atol=2e-6, err_msg=name)
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("configuration", LINEAR, ids=lambda c: "-".join(map(str, c.values())))
 def test_linear_models_equal_dense_steps(seed, configuration):

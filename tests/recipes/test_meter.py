@@ -28,16 +28,16 @@ class Abacus(Meter):
 
 def test_a_meter_is_a_file_and_its_export(house, tmp_path):
     house.add("meters/abacus.py", ABACUS)
-    house.insert("meters/__init__.py", "from heros.meters.apple import Apple",
+    house.insert("meters/__init__.py", "from heros.meters.base import Energy, Meter, Reading",
                  "from heros.meters.abacus import Abacus")  # fmt: skip
-    house.insert("meters/__init__.py", '    "Apple",', '    "Abacus",')
+    house.insert("meters/__init__.py", '    "Carbon",', '    "Abacus",')
     assert house.touched == {"meters/abacus.py", "meters/__init__.py"}
 
     document = json.loads(house.heros("run", "agr_a", "--n", "500", "--meter", "abacus", "--json"))
     assert document["energy"]["source"] == "abacus"
     assert document["energy"]["detail"] == "one joule per CPU second"
     assert json.loads(house.heros("doctor", "--json"))["meter abacus"] == "yes"
-    assert "abacus, apple, codecarbon, cpu, hwmon, perf, pmic, rapl" in " ".join(
+    assert "abacus, codecarbon, cpu, perf, rapl" in " ".join(
         house.heros("run", "--help").replace("│", " ").split()
     )
     assert "Abacus" in house.contract("tests/registry/test_parts.py", "tests/test_meters.py", "-k",

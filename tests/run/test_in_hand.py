@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from rich.progress import Progress
 
 from heros import Heros, evaluate, measures, pools, streams
 from heros.errors import DataError, ParameterError
@@ -160,34 +161,16 @@ def test_a_task_that_the_model_was_given_says_what_the_labels_are():
     assert len(named.schema.classes) == 300
 
 
-class Notebook:
-    """What IPython has in a notebook, as far as we need it."""
-
-    def __init__(self, monkeypatch):
-        self.pages = []
-        module, display = ModuleType("IPython"), ModuleType("IPython.display")
-        module.get_ipython = lambda: SimpleNamespace(kernel=True)
-        display.HTML = str
-        display.display = self.display
-        monkeypatch.setitem(sys.modules, "IPython", module)
-        monkeypatch.setitem(sys.modules, "IPython.display", display)
-
-    def display(self, page, display_id):
-        self.pages.append(page)
-        return SimpleNamespace(update=self.pages.append)
-
-
-def test_progress_in_a_notebook_is_html_that_goes_away(monkeypatch):
-    notebook = Notebook(monkeypatch)
-    evaluate(model(), streams.Agrawal().take(3000))
-    assert any("<progress" in page and "of 3,000" in page for page in notebook.pages)
-    assert notebook.pages[-1] == ""
-    notebook.pages.clear()
-    evaluate(model(), streams.Agrawal().take(300), progress=False)
-    assert notebook.pages == []
-    with progress("count") as bar:
-        assert list(bar.track([1, 2], description="<b>")) == [1, 2]
-    assert any("&lt;b&gt;" in page for page in notebook.pages)
+def test_in_a_notebook_progress_is_shown_by_rich(monkeypatch):
+    notebook, spec = ModuleType("IPython"), SimpleNamespace()
+    notebook.get_ipython = lambda: SimpleNamespace(kernel=True)
+    monkeypatch.setattr("heros.progress.find_spec", lambda name: spec)
+    assert not isinstance(progress("count"), Progress)
+    monkeypatch.setitem(sys.modules, "IPython", notebook)
+    assert isinstance(progress("count"), Progress)
+    assert not isinstance(progress("count", wanted=False), Progress)
+    spec = None  # no ipywidgets
+    assert not isinstance(progress("count"), Progress)
 
 
 @pytest.mark.parametrize(("classes", "width"), [(("no", "yes"), 2), ((), 3), ((), None)])

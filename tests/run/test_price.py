@@ -98,16 +98,11 @@ def test_a_record_keeps_it_and_is_named_by_who_looks_and_answers(tmp_path):
     assert (table["watch"], table["answer"], table["price_looking"]) == ("8", "Top(5, 60)", run.price.looking)
 
 
-def test_a_record_from_before_is_one_of_a_run_in_which_all_looked(tmp_path):
+def test_a_price_that_is_not_known_is_reported_as_such(tmp_path):
     place = records.save(run_of(k=3), tmp_path)
     document = json.loads((place / "record.json").read_text())
-    del document["looked"], document["price"]
-    del document["settings"]["watch"]
-    (place / "record.json").write_text(json.dumps(document))
-    again = records.read(place)
-    assert again.looked.tolist() == [1500] * 10
-    assert again.price is None
-    assert records.load(tmp_path).to_pylist()[0]["watch"] == "all"
+    (place / "record.json").write_text(json.dumps(document | {"price": None}))
+    assert records.read(place).price is None
     assert write_report(tmp_path, tmp_path / "report.html") == 1
     assert "not known" in (tmp_path / "report.html").read_text()
 

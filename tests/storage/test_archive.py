@@ -133,10 +133,12 @@ def test_a_header_longer_than_the_file_is_said(tmp_path):
         archive.read(path, "example")
 
 
-def test_a_newer_format_is_refused_with_who_can_read_it(tmp_path):
+def test_another_format_is_refused_with_the_version_that_wrote_it(tmp_path):
     path = tmp_path / "new.heros"
-    path.write_bytes(sealed(WHOLE | {"heros": "9.1.0"}, b"who knows what", version=3))
-    text = r"must have a format up to 2, which heros-learn \S+ reads\. Got 3 \(heros-learn 9\.1\.0 or newer can\)\.$"
+    path.write_bytes(sealed(WHOLE | {"heros": "9.1.0"}, b"who knows what", version=2))
+    text = (
+        r"must have the format 1, which heros-learn \S+ reads\. Got 2 \(written by heros-learn 9\.1\.0\)\.$"
+    )
     with pytest.raises(HerosError, match=text) as error:
         archive.read(path, "example")
     assert not isinstance(error.value, DataError)  # it is not broken

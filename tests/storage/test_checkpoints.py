@@ -68,7 +68,7 @@ def breaking(stream, after):
 
 
 @pytest.mark.parametrize("case", kill_resume.CASES)
-def test_from_every_checkpoint_a_run_ends_the_same(case, tmp_path):
+def test_from_every_checkpoint_a_run_ends_the_same(case, tmp_path, thorough):
     """Trees whose costs change, perceptrons, and a schema that grows in the middle of a window."""
     model, stream, own = case()
     settings = {"window": 150, "block": 64} | own
@@ -78,7 +78,7 @@ def test_from_every_checkpoint_a_run_ends_the_same(case, tmp_path):
     assert kill_resume.outcome(run, model) == expected
     there = checkpoints.found(tmp_path)
     assert len(there) > 5
-    for one in there:
+    for one in there if thorough else there[:: len(there) // 2]:
         model, stream, _ = case()
         run = evaluate(model, stream, checkpoint=tmp_path, every=200, keep=99, resume=one.path, **settings)
         assert kill_resume.outcome(run, model) == expected, one.path.name
@@ -97,23 +97,25 @@ def test_curves_that_were_merged_are_gone_on_from(tmp_path, task):
     assert kill_resume.outcome(run, model) == expected
 
 
-def test_twenty_kills():
+def test_some_kills(thorough):
     """At seeded moments, in processes of their own; `make kill` has 200."""
+    kills = 20 if thorough else 4
     done = subprocess.run(
-        [sys.executable, kill_resume.__file__, "--kills", "20", "--seed", "2"],
+        [sys.executable, kill_resume.__file__, "--kills", str(kills), "--seed", "2"],
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.startswith("20 kills in ")
+    assert done.stdout.startswith(f"{kills} kills in ")
     assert done.stdout.endswith(" 0 faults\n")
 
 
-def test_a_kill_at_any_step_of_writing():
+def test_a_kill_at_any_step_of_writing(thorough):
     """Before the n-th call that opens, syncs, renames or removes a file, for every n."""
+    asked = ["--steps", *([] if thorough else ["--stride", "6"])]
     done = subprocess.run(
-        [sys.executable, kill_resume.__file__, "--steps"], capture_output=True, text=True, check=False
+        [sys.executable, kill_resume.__file__, *asked], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.endswith(" 0 faults\n")
@@ -498,6 +500,7 @@ def test_flipped_bytes_and_truncations_of_a_checkpoint_are_found(tmp_path, eithe
             checkpoints.files.opened(path)
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("seed", range(4))
 def test_a_checkpoint_made_up_with_a_right_checksum_is_refused_or_harmless(seed, tmp_path, either):
     """Whatever is taken out of it or put into it, there is a HerosError or a run; never anything else."""

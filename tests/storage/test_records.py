@@ -15,9 +15,8 @@ import pytest
 
 from heros import Heros, _core, evaluate, meters, policies, pools, streams
 from heros.errors import DataError, HerosError
-from heros.report import write_report
 from heros.storage import records
-from heros.storage.commit import commit, commit_of
+from heros.storage.commit import _checked_out, commit
 
 
 def small_run(seed=1, policy=None, n=2500, meter=None):
@@ -66,47 +65,25 @@ def test_the_record_says_what_ran_where(tmp_path):
     assert document["settings"]["models"][3] == {"optimizer": "sgd", "learning_rate": 0.005, "hidden": 8}
 
 
-def test_a_record_of_heros_0_1_is_read_and_reported(tmp_path):
-    """It does not say which measures it has, knows no curve of κ, no commit, no interrupt."""
-    before = Path(__file__).parents[1] / "data" / "record_1"
-    run = records.read(before)
-    assert list(run.figures) == ["auroc", "accuracy", "kappa", "log_loss"]
-    assert [(one.label, one.better) for one in run.measures] == [
-        ("AUROC", "higher"), ("accuracy", "higher"), ("κ", "higher"), ("log-loss", "lower"),
-    ]  # fmt: skip
-    assert run.auroc == pytest.approx(0.5414120370370371, abs=0)
-    assert (run.accuracy, run.curves.end.tolist(), run.interrupted) == (0.6, [200, 400, 600], False)
-    assert list(run.curves.figures) == ["accuracy", "auroc", "log_loss"]
-    assert run.confusion.counts.sum() == 600
-    records.save(run, tmp_path)
-    records.save(small_run(), tmp_path)
-    assert write_report(tmp_path, tmp_path / "report.html") == 2
+def test_the_commit_is_what_is_checked_out_or_what_the_core_was_built_from(tmp_path, monkeypatch):
+    def git(*words):
+        config = ["-c", "user.name=x", "-c", "user.email=x", "-c", "commit.gpgsign=false"]
+        done = subprocess.run(
+            ["git", "-C", tmp_path, *config, *words], capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip()
 
-
-def test_the_commit_is_read_from_gits_files(tmp_path):
-    commit, other = "0123456789abcdef" * 2 + "01234567", "f" * 40
-    assert commit_of(tmp_path) is None
-    git = tmp_path / ".git"
-    (git / "refs" / "heads").mkdir(parents=True)
-    (git / "HEAD").write_text("ref: refs/heads/main\n")
-    assert commit_of(tmp_path) is None  # nothing is committed yet
-    (git / "packed-refs").write_text(
-        f"# pack-refs with: peeled\n{other} refs/tags/v1\n{commit} refs/heads/main\n"
-    )
-    assert commit_of(tmp_path) == commit
-    (git / "refs" / "heads" / "main").write_text(f"{other}\n")
-    assert commit_of(tmp_path) == other
-    (git / "HEAD").write_text(f"{commit}\n")
-    assert commit_of(tmp_path) == commit
-    (git / "HEAD").write_text("nonsense\n")
-    assert commit_of(tmp_path) is None
-    tree = tmp_path / "tree"
-    (git / "worktrees" / "tree").mkdir(parents=True)
-    tree.mkdir()
-    (tree / ".git").write_text(f"gitdir: {git / 'worktrees' / 'tree'}\n")
-    (git / "worktrees" / "tree" / "HEAD").write_text("ref: refs/heads/main\n")
-    (git / "worktrees" / "tree" / "commondir").write_text("../..\n")
-    assert commit_of(tree) == other
+    assert _checked_out(tmp_path) is None
+    git("init", "-q")
+    assert _checked_out(tmp_path) is None  # nothing is committed yet
+    for _ in range(2):
+        git("commit", "-q", "--allow-empty", "-m", "x")
+        assert _checked_out(tmp_path) == git("rev-parse", "HEAD")
+    git("worktree", "add", "-q", tmp_path / "tree", "HEAD^")
+    assert _checked_out(tmp_path / "tree") == git("rev-parse", "HEAD^")
+    monkeypatch.setenv("PATH", "")
+    assert _checked_out(tmp_path) is None
+    assert commit.__wrapped__() == (_core.commit() or None)
 
 
 def test_skipped_rows_are_in_the_record(tmp_path):
@@ -196,9 +173,7 @@ def test_what_is_no_record_is_said(tmp_path):
 WRITER = """
 import sys
 from heros import Heros, evaluate, pools, streams
-from heros.report import write_report
 from heros.storage import records
-from heros.storage.commit import commit, commit_of
 run = evaluate(Heros(pools.MLP([{}]), k=1, seed=1), streams.load("agr_a").take(3000), window=3)
 records.save(run, sys.argv[1] + "-first")  # the first one takes long
 print("ready", flush=True)

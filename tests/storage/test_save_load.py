@@ -5,18 +5,15 @@ from __future__ import annotations
 import copy
 import json
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import make_format_golden as golden
 from heros import Heros, Schema, evaluate, policies, pools, scores, streams
 from heros.errors import DataError, HerosError, ParameterError
 from heros.registry import parts
 from heros.storage import archive, models
 
-FORMATS = sorted(Path(__file__).parents[1].glob("data/format_*"))
 MLP = pools.MLPGrid(hidden=[4, 8], learning_rates=[0.05, 0.005])
 TREES = pools.HoeffdingGrid(max_bytes=[4096, 65536], grace_periods=[50], prediction="majority", costs="bytes")
 
@@ -233,30 +230,6 @@ def test_arrays_that_do_not_fit_are_refused(pool, tmp_path):
                 continue  # an empty array has no last element
             with pytest.raises(DataError):
                 Heros.load(path)
-
-
-@pytest.mark.parametrize("place", FORMATS, ids=lambda place: place.name)
-@pytest.mark.parametrize("pool", list(golden.POOLS))
-def test_files_of_every_format_so_far_are_read(place, pool):
-    """Rounding differs between instruction sets, so perceptrons are compared to six digits."""
-    X, _ = golden.stream().draw(5)
-    expected = json.loads((place / "expected.json").read_text())
-    model = Heros.load(place / f"{pool}.heros")
-    assert model.instances == 1000
-    np.testing.assert_allclose(model.predict_proba(X), expected[pool], atol=1e-6 if pool == "mlp" else 1e-12)
-
-
-@pytest.mark.parametrize("place", FORMATS, ids=lambda place: place.name)
-def test_checkpoints_of_every_format_so_far_are_resumed(place, tmp_path):
-    for path in (place / "run").iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    expected = json.loads((place / "expected.json").read_text())["run"]
-    run = evaluate(
-        golden.model("mlp"), golden.stream(), checkpoint=tmp_path, every=200, resume=True, **golden.RUN
-    )
-    assert run.n_instances == 1000
-    for name, value in expected.items():
-        assert getattr(run, name) == pytest.approx(value, rel=1e-2), name
 
 
 def test_the_file_that_was_there_stays_until_the_new_one_is_whole(tmp_path, monkeypatch):

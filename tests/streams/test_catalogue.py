@@ -43,6 +43,7 @@ def test_a_synthetic_stream_is_moas(name):
     assert stream.position == stream.n_instances == 1_000_000
 
 
+@pytest.mark.matrix(most=2)
 @pytest.mark.data
 @pytest.mark.parametrize("name", MOA)
 def test_a_synthetic_stream_has_moas_rows_and_names(name, reference_streams):
@@ -113,6 +114,7 @@ def test_a_real_stream_has_its_rows_features_and_classes(name, real_data):
     assert dict(zip(summary.schema.classes, summary.class_counts, strict=True)) == REAL[name].class_counts
 
 
+@pytest.mark.matrix(most=2)
 @pytest.mark.data
 @pytest.mark.parametrize("name", SIZES)
 def test_a_real_stream_has_the_values_of_its_file(name, real_data, rows):

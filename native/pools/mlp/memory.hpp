@@ -31,7 +31,7 @@ class MlpMemory {
 
   // Two classes need one row of output weights, w1 − w0: their gradients are each other's negative, so w0 and w1 go
   // the same way in opposite directions and only their difference counts.
-  bool paired() const { return classes_ == 2 && !separate_; }
+  bool paired() const { return classes_ == 2; }
   int outputs() const { return paired() ? 1 : classes_; }
 
   // Where model i's parts begin.
@@ -93,19 +93,17 @@ class MlpMemory {
   void fields(Archive& a) {
     a("classes", classes_), a("dense_room", dense_room_), a("sparse_room", sparse_room_);
     a("weights", weights_), a("output_bias", output_bias_), a("touched", touched_);
-    a.added("output_start", output_start_);
+    a.optional("output_start", output_start_);
   }
   void check(const Encoder& encoder, const std::vector<std::int64_t>& steps) {
     require(classes_ >= 0 && dense_room_ >= encoder.scaled_inputs() &&
                 sparse_room_ >= encoder.inputs() - encoder.scaled_inputs(),
             "room for every input");
-    separate_ = classes_ == 2 && output_start_.empty();  // a state of an earlier version
-    require(fits(), "weights for every model");          // before anything is done with them
+    require(fits(), "weights for every model");  // before anything is done with them
     find_offsets();
     for (int i = 0; i < models(); ++i)
       require(std::all_of(touched(i), touched(i) + room(), [&](auto t) { return t >= 0 && t <= steps[i]; }),
               "rows touched at a step that was made");
-    if (separate_) repack(encoder, dense_room_, sparse_room_, classes_, encoder.inputs());
   }
 
  private:
@@ -186,7 +184,7 @@ class MlpMemory {
     }
   }
   void take_over_outputs(MlpMemory& old, int i, int unit, int part) {
-    if (classes_ != old.classes_ || paired() != old.paired()) {
+    if (classes_ != old.classes_) {
       for (int c = 0; c < old.classes_; ++c) set_output(i, c, unit, part, old.output(i, c, unit, part));
       return;
     }
@@ -200,7 +198,6 @@ class MlpMemory {
   AlignedFloats weights_, output_bias_;
   std::vector<float> output_start_;     // two classes: the weights that a pair began with
   std::vector<std::int64_t> touched_;   // (M, room)
-  bool separate_ = false;               // both rows of two classes are kept, as in states of earlier versions
   std::vector<std::size_t> offset_, start_offset_;
 };
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <vector>
 
@@ -14,7 +13,7 @@
 #include "core/aligned.hpp"
 #include "core/encode.hpp"
 #include "pools/mlp/isa.hpp"
-#include "pools/mlp/ahead.hpp"
+#include "pools/mlp/look_state.hpp"
 #include "pools/mlp/memory.hpp"
 #include "pools/mlp/plan.hpp"
 #include "core/pool.hpp"
@@ -30,7 +29,7 @@ class MlpPool final : public Pool {
   MlpPool(std::vector<std::int32_t> hidden, std::vector<std::uint8_t> adam, std::vector<double> rate, double divisor,
           const std::string& isa, bool numeric = false, std::vector<Loss> loss = {})
       : memory_(std::move(hidden), std::move(adam)), rate_(std::move(rate)), encoder_(divisor), numeric_(numeric),
-        loss_(std::move(loss)), isa_(find_isa(isa)), steps_(models()), seen_by_(models()), unfinished_(models()) {}
+        loss_(std::move(loss)), isa_(find_isa(isa)), steps_(models()), looks_(models()) {}
 
   int models() const override { return memory_.models(); }
   int features() const override { return encoder_.features(); }
@@ -50,7 +49,7 @@ class MlpPool final : public Pool {
     const int old_inputs = inputs(), old_classes = this->classes();
     Encoder encoder = encoder_;
     encoder.grow(values);
-    forget_looks();
+    looks_.forget();
     make_place(classes);
     memory_.grow(encoder, classes, old_inputs);
     encoder_ = std::move(encoder);
@@ -58,15 +57,15 @@ class MlpPool final : public Pool {
   }
 
   void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) override {
-    ahead_.close();  // a block that was broken off may have left it open
-    look_at(x);
+    looks_.ahead().close();  // a block that was broken off may have left it open
+    looks_.go_to(x, encoder_);
     clock.lap(Phase::encode);
     const FlushDenormals guard;
-    plan_.assign(encoder_, {}, seen_);
+    plan_.assign(encoder_, {}, looks_.inputs());
     for (int i = 0; i < models(); ++i) {
-      if (!looks(watched, i) || seen_by_[i] == Seen::kept) continue;
-      if (seen_by_[i] == Seen::nothing || !is_caught_up(i, plan_.rows)) sweep_model(i, Pass::look, plan_);
-      seen_by_[i] = Seen::kept;
+      if (!looks(watched, i) || looks_[i] >= Seen::ahead) continue;
+      if (looks_[i] == Seen::nothing || !is_caught_up(i, plan_.rows)) sweep_model(i, Pass::look, plan_);
+      looks_.note(i, Seen::kept);
     }
     clock.lap(Phase::evaluate);
   }
@@ -76,7 +75,7 @@ class MlpPool final : public Pool {
     return numeric_ ? std::fabs(logits(i)[0]) <= static_cast<float>(kSoundest) : favoured(i) >= 0;
   }
   // One that has diverged would only go on to weights that are not finite.
-  bool trainable(int i) const override { return !numeric_ || seen_by_[i] == Seen::nothing || sound(i); }
+  bool trainable(int i) const override { return !numeric_ || looks_[i] == Seen::nothing || sound(i); }
   bool all_trainable() const override { return !numeric_; }
 
   void output(int i, double* out) const override {
@@ -108,7 +107,7 @@ class MlpPool final : public Pool {
     const FlushDenormals guard;
     for (int i = 0; i < models(); ++i)
       if (chosen[i]) sweep_model(i, Pass::train, plan_, target);
-    forget_looks();
+    looks_.forget();
     clock.lap(Phase::train);
   }
 
@@ -123,14 +122,13 @@ class MlpPool final : public Pool {
     }
     if (numeric_) scale_.learn(target);
     encoder_.learn(x);
-    std::swap(now_, seen_);
-    see_next(chosen, next, watched, left);
-    fused_plan_.assign(encoder_, now_, seen_);
-    plan_.assign(encoder_, {}, seen_);
-    if (watched != nullptr) train_plan_.assign(encoder_, now_, {});
+    looks_.go_on(next, left, chosen, watched == nullptr, encoder_);
+    fused_plan_.assign(encoder_, looks_.inputs_before(), looks_.inputs());
+    plan_.assign(encoder_, {}, looks_.inputs());
+    if (watched != nullptr) train_plan_.assign(encoder_, looks_.inputs_before(), {});
     clock.lap(Phase::encode);
     const FlushDenormals guard;
-    finish_looks(chosen, now_);
+    finish_looks(chosen, looks_.inputs_before());
     // Back and forth: what the last step used last is still in the cache, so this step uses it first.
     upwards_ = !upwards_;
     for (const bool trained : {upwards_, !upwards_}) {
@@ -141,20 +139,19 @@ class MlpPool final : public Pool {
         else if (trained) sweep_model(i, Pass::train, train_plan_, target);
         else if (watched == nullptr) look_at_rest(i);
         else if (watched[i]) sweep_model(i, Pass::look, plan_);
+        else looks_.note(i, Seen::nothing);
       }
       if (trained) clock.lap_split(Phase::evaluate, evaluate_share(), Phase::train);
       else clock.lap(Phase::evaluate);
     }
-    note_looks(watched);
   }
 
   void answer(int i, const double* x, double* out) override {
-    look_at(x);
-    if (seen_by_[i] == Seen::nothing) {
+    looks_.go_to(x, encoder_);
+    if (looks_[i] == Seen::nothing) {
       const FlushDenormals guard;
-      plan_.assign(encoder_, {}, seen_);
+      plan_.assign(encoder_, {}, looks_.inputs());
       sweep_model(i, Pass::glimpse, plan_);
-      seen_by_[i] = Seen::glimpsed;
     }
     output(i, out);
   }
@@ -178,7 +175,7 @@ class MlpPool final : public Pool {
       for (int u = 0; u < hidden(i); ++u) memory_.set_output(i, c, u, 0, w2[std::size_t(c) * hidden(i) + u]);
       memory_.set_output(i, c, hidden(i), 0, b2[c]);
     }
-    forget_looks();
+    looks_.forget();
   }
 
   template <class Archive>
@@ -196,14 +193,11 @@ class MlpPool final : public Pool {
     require(steps_.size() == std::size_t(models()) && all_of(steps_, countable), "steps of every model");
     memory_.check(encoder_, steps_);
     make_place(classes());
-    forget_looks();
+    looks_.forget();
   }
 
  private:
   enum class Pass { train, look, train_and_look, glimpse };
-  // What a model has seen of the last instance looked at: a glimpse (an answer to a question) keeps nothing of what it
-  // caught up on the way.
-  enum class Seen : std::uint8_t { nothing, glimpsed, kept };
   static constexpr std::int64_t kSample = 256;
 
   // The class with the highest logit (ties: the lowest), or -1 if one is not finite.
@@ -228,7 +222,7 @@ class MlpPool final : public Pool {
     for (int i = 0; i < models(); ++i) unit_offset_.push_back(unit_offset_.back() + memory_.units(i));
     assign_zeros(activations_, unit_offset_.back());
     assign_zeros(logits_, std::size_t(models()) * MlpMemory::padded(classes));
-    ahead_.make_place(models(), MlpMemory::padded(classes));
+    looks_.ahead().make_place(models(), MlpMemory::padded(classes));
     assign_zeros(errors_, MlpMemory::padded(classes));
   }
 
@@ -244,69 +238,35 @@ class MlpPool final : public Pool {
       for (int u = 0; u <= hidden(i); ++u) memory_.set_output(i, c, u, 0, draw(output_bound));
   }
 
-  // Encodes x unless it is what was looked at last (a prediction followed by learning from it).
-  void look_at(const double* x) {
-    if (seen_x_.size() == std::size_t(features()) && any_seen_ &&
-        std::memcmp(seen_x_.data(), x, seen_x_.size() * sizeof(double)) == 0)
-      return;
-    encoder_.encode(x, seen_);
-    std::fill(seen_by_.begin(), seen_by_.end(), Seen::nothing);
-    remember(x);
-  }
-  void remember(const double* x) {
-    seen_x_.assign(x, x + features());
-    any_seen_ = true;
-  }
-  void note_looks(const std::uint8_t* watched) {
-    for (int i = 0; i < models(); ++i) seen_by_[i] = looks(watched, i) ? Seen::kept : Seen::nothing;
-  }
-  void forget_looks() {
-    any_seen_ = false;
-    std::fill(seen_by_.begin(), seen_by_.end(), Seen::nothing);
-    ahead_.close();
-  }
-
-  // The inputs of the next instance. Only where all look is it worth looking further ahead.
-  void see_next(const std::uint8_t* chosen, const double* next, const std::uint8_t* watched, std::int64_t left) {
-    if (watched == nullptr) {
-      ahead_.note(chosen);
-      ahead_.advance(encoder_, next, left, seen_);
-    } else {
-      ahead_.close();
-      encoder_.encode(next, seen_);
-    }
-    remember(next);
-  }
-
   // A model that is not trained at this step: its logits may be known from a look ahead, which leaves no activations.
   void look_at_rest(int i) {
-    if (ahead_.wanted(i) && is_caught_up(i, ahead_.rows())) {
-      isa_.get().look_ahead(sweep_of(i), ahead_.look(i));
-      ahead_.cover(i);
+    Ahead& ahead = looks_.ahead();
+    if (ahead.wanted(i) && is_caught_up(i, ahead.rows())) {
+      isa_.get().look_ahead(sweep_of(i), ahead.look(i));
+      ahead.cover(i);
     }
-    if (!ahead_.covers(i)) return sweep_model(i, Pass::look, plan_);
-    ahead_.read(i, memory_.outputs(), logits(i));
-    unfinished_[i] = 1;
+    if (!ahead.covers(i)) return sweep_model(i, Pass::look, plan_);
+    ahead.read(i, memory_.outputs(), logits(i));
+    looks_.note(i, Seen::ahead);
   }
   // What is missing of the looks of models that are chosen after all: of a look ahead the activations for the instance
   // seen last, of a model that has not looked all of it.
   void finish_looks(const std::uint8_t* chosen, const Inputs& seen) {
     bool any = false;  // asked without branches: choices cannot be predicted
-    for (int i = 0; i < models(); ++i) any |= (chosen[i] != 0) & is_unfinished(i);
+    for (int i = 0; i < models(); ++i) any |= (chosen[i] != 0) & (looks_[i] != Seen::kept);
     if (!any) return;
     again_plan_.assign(encoder_, {}, seen);
     for (int i = 0; i < models(); ++i)
-      if (chosen[i] && is_unfinished(i)) sweep_model(i, Pass::look, again_plan_);
+      if (chosen[i] && looks_[i] != Seen::kept) sweep_model(i, Pass::look, again_plan_);
   }
-  bool is_unfinished(int i) const { return (unfinished_[i] | static_cast<int>(seen_by_[i] != Seen::kept)) != 0; }
 
   void begin_training(const double* x, double target, const std::uint8_t* chosen) {
     encoder_.learn(x);  // before denormals are flushed: its doubles are as they are
     const TargetScale::Unit before = scale_.unit();
     const bool other_unit = numeric_ && scale_.learn(target);
     const FlushDenormals guard;
-    finish_looks(chosen, seen_);
-    plan_.assign(encoder_, seen_, {});
+    finish_looks(chosen, looks_.inputs());
+    plan_.assign(encoder_, looks_.inputs(), {});
     if (other_unit) rescale({before, scale_.unit()});
   }
 
@@ -344,13 +304,12 @@ class MlpPool final : public Pool {
     begin_training(x, target, chosen);
     sampled_train_ += sweep_those(fused, Pass::train, Phase::train);
     sweep_those([&](int i) { return chosen[i] && !fused(i); }, Pass::train, Phase::train);
-    forget_looks();
-    look_at(next);
-    plan_.assign(encoder_, {}, seen_);
+    looks_.forget();
+    looks_.go_to(next, encoder_);
+    plan_.assign(encoder_, {}, looks_.inputs());
     clock.lap(Phase::encode);
     sampled_evaluate_ += sweep_those(fused, Pass::look, Phase::evaluate);
     sweep_those([&](int i) { return !chosen[i] && looks(watched, i); }, Pass::look, Phase::evaluate);
-    note_looks(watched);
   }
   double evaluate_share() const {
     const double sum = sampled_evaluate_ + sampled_train_;
@@ -391,7 +350,7 @@ class MlpPool final : public Pool {
     }
     if (s.adam) prepare_adam(i, plan, s);
     isa_.get().sweep(s);
-    unfinished_[i] = 0;
+    looks_.note(i, !s.evaluate ? Seen::nothing : s.keep ? Seen::kept : Seen::glimpsed);
   }
 
   void prepare_adam(int i, const Plan& plan, Sweep& s) {
@@ -473,14 +432,7 @@ class MlpPool final : public Pool {
 
   std::vector<std::int64_t> steps_;  // training steps of each model
 
-  // Of the last look: the instance, its inputs (and those of the one before), and for which models logits and, unless
-  // `unfinished_`, activations are valid.
-  std::vector<double> seen_x_;
-  Inputs seen_, now_;
-  bool any_seen_ = false;
-  std::vector<Seen> seen_by_;
-  std::vector<std::uint8_t> unfinished_;  // activations are missing: the logits are from a look ahead
-  Ahead ahead_;
+  LookState looks_;
   AlignedFloats activations_, logits_, errors_;
   std::vector<std::size_t> unit_offset_;  // where a model's activations begin
   Plan plan_, fused_plan_, train_plan_, again_plan_;

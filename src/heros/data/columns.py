@@ -238,6 +238,20 @@ class NameColumn:
             raise Refused(self.name, repr(name), f"be one of {listed(list(self.values))}")
         return code
 
+    def codes_of(self, array: pa.Array, words: Words) -> Values:
+        """Return the codes, NaN where missing, -1 where a name is new."""
+        codes, labels = encode(array, self._name)
+        known = self.values
+        table = np.full(len(labels) + 1, -1.0)  # a missing value has code -1: the last entry
+        table[-1] = math.nan
+        for at, label in enumerate(labels):
+            code = None if label is None else known.code(label)
+            if code is not None:
+                table[at] = code
+            elif label is None or label in words:
+                table[at] = math.nan
+        return table[codes]
+
     def convert(self, array: pa.Array) -> tuple[Values, Faults]:
         """Return the codes, NaN where missing, and the rows that hold an unknown name if these are all."""
         codes, labels = encode(array, self._name)

@@ -162,7 +162,12 @@ def _table(frame: Any, owner: str) -> pa.Table:
     if isinstance(frame, Mapping):
         return pa.table(dict(frame))
     if type(frame).__module__.partition(".")[0] == "pandas":
-        return pa.Table.from_pandas(frame, preserve_index=False, nthreads=1)  # starting threads takes longer
+        names = [str(name) for name in frame.columns]
+        if len(set(names)) < len(names):
+            raise DataError(
+                f"The frame of {owner} must have columns with distinct names. Got {names} instead."
+            )
+        return pa.table([pa.array(column, from_pandas=True) for _, column in frame.items()], names=names)
     if hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__arrow_c_array__"):
         return pa.table(frame)
     if hasattr(frame, "to_arrow"):

@@ -5,13 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from heros.data.codes import Codes
-from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn
-from heros.data.dates import ORDERS, TIMES, DateFormat, date_format_of, has_clock, micros_of
-from heros.data.number_format import FORMATS, NumberFormat, format_of
-from heros.data.values import BLANKS, NUMBER, Refused, kind_of, shown
+import numpy as np
 
-__all__ = ["FEWEST", "are_identifiers", "date_column", "infer", "infer_value", "number_column"]
+from heros.data.codes import Codes
+from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn, counts_of, is_text
+from heros.data.dates import (
+    ORDERS,
+    TIMES,
+    DateFormat,
+    date_format_of,
+    has_clock,
+    is_date,
+    micros_of,
+    micros_of_array,
+)
+from heros.data.number_format import FORMATS, NumberFormat, format_of
+from heros.data.values import BLANKS, NUMBER, Refused, kind_of, label_of, shown
+from heros.lazy import pa
+
+__all__ = [
+    "FEWEST",
+    "are_identifiers",
+    "date_column",
+    "infer",
+    "infer_array",
+    "infer_value",
+    "no_feature",
+    "number_column",
+]
 
 FEWEST = 50
 """In fewer rows it says nothing that no value comes twice."""
@@ -114,3 +135,55 @@ def infer_value(name: str, value: Any, most: int | None, *, comma: bool, names: 
             name, None if dates else TIMES, dates, clock=not dates or micros % MICROS_OF_A_DAY != 0
         )
     raise Refused(name, shown(value), "be a number, a text or a date")
+
+
+def infer_array(  # noqa: PLR0911  a return per kind
+    name: str, array: pa.Array, most: int | None, *, comma: bool = False
+) -> Column | str:
+    """Return the column that an array is, by its type or the texts in it, or why it is left out.
+
+    Dictionaries (categorical columns) and booleans are nominal.
+
+    Examples
+    --------
+    >>> infer_array("size", pa.array([1, 2]), 256)
+    NumberColumn(name='size', missing=False, ...)
+    >>> infer_array("tags", pa.array([[1], [2]]), 256)
+    'list<item: int64> is no number, text or date'
+    """
+    kind, types = array.type, pa.types
+    if why := no_feature(kind):
+        return why
+    if types.is_dictionary(kind):
+        labels = [label for label in map(label_of, array.dictionary.to_pylist()) if label is not None]
+        if most is None or len(labels) <= most:
+            return NameColumn(name, Codes(labels, most))
+        return NameColumn(name, Codes(most=most), fresh=True)
+    if types.is_boolean(kind):
+        return NameColumn(name, Codes(["False", "True"], most))
+    if is_date(kind):
+        micros = micros_of_array(array, None)
+        there = micros[~np.isnat(micros)].astype(np.int64)
+        clock = types.is_time(kind) or bool((there % 86_400_000_000).any())
+        return DateColumn(name, None, not types.is_time(kind), clock)
+    if is_text(kind):
+        return infer(name, counts_of(array), most, comma=comma)
+    return NumberColumn(name)
+
+
+def no_feature(kind: pa.DataType) -> str:
+    """Return why a column of this Arrow type is no feature; an empty text if it can be one.
+
+    Examples
+    --------
+    >>> no_feature(pa.binary()), no_feature(pa.float32())
+    ('binary is no number, text or date', '')
+    """
+    types = pa.types
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    other = types.is_null(kind) or types.is_duration(kind) or types.is_boolean(kind)
+    if number or other or is_text(kind) or is_date(kind):
+        return ""
+    return f"{kind} is no number, text or date"

@@ -217,7 +217,8 @@ def schema_of(plain: object) -> Schema:
     match plain:
         case {"features": list(features), "classes": list(classes), **rest} if _strings(classes):
             numeric, reading = rest.get("numeric", False), rest.get("reading", {})
-            words, ignored = rest.get("words", []), rest.get("ignored", [])
+            words: Any = rest.get("words", [])
+            ignored: Any = rest.get("ignored", [])
             if not isinstance(numeric, bool) or (numeric and classes):
                 raise DataError("A schema must have classes, or a number as its target. Got something else.")
             if not isinstance(reading, dict) or not all(

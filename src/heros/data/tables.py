@@ -15,19 +15,15 @@ from heros.data.columns import (
     Column,
     DateColumn,
     NameColumn,
-    NumberColumn,
-    counts_of,
     is_text,
     trimmed,
 )
-from heros.data.dates import is_date, micros_of_array
-from heros.data.encoder import Batch, Encoder, data_error, expect_labels
-from heros.data.infer import infer
-from heros.data.values import Refused, label_of
+from heros.data.row_encoder import YOUNG, Batch, RowEncoder, data_error, expect_labels
+from heros.data.values import Refused, natural_order
 from heros.errors import DataError
 from heros.lazy import pa, pc
 
-__all__ = ["converted", "infer_array", "learn_table", "no_feature", "read_table"]
+__all__ = ["Fault", "converted", "in_micros", "learn_table", "read_table"]
 
 ROWS = 1 << 16
 """Rows that are converted at a time."""
@@ -36,59 +32,7 @@ Fault = tuple[str, str, str]
 """The column, the value and the rule of what cannot be read."""
 
 
-def infer_array(  # noqa: PLR0911  a return per kind
-    name: str, array: pa.Array, most: int | None, *, comma: bool = False
-) -> Column | str:
-    """Return the column that an array is, by its type or the texts in it, or why it is left out.
-
-    Dictionaries (categorical columns) and booleans are nominal.
-
-    Examples
-    --------
-    >>> infer_array("size", pa.array([1, 2]), 256)
-    NumberColumn(name='size', missing=False, ...)
-    >>> infer_array("tags", pa.array([[1], [2]]), 256)
-    'list<item: int64> is no number, text or date'
-    """
-    kind, types = array.type, pa.types
-    if why := no_feature(kind):
-        return why
-    if types.is_dictionary(kind):
-        labels = [label for label in map(label_of, array.dictionary.to_pylist()) if label is not None]
-        if most is None or len(labels) <= most:
-            return NameColumn(name, Codes(labels, most))
-        return NameColumn(name, Codes(most=most), fresh=True)
-    if types.is_boolean(kind):
-        return NameColumn(name, Codes(["False", "True"], most))
-    if is_date(kind):
-        micros = micros_of_array(array, None)
-        there = micros[~np.isnat(micros)].astype(np.int64)
-        clock = types.is_time(kind) or bool((there % 86_400_000_000).any())
-        return DateColumn(name, None, not types.is_time(kind), clock)
-    if is_text(kind):
-        return infer(name, counts_of(array), most, comma=comma)
-    return NumberColumn(name)
-
-
-def no_feature(kind: pa.DataType) -> str:
-    """Return why a column of this Arrow type is no feature; an empty text if it can be one.
-
-    Examples
-    --------
-    >>> no_feature(pa.binary()), no_feature(pa.float32())
-    ('binary is no number, text or date', '')
-    """
-    types = pa.types
-    if types.is_dictionary(kind):
-        kind = kind.value_type
-    number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
-    other = types.is_null(kind) or types.is_duration(kind) or types.is_boolean(kind)
-    if number or other or is_text(kind) or is_date(kind):
-        return ""
-    return f"{kind} is no number, text or date"
-
-
-def read_table(encoder: Encoder, table: pa.Table) -> NDArray[np.float64]:
+def read_table(encoder: RowEncoder, table: pa.Table) -> NDArray[np.float64]:
     """Return the rows of a table, to predict from; raise a `DataError` if a value is unreadable."""
     if table.num_columns == 0:
         raise DataError("X must have at least one column. Got none instead.")
@@ -106,33 +50,50 @@ def read_table(encoder: Encoder, table: pa.Table) -> NDArray[np.float64]:
 
 
 def converted(
-    encoder: Encoder, names: Sequence[str], arrays: Sequence[pa.Array], n: int
+    encoder: RowEncoder,
+    names: Sequence[str],
+    arrays: Sequence[pa.Array],
+    n: int,
+    *,
+    plain: bool = False,
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, Fault]]:
-    """Return rows as far as they are known, which of them have something new, and what is unreadable."""
-    X = np.full((n, encoder.schema.n_features), math.nan)
+    """Return rows as far as they are known, which of them have something new, and what is unreadable.
+
+    A value that is missing for the first time is new. `plain`: texts are trimmed already, and null where a
+    word stands for a missing value.
+    """
+    X = np.full((n, encoder.width), math.nan)
     new, faults = np.zeros(n, dtype=np.bool_), dict[int, Fault]()
-    for name, array in zip(names, arrays, strict=True):
+    for name, given in zip(names, arrays, strict=True):
         if encoder.ignores(name):
             continue
         place = encoder.place(name)
         if place is None:
-            new |= ~np.asarray(_plain(array, encoder.words).is_null(nan_is_null=True))
+            array = given if plain else _plain(given, encoder.words)
+            if array.null_count < n:
+                new |= ~np.asarray(array.is_null(nan_is_null=True))
             continue
         column, at = place
-        known = column.values if isinstance(column, NameColumn) else ()
-        plain = _plain(array, [word for word in encoder.words if word not in known])
         if isinstance(column, NameColumn):
-            values, unknown = replace(column, closed=True).convert(plain)
-            X[:, at[0]] = np.where(values < 0, math.nan, values)
-            new[list(unknown)] = True
+            values = column.codes_of(given, () if plain else encoder.words)
+            unknown = values < 0
+            if unknown.any():
+                new |= unknown
+                values[unknown] = math.nan
+            X[:, at[0]] = values
         else:
-            values, wrong = column.convert(plain)
-            X[:, at] = values.reshape(n, column.width)
+            array = given if plain else _plain(given, encoder.words)
+            values, wrong = column.convert(array)
+            X[:, at if len(at) > 1 else at[0]] = values
             for row, (value, rule) in wrong.items():
                 faults.setdefault(row, (name, value, rule))
             if isinstance(column, DateColumn) and encoder.may_get_clock(column):
-                clocked, _ = replace(column, clock=True).convert(plain)
+                clocked, _ = replace(column, clock=True).convert(array)
                 new |= clocked[:, -1] > 0
+        if not column.missing and np.isnan(X[:, at[0]]).any():
+            new |= np.isnan(X[:, at[0]])
+    for name in encoder.absent(names):
+        new |= not encoder.columns[name].missing
     return X, new, faults
 
 
@@ -146,7 +107,7 @@ def _plain(array: pa.Array, words: Any) -> pa.Array:
     return trimmed(array.cast(pa.large_string()), words)
 
 
-def _in_micros(array: pa.Array) -> pa.Array:
+def in_micros(array: pa.Array) -> pa.Array:
     """Return times in microseconds, as Python has them."""
     kind, types = array.type, pa.types
     if types.is_timestamp(kind) and kind.unit == "ns":
@@ -156,14 +117,14 @@ def _in_micros(array: pa.Array) -> pa.Array:
     return pc.cast(array, pa.time64("us"), safe=False) if types.is_time64(kind) else array
 
 
-def learn_table(encoder: Encoder, table: pa.Table, labels: Sequence[Any]) -> Iterator[Batch]:
+def learn_table(encoder: RowEncoder, table: pa.Table, labels: Sequence[Any]) -> Iterator[Batch]:
     """Yield the rows of a table and their labels in batches, none of which spans a growth of the schema."""
     if table.num_columns == 0:
         raise DataError("X must have at least one column. Got none instead.")
     expect_labels(table.num_rows, labels)
     done, names = 0, table.column_names
     for batch in table.to_batches(max_chunksize=ROWS):
-        some, arrays = labels[done : done + batch.num_rows], [_in_micros(one) for one in batch.columns]
+        some, arrays = labels[done : done + batch.num_rows], [in_micros(one) for one in batch.columns]
         if not encoder.schema.n_features:
             _begin(encoder, names, arrays, some)
         start = 0
@@ -172,7 +133,9 @@ def learn_table(encoder: Encoder, table: pa.Table, labels: Sequence[Any]) -> Ite
         done += batch.num_rows
 
 
-def _begin(encoder: Encoder, names: Sequence[str], arrays: Sequence[pa.Array], labels: Sequence[Any]) -> None:
+def _begin(
+    encoder: RowEncoder, names: Sequence[str], arrays: Sequence[pa.Array], labels: Sequence[Any]
+) -> None:
     """Know what is in the first rows of the first table."""
     columns: list[Column] = []
     ignored: list[str] = []
@@ -191,11 +154,14 @@ def _begin(encoder: Encoder, names: Sequence[str], arrays: Sequence[pa.Array], l
         found.missing = bool(missing.any())
         encoder.tell_reading(found, is_text(array.type))
         columns.append(found)
-    encoder.begin(columns, ignored, [] if encoder.numeric else encoder.class_names(labels))
+    names = [] if encoder.numeric else natural_order(encoder.class_names(labels))
+    encoder.ignore(ignored)
+    classes = NameColumn("", Codes([*encoder.classes, *names])) if names else None
+    encoder.begin(columns, classes, settled=len(labels) >= YOUNG)
 
 
 def _learn_rows(
-    encoder: Encoder,
+    encoder: RowEncoder,
     names: Sequence[str],
     arrays: Sequence[pa.Array],
     labels: Sequence[Any],
@@ -211,7 +177,7 @@ def _learn_rows(
     X, closely, faults = converted(encoder, names, arrays, n)
     targets = encoder.targets(labels)
     closely[list(faults)] = True
-    closely |= np.isnan(targets) | np.isnan(X[:, encoder.never_missing]).any(axis=1) | encoder.tentative
+    closely |= np.isnan(targets) | encoder.tentative
     at = 0
     for row in [*np.flatnonzero(closely).tolist(), n]:
         if row > at:
@@ -233,7 +199,7 @@ def _learn_rows(
     return start + n
 
 
-def _stretch(encoder: Encoder, X: NDArray[np.float64], targets: NDArray[np.float64]) -> Batch:
+def _stretch(encoder: RowEncoder, X: NDArray[np.float64], targets: NDArray[np.float64]) -> Batch:
     """Return rows that were converted before the schema grew; what is new since is missing in them."""
     wider = encoder.schema.n_features - X.shape[1]
     if wider:

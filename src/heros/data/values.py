@@ -87,7 +87,7 @@ def kind_of(value: object) -> Kind:
 
     Examples
     --------
-    >>> [kind_of(value) for value in (1, Decimal("2.5"), "red", True, datetime(2026, 10, 28), None, [1])]
+    >>> [kind_of(value) for value in (1, Decimal("2.5"), "red", True, date(2026, 10, 28), None, [1])]
     ['number', 'number', 'text', 'boolean', 'moment', 'missing', 'none']
     """
     if isinstance(value, str):

@@ -702,7 +702,7 @@ class Heros:
         """The model that `save` wrote, or that of a checkpoint (see `evaluate`), as it stood there.
 
         Parts of your own have to be brought along; no code runs otherwise. A file that is broken is a
-        DataError; one of a newer format a HerosError that says so.
+        DataError; a file of another format is a HerosError.
         """
         kind, document, arrays = archive.read_one_of(path, ("model", "checkpoint"))
         if kind == "checkpoint":

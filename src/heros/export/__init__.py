@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from heros.data.schema import schema_plain
 from heros.ensemble import Heros
 from heros.errors import ParameterError
 from heros.export.bayes import naive_bayes
@@ -27,7 +28,6 @@ from heros.pools.mlp import BoundMLP
 from heros.pools.naive_bayes import BoundNaiveBayes
 from heros.pools.neighbours import BoundNeighbours
 from heros.pools.regression_trees import BoundRegressionTrees
-from heros.data.schema import schema_plain
 from heros.storage.disk import write_whole
 
 __all__ = ["to_onnx"]

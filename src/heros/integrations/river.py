@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros.data.codes import MOST_VALUES, checked_most_values
-from heros.data.encoder import Batch, Encoder, data_error
+from heros.data.encoder import Batch, Encoder
+from heros.data.row_encoder import data_error
 from heros.data.schema import Feature, Schema, schema_of, schema_plain
 from heros.data.values import BLANKS, Refused, label_of, name_of
 from heros.data.weights import ClassWeight
@@ -95,15 +96,16 @@ class _Model:
 
     def _learn_row(self, row: list[float], target: float) -> None:
         X, y = np.array([row], dtype=np.float64), np.array([target], dtype=np.float64)
-        self._learn(Batch(X, y, self._encoder.schema))
+        self._learn_all([Batch(X, y, self._encoder.schema)])
 
-    def _learn(self, batch: Batch) -> None:
+    def _learn_all(self, batches: Iterable[Batch]) -> None:
         """Learn from instances; without any feature there is nothing to learn from."""
-        if not batch.schema.n_features:
-            self._encoder.seen = 0
-            return
         try:
-            self.heros.learn_batch(batch)
+            for batch in batches:
+                if batch.schema.n_features:
+                    self.heros.learn_batch(batch)
+                else:
+                    self._encoder.seen = 0
         except Exception:
             self._start()  # the encoder is not to be ahead of the models
             raise
@@ -114,8 +116,7 @@ class _Model:
             batches = self._encoder.learn(X, targets)
         else:  # a frame would be looked at as a whole
             batches = self._encoder.batches(zip(X.to_dict("records"), targets, strict=True))
-        for batch in batches:
-            self._learn(batch)
+        self._learn_all(batches)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all of it to a file, which `load` opens: data, no code. Labels are text, numbers or booleans.
@@ -173,7 +174,8 @@ class _Model:
         if known is not None and heros.schema not in (None, known):
             raise DataError("Its models must know what it knows. Got others.")
         taken = [name for name in SETTINGS if name in inspect.signature(cls).parameters]
-        model = cls(**{name: getattr(heros, name) for name in taken}, most_values=most_values)
+        make: Any = cls  # the two classes that take these settings
+        model: Self = make(**{name: getattr(heros, name) for name in taken}, most_values=most_values)
         model.heros, model._first = heros, known or model._first
         model._take_labels(labels)
         model._start()
@@ -228,9 +230,8 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
     """
 
     _numeric = False
-    _labels: (
-        dict[Hashable, str] | None
-    )  # label -> name of its class; None: labels are the names, as in `Heros`
+    classes: list[Hashable] | None
+    _labels: dict[Hashable, str] | None  # the class name of each label; None: labels are class names
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from numbers import Integral
 from typing import Any, Self
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from heros.data.columns import NumberColumn
 from heros.data.encoder import Encoder
-from heros.data.frames import FEW, is_frame, names_of
+from heros.data.frames import FEW, few_rows, is_frame, names_of
 from heros.data.schema import Feature, Schema
 from heros.ensemble import Heros
 from heros.errors import DataError, MissingExtra, ParameterError
@@ -43,6 +43,8 @@ NO_TARGETS = "no_validation"
 class _Estimator(BaseEstimator):  # type: ignore[misc]  # it has no types
     """What a classifier and a regressor share: from rows to what the core takes."""
 
+    heros_: Heros
+    classes_: NDArray[Any]
     _names: list[str] | None  # of the columns of the first frame; None if it was fitted on an array
 
     def __init__(
@@ -116,24 +118,26 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # it has no types
 
     def _outputs(self, X: Any) -> NDArray[np.float64]:
         """Return what the ensemble says of rows."""
-        if not self._needs_no_checks(X):
+        plain = self._plain(X)
+        if plain is None:
             check_is_fitted(self)
-            X, _ = self._checked(X)
-        return self.heros_.answers(X)
+            plain, _ = self._checked(X)
+        return self.heros_.answers(plain)
 
-    def _needs_no_checks(self, X: Any) -> bool:
-        """Return whether these are a few rows in which scikit-learn's checks would find nothing.
+    def _plain(self, X: Any) -> Any:
+        """Return a few rows if scikit-learn's checks would find nothing in them; else None.
 
         The checks take longer than the core.
         """
         if not hasattr(self, "heros_"):
-            return False
+            return None
         named = hasattr(self, "feature_names_in_")
         if self._names is not None:
-            return named and names_of(X) == self._names and 0 < len(X) <= FEW
+            rows = few_rows(X) if named else None
+            return rows if rows is not None and [*rows[0]] == self._names else None
         plain = not named and type(X) is np.ndarray and X.ndim == 2 and X.dtype == np.float64
         fits = plain and 0 < len(X) <= FEW and X.shape[1] == self.n_features_in_
-        return bool(fits and not np.isinf(X).any())
+        return X if fits and not np.isinf(X).any() else None
 
     def _checked(
         self, X: Any, y: Any = NO_TARGETS, *, first: bool = False, numbers: bool = False
@@ -328,31 +332,34 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
         *,
         first: bool,
     ) -> Self:
-        plain = None if first or classes is not None else self._plain_indices(X, y)
-        if plain is None:
+        plain = None if first or classes is not None else self._plain(X)
+        indices = None if plain is None else self._plain_indices(y, len(plain))
+        if indices is None:
             X, y = self._checked(X, y, first=first)
             check_classification_targets(y)
-        known = self.classes_ if plain is not None else self._known_classes(y, classes, first)
-        indices = _indices(np.asarray(y), known) if plain is None else plain
-        names = tuple(map(str, known.tolist()))
+            known = self._known_classes(y, classes, first)
+            indices = _indices(np.asarray(y), known).tolist()
+        else:
+            X, known = plain, self.classes_
         if first:
-            heros, columns = self._begin(X, names, class_weight=self.class_weight)
+            heros, columns = self._begin(X, _names(known), class_weight=self.class_weight)
         else:
             heros, columns = self.heros_, self._names
-        labels = indices if columns is None else [names[index] for index in indices]
+        labels: Sequence[Any] = indices
+        if columns is not None:
+            names = _names(known)
+            labels = [names[index] for index in indices]
         heros.learn(X, labels, sample_weight)
         self.heros_, self._names, self.classes_ = heros, columns, known
         return self
 
-    def _plain_indices(self, X: Any, y: Any) -> list[int] | None:
-        """Return the classes of a few rows if there is nothing about rows and labels to check; else None."""
-        if not self._needs_no_checks(X):
-            return None
+    def _plain_indices(self, y: Any, n: int) -> list[int] | None:
+        """Return the classes of n labels if there is nothing about them to check; else None."""
         if not isinstance(y, list) and not (hasattr(y, "tolist") and getattr(y, "ndim", 0) == 1):
             return None
         known = {label: index for index, label in enumerate(self.classes_.tolist())}
         given = y if isinstance(y, list) else y.tolist()  # of an array, or a column of pandas'
-        if len(given) != len(X) or any(isinstance(label, list | dict) for label in given):
+        if len(given) != n or any(isinstance(label, list | dict) for label in given):
             return None
         indices = [known.get(label, -1) for label in given]
         return None if -1 in indices else indices
@@ -438,6 +445,11 @@ def _changed(part: Any, path: str, value: Any, key: str) -> Any:
             return replace(part, **{inner: _changed(getattr(part, inner), path, value, key)})
     rule = "parameters of the parts given" + (f", e.g. {own[0]!r} of {type(part).__name__}" if own else "")
     raise ParameterError.of("params", "set_params", rule, key)
+
+
+def _names(classes: NDArray[Any]) -> tuple[str, ...]:
+    """The names of classes in the schema."""
+    return tuple(map(str, classes.tolist()))
 
 
 def _indices(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:

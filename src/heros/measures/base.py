@@ -45,18 +45,6 @@ class Caption:
         """Of a measure."""
         return cls(measure.name, measure.label, measure.better, measure.note)
 
-    @classmethod
-    def named(cls, name: str) -> Caption:
-        """Of the measure of this name; of one that is not known here, the name itself.
-
-        Examples
-        --------
-        >>> Caption.named("log_loss")
-        Caption(name='log_loss', label='log-loss', better='lower', note='')
-        """
-        measure = _known().get(name)
-        return cls(name, name) if measure is None else cls(name, measure.label, measure.better)
-
 
 class Measure(Part, ABC):
     """A figure over a stream, kept while the stream runs.

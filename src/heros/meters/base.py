@@ -105,7 +105,7 @@ class Meter(Part, ABC):
     Examples
     --------
     >>> Meter.names()
-    ('apple', 'codecarbon', 'cpu', 'hwmon', 'perf', 'pmic', 'rapl')
+    ('codecarbon', 'cpu', 'perf', 'rapl')
     >>> Meter.of("cpu", watts=15).source
     'cpu-model'
     """

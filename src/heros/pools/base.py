@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros import core as _core
+from heros.data.schema import Feature, Schema
 from heros.errors import ParameterError
 from heros.registry import Part
-from heros.data.schema import Feature, Schema
 
 __all__ = [
     "BoundPool",

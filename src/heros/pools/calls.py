@@ -12,9 +12,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heros.data.schema import Schema
 from heros.errors import HerosError
 from heros.pools.adapters import Instance, Member
-from heros.data.schema import Schema
 
 __all__ = ["MemberCalls", "OnError", "fault"]
 

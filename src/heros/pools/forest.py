@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros import core as _core
+from heros.data.schema import Schema
 from heros.errors import ParameterError
 from heros.parameters import number, one_of, positive, whole
 from heros.pools.base import Pool, expect_classes
 from heros.pools.native import BoundNative, checked_costs, completed
 from heros.pools.tree_text import tree_text
-from heros.data.schema import Schema
 
 __all__ = ["BoundForest", "Forest", "ForestGrid", "ForestStats"]
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros import core as _core
+from heros.data.schema import Schema
 from heros.errors import ParameterError
 from heros.parameters import number, one_of, whole
 from heros.pools.base import (
@@ -25,7 +26,6 @@ from heros.pools.base import (
 )
 from heros.pools.timing import seconds_alone
 from heros.pools.tree_text import tree_text
-from heros.data.schema import Schema
 
 __all__ = ["BoundHoeffding", "Hoeffding", "HoeffdingGrid", "TreeStats"]
 

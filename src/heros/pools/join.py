@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros import core as _core
+from heros.data.schema import Schema
 from heros.errors import ParameterError
 from heros.parameters import one_of
 from heros.pools.base import BoundPool, Pool, expect_schema, feature_values, shares
 from heros.pools.timing import prices
-from heros.data.schema import Schema
 from heros.storage import archive
 
 __all__ = ["BoundJoin", "Join"]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros import core as _core
+from heros.data.schema import Schema
 from heros.errors import DataError, HerosError, ParameterError
 from heros.parameters import one_of
 from heros.pools.adapters import Member, kind_of, makes, member_of
@@ -20,7 +21,6 @@ from heros.pools.base import BoundPool, Pool, expect_schema, feature_values, sha
 from heros.pools.calls import MemberCalls, OnError, fault
 from heros.pools.timing import seconds_alone
 from heros.progress import progress
-from heros.data.schema import Schema
 
 __all__ = ["BoundModels", "Models"]
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros import core as _core
+from heros.data.schema import Schema
 from heros.errors import ParameterError
 from heros.parameters import number, one_of
 from heros.pools.base import BoundPool, Pool, expect_mappings, expect_schema, feature_values, shares
 from heros.pools.timing import seconds_alone
-from heros.data.schema import Schema
 
 __all__ = ["BoundNative", "CostModel", "checked_costs", "completed", "divisor"]
 

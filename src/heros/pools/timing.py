@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros import core as _core
+from heros.data.schema import Schema
 from heros.errors import HerosError
 from heros.pools.base import BoundPool, Pool, feature_values
-from heros.data.schema import Schema
 
 __all__ = ["PriceList", "price_list", "prices", "seconds_alone"]
 

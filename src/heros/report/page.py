@@ -202,6 +202,7 @@ def _inside(group: Group, opened: bool) -> str:
 
 def _settings(run: Run, details: dict[str, Any]) -> str:
     machine, versions, settings = details["machine"], details["versions"], run.settings
+    cause = "too many bad rows" if run.too_many_bad_rows else "Ctrl-C"
     rows = {
         "pool": settings["pool_as_written"],
         "policy": settings["policy_as_written"],
@@ -213,7 +214,7 @@ def _settings(run: Run, details: dict[str, Any]) -> str:
         "versions": ", ".join(f"{name} {number}" for name, number in versions.items()),
         "commit": details.get("commit", "not stated"),
         "written": details["written"],
-        "interrupted": "yes, by Ctrl-C" if run.interrupted else "no",
+        "interrupted": f"yes, by {cause}" if run.interrupted else "no",
         "diverged models": str(run.diverged),
         "rows left out": "; ".join([str(run.bad_rows.count), *map(str, run.bad_rows.first[:1])]),
     }

@@ -156,6 +156,8 @@ def evaluate(
         _expect_keepable(model, allow_code)
     choices = ("return", "raise")
     one_of(on_interrupt, "on_interrupt", "evaluate", choices, "'return' or 'raise'")
+    if model.schema is not None:
+        source.read_as(model.schema, model.instances)
     model.suit(source.schema)
     wanted = model.task.measures() if measures is None else measures
     empty = _empty_ones(wanted, bool(exact), checkpoint is not None)

@@ -75,7 +75,7 @@ class Brain(ABC):
 
     @abstractmethod
     def answer(self, asked: list[tuple[Id | None, Any]]) -> list[Told]:
-        """What is said of instances, given with their keys; a DataError if one cannot be read."""
+        """What is said of instances, given with their keys; `Refused` if one cannot be read."""
 
     def known(self) -> int | None:
         """How many labels the model that answers has learnt from; None if there is one model per key."""
@@ -146,7 +146,7 @@ class One(Brain):
             if self._reader is None:
                 return [NOTHING] * len(asked)
             schema, encoder = self._reader
-            block = np.array([encoder.asked(x) for _, x in asked], dtype=np.float64)
+            block = np.array([encoder.row(x) for _, x in asked], dtype=np.float64)
             return [(schema.classes, p) for p in self._face.outputs(block, self._delay)]
 
     def known(self) -> int:
@@ -224,7 +224,7 @@ class Many(Brain):
         told: list[Told] = []
         for key, group in groupby(asked, key=lambda pair: pair[0]):
             assert key is not None
-            said = self.models.answers(key, [x for _, x in group])
+            said = self.models.outputs(key, [x for _, x in group])
             told += [(self.schema.classes[: len(p)], p) for p in said]  # others may have come since
         return told
 

@@ -69,10 +69,10 @@ def expect_fields(x: Any, most: int) -> None:
     """
     if type(x) is not dict:
         raise Wrong(f"An instance must be an object of names and values. Got a {type(x).__name__}.")
-    fields, inner = len(x), [value for value in x.values() if type(value) is dict]
+    fields, inner = len(x), [x] if dict in map(type, x.values()) else []
     while inner:
-        one = inner.pop()
-        fields += len(one)
-        inner += [value for value in one.values() if type(value) is dict]
+        some = [value for value in inner.pop().values() if type(value) is dict]
+        fields += sum(map(len, some))
+        inner += some
     if fields > most:
         raise Wrong(f"An instance must have at most {most:,} features. Got {fields:,}.")

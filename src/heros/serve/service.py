@@ -16,8 +16,10 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from heros.data import Encoder
-from heros.errors import DataError, DataNotice, HerosError
+from heros.data.encoder import Encoder
+from heros.data.row_encoder import data_error
+from heros.data.values import Refused
+from heros.errors import DataNotice, HerosError
 from heros.late import Counts, Pending
 from heros.serve.bill import Bill
 from heros.serve.brain import Brain, Given
@@ -165,8 +167,8 @@ class Service:
         asked = [self._asked(request) for request in requests]
         try:
             told = self.brain.answer([(key, x) for _, key, x in asked])
-        except DataError as error:
-            raise _wrong(error) from None
+        except Refused as why:
+            raise _wrong(why) from None
         answers = []
         with self._door:
             self.counts.answered += len(asked)
@@ -287,14 +289,14 @@ class Service:
     def _encoded(self, x: Any, y: Any) -> tuple[list[float], float]:
         """An instance and its class index or number; what is new in it is known from now on."""
         expect_fields(x, self._most_fields)
-        encoder = self._encoder
-        if not encoder.schema.n_features:
-            encoder = copy.deepcopy(encoder)  # an instance without a feature is refused, and leaves no trace
+        first = self._bound.n_features == 0  # one without a feature is refused, and leaves no trace
+        encoder = copy.deepcopy(self._encoder) if first else self._encoder
         try:
-            coded: tuple[list[float], float] = encoder.taught(x, y)
-        except DataError as error:
-            raise _wrong(error) from None
-        if not encoder.schema.n_features:
+            coded = encoder.encode(x, y)
+        except Refused as why:
+            raise _wrong(why) from None
+        assert coded is not None, "it may grow"
+        if first and not encoder.schema.n_features:
             raise Wrong("The first instance must have a feature. Got one without.")
         self._encoder = encoder
         return coded
@@ -495,8 +497,8 @@ def _number(_: tuple[str, ...], told: NDArray[np.float64]) -> Answer:
     return {"answer": answer, "interval": [low, high]}
 
 
-def _wrong(error: DataError) -> Wrong:
-    text = str(error)
+def _wrong(why: Refused) -> Wrong:
+    text = str(data_error(why))
     return Wrong(text if len(text) <= LONGEST else f"{text[:LONGEST]}…")
 
 

@@ -114,6 +114,12 @@ class Source(ABC):
     def acknowledge(self, where: Mapping[str, Any]) -> None:  # noqa: B027 - few have anybody to tell
         """A checkpoint holds everything up to `where`: nothing before it will be asked for again."""
 
+    def read_as(self, schema: Schema, seen: int) -> None:  # noqa: B027 - those with rows to read do
+        """Read rows as a model does that knows this schema and has learnt from so many instances.
+
+        For a source that has given nothing yet; what it looks like is known from then on.
+        """
+
     def meet(self, model: Any) -> None:  # noqa: B027 - few want to know
         """Know what learns from it, if answers are wanted before labels come."""
 

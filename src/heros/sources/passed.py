@@ -59,6 +59,10 @@ class Passed(Source):
         """The source's."""
         return self.source.bad_rows
 
+    def read_as(self, schema: Schema, seen: int) -> None:
+        """Tell it."""
+        self.source.read_as(schema, seen)
+
     def meet(self, model: Any) -> None:
         """Tell it."""
         self.source.meet(model)

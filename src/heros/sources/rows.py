@@ -65,6 +65,13 @@ class RowBlocks:
         self.read, self.bad_rows, self._told = read, bad_rows, self._told or bad_rows.count > 0
         self._forget()
 
+    def read_as(self, schema: Schema, seen: int) -> None:
+        """Read rows by this schema, unless some were read already."""
+        known = self.encoder.schema
+        if self.read == 0 and not known.n_features and known.numeric == schema.numeric:
+            self.encoder.know(schema)
+            self.encoder.seen = seen
+
     def take(self, fetch: Fetch, most: int, timeout: float | None, *, span: bool = False) -> Polled:
         """The next block; it may `span` growths if whoever takes it looks at the schema only after it.
 
@@ -255,6 +262,10 @@ class RowSource(Source):
     def bad_rows(self) -> BadRows:
         """The rows skipped so far, counted, and the first ten."""
         return self._rows.bad_rows
+
+    def read_as(self, schema: Schema, seen: int) -> None:
+        """Read rows as a model does that knows this schema and has learnt from so many instances."""
+        self._rows.read_as(schema, seen)
 
     def poll(self, most: int, timeout: float | None = None) -> Polled:
         """Up to `most` instances, at the latest after `timeout` seconds."""

@@ -14,8 +14,8 @@ The header is ``{"heros": version, "kind": kind, "document": {…}, "arrays": [[
 type is one of `TYPES`. Nothing in a file names code, and none runs when one is read: it is JSON and
 numbers, and what they mean is checked by whoever asked for them.
 
-The first 20 bytes, the header's ``heros`` and the checksum keep their places in every format, so that an
-older HEROS can say which one is needed, and tells a newer file from a broken one.
+The first 20 bytes, the header's ``heros`` and the checksum keep their places in every format, so that
+HEROS can name the version that wrote a file of another format, and tell such a file from a broken one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from heros.storage.disk import reason, write_whole
 
 __all__ = ["FORMAT", "TYPES", "Arrays", "decoded", "encoded", "grouped", "read", "subset", "write"]
 
-FORMAT = 2  # what is written; all from 1 on are read
+FORMAT = 1
 TYPES = ("<f4", "<f8", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8")
 MAGIC = b"\x89HEROS\r\n"
 PREFIX = struct.Struct("<8sIQ")
@@ -170,7 +170,7 @@ def _header(path: str | os.PathLike[str], data: bytes) -> tuple[dict[str, Any], 
         raise _broken(path, "be a file of HEROS", "something else")
     if hashlib.sha256(memoryview(data)[:-DIGEST]).digest() != data[-DIGEST:]:
         raise _broken(path, "be whole", "another checksum")
-    if not 1 <= found <= FORMAT:
+    if found != FORMAT:
         raise HerosError(_other_format(path, data, found, length))
     end = PREFIX.size + length
     if end > len(data) - DIGEST:
@@ -188,12 +188,12 @@ def _other_format(path: str | os.PathLike[str], data: bytes, found: int, length:
     """Says which HEROS can read a file of another format, as far as it tells itself."""
     try:
         writer = json.loads(data[PREFIX.size : PREFIX.size + min(length, len(data))])["heros"]
-        who = f" (heros-learn {writer[:20]} or newer can)" if isinstance(writer, str) else ""
+        who = f" (written by heros-learn {writer[:20]})" if isinstance(writer, str) else ""
     except (ValueError, RecursionError, KeyError, TypeError):
         who = ""
     mine = _version()
     return (
-        f"The file {os.fspath(path)} must have a format up to {FORMAT}, which heros-learn {mine} reads. "
+        f"The file {os.fspath(path)} must have the format {FORMAT}, which heros-learn {mine} reads. "
         f"Got {found}{who}."
     )
 

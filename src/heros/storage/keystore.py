@@ -16,20 +16,14 @@ from heros.errors import DataError, HerosError
 __all__ = ["FILE", "KeyStore", "Tally"]
 
 FILE = "keys.sqlite"
-FORMAT = 3  # what is written; 1 and 2 are read
+FORMAT = 1
 PAGE = 16384  # bytes: a model takes many pages, and fewer of them are written in less time
 SCHEMA = (  # figures apart from models: all of them are looked at often, and models are large
     "CREATE TABLE IF NOT EXISTS models (key TEXT PRIMARY KEY, learnt BLOB NOT NULL) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS figures (key TEXT PRIMARY KEY, instances INTEGER NOT NULL, "
-    "hits INTEGER NOT NULL, spent REAL NOT NULL) WITHOUT ROWID",
+    "hits INTEGER NOT NULL, spent REAL NOT NULL, absolute REAL NOT NULL, squared REAL NOT NULL, "
+    "naive REAL NOT NULL) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
-)
-ERRORS = ("absolute", "squared", "naive")
-FROM_2 = tuple(f"ALTER TABLE figures ADD COLUMN {name} REAL NOT NULL DEFAULT 0" for name in ERRORS)
-FROM_1 = (
-    "INSERT INTO figures (key, instances, hits, spent) SELECT key, instances, hits, spent FROM models_1",
-    "INSERT INTO models SELECT key, learnt FROM models_1",
-    "DROP TABLE models_1",
 )
 
 
@@ -101,9 +95,9 @@ class KeyStore:
             self._file.execute("PRAGMA synchronous=FULL")
             self._file.execute("BEGIN IMMEDIATE")  # holds off any other writer
             kept = self._file.execute("PRAGMA user_version").fetchone()[0]
-            if kept not in range(FORMAT + 1):
-                raise HerosError(f"The file {self.path} must have a format up to {FORMAT}. Got {kept}.")
-            for statement in _steps(kept):
+            if kept not in {0, FORMAT}:  # 0: a new file
+                raise HerosError(f"The file {self.path} must have the format {FORMAT}. Got {kept}.")
+            for statement in SCHEMA:
                 self._file.execute(statement)
             self._file.execute(f"PRAGMA user_version={FORMAT}")
 
@@ -184,10 +178,3 @@ class KeyStore:
             raise HerosError(text) from None
         except (sqlite3.DatabaseError, ValueError) as error:
             raise DataError(f"The file {self.path} must be whole. Got: {error}.") from None
-
-
-def _steps(kept: int) -> tuple[str, ...]:
-    """What makes a file of that format one of today; 0 is a file that is new."""
-    if kept == 1:
-        return ("ALTER TABLE models RENAME TO models_1", *SCHEMA, *FROM_1, *FROM_2)
-    return SCHEMA if kept == FORMAT else (*SCHEMA, *FROM_2)

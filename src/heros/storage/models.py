@@ -8,23 +8,21 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from heros.data.schema import Schema, schema_of, schema_plain
 from heros.errors import DataError, HerosError
 from heros.policies import Policy
 from heros.pools import Pool
 from heros.registry import described, own_part, rebuilt
-from heros.data.schema import Schema, schema_of, schema_plain
 from heros.scores import Score
 from heros.storage import archive
 from heros.storage.generators import generator, generator_state
 from heros.task import Task
 from heros.watch import AnswerPart
 
-__all__ = ["FIRST", "PARTS", "description", "expect_plain", "fill", "pack", "unpack"]
+__all__ = ["PARTS", "description", "expect_plain", "fill", "pack", "unpack"]
 
 PARTS = ("task", "pool", "policy", "score")
 SETTINGS = ("k", "answer", "watch", "burst", "warmup", "seed")
-FIRST = {"task": {"kind": "Classification"}, "watch": "all", "burst": 0}
-"""What the first files do not say, as there was no choice."""
 
 UNFIT = (KeyError, TypeError, ValueError, OverflowError, MemoryError)
 """What is raised if a file has what no model can be made of."""
@@ -114,12 +112,11 @@ def unpack(
     says.
     """
     given = {"task": task, "pool": pool, "policy": policy, "score": score}
-    whole = {**FIRST, **document}
-    parts = {role: rebuilt(whole.get(role), role, given[role]) for role in PARTS}
+    parts = {role: rebuilt(document.get(role), role, given[role]) for role in PARTS}
     if not allow_code:
         expect_plain(parts["pool"])
     try:
-        settings = {name: whole[name] for name in (*SETTINGS, *({"class_weight"} & whole.keys()))}
+        settings = {name: document[name] for name in (*SETTINGS, *({"class_weight"} & document.keys()))}
         if isinstance(settings["answer"], dict):
             settings["answer"] = rebuilt(settings["answer"], "answer")
         model = kind(**parts, **settings)

@@ -6,6 +6,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ class ArrowReader(TableReader):
         if self._nested:
             flat = flat_table(pa.Table.from_batches([batch]))
             columns = [column.combine_chunks() for column in flat.columns]
-        return Chunk([self._plain(column) for column in columns], lambda row: f"row {before + row + 1}")
+        return Chunk([self._plain(column) for column in columns], partial(_row_place, before))
 
     def _plain(self, column: pa.Array) -> pa.Array:
         """Return a column whose texts are trimmed, null where a word stands for a missing value.
@@ -203,6 +204,10 @@ class MemoryReader(ArrowReader):
         clone = MemoryReader.__new__(MemoryReader)
         clone.__dict__.update(self.__getstate__())
         return clone
+
+
+def _row_place(before: int, row: int) -> str:
+    return f"row {before + row + 1}"
 
 
 def _sliced(batches: Iterator[pa.RecordBatch], row: int, most: int) -> Iterator[pa.RecordBatch]:

@@ -239,6 +239,10 @@ class Taken(Stream):
         """What each instance given last counts."""
         return self._source.weights()
 
+    def read_as(self, schema: Schema, seen: int) -> None:
+        """Have the source read rows by this schema."""
+        self._source.read_as(schema, seen)
+
     def _draw(self, n: int) -> Block:
         return self._source.draw(min(n, self._n - self._position))
 

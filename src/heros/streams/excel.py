@@ -6,6 +6,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,7 @@ class ExcelReader(TableReader):
             self._array([cells[at] if at < len(cells) else None for _, cells in rows])
             for at in range(len(self.names))
         ]
-        return Chunk(columns, lambda row: f"row {numbers[row]}")
+        return Chunk(columns, partial(_row_place, numbers))
 
     def _array(self, values: list[Any]) -> pa.Array:
         """Return the cells of a column: numbers, dates, booleans, or text if they are not of one kind."""
@@ -121,3 +122,7 @@ class ExcelReader(TableReader):
 
 def _filled(cells: Sequence[Any]) -> int:
     return sum(value is not None and value != "" for value in cells)
+
+
+def _row_place(numbers: Sequence[int], row: int) -> str:
+    return f"row {numbers[row]}"

@@ -216,8 +216,9 @@ def reader_of(
         return DelimitedReader(file, encoding=encoding, **csv)
     if kind == "arff":
         return ArffReader(file, encoding=encoding, ignore=ignore, missing=missing)
-    kinds = {"parquet": ParquetReader, "arrow": IPCReader, "excel": ExcelReader}
-    return kinds[kind](file, missing)
+    if kind == "excel":
+        return ExcelReader(file, missing)
+    return ParquetReader(file, missing) if kind == "parquet" else IPCReader(file, missing)
 
 
 def _meant(file: Path) -> str:

@@ -118,6 +118,10 @@ class PairStream(Stream):
         """The instances skipped so far, counted, and the first ten."""
         return self._rows.bad_rows
 
+    def read_as(self, schema: Schema, seen: int) -> None:
+        """Read pairs as a model does that knows this schema and has learnt from so many instances."""
+        self._rows.read_as(schema, seen)
+
     def _draw(self, n: int) -> Block:
         got = self._rows.take(self._fetch, n, None, span=True) if n else IDLE
         return empty_block(self.schema.n_features, self.schema.numeric) if isinstance(got, Signal) else got

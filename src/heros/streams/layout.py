@@ -1,17 +1,10 @@
-"""Which column of a table is which, and how what is known of them grows from row to row."""
+"""Which column of a table is which."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 
-import numpy as np
-from numpy.typing import NDArray
-
-from heros.errors import ParameterError
-from heros.data.schema import Schema
 from heros.data.codes import Codes
 from heros.data.columns import (
     NOT_A_TARGET,
@@ -19,24 +12,20 @@ from heros.data.columns import (
     DateColumn,
     NameColumn,
     NumberColumn,
-    Values,
     counts_of,
     is_text,
 )
 from heros.data.dates import DateFormat, date_format_of, date_format_of_numbers
-from heros.data.infer import date_column, number_column
+from heros.data.infer import date_column, infer_array, no_feature, number_column
 from heros.data.number_format import format_of
-from heros.data.tables import infer_array, no_feature
 from heros.data.values import label_of
+from heros.errors import ParameterError
+from heros.lazy import pa
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
 from heros.streams.targets import declared_names, target_is_number
 
-__all__ = ["Extent", "Growth", "Layout", "layout_of"]
-
-Extent = dict[int, tuple[int, bool]]
-"""Of each column, how many values are known and whether they may be missing."""
-
+__all__ = ["Layout", "layout_of"]
 
 HINT = " (or be named in nominal= or ignore=, or the word in missing=)"
 
@@ -51,6 +40,9 @@ class Layout:
     ignored: dict[int, str] = field(default_factory=dict)  # columns nobody named, and why they are left out
     words: tuple[str, ...] = ()  # words that stand for a missing value, beside the usual ones
     left_out: tuple[str, ...] = ()  # columns that the user left out
+    empty: list[int] = field(
+        default_factory=list
+    )  # columns without a value so far, which are no features yet
 
     @property
     def width(self) -> int:
@@ -62,26 +54,6 @@ class Layout:
         """Whether the target is a number."""
         return isinstance(self.classes, NumberColumn)
 
-    def columns(self) -> list[tuple[int, Column]]:
-        """All columns, in the order of the table."""
-        return sorted([(self.target, self.classes), *self.features.items()], key=lambda pair: pair[0])
-
-    def extent(self) -> Extent:
-        """What is known by now."""
-        return {index: (len(_names(column)), column.missing) for index, column in self.columns()}
-
-    def schema(self, extent: Extent) -> Schema:
-        """What was known when this was the extent."""
-        features = [
-            feature for index, column in self.features.items() for feature in column.features(*extent[index])
-        ]
-        names = (
-            islice(self.classes.values, extent[self.target][0])
-            if isinstance(self.classes, NameColumn)
-            else ()
-        )
-        return Schema(tuple(features), tuple(names), self.numeric, self.words, self.left_out)
-
 
 def layout_of(reader: TableReader, options: Options, first: Chunk) -> Layout:
     """Which columns there are and of which type, from the table, the options and the first chunk."""
@@ -92,21 +64,31 @@ def layout_of(reader: TableReader, options: Options, first: Chunk) -> Layout:
         if index == target or name in options.ignore:
             continue
         column = _as_told(reader, index, options, first) or _as_seen(reader, index, options, first)
-        if isinstance(column, str):
+        if column is None:
+            layout.empty.append(index)
+        elif isinstance(column, str):
             layout.ignored[index] = column
         else:
-            layout.features[index] = column
-            if isinstance(column, NumberColumn):
-                column.rule += HINT
-            elif isinstance(column, DateColumn):
-                column.hint = HINT
+            layout.features[index] = _with_hint(column)
     if not layout.features:  # better some than none
         for index in list(layout.ignored):
             if not no_feature(first.columns[index].type):
                 layout.features[index] = _nominal(reader, index, None, options.most_values, first)
                 del layout.ignored[index]
+    if not layout.features:
+        layout.features = {index: NumberColumn(reader.names[index], missing=True) for index in layout.empty}
+        layout.empty = []
     layout.left_out += tuple(reader.names[index] for index in layout.ignored)
     return layout
+
+
+def _with_hint(column: Column) -> Column:
+    """Return a column whose messages say what else it can be read as."""
+    if isinstance(column, NumberColumn):
+        column.rule += HINT
+    elif isinstance(column, DateColumn):
+        column.hint = HINT
+    return column
 
 
 def _target(reader: TableReader, index: int, options: Options, first: Chunk) -> NameColumn | NumberColumn:
@@ -154,13 +136,18 @@ def _date_format(labels: Mapping[str, int]) -> DateFormat | None:
     return date_format_of_numbers(labels) if found is None else found[0]
 
 
-def _as_seen(reader: TableReader, index: int, options: Options, first: Chunk) -> Column | str:
-    """Return a column as its table declares it or its first values tell, or why it is left out."""
+def _as_seen(reader: TableReader, index: int, options: Options, first: Chunk) -> Column | str | None:
+    """Return a column as its table declares it or its first values tell, or why it is left out.
+
+    None: there is no value yet that tells.
+    """
     name, array, declared = reader.names[index], first.columns[index], reader.declared(index)
     if isinstance(declared, NameColumn):
         return _nominal(reader, index, None, options.most_values, first)
     if declared is not None:
         return declared
+    if array.null_count == len(array) > 0 and (pa.types.is_null(array.type) or is_text(array.type)):
+        return None
     found = infer_array(name, array, options.most_values, comma=reader.decimal_comma)
     if not isinstance(found, str):
         found.missing = reader.has_nulls(index)
@@ -179,51 +166,3 @@ def _nominal(
         declared.values.most = None if declared.closed else most
         return declared
     return NameColumn(name, Codes(most=most), fresh=True, missing=reader.has_nulls(index))
-
-
-class Growth:
-    """How what is known grows over the rows of a chunk."""
-
-    def __init__(self, before: Extent, rows: Iterable[int] = ()) -> None:
-        self.rows = deque(rows)  # those for which it has to grow
-        self._before = before
-        self._sizes: dict[int, NDArray[np.int64]] = {}  # of columns that grow: values known at each row
-        self._first_missing: dict[int, int] = {}  # of columns without missing values before: the first row
-
-    @classmethod
-    def by_row(cls, before: Extent, after: Extent, values: Mapping[int, Values]) -> Growth:
-        """What is new is known from the row on in which it first turns up.
-
-        Examples
-        --------
-        >>> growth = Growth.by_row({0: (1, False)}, {0: (3, True)}, {0: np.array([0, 1, 1, np.nan, 2])})
-        >>> growth.rows, growth.extent(1), growth.extent(4)
-        (deque([1, 3, 4]), {0: (2, False)}, {0: (3, True)})
-        """
-        growth, rows = cls(before), set()
-        for index, (size, missing) in before.items():
-            if after[index][0] > size:
-                codes = np.nan_to_num(values[index], nan=-1.0).astype(np.int64)
-                sizes = np.maximum(np.maximum.accumulate(codes) + 1, size)
-                rows.update(np.flatnonzero(np.diff(sizes, prepend=size)).tolist())
-                growth._sizes[index] = sizes
-            if after[index][1] and not missing:
-                first = int(np.isnan(values[index].reshape(len(values[index]), -1)).any(axis=1).argmax())
-                rows.add(first)
-                growth._first_missing[index] = first
-        growth.rows.extend(sorted(rows))
-        return growth
-
-    def extent(self, row: int) -> Extent:
-        """What is known at a row."""
-        return {
-            index: (
-                int(self._sizes[index][row]) if index in self._sizes else size,
-                missing or row >= self._first_missing.get(index, row + 1),
-            )
-            for index, (size, missing) in self._before.items()
-        }
-
-
-def _names(column: Column) -> Sequence[str] | Mapping[str, int]:
-    return column.values if isinstance(column, NameColumn) else ()

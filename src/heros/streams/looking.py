@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn, counts_of
-from heros.data.tables import no_feature
 from heros.data.dates import date_format_of_numbers
+from heros.data.infer import no_feature
 from heros.errors import DataNotice
 from heros.streams.files import opened
 from heros.streams.layout import Layout, layout_of
@@ -64,7 +64,7 @@ class Look:
         return self.text()
 
     def text(self, *, all: bool = False) -> str:
-        """Return a table of the columns; of very many, a summary and the odd ones, unless `all` are wanted."""
+        """Return a table of the columns; of very many, a summary and the odd ones, unless `all` is set."""
         text = StringIO()
         shown, more = (self.columns, ()) if all or len(self.columns) <= MOST_COLUMNS else self._summary()
         table = Table(("column", "read as", "values", "missing", "examples and notes"), align="llrrw")
@@ -74,8 +74,8 @@ class Look:
             table.add(_cut(one.name), one.kind, f"{one.values:,}", missing, note)
         table.title = f"{self.source}: {self.features} features, as the first {self.rows:,} rows tell"
         table.show(text)
-        above = [line for part in self.notes for line in textwrap.wrap(part, WIDTH)]
-        below = [line for part in (*more, self._classes(), *self.faults) for line in textwrap.wrap(part, WIDTH)]
+        above = [line for part in self.notes for line in _wrapped(part)]
+        below = [line for part in (*more, self._classes(), *self.faults) for line in _wrapped(part)]
         return "\n".join([*above, text.getvalue(), *below])
 
     def _summary(self) -> tuple[list[ColumnLook], tuple[str, ...]]:
@@ -86,7 +86,9 @@ class Look:
         gaps = sum(one.missing > 0 for one in self.columns)
         text = f"{len(self.columns):,} columns: {kinds}; {gaps:,} with missing values."
         left = f", {len(odd) - MOST_ODD:,} more of them are not" if len(odd) > MOST_ODD else ""
-        return odd[:MOST_ODD], (f"{text} Only the target and odd columns are shown{left} (all= shows every one).",)
+        return odd[:MOST_ODD], (
+            f"{text} Only the target and odd columns are shown{left} (all= shows every one).",
+        )
 
     def _classes(self) -> str:
         if not self.classes:
@@ -159,6 +161,8 @@ def _seen(reader: TableReader, options: Options, layout: Layout, first: Chunk, i
     column = layout.classes if index == layout.target else layout.features.get(index)
     if index == layout.target:
         kind, note = "target", ""
+    elif index in layout.empty:
+        kind, note = "empty", "read as its first value will be, if one comes"
     elif column is None:
         kind, note = "left out", layout.ignored.get(index, "as you say")
     else:
@@ -190,7 +194,9 @@ def _note(reader: TableReader, column: Column, first: Chunk, index: int, counts:
         values, faults = column.convert(array)
         if faults:
             value = next(iter(faults.values()))[0]
-            notes.append(f"{len(faults):,} bad rows, the first with {value} (missing={value} if it means none)")
+            notes.append(
+                f"{len(faults):,} bad rows, the first with {value} (missing={value} if it means none)"
+            )
         if isinstance(column, NumberColumn) and date_format_of_numbers(counts) is not None:
             notes.append("seconds since 1970 (dates=)?")
         elif isinstance(column, NumberColumn) and _rises(values, first.n_rows):
@@ -206,3 +212,8 @@ def _rises(values: np.ndarray[Any, np.dtype[np.float64]], rows: int) -> bool:
 
 def _cut(text: str) -> str:
     return text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"
+
+
+def _wrapped(text: str) -> list[str]:
+    """Return a text in lines, in which paths stay whole."""
+    return textwrap.wrap(text, WIDTH, break_on_hyphens=False, break_long_words=False)

@@ -5,16 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from heros.errors import DataError
-from heros.data.columns import DateColumn, NameColumn, NumberColumn, counts_of, is_text
-from heros.streams.layout import Layout
+from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn, counts_of, is_text
 from heros.data.number_format import format_of
+from heros.data.values import NUMBER
+from heros.errors import DataError
+from heros.streams.layout import Layout
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
 from heros.streams.targets import FEW_NUMBERS, MANY, declared_names
-from heros.data.values import NUMBER
 
-__all__ = ["doubtful_classes", "expect_classes", "no_classes", "not_classes", "notices_of", "suspicion"]
+__all__ = [
+    "doubtful_classes",
+    "expect_classes",
+    "no_classes",
+    "not_classes",
+    "notices_of",
+    "reading_notice",
+    "suspicion",
+]
 
 FEW_CLASSES = 10
 """So many different numbers are classes without any doubt: digits, grades."""
@@ -90,18 +98,22 @@ def notices_of(reader: TableReader, options: Options, layout: Layout, first: Chu
     for index, column in layout.features.items():
         if column.name in named:
             continue
-        if isinstance(column, NumberColumn) and column.format is not None:
-            how = f"numbers with {column.format} (nominal= says otherwise)"
-            yield f"The column {column.name!r} is read as {how}."
-        elif isinstance(column, DateColumn):
-            yield _dates(column)
+        if text := reading_notice(column):
+            yield text
         elif options.most_values is not None:
             doubt = suspicion(column, first, index)
             if doubt:
                 yield f"The column {column.name!r} is read as names: {doubt}."
 
 
-def _dates(column: DateColumn) -> str:
+def reading_notice(column: Column) -> str:
+    """Return how numbers and dates of a column are read, if that may be a surprise; else an empty text."""
+    if isinstance(column, NumberColumn) and column.format is not None:
+        return (
+            f"The column {column.name!r} is read as numbers with {column.format} (nominal= says otherwise)."
+        )
+    if not isinstance(column, DateColumn):
+        return ""
     doubt = ""
     if column.format is not None:
         doubt = f", {column.format.name}" + (" (it could be month first)" if column.tentative else "")

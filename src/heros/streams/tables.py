@@ -4,40 +4,47 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping
+from collections import deque
 
 import numpy as np
 from numpy.typing import NDArray
 
+from heros.data.columns import Faults, NameColumn, Values, encode
+from heros.data.encoder import YOUNG, Encoder
+from heros.data.schema import Schema
+from heros.data.tables import Fault, converted, in_micros
+from heros.data.values import LARGEST_TARGET, Refused, listed
+from heros.data.weights import weighs
 from heros.errors import DataError, DataNotice
 from heros.lazy import pa
-from heros.data.schema import Schema
 from heros.sources.bad_rows import BadRow, BadRows, tell_skipped
 from heros.sources.base import END, Block, Polled, Signal
 from heros.streams.base import Stream, empty_block
-from heros.data.columns import Faults, NameColumn, Values
-from heros.streams.layout import Extent, Growth, layout_of
+from heros.streams.layout import Layout, layout_of
 from heros.streams.notices import expect_classes, notices_of
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
-from heros.data.values import LARGEST_TARGET
-from heros.data.weights import weighs
 
 __all__ = ["TableStream", "weighed"]
 
+Converted = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], dict[int, Fault]]
+"""Rows, targets, which rows need a closer look, and what cannot be read."""
+
 
 def weighed(stream: TableStream, options: Options) -> Stream:
-    """The stream, with the weights that were asked for."""
+    """Return the stream, with the weights that were asked for."""
     return stream if options.weights is None else stream.with_weights(options.weights)
 
 
 class TableStream(Stream):
     """A stream read from the rows of a table, a chunk at a time.
 
-    Types are taken from the table where it declares them, else from its first chunk. Values and classes
-    that only turn up later are appended to the schema, unless all were given: with the first row of their
-    chunk, which depends on the table alone.
+    What the columns hold is taken from the table where it declares that, else from its first chunk. Columns,
+    names and classes that appear later are appended to the schema with the row that brings them, unless all
+    were given.
     """
+
+    _first: Converted | None  # of the first chunk, until it is given out
 
     def __init__(self, reader: TableReader, options: Options, name: str) -> None:
         options.check(reader.names)
@@ -45,29 +52,58 @@ class TableStream(Stream):
         self._reader = reader
         self._skip, self._told = options.on_bad_row == "skip", False
         self._weights = options.weights
-        self._bad_rows = BadRows()
         first = reader.read()
         if first is None:
             raise DataError(f"{reader.label} must have at least one row. Got a header without rows instead.")
-        self._layout = layout_of(reader, options, first)
-        expect_classes(reader, options, self._layout, first)
-        self._notices = tuple(notices_of(reader, options, self._layout, first))
+        layout = layout_of(reader, options, first)
+        expect_classes(reader, options, layout, first)
+        self._notices = tuple(notices_of(reader, options, layout, first))
         for text in self._notices:
             warnings.warn(text, DataNotice, stacklevel=3)
-        self._X, self._y = empty_block(self._layout.width, self._layout.numeric)
-        self._passed = 0  # good rows in the chunks before
+        self._target, self._classes = layout.target, layout.classes
+        self._bad_rows, self._rows = BadRows(), 0  # rows dealt with, good and bad
+        self._forget()
+        self._encoder = self._begin(layout, options, first)
         self._load(first)
-        self._extent = self._layout.extent()
-        self._schema: Schema | None = None  # made when asked for
-        self._growth = Growth(self._extent)
-        _ = self.schema  # what breaks its rules is known now
+
+    def _begin(self, layout: Layout, options: Options, first: Chunk) -> Encoder:
+        """Return the encoder that knows the first chunk."""
+        self._encoder = encoder = Encoder(
+            numeric=layout.numeric,
+            most_values=options.most_values,
+            words=layout.words,
+            ignore=layout.left_out,
+            nominal=options.nominal,
+        )
+        columns = {**layout.features, layout.target: layout.classes}
+        fresh = [(at, one) for at, one in columns.items() if isinstance(one, NameColumn) and one.fresh]
+        for at, column in fresh:
+            column.learn(first.columns[at])
+        encoder.begin([*layout.features.values()], self._class_codes, settled=first.n_rows >= YOUNG)
+        found = self._converted(first)
+        X, faults = found[0], found[-1]
+        closed = any(isinstance(one, NameColumn) and one.closed for one in columns.values())
+        self._first = None if faults or closed else found  # which need not be made again
+        if faults:  # names and classes are those of good rows
+            good = np.ones(first.n_rows, dtype=np.bool_)
+            good[list(faults)] = False
+            for at, column in fresh:
+                column.learn(first.columns[at].filter(pa.array(good)))
+            encoder.begin([], self._class_codes)
+            X = X[good]
+        encoder.note_missing(X)
+        if self._first is not None:  # nothing in them is new any more
+            self._first[2][:] = False
+        return encoder
+
+    @property
+    def _class_codes(self) -> NameColumn | None:
+        return self._classes if isinstance(self._classes, NameColumn) else None
 
     @property
     def schema(self) -> Schema:
         """What an instance looks like, as far as those given so far need it."""
-        if self._schema is None:
-            self._schema = self._layout.schema(self._extent)
-        return self._schema
+        return self._encoder.schema
 
     @property
     def n_instances(self) -> int | None:
@@ -79,151 +115,178 @@ class TableStream(Stream):
         """The rows skipped so far, counted, and the first ten."""
         return self._bad_rows
 
+    def read_as(self, schema: Schema, seen: int) -> None:
+        """Read the rows as those of a model that knows this schema, and has learnt from so many instances."""
+        fresh = self._position == 0 and self._rows == 0 and schema.numeric == self._encoder.numeric
+        if fresh and schema != self._encoder.schema:
+            self._encoder.know(schema)
+            self._encoder.seen = seen
+            self._at = 0
+            self._convert()
+
+    def _forget(self) -> None:
+        self._first = None
+        self._chunk: Chunk | None = None
+        self._at = 0  # rows of the chunk that were dealt with
+        # Rows that are bad or, without a BadRow, need a closer look; those that were no rows have no place.
+        self._events: deque[tuple[int, BadRow | None, int | None]] = deque()
+
     def _restart(self) -> None:
         self._reader.restart()
-        self._bad_rows = BadRows()
-        self._faults: list[tuple[int, BadRow]] = []
-        self._X, self._y = empty_block(self._layout.width, self._layout.numeric)
-        self._at = self._passed = 0
-        self._last: int | None = None
-        self._extent, self._schema = self._layout.extent(), None  # what is known is not forgotten
-        self._growth = Growth(self._extent)
+        self._bad_rows, self._rows = BadRows(), 0
+        self._forget()  # what is known of the columns is not forgotten
 
     def _draw(self, n: int) -> Block:
         got = self._gather(n, None, span=True)
-        return empty_block(self._layout.width, self._layout.numeric) if isinstance(got, Signal) else got
+        return empty_block(self.schema.n_features, self.schema.numeric) if isinstance(got, Signal) else got
 
     def _poll(self, n: int, timeout: float | None) -> Polled:
         return self._gather(n, timeout, span=False)
 
     def _gather(self, n: int, timeout: float | None, span: bool) -> Polled:
-        """Up to n rows, in at most `timeout` seconds; of one schema, unless they may `span` several."""
+        """Return up to n rows, after at most `timeout` seconds; of one schema unless they may `span` more."""
         deadline = None if timeout is None else time.monotonic() + timeout
         parts: list[Block] = []
-        wanted = n
-        state: Signal | None = END
+        state: Signal = END
         try:
-            while wanted > 0:
-                state = self._fill(wanted, deadline)
-                grows = bool(self._growth.rows) and self._growth.rows[0] == self._at
-                if state is not None or (grows and parts and not span):
+            while n > 0:
+                if self._chunk is None:
+                    left = None if deadline is None else max(0.0, deadline - time.monotonic())
+                    chunk = self._read_chunk(n, left)
+                    if isinstance(chunk, Signal):
+                        state = chunk
+                        break
+                    self._load(chunk)
+                part = self._next(n, grow=span or not parts)
+                if part is None:  # it needs a larger schema: that is another block
                     break
-                part = self._give(wanted, span)
-                parts.append(part)
-                wanted -= len(part[1])
+                if len(part[1]):
+                    parts.append(part)
+                    n -= len(part[1])
         except DataError as error:
             self._fault = error
-        if not parts:
-            return state or END
-        if len(parts) == 1:
-            return parts[0]
-        return np.concatenate([X for X, _ in parts]), np.concatenate([y for _, y in parts])
-
-    def _fill(self, wanted: int, deadline: float | None) -> Signal | None:
-        """Have a row at hand, if there is one in time; else what there is instead."""
-        while self._at == len(self._y):
-            self._pass_faults(self._at + 1)
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            chunk = self._read_chunk(wanted, left)
-            if isinstance(chunk, Signal):
-                return chunk
-            self._load(chunk)
-        return None
+        return _joined(parts) if parts else state
 
     def _read_chunk(self, wanted: int, timeout: float | None) -> Chunk | Signal:
-        """The next rows; a table that is all there never has to wait."""
+        """Return the next rows; a table that is all there never has to wait."""
         chunk = self._reader.read()
         return END if chunk is None else chunk
 
-    def _give(self, wanted: int, span: bool) -> Block:
-        """At most `wanted` rows, all of one chunk."""
-        start, stop = self._at, min(self._at + wanted, len(self._y))
-        growing = self._growth.rows
-        ahead = next((row for row in growing if row > start), stop) if not span else stop
-        stop = min(stop, ahead)
-        if self._last is not None:  # the good rows before the bad one
-            stop = max(start + 1, min(stop, self._last))
-        self._pass_faults(stop)
-        passed = None
-        while growing and growing[0] < stop:
-            passed = growing.popleft()
-        if passed is not None:
-            self._extent, self._schema = self._growth.extent(passed), None
-        self._at = stop
-        return self._X[start:stop], self._y[start:stop]
+    def _next(self, most: int, grow: bool) -> Block | None:
+        """Return the next rows of the chunk, perhaps none; None if the schema has to grow for them."""
+        assert self._chunk is not None
+        until = self._events[0][0] if self._events else self._chunk.n_rows
+        start, stop = self._at, min(until, self._at + most)
+        if stop > start:
+            self._at = stop
+            self._rows += stop - start
+            self._encoder.seen += stop - start
+            return self._X[start:stop], self._y[start:stop]
+        if not self._events:
+            self._chunk = None
+            return empty_block(0, self._encoder.numeric)
+        row, bad, split = self._events[0]
+        part = empty_block(0, self._encoder.numeric)
+        if bad is None:
+            revision = self._encoder.revision
+            try:
+                coded = self._encoder.encode(*self._pair(row), grow=grow)
+            except Refused as why:
+                bad = self._bad(row, (why.column or "", why.value, why.rule))
+            else:
+                if coded is None:
+                    return None
+                y = np.array([coded[1]], dtype=np.float64 if self._encoder.numeric else np.int64)
+                part = np.array([coded[0]], dtype=np.float64), y
+        self._events.popleft()
+        self._at = row if split is None else row + 1
+        self._rows += 1
+        if bad is not None:
+            self._refuse(bad)
+        elif self._encoder.revision != revision:  # a column is something else from now on
+            self._convert()
+        return part
 
-    def _pass_faults(self, stop: int) -> None:
-        """Deal with the bad rows that stand before good row `stop` of the chunk."""
-        while self._faults and self._faults[0][0] < stop:
-            if not self._skip:
-                raise DataError(str(self._faults[0][1]))
-            before, bad = self._faults.pop(0)
-            self._bad_rows = self._bad_rows.plus(bad)
-            if not self._told:
-                self._told = True
-                tell_skipped(bad)
-            rows = self._passed + before + self._bad_rows.count
-            if self._bad_rows.are_too_many(rows):
-                raise self._bad_rows.error(self._reader.label, rows)
+    def _pair(self, row: int) -> tuple[dict[str, object], object]:
+        """Return a row of the chunk as the encoder takes one, and its label."""
+        assert self._chunk is not None
+        values = {name: self._arrays[at][row].as_py() for at, name in enumerate(self._reader.names)}
+        label = values.pop(self._reader.names[self._target])
+        return values, label
 
-    def _stops_at(self) -> int | None:
-        """Return how many good rows of the chunk stand before the bad row that ends the stream, if one does."""
-        for more, (before, _) in enumerate(self._faults, start=1):
-            bad = self._bad_rows.count + more
-            if not self._skip or BadRows(bad).are_too_many(self._passed + before + bad):
-                return before
-        return None
+    def _bad(self, row: int, fault: Fault) -> BadRow:
+        assert self._chunk is not None
+        column, value, rule = fault
+        name = self._reader.names[self._target] if column == "label" else column
+        return BadRow(self._reader.label, self._chunk.place(row), name, value, rule)
+
+    def _refuse(self, bad: BadRow) -> None:
+        """Skip a bad row, or raise what is wrong with it."""
+        if not self._skip:
+            self._rows -= 1
+            raise DataError(str(bad))
+        self._bad_rows = self._bad_rows.plus(bad)
+        if not self._told:
+            self._told = True
+            tell_skipped(bad)
+        if self._bad_rows.are_too_many(self._rows):
+            raise self._bad_rows.error(self._reader.label, self._rows)
 
     def _load(self, chunk: Chunk) -> None:
-        """Turn a raw chunk into rows to give out, and note its bad rows and where the schema grows."""
-        self._passed += len(self._y)
-        before = self._layout.extent()
-        values, found = self._check(chunk)
-        bad = np.zeros(chunk.n_rows, dtype=np.bool_)
-        bad[list(found)] = True
-        for index, column in self._layout.columns():
-            if index in values:
-                values[index] = values[index][~bad] if found else values[index]
-            else:  # it learns its values from good rows only
-                array = chunk.columns[index].filter(pa.array(~bad)) if found else chunk.columns[index]
-                if isinstance(column, NameColumn) and column.fresh:
-                    column.learn(array)
-                values[index], _ = column.convert(array)
-        self._arrange(values)
-        self._growth = self._grown(before, values)
-        self._faults = _in_order(chunk, self._reader.label, found, bad)
-        self._last = self._stops_at()
+        """Begin with a chunk of rows."""
+        self._chunk, self._at = chunk, 0
+        self._arrays = [in_micros(array) for array in chunk.columns]
+        self._convert()
 
-    def _grown(self, before: Extent, values: Mapping[int, Values]) -> Growth:
-        """Where the rows of a chunk make the schema grow."""
-        return Growth.by_row(before, self._layout.extent(), values)
+    def _convert(self) -> None:
+        """Turn the rest of the chunk into rows to give out, and note which of them need more than that."""
+        chunk = self._chunk
+        assert chunk is not None
+        X, y, closely, faults = self._first or self._converted(chunk)
+        self._first = None
+        closely |= self._encoder.tentative
+        closely[list(faults)] = False
+        events: list[tuple[int, int, BadRow | None, int | None]]
+        events = [(int(row), 1, None, int(row)) for row in np.flatnonzero(closely)]
+        events += [(row, 1, self._bad(row, fault), row) for row, fault in faults.items()]
+        events += [(row, 0, bad, None) for row, bad in chunk.faults]
+        events.sort(key=lambda event: event[:2])
+        self._events = deque((row, bad, split) for row, _, bad, split in events if row >= self._at)
+        self._X, self._y = X, y if self._encoder.numeric else np.nan_to_num(y).astype(np.int64)
 
-    def _check(self, chunk: Chunk) -> tuple[dict[int, Values], dict[int, tuple[str, str, str]]]:
-        """The columns whose values cannot be new, converted, and (column, value, rule) of each bad row."""
-        values: dict[int, Values] = {}
-        found: dict[int, tuple[str, str, str]] = {}
-        for index, column in self._layout.columns():
-            faults = _absent(chunk.columns[index]) if index == self._layout.target else {}
-            if column.settled:
-                values[index], more = column.convert(chunk.columns[index])
-                faults |= more
-                if index == self._layout.target and self._layout.numeric:
-                    faults |= _too_large(values[index])
-                if column.name == self._weights:
-                    faults = _no_weights(values[index]) | faults
-            for row, (value, rule) in faults.items():
-                found.setdefault(row, (column.name, value, rule))
-        return values, found
+    def _converted(self, chunk: Chunk) -> Converted:
+        """Return rows and targets, which rows need a closer look, and what cannot be read in others."""
+        names = self._reader.names
+        at = [index for index in range(len(names)) if index != self._target]
+        X, closely, faults = converted(
+            self._encoder, [names[i] for i in at], [chunk.columns[i] for i in at], chunk.n_rows, plain=True
+        )
+        y, new, wrong = self._targets(chunk.columns[self._target])
+        closely |= new
+        found = {row: (names[self._target], *fault) for row, fault in wrong.items()}
+        if self._weights is not None and (place := self._encoder.place(self._weights)) is not None:
+            for row, fault in _no_weights(X[:, place[1][0]]).items():
+                found.setdefault(row, (self._weights, *fault))
+        return X, y, closely, faults | found
 
-    def _arrange(self, values: Mapping[int, Values]) -> None:
-        y = values[self._layout.target]
-        X = np.empty((len(y), self._layout.width))
-        at = 0
-        for index, column in self._layout.features.items():
-            column.adopt(values[index])
-            X[:, at : at + column.width] = values[index].reshape(len(y), column.width)
-            at += column.width
-        self._X, self._y, self._at = X, y if self._layout.numeric else y.astype(np.int64), 0
+    def _targets(self, array: pa.Array) -> tuple[Values, NDArray[np.bool_], Faults]:
+        """Return targets, which of them are classes that are new, and those that cannot be read."""
+        faults = _absent(array)
+        new = np.zeros(len(array), dtype=np.bool_)
+        if not isinstance(self._classes, NameColumn):
+            values, wrong = self._classes.convert(array)
+            return values, new, wrong | _too_large(values) | faults
+        codes, labels = encode(array)
+        known = [None if label is None else self._encoder.classes.code(label) for label in (*labels, None)]
+        table = np.array([np.nan if code is None else code for code in known], dtype=np.float64)
+        values = table[codes]
+        new = np.isnan(values)
+        if self._classes.closed and new.any():
+            rule = f"be one of {listed(list(self._encoder.classes))}"
+            for row in np.flatnonzero(new):
+                faults.setdefault(int(row), (repr(labels[codes[row]]), rule))
+        new[list(faults)] = False
+        return values, new, faults
 
 
 def _too_large(values: Values) -> Faults:
@@ -249,15 +312,13 @@ def _absent(array: pa.Array) -> Faults:
     }
 
 
-def _in_order(
-    chunk: Chunk, label: str, found: Mapping[int, tuple[str, str, str]], bad: NDArray[np.bool_]
-) -> list[tuple[int, BadRow]]:
-    """The bad rows, each with the number of good rows before it."""
-    before = np.concatenate([[0], np.cumsum(~bad)])
-    rows = [
-        (row, 1, BadRow(label, chunk.place(row), column, value, rule))
-        for row, (column, value, rule) in found.items()
+def _joined(parts: list[Block]) -> Block:
+    """Return blocks as one; what became known only in a later one is missing in those before."""
+    if len(parts) == 1:
+        return parts[0]
+    width = parts[-1][0].shape[1]
+    wide = [
+        X if X.shape[1] == width else np.pad(X, ((0, 0), (0, width - X.shape[1])), constant_values=np.nan)
+        for X, _ in parts
     ]
-    rows += [(row, 0, fault) for row, fault in chunk.faults]
-    rows.sort(key=lambda entry: entry[:2])
-    return [(int(before[row]), fault) for row, _, fault in rows]
+    return np.concatenate(wide), np.concatenate([y for _, y in parts])

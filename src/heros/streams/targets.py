@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros.data.columns import NameColumn, counts_of
+from heros.data.infer import infer_array
 from heros.data.number_format import format_of
-from heros.data.tables import infer_array
 from heros.data.values import checked_task
 from heros.errors import DataError
 from heros.lazy import pa

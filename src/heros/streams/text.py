@@ -9,7 +9,7 @@ import zlib
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -178,7 +178,7 @@ class TextReader(TableReader):
     def _parse(self, records: RawRecords) -> Chunk:
         columns = self._parse_plain(records) if self._is_plain(records.data) else None
         if columns is not None:
-            return Chunk(columns, lambda row: f"line {self._lines(records)[row]}")
+            return Chunk(columns, partial(self._place, records))
         rows: list[list[str | None]] = []
         lines: list[int] = []
         faults: list[tuple[int, BadRow]] = []
@@ -189,7 +189,7 @@ class TextReader(TableReader):
                 rows.append(record)
                 lines.append(line)
         cells = [self._array([row[i] for row in rows]) for i in range(len(self.names))]
-        return Chunk(cells, lambda row: f"line {lines[row]}", faults)
+        return Chunk(cells, partial(_line_place, lines), faults)
 
     def _array(self, cells: list[Any]) -> pa.Array:
         """Return the cells of a column."""
@@ -240,6 +240,9 @@ class TextReader(TableReader):
                 return line, BadRow(self.label, place, name, repr(raw), rule)
         return line, self._cells(cells)
 
+    def _place(self, records: RawRecords, row: int) -> str:
+        return f"line {self._lines(records)[row]}"
+
     def _lines(self, records: RawRecords) -> list[int]:
         if records.lines is None:
             records.lines = [line for line, _ in self._records(records)]
@@ -247,6 +250,10 @@ class TextReader(TableReader):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_file": None, "_tail": b""}
+
+
+def _line_place(lines: Sequence[int], row: int) -> str:
+    return f"line {lines[row]}"
 
 
 class RawRecords:

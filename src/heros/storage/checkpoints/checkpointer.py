@@ -278,7 +278,7 @@ class Checkpointer:
             if (kept := document["settings"].get(setting)) != value:
                 rule = f"{kept!r}, as in {name}"
                 raise ParameterError.of(setting, "evaluate", rule, value)
-        kept = {**models.FIRST, **document["model"]}
+        kept = document["model"]
         for part, value in models.description(evaluation.model).items():
             if kept[part] != value:
                 rule = f"the one of {name}, with {part} = {kept[part]}"

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from heros.errors import DataError, HerosError
 from heros.measures.predictions import Predicted
 from heros.storage import archive
-from heros.storage.checkpoints.format_1 import as_format_2
 from heros.storage.checkpoints.predictions import Predictions
 from heros.storage.disk import DRAFT
 
@@ -79,7 +78,7 @@ def drafts(directory: Path) -> list[Path]:
 
 def opened(path: Path) -> Content:
     """What is in a checkpoint; a DataError if it, or what it needs beside it, is broken."""
-    document, arrays = as_format_2(*archive.read(path, KIND))
+    document, arrays = archive.read(path, KIND)
     predictions, parts = Predictions.reopened(path.parent, document.get("predictions"))
     return Content(path, document, arrays, predictions, parts)
 

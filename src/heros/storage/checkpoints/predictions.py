@@ -26,7 +26,6 @@ from heros.storage.disk import AS_IS, Output, reason
 __all__ = ["NAME", "Predictions"]
 
 NAME = "predictions.f8"
-BEFORE = "answers.f8"  # what the file was called in format 1
 FLOAT = np.dtype("<f8")
 
 
@@ -45,8 +44,8 @@ class Predictions:
     array([1, 0])
     """
 
-    def __init__(self, directory: Path, name: str = NAME) -> None:
-        self.path = directory / name
+    def __init__(self, directory: Path) -> None:
+        self.path = directory / NAME
         self._length = 0
         self._digest = hashlib.sha256()
         self._stretches: list[list[int]] = []  # [rows, classes], one behind the other
@@ -54,7 +53,6 @@ class Predictions:
     def extent(self) -> dict[str, Any]:
         """What a checkpoint says about its part of the file."""
         return {
-            "file": self.path.name,
             "length": self._length,
             "sha256": self._digest.hexdigest(),
             "stretches": [list(stretch) for stretch in self._stretches],
@@ -99,8 +97,8 @@ class Predictions:
     @classmethod
     def reopened(cls, directory: Path, extent: object) -> tuple[Predictions, list[Predicted]]:
         """The file as a checkpoint knew it, and its rows; a DataError if they are not there."""
-        name, length, sha256, stretches = _checked(directory, extent)
-        predictions = cls(directory, name)
+        length, sha256, stretches = _checked(directory, extent)
+        predictions = cls(directory)
         data = _head(predictions.path, length)
         predictions._digest.update(data)
         if len(data) != length or predictions._digest.hexdigest() != sha256:
@@ -132,10 +130,9 @@ def _head(path: Path, length: int) -> bytes:
         raise DataError(f"The file {path} must be readable. Got: {reason(error)}.") from None
 
 
-def _checked(directory: Path, extent: object) -> tuple[str, int, str, list[list[int]]]:
+def _checked(directory: Path, extent: object) -> tuple[int, str, list[list[int]]]:
     match extent:
         case {
-            "file": ("predictions.f8" | "answers.f8") as name,
             "length": int(length),
             "sha256": str(sha256),
             "stretches": list(stretches),
@@ -146,5 +143,5 @@ def _checked(directory: Path, extent: object) -> tuple[str, int, str, list[list[
             for stretch in stretches
         ):
             if length == sum(rows * (classes + 1) for rows, classes in stretches) * FLOAT.itemsize:
-                return name, length, sha256, [list(stretch) for stretch in stretches]
+                return length, sha256, [list(stretch) for stretch in stretches]
     raise DataError(f"A checkpoint must say what of {directory / NAME} is its own. Got something else.")

@@ -109,6 +109,11 @@ REQUIRED: dict[str, Check] = {
     **{f"settings/{name}": lambda value: True for name in ("score", "warmup")},
     "n_instances": _positive,
     "window": _positive,
+    "commit": _text,
+    "interrupted": lambda value: isinstance(value, bool),
+    "measures": _each(_CAPTION),
+    "looked": _each(_whole),
+    "price": _optional(_made(Price, looking=_amount, training=_amount)),
     "results": _by_name(_optional(_number)),
     "results/gamma_spent": _amount,
     "results/reward": _optional(_number),
@@ -131,18 +136,8 @@ REQUIRED: dict[str, Check] = {
     "energy/wall_seconds": _amount,
     "co2e_kg": _optional(_number),
 }
-OPTIONAL: dict[str, Check] = {  # what records of HEROS 0.1 do not have
-    "classes": _each(_text),
-    "commit": _text,
-    "interrupted": lambda value: isinstance(value, bool),
-    "looked": _each(_whole),
-    "price": _optional(_made(Price, looking=_amount, training=_amount)),
-    "measures": _each(lambda value: _CAPTION(value) or _made_of_a_name(value)),
-}
-
-
-def _made_of_a_name(value: object) -> bool:
-    return isinstance(value, dict) and value.keys() == {"name"} and _text(value["name"])
+OPTIONAL: dict[str, Check] = {"classes": _each(_text)}
+"""What some of the records in `paper/records` do not have."""
 
 
 def expect_whole(document: Mapping[str, Any], label: str) -> None:
@@ -161,10 +156,10 @@ def expect_whole(document: Mapping[str, Any], label: str) -> None:
         if path in document:
             _expect(document, path, check, label)
     models = len(document["settings"]["models"])
-    for path in ("settings/costs", "trained", "invested", *({"looked"} & document.keys())):
+    for path in ("settings/costs", "looked", "trained", "invested"):
         if len(_at(document, path)) != models:
             raise _broken(label, f"{len(_at(document, path))} in {path!r} of {models} models")
-    named = {caption["name"] for caption in document.get("measures", ())}
+    named = {caption["name"] for caption in document["measures"]}
     if named - document["results"].keys():
         raise _broken(label, f"no figure of {min(named - document['results'].keys())!r}")
 

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heros import core as _core
 from heros.lazy import metadata, pa
@@ -106,18 +105,17 @@ def run_from(document: Mapping[str, Any], curves: pa.Table) -> Run:
         name: math.nan if value is None else value for name, value in document["results"].items()
     }
     figures = figures_in(document)
-    captions = document.get("measures", [{"name": name} for name in figures])
     return Run(
         stream=stream["name"],
         model=document["model"],
         n_instances=document["n_instances"],
         figures={name: results.pop(name) for name in figures},
-        measures=tuple(_caption(**caption) for caption in captions),
+        measures=tuple(Caption(**caption) for caption in document["measures"]),
         confusion=None if counts is None else Confusion(np.array(counts, dtype=np.int64)),
-        looked=_looked(document),
+        looked=np.array(document["looked"], dtype=np.int64),
         trained=np.array(document["trained"], dtype=np.int64),
         invested=np.array(document["invested"], dtype=np.float64),
-        price=None if document.get("price") is None else Price(**document["price"]),
+        price=None if document["price"] is None else Price(**document["price"]),
         cpu=document["cpu"],
         energy=Energy(**energy, carbon=Carbon(**carbon) if carbon else None),
         curves=curves_from(curves),
@@ -125,26 +123,15 @@ def run_from(document: Mapping[str, Any], curves: pa.Table) -> Run:
         settings=document["settings"],
         drifts=tuple(DriftPoint(**drift) for drift in stream["drifts"]),
         bad_rows=BadRows(bad["count"], tuple(BadRow(**row) for row in bad["first"])),
-        interrupted=document.get("interrupted", False),
-        classes=tuple(document.get("classes", ())),  # which the first records do not have
+        interrupted=document["interrupted"],
+        classes=tuple(document.get("classes", ())),  # some recorded runs do not have them
         **results,
     )
-
-
-def _looked(document: Mapping[str, Any]) -> NDArray[np.int64]:
-    """How often each model looked; records of HEROS 0.1 do not say it, for there all looked always."""
-    everywhere = [document["n_instances"]] * len(document["trained"])
-    return np.array(document.get("looked", everywhere), dtype=np.int64)
 
 
 def figures_in(document: Mapping[str, Any]) -> list[str]:
     """The names of the measures, in their order."""
     return [name for name in document["results"] if name not in RESULTS]
-
-
-def _caption(name: str, **said: Any) -> Caption:
-    """What a record says about a measure; records of HEROS 0.1 say only its name."""
-    return Caption(name, **said) if said else Caption.named(name)
 
 
 def _plain(value: Any) -> Any:

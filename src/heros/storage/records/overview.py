@@ -60,7 +60,7 @@ def _row(document: Mapping[str, Any]) -> dict[str, Any]:
         "bad_rows": document["stream"]["bad_rows"]["count"],
         **document["results"],
         "gamma_share": document["results"]["gamma_spent"] / document["n_instances"],
-        **{f"price_{name}": value for name, value in (document.get("price") or {}).items()},
+        **{f"price_{name}": value for name, value in (document["price"] or {}).items()},
         "cpu_seconds": sum(document["cpu"].values()),
         **{f"cpu_{phase}": seconds for phase, seconds in document["cpu"].items()},
         "wall_seconds": energy["wall_seconds"],

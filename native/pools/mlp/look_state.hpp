@@ -1,0 +1,69 @@
+// What the models of a pool of perceptrons know of the instance that was evaluated last.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/encode.hpp"
+#include "pools/last_instance.hpp"
+#include "pools/mlp/ahead.hpp"
+
+namespace heros {
+
+// How far a model has evaluated the instance.
+enum class Seen : std::uint8_t {
+  nothing,
+  glimpsed,  // logits, for a prediction; the rows that Adam had to catch up for it are not kept
+  ahead,     // logits, from one pass over several instances, which leaves no activations to train on
+  kept,      // logits and activations
+};
+
+class LookState {
+ public:
+  explicit LookState(int models) : seen_(models) {}
+
+  Seen operator[](int i) const { return seen_[i]; }
+  void note(int i, Seen seen) { seen_[i] = seen; }
+
+  // The inputs of the instance, and those of the one before it, which a fused step trains on.
+  const Inputs& inputs() const { return inputs_; }
+  const Inputs& inputs_before() const { return before_; }
+  Ahead& ahead() { return ahead_; }
+
+  // Goes to x, unless x is the instance already (a prediction followed by learning from it).
+  void go_to(const double* x, Encoder& encoder) {
+    if (last_.is(x)) return;
+    encoder.encode(x, inputs_);
+    std::fill(seen_.begin(), seen_.end(), Seen::nothing);
+    last_.set(x, encoder.features());
+  }
+  // Goes to the next instance while the models still train on this one: what they know of this one stays noted until
+  // they evaluate the next. Only where all models look is it worth looking further ahead, at `left` rows.
+  void go_on(const double* next, std::int64_t left, const std::uint8_t* chosen, bool all_look, Encoder& encoder) {
+    std::swap(before_, inputs_);
+    if (all_look) {
+      ahead_.note(chosen);
+      ahead_.advance(encoder, next, left, inputs_);
+    } else {
+      ahead_.close();
+      encoder.encode(next, inputs_);
+    }
+    last_.set(next, encoder.features());
+  }
+  // What the models know no longer holds.
+  void forget() {
+    last_.forget();
+    std::fill(seen_.begin(), seen_.end(), Seen::nothing);
+    ahead_.close();
+  }
+
+ private:
+  LastInstance last_;
+  Inputs inputs_, before_;
+  std::vector<Seen> seen_;
+  Ahead ahead_;
+};
+
+}  // namespace heros
