@@ -21,6 +21,11 @@ class SeparatePool final : public AskingPool {
  public:
   SeparatePool(std::vector<Model> models, bool numeric) : numeric_(numeric), models_(std::move(models)) {}
 
+  bool always_learns(int) const override {
+    if constexpr (requires { Model::kAlwaysLearns; }) return Model::kAlwaysLearns;
+    return false;
+  }
+
   int models() const override { return static_cast<int>(models_.size()); }
   int features() const override { return static_cast<int>(values_.size()); }
   int outputs() const override { return classes_; }

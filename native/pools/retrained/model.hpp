@@ -22,6 +22,7 @@ namespace heros {
 class Retrained {
  public:
   static constexpr bool kLooksFirst = false;
+  static constexpr bool kAlwaysLearns = true;  // the window has to know every instance
   static constexpr std::int64_t kFirst = 50;
   struct Summary {
     BoostedSlab::Summary trees;
