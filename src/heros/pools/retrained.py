@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros import core as _core
+from heros.data.schema import Schema
 from heros.errors import ParameterError
 from heros.parameters import number, positive, whole
 from heros.pools.base import Pool, feature_values
 from heros.pools.native import BoundNative, checked_costs, completed
-from heros.data.schema import Schema
 
 __all__ = ["BoundRetrained", "Retrained", "RetrainedGrid", "RetrainedStats"]
 
