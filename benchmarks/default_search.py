@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from heros import Heros, Stack, Top, evaluate, policies, pools, streams
-from heros.tables import Table
+from heros._base.tables import Table
 
 RECORDS = Path(__file__).with_suffix(".csv")
 COLUMNS = ("candidate", "stream", "instances", "auroc", "accuracy", "cpu_us")

@@ -16,13 +16,13 @@ from itertools import product
 from pathlib import Path
 
 from heros import Top
-from heros.executors import Processes, Serial
-from heros.experiments import Experiment, run_all
+from heros.ensemble.watch import Answer, Watch
 from heros.policies import Cand, Cheapest, Everything, Explore, Policy, Zeta
 from heros.pools import MLPGrid
-from heros.storage.packing import pack
+from heros.run.executors import Processes, Serial
+from heros.run.experiments import Experiment, run_all
+from heros.run.packing import pack
 from heros.streams import NAMES
-from heros.watch import Answer, Watch
 
 RECORDS = Path(__file__).parent / "records" / "green"
 REAL = ("electricity", "nomao", "wisdm", "airlines", "covtype")

@@ -31,7 +31,7 @@ import orjson
 import uvloop
 
 from heros import streams
-from heros.tables import Table
+from heros._base.tables import Table
 
 POOL = (
     'kind = "mlp"\n[grid]\nhidden = [8, 16, 32, 48, 64]\nlearning_rates = [0.05]\n'  # adam and sgd: 10 models

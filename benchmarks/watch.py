@@ -25,8 +25,8 @@ from rich.table import Table
 from river.tree import HoeffdingTreeClassifier
 
 from heros import Heros, Top, policies, pools, streams
+from heros.ensemble.watch import Answer, Watch
 from heros.errors import HerosError
-from heros.watch import Answer, Watch
 
 ZETA = policies.Explore(policies.Zeta(0.05), 0.1)
 CAND = policies.Cand()

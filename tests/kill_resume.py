@@ -25,9 +25,10 @@ from pathlib import Path
 import numpy as np
 
 from heros import Heros, evaluate, measures, policies, pools, streams
-from heros.progress import progress
+from heros._base.progress import progress
+from heros.ensemble import files as models
+from heros.run import checkpoints
 from heros.run.predictions import Predictions
-from heros.storage import checkpoints, models
 from heros.storage.disk import write_whole
 
 N = 1500

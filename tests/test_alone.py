@@ -10,7 +10,7 @@ import pytest
 
 import heros
 from heros import Heros, pools, streams
-from heros.alone import Alone
+from heros._base.lock import Alone
 from heros.data.schema import Schema
 from heros.errors import HerosError
 

@@ -12,8 +12,8 @@ import pytest
 
 import reference
 from heros import Feature, Heros, Schema, policies, pools, scores, streams
+from heros._base.registry import parts
 from heros.errors import DataError, HerosError, ParameterError
-from heros.registry import parts
 
 SMALL = pools.MLPGrid(hidden=[4, 16, 64], learning_rates=[0.05, 0.005])  # 12 models
 K = 5

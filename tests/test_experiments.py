@@ -6,11 +6,11 @@ import pytest
 
 from heros import pools, streams
 from heros.errors import DataError, HerosError, ParameterError
-from heros.executors import Processes
-from heros.experiments import Experiment, run_all
 from heros.policies import Cheapest, Random
-from heros.storage import records
-from heros.storage.packing import pack
+from heros.run import records
+from heros.run.executors import Processes
+from heros.run.experiments import Experiment, run_all
+from heros.run.packing import pack
 
 POOL = pools.HoeffdingGrid(grace_periods=[50])
 POLICIES = (Random(), Cheapest())

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
+from heros._base.extras import needed
 from heros.errors import MissingExtra
-from heros.extras import needed
 
 
 def test_a_missing_package_names_its_extra(monkeypatch):

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from heros import Feature, Heros, Schema, measures, policies, pools, scores, streams
+from heros._base.parameters import number, one_of, whole
 from heros.errors import DataError, HerosError, ParameterError
-from heros.parameters import number, one_of, whole
 
 SCHEMA = Schema.of(["a", ("b", "x", "y", "z")], classes=["no", "yes"])
 FAMILIES = [

@@ -31,7 +31,7 @@ def imported(program):
         ("import heros", set()),
         ("from heros import Heros, Run, evaluate, streams, records, checkpoints, meters, measures, export", {"tarfile"}),
         (FIT, {"tarfile"}),
-        ("import heros.report, heros.storage.records, heros.cli", {"rich", "typer", "tarfile"}),
+        ("import heros.report, heros.run.records, heros.cli", {"rich", "typer", "tarfile"}),
     ],
     ids=["import", "every name", "fit and evaluate", "command line"],
 )  # fmt: skip
@@ -57,7 +57,7 @@ except AttributeError as error:
 
 def test_the_registry_finds_parts_that_nobody_has_imported():
     program = """
-from heros.registry import parts, policy_of, pool_of, rebuilt
+from heros._base.registry import parts, policy_of, pool_of, rebuilt
 print(policy_of("zeta:0.05@0.2"), rebuilt({"kind": "Window", "size": 5}, "score"), pool_of("trees").n_models)
 print(*parts("meter"))
 """

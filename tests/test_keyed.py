@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from heros import Heros, Schema, policies, pools, streams
+from heros.ensemble.keyed import Keyed
 from heros.errors import DataError, HerosError, ParameterError
-from heros.keyed import Keyed
 from heros.storage.keystore import FILE
 
 TREES = {"classes": pools.Hoeffding([{}]), "numbers": pools.RegressionTrees([{}])}
@@ -195,7 +195,7 @@ KILLED = """
 import sys
 sys.path.insert(0, {tests!r})
 from test_keyed import template, visits
-from heros.keyed import Keyed
+from heros.ensemble.keyed import Keyed
 keyed = Keyed(template({task!r}), capacity=2, directory={directory!r})
 start = (keyed.position or {{"done": 0}})["done"]
 for i, (key, X, y) in enumerate(visits(12, task={task!r})):
@@ -425,7 +425,8 @@ def test_models_that_live_in_python_are_refused():
 
 
 GROWTH = """
-from heros import Heros, keyed, pools, streams
+from heros import Heros, pools, streams
+from heros.ensemble import keyed
 
 def held():
     with open("/proc/self/statm") as file:

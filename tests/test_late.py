@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from heros import Heros, Schema, policies, pools, streams
+from heros.ensemble.late import LateLabels, Pending
 from heros.errors import DataError, ParameterError
-from heros.late import LateLabels, Pending
 from heros.measures import Accuracy, LogLoss
 
 POOL = pools.MLPGrid(hidden=[8], optimizers=["adam"])

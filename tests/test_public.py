@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heros
 from heros import errors, measures, meters, policies, pools, scores
-from heros.storage import records
+from heros.run import records
 
 
 def test_all_names():
@@ -61,8 +61,8 @@ def test_every_public_name_is_there_and_documented():
         records,
         errors,
         heros.streams,
-        heros.storage.checkpoints,
-        heros.export,
+        heros.run.checkpoints,
+        heros.integrations.onnx,
     ):
         for name in module.__all__:
             assert getattr(getattr(module, name), "__doc__", None), f"{module.__name__}.{name}"

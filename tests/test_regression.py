@@ -9,11 +9,11 @@ import pytest
 
 import reference_regression as reference
 from heros import Heros, Schema, Stack, Top, evaluate, policies, pools, scores, streams
+from heros.ensemble.keyed import Keyed
+from heros.ensemble.late import LateLabels
+from heros.ensemble.task import Classification, Regression
 from heros.errors import DataError, HerosError, ParameterError
-from heros.keyed import Keyed
-from heros.late import LateLabels
 from heros.measures import MAPE, Accuracy
-from heros.task import Classification, Regression
 
 SMALL = pools.Join(
     pools.MLP([{"hidden": 16}, {"optimizer": "sgd", "learning_rate": 0.01, "hidden": 16, "loss": "huber"}]),

@@ -16,7 +16,7 @@ from heros.report import write_report
 from heros.report.axes import axis
 from heros.report.charts import Line, Point, line_chart, scatter
 from heros.report.maps import heat_map
-from heros.storage import records
+from heros.run import records
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = (

@@ -9,8 +9,8 @@ import pytest
 
 from heros import measures, rivals, streams
 from heros.errors import MissingExtra, ParameterError
-from heros.sources import END
-from heros.storage import records
+from heros.run import records
+from heros.streams.live import END
 
 CAPYMOA = ("arf", "srp", "shrubs")  # of the paper
 MORE = ("bagging", "sgbt", "blast", "autoclass", "capymoa_halving")

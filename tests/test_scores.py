@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import reference
 from heros import Heros, evaluate, policies, pools, streams
+from heros._base.registry import parts
 from heros.errors import HerosError, ParameterError
-from heros.registry import parts
 from heros.scores import Adwin, Cumulative, Fading, Window
 
 

@@ -2,7 +2,7 @@
 
 import io
 
-from heros.tables import Table
+from heros._base.tables import Table
 
 
 def shown(table, monkeypatch, width=40):

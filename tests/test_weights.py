@@ -9,9 +9,9 @@ import pytest
 
 from heros import Heros, Schema, evaluate, pools, scores, streams
 from heros.data.weights import Weights
+from heros.ensemble.task import Regression
 from heros.errors import DataError, ParameterError
 from heros.policies import Everything
-from heros.task import Regression
 from reference import balanced_weights, whole_times
 
 STREAM = streams.Agrawal(function=2)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from heros import streams
-from heros.extras import needed
+from heros._base.extras import needed
 from heros.streams import Stream
 
 __all__ = ["ALL", "ARENA", "LENGTH", "NUMBERS", "OTHERS", "PARTS", "SMALL", "WHOLE", "Arena"]

@@ -10,11 +10,11 @@ from typing import Annotated
 
 import typer
 
+from heros._base.tables import Table
 from heros.cli.app import Commands, say
 from heros.errors import HerosError, ParameterError
-from heros.experiments import run_all
-from heros.storage import records as stored
-from heros.tables import Table
+from heros.run import records as stored
+from heros.run.experiments import run_all
 from heros_league.arena import ALL, NUMBERS, PARTS
 from heros_league.entrants import ENTRANTS, EVERYBODY, OURS, REGRESSORS
 from heros_league.starts import LIMIT, Fresh, Start, all_starts

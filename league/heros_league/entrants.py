@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from heros import Heros, Schema, Top, evaluate
+from heros._base.registry import settings_of
 from heros.meters import Cpu
 from heros.policies import Cand, Everything
 from heros.pools import MLP, Forest, Hoeffding, Join, MLPGrid, Neighbours
-from heros.registry import settings_of
 from heros.rivals import REGRESSORS as THEIR_REGRESSORS
 from heros.rivals import RIVALS, Limited, Rival, run_rival
 from heros.run.loop import Run

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from heros.measures import Measure
-from heros.storage import records
+from heros.run import records
 from heros_league.arena import ARENA, Arena
 from heros_league.entrants import ENTRANTS, OURS, Entrant
 from heros_paper.ranks import Comparison, compare, holm, wilcoxon

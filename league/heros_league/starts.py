@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TypeVar
 
-from heros.executors import Processes
-from heros.executors.base import WorkerDied
+from heros.run.executors import Processes
+from heros.run.executors.base import WorkerDied
 from heros.run.loop import Run
 from heros_league.arena import ALL
 from heros_league.entrants import EVERYBODY
@@ -45,7 +45,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """A learner on a stream, as a job of `heros.experiments`.
+    """A learner on a stream, as a job of `heros.run.experiments`.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.parameters import number
+from heros._base.parameters import number
 
 __all__ = ["ZetaAsPrinted"]
 

@@ -13,11 +13,11 @@ from typing import Any
 
 from heros import policies as p
 from heros import scores, streams
+from heros._base.progress import progress as progress_bar
+from heros._base.registry import policy_id
 from heros.ensemble import Heros
 from heros.policies import Policy
 from heros.pools import MLPGrid, Pool
-from heros.progress import progress as progress_bar
-from heros.registry import policy_id
 from heros.run.loop import evaluate
 from heros_paper.paired import made_by, write_rows
 from heros_paper.settings import BASES

@@ -10,16 +10,16 @@ from typing import Annotated
 import typer
 
 import heros_paper as paper
+from heros._base.parameters import one_of
+from heros._base.registry import policy_id, policy_of
 from heros.cli.app import Commands, say
 from heros.errors import HerosError, ParameterError
-from heros.executors import Dask, Executor, Processes, Serial
-from heros.experiments import Job, run_all
-from heros.parameters import one_of
 from heros.policies import Policy
-from heros.registry import policy_id, policy_of
 from heros.rivals import HEROS, match
-from heros.storage.packing import pack
-from heros.storage.record_tables import NAME
+from heros.run.executors import Dask, Executor, Processes, Serial
+from heros.run.experiments import Job, run_all
+from heros.run.packing import pack
+from heros.run.record_tables import NAME
 from heros_paper import Cell
 from heros_paper.further import DISTINCT, PARTS, Batch
 from heros_paper.further import missing as batches

@@ -176,7 +176,7 @@ def missing(
 ) -> list[Batch]:
     """All runs of these parts on these streams in batches, the cheapest first, a seed after the other.
 
-    Those that are recorded are among them: `heros.experiments.run_all` keeps them.
+    Those that are recorded are among them: `heros.run.experiments.run_all` keeps them.
 
     Examples
     --------

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from heros import streams
+from heros._base.parameters import whole
+from heros._base.progress import progress as progress_bar
+from heros._base.registry import policy_id, pool_id
 from heros.ensemble import Heros
 from heros.errors import DataError, ParameterError
-from heros.parameters import whole
 from heros.policies import Policy
-from heros.progress import progress as progress_bar
-from heros.registry import policy_id, pool_id
-from heros.storage.records import provenance
+from heros.run.records import provenance
 from heros.streams import Stream
 from heros_paper.settings import BASES, POLICIES, STREAMS, TWINS
 

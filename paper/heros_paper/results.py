@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.registry import pool_id
-from heros.storage import records
+from heros._base.registry import pool_id
+from heros.run import records
 from heros_paper import settings
 from heros_paper.published import MLP, OURS, POLICIES, STREAMS, TREES, Published
 

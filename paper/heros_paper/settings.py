@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from heros import policies as p
+from heros._base.parameters import whole
+from heros._base.registry import policy_id, pool_id
 from heros.errors import ParameterError
-from heros.experiments import Experiment
-from heros.parameters import whole
 from heros.policies import Policy
 from heros.pools import HoeffdingGrid, MLPGrid, Pool
-from heros.registry import policy_id, pool_id
+from heros.run import records
+from heros.run.experiments import Experiment
 from heros.run.loop import Run
-from heros.storage import records
 from heros_paper.as_printed import ZetaAsPrinted
 
 __all__ = [
@@ -105,7 +105,7 @@ ROUND = 100  # windows are multiples of it
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """One run of the grid, a job of `heros.experiments`: a pool under a policy on a stream.
+    """One run of the grid, a job of `heros.run.experiments`: a pool under a policy on a stream.
 
     The seed sets the initial weights and the policy's draws, never the stream.
 

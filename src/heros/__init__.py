@@ -12,12 +12,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from heros import errors, export, measures, meters, policies, pools, scores, streams
+    from heros import errors, measures, meters, policies, pools, scores, streams
     from heros.data.schema import Feature, Schema
     from heros.ensemble import Block, Heros
+    from heros.ensemble.watch import Stack, Top
+    from heros.integrations import onnx as export
+    from heros.run import checkpoints, records
     from heros.run.loop import Curves, Run, evaluate
-    from heros.storage import checkpoints, records
-    from heros.watch import Stack, Top
 
 __all__ = [
     "Block",
@@ -44,14 +45,14 @@ __version__ = "0.2.0"
 
 # Everything is imported when it is first asked for.
 _MODULES = {
-    "checkpoints": "heros.storage.checkpoints",
+    "checkpoints": "heros.run.checkpoints",
     "errors": "heros.errors",
-    "export": "heros.export",
+    "export": "heros.integrations.onnx",
     "measures": "heros.measures",
     "meters": "heros.meters",
     "policies": "heros.policies",
     "pools": "heros.pools",
-    "records": "heros.storage.records",
+    "records": "heros.run.records",
     "scores": "heros.scores",
     "streams": "heros.streams",
 }
@@ -62,8 +63,8 @@ _NAMES = {
     "Heros": "heros.ensemble",
     "Run": "heros.run.loop",
     "Schema": "heros.data.schema",
-    "Stack": "heros.watch",
-    "Top": "heros.watch",
+    "Stack": "heros.ensemble.watch",
+    "Top": "heros.ensemble.watch",
     "evaluate": "heros.run.loop",
 }
 

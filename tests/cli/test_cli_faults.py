@@ -10,9 +10,10 @@ import time
 import pytest
 from typer.testing import CliRunner
 
-from heros import Heros, Schema, export, pools, streams
+from heros import Heros, Schema, pools, streams
 from heros.cli import app
-from heros.storage import records
+from heros.integrations import onnx as export
+from heros.run import records
 
 runner = CliRunner()
 POOL = 'kind = "mlp"\n[grid]\nhidden = [4]\noptimizers = ["sgd"]\nlearning_rates = [0.05]\n'
@@ -31,7 +32,7 @@ def rows(path, n=300):
 
 
 def program(*arguments, **how):
-    command = [sys.executable, "-c", "from heros.command import main; main()", *arguments]
+    command = [sys.executable, "-c", "from heros.__main__ import main; main()", *arguments]
     return subprocess.run(command, capture_output="stdout" not in how, timeout=120, check=False, **how)
 
 
@@ -161,7 +162,7 @@ def stopped(process):
 
 
 def started(*arguments):
-    command = [sys.executable, "-c", "from heros.command import main; main()", *arguments]
+    command = [sys.executable, "-c", "from heros.__main__ import main; main()", *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
@@ -171,9 +172,9 @@ def test_ctrl_c_while_the_program_starts():
         "import sys, signal, os\n"
         "class Watch:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'heros.experiments': os.kill(os.getpid(), signal.SIGINT)\n"
+        "        if name == 'heros.run.experiments': os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Watch())\n"
-        "from heros.command import main\n"
+        "from heros.__main__ import main\n"
         "main()\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=120, check=False)
@@ -210,7 +211,7 @@ def test_ctrl_c_while_arrow_reads_is_the_end_of_the_run_like_any_other(tmp_path,
     path = rows(tmp_path / "rows.csv", 3000)
     monkeypatch.setattr("heros.streams.text.READ_BYTES", 4096)
     from heros import evaluate  # noqa: PLC0415
-    from heros.lazy import pa  # noqa: PLC0415
+    from heros._base.lazy import pa  # noqa: PLC0415
 
     real, calls = pa.csv.read_csv, 0
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from heros import Heros, evaluate, measures, pools, streams
 from heros.cli import app
-from heros.storage import records
+from heros.run import records
 
 runner = CliRunner()
 
@@ -208,7 +208,7 @@ def test_compare_says_which_policy_and_how_many_of_how_many(pool, monkeypatch):
         shown.append(settings["progress"])
         return evaluate(model, stream, **settings | {"progress": False})
 
-    monkeypatch.setattr("heros.experiments.evaluate", evaluated)
+    monkeypatch.setattr("heros.run.experiments.evaluate", evaluated)
     ok("compare", "agr_a", "--n", "300", "--pool", pool, "--policy", "cheapest", "--policy", "random")
     assert shown == ["1 of 2: agr_a/mlp4/cheapest/k2/seed1", "2 of 2: agr_a/mlp4/random/k2/seed1"]
 

@@ -15,10 +15,10 @@ import pytest
 from typer.testing import CliRunner
 
 from heros import Heros
+from heros._base.registry import policy_of, pool_of, written_parts
 from heros.cli import app
 from heros.errors import DataError, HerosError
-from heros.registry import policy_of, pool_of, written_parts
-from heros.storage import records
+from heros.run import records
 from heros.streams.pipe import read_pipe
 
 runner = CliRunner()
@@ -327,7 +327,7 @@ def test_an_interrupt_ends_an_endless_input_with_a_summary(pool, monkeypatch):
 
 @pytest.mark.usefixtures("_ctrl_c")
 def test_an_interrupt_of_anything_else_is_one_line_and_130(monkeypatch):
-    monkeypatch.setattr("heros.demo.main", lambda n: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr("heros.cli.demo.main", lambda n: signal.raise_signal(signal.SIGINT))
     result = runner.invoke(app, ["demo"])
     assert (result.exit_code, result.stderr) == (130, "heros: stopped\n")
 

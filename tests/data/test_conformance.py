@@ -14,11 +14,11 @@ import pytest
 from data_cases import Case, arrow_of, csv_of, json_of, model, orders, pandas_of, parquet_of
 from heros import Heros, evaluate, streams
 from heros.data.values import is_missing, number_of
-from heros.keyed import Keyed
-from heros.late import LateLabels
-from heros.serve.brain import One
+from heros.ensemble.keyed import Keyed
+from heros.ensemble.late import LateLabels
+from heros.serve.learners import One
 from heros.serve.service import Service
-from heros.sources import END, RowSource
+from heros.streams.live import END, RowSource
 from serve.serving import served
 
 pytestmark = pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")

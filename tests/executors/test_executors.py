@@ -12,7 +12,7 @@ import distributed
 import pytest
 
 from heros.errors import HerosError, ParameterError
-from heros.executors import Dask, Executor, Processes, Serial, WorkerDied
+from heros.run.executors import Dask, Executor, Processes, Serial, WorkerDied
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*leaked.*", "ignore::ResourceWarning")
 
@@ -109,7 +109,7 @@ def test_only_the_item_that_kills_is_given_up(tmp_path):
 ORPHANS = """
 import os, sys, time
 from pathlib import Path
-from heros.executors import Dask, Processes
+from heros.run.executors import Dask, Processes
 
 def work(name):
     Path(name).write_text(str(os.getpid()))

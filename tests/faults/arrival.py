@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from heros import Heros, evaluate, meters, policies, pools, streams
-from heros.progress import progress
+from heros._base.progress import progress
 from heros.streams.pipe import read_pipe
 from kill_resume import outcome
 

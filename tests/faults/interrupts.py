@@ -26,11 +26,11 @@ from pathlib import Path
 import numpy as np
 
 from heros import Heros, evaluate, pools, streams
+from heros.__main__ import no_interrupt_lost
+from heros._base.progress import progress
 from heros.cli import app
-from heros.command import no_interrupt_lost
 from heros.errors import HerosError
-from heros.progress import progress
-from heros.storage import checkpoints
+from heros.run import checkpoints
 
 MLP = pools.MLP([{"hidden": 4}, {"hidden": 8}])
 POOLS = {
@@ -190,7 +190,7 @@ def commanding(rng: random.Random, place: Path, task: str) -> str:
             app(arguments)
     except SystemExit as end:
         code = end.code
-    except KeyboardInterrupt:  # before the commands have begun or after they have ended: `heros.command`
+    except KeyboardInterrupt:  # before the commands have begun or after they have ended: `heros.__main__`
         code = 130
     assert code in (0, 2, 130), f"exit code {code}"
     assert "Traceback" not in complained.getvalue(), complained.getvalue()
@@ -200,7 +200,7 @@ def commanding(rng: random.Random, place: Path, task: str) -> str:
 
 def starting(rng: random.Random, place: Path, task: str) -> str:
     """A program of its own, from its first moments on; before HEROS is there it is Python that speaks."""
-    program = "from heros.command import main\nprint(flush=True)\nmain()"
+    program = "from heros.__main__ import main\nprint(flush=True)\nmain()"
     arguments = ["run", str(csv(place, task)), "--pool", "linear", "--task", task]
     process = subprocess.Popen(
         [sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -24,13 +24,13 @@ from fuzz.targets import (
     target,
 )
 from heros import Heros, Top, policies
+from heros._base.registry import answer_of, policy_of, pool_of
 from heros.cli.parsing import watch_of
+from heros.ensemble.late import LateLabels
 from heros.errors import HerosError
-from heros.late import LateLabels
-from heros.registry import answer_of, policy_of, pool_of
 from heros.report import write_report
-from heros.storage import records
-from heros.storage.packing import pack
+from heros.run import records
+from heros.run.packing import pack
 
 MOST_MODELS = 500
 

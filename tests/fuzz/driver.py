@@ -28,7 +28,7 @@ import fuzz.loaders
 import fuzz.numbers  # noqa: F401  (so do they)
 from fuzz.mutate import case
 from fuzz.targets import TARGETS, run, seeds_of
-from heros.progress import progress
+from heros._base.progress import progress
 
 HANG = 30.0  # CPU seconds without a new case
 MEMORY = 6 << 30

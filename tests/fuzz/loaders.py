@@ -14,7 +14,9 @@ import numpy as np
 from fuzz.bytes_in import BytesIn
 from fuzz.targets import KINDS, _damaged, _exercise, _file, _learnt, _place, target
 from heros import Heros, evaluate, pools, streams
-from heros.storage import archive, checkpoints, models
+from heros.ensemble import files as models
+from heros.run import checkpoints
+from heros.storage import archive
 
 DIGEST = hashlib.sha256().digest_size
 EVERY = 40  # instances

@@ -25,7 +25,7 @@ from fuzz.bytes_in import BytesIn
 from heros import Feature, Heros, Schema, evaluate, measures, meters, policies, pools, scores, streams
 from heros.data.check import Validator
 from heros.errors import DataNotice, HerosError
-from heros.storage import records
+from heros.run import records
 from heros.streams.pipe import read_pipe
 
 Target = Callable[[bytes], None]

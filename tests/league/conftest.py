@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from heros import Heros, evaluate, pools, streams
-from heros.executors import Serial
 from heros.meters import Cpu
 from heros.rivals import Limited
-from heros.storage import records
+from heros.run import records
+from heros.run.executors import Serial
 from heros_league import arena, cli, entrants, standing, starts
 
 

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from heros import Heros, evaluate, pools, rivals, streams
-from heros.storage import records
+from heros.run import records
 from heros_league import cli, page
 from heros_league.arena import NUMBERS
 from heros_league.claims import claims_of_numbers

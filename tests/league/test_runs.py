@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from heros import Heros, pools, streams
-from heros.storage import records
+from heros.run import records
 from heros_league import Fresh, Start, arena, cli, entrants, starts
 from heros_league.standing import SAME_INSTANCES
 
@@ -198,7 +198,7 @@ def test_streams_set_aside_drift_at_their_quarters(name, features, classes, rule
 
 def test_the_real_league_in_little(tmp_path):
     """Ours as it takes part, in a process of its own, on a small stream."""
-    from heros.experiments import run_all  # noqa: PLC0415
+    from heros.run.experiments import run_all  # noqa: PLC0415
 
     outcome = run_all([Start("forest", "cancer")], tmp_path, executor=Fresh(), progress=False)
     assert outcome.done == ("cancer/forest/seed1",)

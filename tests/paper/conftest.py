@@ -6,7 +6,7 @@ import json
 import pytest
 
 from heros import Heros, evaluate, pools, streams
-from heros.storage import records
+from heros.run import records
 
 
 @pytest.fixture(scope="session")

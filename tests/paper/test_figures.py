@@ -7,7 +7,7 @@ import pytest
 
 from heros import Heros, evaluate, meters, policies, pools, streams
 from heros.errors import ParameterError
-from heros.storage import records
+from heros.run import records
 from heros_paper import figures
 from heros_paper.figures import beta, drift, exploring, phases, tradeoff
 from heros_paper.figures.style import _hidden, label_points, new_figure

@@ -5,7 +5,7 @@ import pytest
 from typer.testing import CliRunner
 
 from heros import Heros, policies, pools, streams
-from heros.storage import records
+from heros.run import records
 from heros_paper.cli import app
 from heros_paper.further import PARTS, missing, unlimited
 from heros_paper.paired import Paired, write_paired

@@ -15,10 +15,10 @@ import heros_paper as paper
 from heros import streams
 from heros.cli import app as heros_app
 from heros.errors import DataError, HerosError, ParameterError
-from heros.executors import Dask, Processes
-from heros.experiments import run_all
 from heros.policies import Cheapest, Random
-from heros.storage import records
+from heros.run import records
+from heros.run.executors import Dask, Processes
+from heros.run.experiments import run_all
 from heros_paper.cli import app
 from heros_paper.tables import all_tables
 

@@ -9,8 +9,8 @@ import pytest
 
 import reference
 from heros import Heros, Schema, Stack, policies, pools
+from heros.ensemble.late import LateLabels
 from heros.errors import ParameterError
-from heros.late import LateLabels
 from heros.policies import Cand, Everything, Explore, Surprise, Within, Zeta
 from member_cases import Majority, Nearest
 from reference_labels import FollowingClasses

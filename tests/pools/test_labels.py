@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from heros import Feature, Heros, Schema, Stack, policies, pools, streams
+from heros.ensemble.late import LateLabels
 from heros.errors import DataError, HerosError, ParameterError
-from heros.export import to_onnx
-from heros.late import LateLabels
+from heros.integrations.onnx import to_onnx
 from reference_labels import FollowingClasses, FollowingNumbers
 
 NUMBER = Schema.of(["size"])

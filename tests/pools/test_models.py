@@ -14,7 +14,7 @@ from sklearn.linear_model import SGDClassifier
 import reference
 from heros import Feature, Heros, Schema, evaluate, policies, pools, streams
 from heros.errors import HerosError, ParameterError
-from heros.storage import records
+from heros.run import records
 from member_cases import TWELVE, Fragile, Majority, Nearest, Witness
 
 SCHEMA = Schema.of(["a", "b"], ["no", "yes"])

@@ -11,7 +11,7 @@ import typer
 from heros import streams
 from heros.cli import options
 from heros.cli.app import app
-from heros.tables import Table
+from heros._base.tables import Table
 
 __all__ = ["widest_command"]
 

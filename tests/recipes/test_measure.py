@@ -58,7 +58,7 @@ from pathlib import Path
 import numpy as np
 from heros import Heros, evaluate, measures, pools, streams
 from heros.report import write_report
-from heros.storage import checkpoints, records
+from heros.run import checkpoints, records
 
 place = Path(sys.argv[1])
 def make():

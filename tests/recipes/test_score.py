@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.parameters import whole
+from heros._base.parameters import whole
 from heros.scores.base import BuiltInScore
 
 __all__ = ["Streak"]

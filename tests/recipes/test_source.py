@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from heros import Heros, evaluate, pools
-from heros.sources import END, IDLE, RowSource
+from heros.streams.live import END, IDLE, RowSource
 
 
 class QueueSource(RowSource):

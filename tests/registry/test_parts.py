@@ -12,8 +12,7 @@ import pytest
 
 import heros
 from heros import policies, pools, scores
-from heros.errors import DataError, HerosError, ParameterError
-from heros.registry import (
+from heros._base.registry import (
     described,
     form_of,
     name_of,
@@ -26,8 +25,9 @@ from heros.registry import (
     rebuilt,
     written_parts,
 )
-from heros.registry import part as part_module
-from heros.registry.part import HOMES
+from heros._base.registry import part as part_module
+from heros._base.registry.part import HOMES
+from heros.errors import DataError, HerosError, ParameterError
 
 ROLES = {role: import_module(home) for role, home in HOMES.items()}
 STORED = [
@@ -51,7 +51,7 @@ def example(kind):
 
 
 def test_the_bases_of_all_roles_are_known():
-    known = {kind.role for kind in heros.registry.Part.__subclasses__()}
+    known = {kind.role for kind in heros._base.registry.Part.__subclasses__()}
     assert set(ROLES) == known
     for role in known:
         assert parts(role), f"no part has the role {role}"

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import average_precision_score, balanced_accuracy_score, f1_score, recall_score
 
 from heros import Heros, evaluate, pools, streams
-from heros.storage import records
+from heros.run import records
 
 
 def uneven(share, n=4000):

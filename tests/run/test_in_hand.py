@@ -12,8 +12,8 @@ import pytest
 from rich.progress import Progress
 
 from heros import Heros, evaluate, measures, pools, streams
+from heros._base.progress import progress
 from heros.errors import DataError, ParameterError
-from heros.progress import progress
 from heros.run.predictions import Predictions
 
 mpl.use("Agg")
@@ -164,7 +164,7 @@ def test_a_task_that_the_model_was_given_says_what_the_labels_are():
 def test_in_a_notebook_progress_is_shown_by_rich(monkeypatch):
     notebook, spec = ModuleType("IPython"), SimpleNamespace()
     notebook.get_ipython = lambda: SimpleNamespace(kernel=True)
-    monkeypatch.setattr("heros.progress.find_spec", lambda name: spec)
+    monkeypatch.setattr("heros._base.progress.find_spec", lambda name: spec)
     assert not isinstance(progress("count"), Progress)
     monkeypatch.setitem(sys.modules, "IPython", notebook)
     assert isinstance(progress("count"), Progress)

@@ -16,9 +16,8 @@ import kill_resume
 from faults.interrupts import presses
 from heros import Heros, evaluate, policies, pools, streams
 from heros.errors import ParameterError
-from heros.run import interrupt
-from heros.sources import END, IDLE, Source
-from heros.storage import checkpoints, records
+from heros.run import checkpoints, interrupt, records
+from heros.streams.live import END, IDLE, Source
 
 POOL = pools.MLP([{"hidden": 4}, {"hidden": 8}])
 

@@ -12,7 +12,7 @@ import kill_resume
 from heros import Heros, evaluate, measures, pools, streams
 from heros.errors import DataError, HerosError, ParameterError
 from heros.report import write_report
-from heros.storage import checkpoints, records
+from heros.run import checkpoints, records
 
 
 def make():

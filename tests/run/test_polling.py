@@ -9,8 +9,9 @@ import pytest
 import kill_resume
 from heros import Heros, evaluate, meters, policies, pools, streams
 from heros.errors import DataError, HerosError
-from heros.sources import END, IDLE, Source
-from heros.storage import archive, checkpoints
+from heros.run import checkpoints
+from heros.storage import archive
+from heros.streams.live import END, IDLE, Source
 
 POOL = pools.MLP([{"hidden": 4}, {"hidden": 8}])
 

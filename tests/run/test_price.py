@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 from heros import Heros, Top, evaluate, policies, pools, records, streams
 from heros.cli import app
 from heros.errors import ParameterError
-from heros.experiments import Experiment, run_all
 from heros.pools.timing import PriceList, price_list
 from heros.report import write_report
+from heros.run.experiments import Experiment, run_all
 
 POOL = pools.MLPGrid(hidden=[8, 256], optimizers=["adam"])  # ten models
 STREAM = "agr_a"

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import httpx
 
 from heros import Heros, pools
-from heros.keyed import Keyed
-from heros.serve.brain import Many, One
+from heros.ensemble.keyed import Keyed
+from heros.serve.learners import Many, One
 from heros.serve.running import Running
 from heros.serve.service import Service
 

@@ -8,11 +8,11 @@ import pytest
 pytest.importorskip("uvicorn", reason="heros serve is not installed")
 
 from heros.data import Encoder
-from heros.serve.brain import One
+from heros.serve.checkpoint import Shelf
 from heros.serve.history import Nearness
+from heros.serve.learners import One
 from heros.serve.limits import Wrong
 from heros.serve.service import Service
-from heros.serve.shelf import Shelf
 from serve.serving import await_picture, many, model, numbers, one, served
 from serve.test_service import same
 

@@ -16,11 +16,11 @@ pytest.importorskip("orjson", reason="heros serve is not installed")
 from heros import Heros, Schema, pools, streams
 from heros.errors import DataError, DataNotice, HerosError, ParameterError
 from heros.policies import Everything
-from heros.serve.brain import One
+from heros.serve.checkpoint import Shelf
 from heros.serve.history import History, Worse
+from heros.serve.learners import One
 from heros.serve.limits import Limits, NotNow, Unknown, Wrong
 from heros.serve.service import Service
-from heros.serve.shelf import Shelf
 from heros.serve.state import leaderboard
 from heros.streams import Agrawal
 from serve.serving import many, model, one, rows

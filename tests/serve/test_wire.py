@@ -19,7 +19,7 @@ pytest.importorskip("fastapi", reason="heros serve is not installed")
 
 from heros import Heros
 from heros.errors import DataNotice, HerosError, ParameterError
-from heros.serve.brain import One
+from heros.serve.learners import One
 from heros.serve.running import Running
 from heros.serve.service import Service
 from serve.serving import await_picture, many, model, numbers, one, rows, served

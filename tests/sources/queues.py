@@ -10,10 +10,10 @@ import time
 
 import pytest
 
-from heros.sources.kafka import KafkaTopic
-from heros.sources.mqtt import MqttTopic
-from heros.sources.nats import JetStream
-from heros.sources.redis import RedisStream
+from heros.streams.live.kafka import KafkaTopic
+from heros.streams.live.mqtt import MqttTopic
+from heros.streams.live.nats import JetStream
+from heros.streams.live.redis import RedisStream
 
 NAME = "sensors"
 

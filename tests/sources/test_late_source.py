@@ -19,11 +19,11 @@ from test_queues import fresh, learnt, numbers, once, rows
 
 from heros import Feature, Heros, Schema, evaluate, pools, streams
 from heros.cli import app
+from heros.ensemble.late import LateLabels
 from heros.errors import DataError, DataNotice, ParameterError
-from heros.late import LateLabels
 from heros.policies import Everything
-from heros.sources import END, IDLE, RowSource, connect
-from heros.sources.late import LateSource
+from heros.streams.live import END, IDLE, RowSource, connect
+from heros.streams.live.late import LateSource
 
 
 class Topic(RowSource):
@@ -343,7 +343,7 @@ import pickle, sys
 sys.path.insert(0, {here!r})
 from test_queues import fresh, learnt
 from heros import evaluate
-from heros.sources import connect
+from heros.streams.live import connect
 model = fresh()
 with connect({address!r}, target="y") as source:
     evaluate(model, source, window=100, block=50, checkpoint={directory!r}, every=70, resume=True)

@@ -11,9 +11,9 @@ from test_queues import fresh, killed_and_resumed, learnt, once, polled, rows
 
 from heros import evaluate
 from heros.errors import DataError, HerosError, ParameterError
-from heros.sources import END, IDLE
-from heros.sources.journal import Journal, Received
-from heros.sources.mqtt import MqttTopic
+from heros.streams.live import END, IDLE
+from heros.streams.live.journal import Journal, Received
+from heros.streams.live.mqtt import MqttTopic
 
 
 @pytest.fixture

@@ -17,9 +17,9 @@ from queues import ALL, NAME, QUEUES
 
 from heros import Heros, evaluate, policies, pools, streams
 from heros.errors import DataError, HerosError, MissingExtra
-from heros.sources import END, IDLE
-from heros.sources.messages import csv_decoder
-from heros.sources.redis import RedisStream
+from heros.streams.live import END, IDLE
+from heros.streams.live.messages import csv_decoder
+from heros.streams.live.redis import RedisStream
 
 POOL = pools.MLPGrid(hidden=[4], optimizers=["adam"])
 

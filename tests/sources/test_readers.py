@@ -12,8 +12,8 @@ import time
 import pytest
 
 from heros import streams
-from heros.sources import END, IDLE
-from heros.sources.readers import AsyncReader, BackgroundReader, DirectReader
+from heros.streams.live import END, IDLE
+from heros.streams.live.readers import AsyncReader, BackgroundReader, DirectReader
 
 
 def readers():

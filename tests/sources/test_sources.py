@@ -6,9 +6,10 @@ import pickle
 import numpy as np
 import pytest
 
-from heros import Heros, Schema, evaluate, pools, sources, streams
+from heros import Heros, Schema, evaluate, pools, streams
 from heros.errors import DataError, ParameterError
-from heros.sources import END, IDLE, RowSource, expect_source
+from heros.streams import live as sources
+from heros.streams.live import END, IDLE, RowSource, expect_source
 
 SMALL = pools.MLP([{"hidden": 4}, {"hidden": 8}])
 SCHEMA = Schema.of(["a"], classes=["no", "yes"])

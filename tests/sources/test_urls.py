@@ -13,12 +13,12 @@ from queues import ALL, Mqtt
 from test_queues import numbers, rows
 
 from heros import Heros, evaluate, streams
+from heros._base.registry import policy_of, pool_of
 from heros.cli import app
 from heros.errors import ParameterError
-from heros.registry import policy_of, pool_of
-from heros.sources import connect
-from heros.sources.kafka import KafkaTopic
-from heros.sources.mqtt import MqttTopic
+from heros.streams.live import connect
+from heros.streams.live.kafka import KafkaTopic
+from heros.streams.live.mqtt import MqttTopic
 
 POOL = 'kind = "mlp"\n[grid]\nhidden = [4]\noptimizers = ["adam"]\n'
 

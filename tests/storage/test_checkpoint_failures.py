@@ -14,8 +14,9 @@ import pytest
 import kill_resume
 from heros import evaluate, streams
 from heros.errors import HerosError
-from heros.storage import checkpoints, disk
-from heros.storage.checkpoints import CheckpointWarning
+from heros.run import checkpoints
+from heros.run.checkpoints import CheckpointWarning
+from heros.storage import disk
 
 SETTINGS = {"window": 150, "block": 64}
 KEPT = {"every": 200, "keep": 3}
@@ -139,7 +140,7 @@ import subprocess, sys
 from pathlib import Path
 import pytest
 import test_checkpoint_failures as t
-from heros.storage import checkpoints
+from heros.run import checkpoints
 from heros.errors import HerosError
 
 what, chosen, disk, elsewhere = sys.argv[1], sys.argv[2], Path(sys.argv[3]), Path(sys.argv[4])

@@ -22,8 +22,9 @@ import kill_resume
 from heros import Heros, evaluate, measures, meters, policies, pools, streams
 from heros.cli import app
 from heros.errors import DataError, HerosError, ParameterError
-from heros.storage import archive, checkpoints
-from heros.storage.checkpoints import CheckpointWarning
+from heros.run import checkpoints
+from heros.run.checkpoints import CheckpointWarning
+from heros.storage import archive
 from heros.streams.pipe import read_pipe
 
 POOL = pools.MLPGrid(hidden=[4, 8], learning_rates=[0.05], optimizers=["adam", "sgd"])
@@ -312,7 +313,7 @@ def test_resume_needs_a_directory():
 
 @pytest.mark.parametrize("system", [sys.platform, "win32"])  # as on Windows, where a file is locked
 def test_two_runs_do_not_share_a_directory(tmp_path, monkeypatch, system):
-    monkeypatch.setattr("heros.storage.checkpoints.lock.sys", SimpleNamespace(platform=system))
+    monkeypatch.setattr("heros.run.checkpoints.lock.sys", SimpleNamespace(platform=system))
 
     class Nested(Fair):
         def choose(self, *args):
@@ -349,7 +350,7 @@ def test_a_killed_run_leaves_no_lock(tmp_path):
     program = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from heros.storage.checkpoints.lock import DirectoryLock\n"
+        "from heros.run.checkpoints.lock import DirectoryLock\n"
         "lock = DirectoryLock(Path(sys.argv[1]))\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )

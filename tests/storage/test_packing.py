@@ -11,8 +11,8 @@ import pytest
 from heros import Heros, evaluate, policies, pools, streams
 from heros.errors import DataError, HerosError
 from heros.report import write_report
-from heros.storage import records
-from heros.storage.packing import pack
+from heros.run import records
+from heros.run.packing import pack
 
 
 def run_of(seed, hidden=(8,), n=600):

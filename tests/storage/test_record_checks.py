@@ -14,7 +14,7 @@ import pytest
 from heros import Heros, evaluate, meters, pools, streams
 from heros.errors import DataError
 from heros.report import write_report
-from heros.storage import records
+from heros.run import records
 
 MARKUP = '"><script>alert(1)</script>'
 OTHERS = (

@@ -15,8 +15,8 @@ import pytest
 
 from heros import Heros, _core, evaluate, meters, policies, pools, streams
 from heros.errors import DataError, HerosError
-from heros.storage import records
-from heros.storage.commit import _checked_out, commit
+from heros.run import records
+from heros.run.commit import _checked_out, commit
 
 
 def small_run(seed=1, policy=None, n=2500, meter=None):
@@ -173,7 +173,7 @@ def test_what_is_no_record_is_said(tmp_path):
 WRITER = """
 import sys
 from heros import Heros, evaluate, pools, streams
-from heros.storage import records
+from heros.run import records
 run = evaluate(Heros(pools.MLP([{}]), k=1, seed=1), streams.load("agr_a").take(3000), window=3)
 records.save(run, sys.argv[1] + "-first")  # the first one takes long
 print("ready", flush=True)

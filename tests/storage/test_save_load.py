@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from heros import Heros, Schema, evaluate, policies, pools, scores, streams
+from heros._base.registry import parts
+from heros.ensemble import files as models
 from heros.errors import DataError, HerosError, ParameterError
-from heros.registry import parts
-from heros.storage import archive, models
+from heros.storage import archive
 
 MLP = pools.MLPGrid(hidden=[4, 8], learning_rates=[0.05, 0.005])
 TREES = pools.HoeffdingGrid(max_bytes=[4096, 65536], grace_periods=[50], prediction="majority", costs="bytes")

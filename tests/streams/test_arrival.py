@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from heros import Heros, evaluate, policies, pools, streams
 from heros.errors import DataError, ParameterError
-from heros.sources import END, IDLE, Signal
+from heros.streams.live import END, IDLE, Signal
 from heros.streams.pipe import read_pipe
 
 SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

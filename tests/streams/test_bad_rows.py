@@ -13,8 +13,8 @@ import pytest
 
 from heros import Heros, evaluate, pools, streams
 from heros.errors import DataError, DataNotice
-from heros.sources.bad_rows import KEPT
 from heros.streams import text
+from heros.streams.live.bad_rows import KEPT
 from heros.streams.pipe import read_pipe
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*Bad rows are skipped:heros.errors.DataNotice")

@@ -18,7 +18,7 @@ from heros import Heros, evaluate, pools, streams
 from heros.data.codes import Codes
 from heros.data.encoder import Encoder
 from heros.errors import DataError, DataNotice, MissingExtra, ParameterError
-from heros.sources.base import Signal
+from heros.streams.live.base import Signal
 from heros.streams.pipe import read_pipe
 
 

@@ -18,12 +18,12 @@ from queues import Kafka  # noqa: E402
 from heros import Heros, pools  # noqa: E402
 from heros.data import Encoder  # noqa: E402
 from heros.data.schema import schema_of  # noqa: E402
+from heros.ensemble.keyed import Keyed  # noqa: E402
 from heros.errors import DataError, DataNotice, HerosError, ParameterError  # noqa: E402
-from heros.keyed import Keyed  # noqa: E402
-from heros.sources.bad_rows import TooManyBadRows  # noqa: E402
+from heros.run.workers import KafkaWorker, Snapshots  # noqa: E402
+from heros.run.workers.partition import Partition  # noqa: E402
 from heros.storage.keystore import FILE  # noqa: E402
-from heros.workers import KafkaWorker, Snapshots  # noqa: E402
-from heros.workers.partition import Partition  # noqa: E402
+from heros.streams.live.bad_rows import TooManyBadRows  # noqa: E402
 
 PARTITIONS, KEYS = 4, 200
 QUICK = {"heartbeat.interval.ms": 100, "session.timeout.ms": 3600}

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from heros.progress import progress
+from heros._base.progress import progress
 from heros_paper.figures.beta import draw_beta
 from heros_paper.figures.drift import draw_drifts
 from heros_paper.figures.exploring import draw_exploring

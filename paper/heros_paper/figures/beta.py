@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from heros.errors import ParameterError
+from heros.run import records
 from heros.run.loop import Run
-from heros.storage import records
 from heros_paper.figures.style import FAINT, INK, WIDTH, look_of, new_figure, save, tidy
 from heros_paper.published import label_of
 from heros_paper.results import BASES, records_in

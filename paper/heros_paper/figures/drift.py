@@ -16,8 +16,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from heros.meters.base import JOULES_PER_KWH
+from heros.run import records
 from heros.run.loop import Run
-from heros.storage import records
 from heros_paper.figures.style import FAINT, GRID, INK, WIDTH, look_of, new_figure, save, tidy
 from heros_paper.published import BESIDE, OURS, POLICIES, label_of
 from heros_paper.results import BASES, records_in

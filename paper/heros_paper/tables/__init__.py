@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from heros.progress import progress
+from heros._base.progress import progress
 from heros_paper.paired import in_turn
 from heros_paper.results import OTHERWISE, PHASES, Grid, grids
 from heros_paper.tables.agreement import Agreement, Summary, agreement

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from heros.storage import records
+from heros.run import records
 from heros_paper.published import ENSEMBLE_AUROC, ENSEMBLE_RANKS, ENSEMBLES, STREAMS, label_of
 from heros_paper.ranks import ranks
 from heros_paper.results import Cell, Grid, longest, records_in

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros import streams
-from heros.storage import records
+from heros.run import records
 from heros.streams.real import REAL
 from heros_paper.published import STREAMS, StreamFacts, label_of
 from heros_paper.results import Cell, Grid

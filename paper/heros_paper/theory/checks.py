@@ -9,9 +9,9 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.progress import progress
 from heros.errors import ParameterError
 from heros.policies import CompiledPolicy, Zeta
-from heros.progress import progress
 from heros_paper.theory.claims import BEST, CAND, Claim, Instance, instances
 from heros_paper.theory.model import Model
 from heros_paper.theory.simulation import Draws, Pool, simulate

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from scipy import integrate, optimize, special
 
+from heros._base.parameters import number, whole
 from heros.errors import ParameterError
-from heros.parameters import number, whole
 
 __all__ = ["MEAN_COST", "Model", "Worth"]
 

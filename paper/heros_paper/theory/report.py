@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from heros.progress import progress
+from heros._base.progress import progress
 from heros_paper.theory.checks import Check, Measurement, check_theory
 from heros_paper.theory.figure import draw_theory
 from heros_paper.theory.model import Model

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.parameters import whole
+from heros._base.parameters import whole
 from heros.policies import CompiledPolicy, Zeta
 from heros_paper.theory.model import Model
 

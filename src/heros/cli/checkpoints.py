@@ -11,15 +11,14 @@ from typing import Annotated, Any
 
 import typer
 
+from heros._base.tables import Table
 from heros.cli import options
 from heros.cli.app import app, in_options, say
 from heros.ensemble import Heros
 from heros.errors import DataNotice, HerosError, ParameterError
-from heros.run import Run
-from heros.sources import Source
-from heros.storage import records
-from heros.storage.checkpoints import Checkpoint, CheckpointWarning, found
-from heros.tables import Table
+from heros.run import Run, records
+from heros.run.checkpoints import Checkpoint, CheckpointWarning, found
+from heros.streams.live import Source
 
 SAID = ("nominal", "numeric", "ignore", "dates", "most_values", "task", "target", "weights")
 FILE_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (*SAID, "encoding", "missing", "on_bad_row")}

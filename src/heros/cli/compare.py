@@ -11,21 +11,21 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from heros._base.registry import answer_of, policy_id, policy_of, pool_of, written_parts
+from heros._base.tables import Table
 from heros.cli import options
 from heros.cli.app import app, in_options, say
 from heros.cli.checkpoints import FILE_OPTIONS, told
 from heros.cli.file_options import FileOptions, reads_files
 from heros.cli.parsing import few_enough, meter_of, stream_of, watch_of
 from heros.errors import HerosError, ParameterError
-from heros.executors import Processes, Serial
-from heros.experiments import Experiment, Job, run_all
 from heros.meters import Meter
 from heros.pools import default_regression
-from heros.registry import answer_of, policy_id, policy_of, pool_of, written_parts
 from heros.report import write_report
+from heros.run import records
+from heros.run.executors import Processes, Serial
+from heros.run.experiments import Experiment, Job, run_all
 from heros.run.result import Run
-from heros.storage import records
-from heros.tables import Table
 
 __all__ = ["compare_command"]
 

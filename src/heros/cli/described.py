@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from heros._base.registry import answer_of, policy_of, pool_of
 from heros.cli.parsing import class_weight_of, watch_of
 from heros.ensemble import Heros
 from heros.policies import Policy, Within
-from heros.registry import answer_of, policy_of, pool_of
 
 __all__ = ["described"]
 

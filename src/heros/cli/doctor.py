@@ -9,14 +9,14 @@ from importlib.metadata import PackageNotFoundError, version
 
 import typer
 
-from heros import core as _core
+from heros._base import core as _core
+from heros._base.tables import Table
 from heros.cli import options
 from heros.cli.app import app
 from heros.errors import HerosError
 from heros.meters import Cpu, Meter
 from heros.meters.cpu import cpu_model
 from heros.streams.real import REAL, copy_of, data_directory
-from heros.tables import Table
 
 __all__ = ["doctor_command"]
 

@@ -7,10 +7,10 @@ import json
 
 import typer
 
+from heros._base.registry import form_of, written_parts
+from heros._base.tables import Table
 from heros.cli import options
 from heros.cli.app import app
-from heros.registry import form_of, written_parts
-from heros.tables import Table
 
 __all__ = ["policies_command", "pools_command"]
 

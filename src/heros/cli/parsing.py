@@ -1,4 +1,4 @@
-"""What people write for streams and meters; for parts of a model see `heros.registry`."""
+"""What people write for streams and meters; for parts of a model see `heros._base.registry`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Any, cast
 from heros import streams
 from heros.cli.app import say
 from heros.data.weights import ClassWeight, checked_class_weight
+from heros.ensemble.watch import Watch, checked_watch
 from heros.errors import DataError, DataNotice, HerosError, ParameterError
 from heros.meters import Carbon, Cpu, Meter
-from heros.sources import Source, connect, is_address
-from heros.sources.passed import First
 from heros.streams import Stream
+from heros.streams.live import Source, connect, is_address
+from heros.streams.live.passed import First
 from heros.streams.pipe import read_pipe
-from heros.watch import Watch, checked_watch
 
 __all__ = ["class_weight_of", "few_enough", "meter_of", "reading", "source_of", "stream_of", "watch_of"]
 

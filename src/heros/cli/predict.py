@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from heros._base.lazy import pa
 from heros.cli import options
 from heros.cli.app import app, in_options, say
 from heros.cli.checkpoints import told
@@ -17,11 +18,10 @@ from heros.cli.parsing import reading
 from heros.data.tables import converted
 from heros.ensemble import Heros
 from heros.errors import HerosError, ParameterError
-from heros.lazy import pa
 from heros.run.predictions import predicted_table
-from heros.sources.bad_rows import BadRow, BadRows
 from heros.storage.outputs import as_csv, expect_table_place, write_table
 from heros.streams.files import reader_of
+from heros.streams.live.bad_rows import BadRow, BadRows
 from heros.streams.readers import TableReader
 
 __all__ = ["predict_command"]

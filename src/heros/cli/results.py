@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heros.ensemble import Heros
+from heros.ensemble.files import expect_plain
 from heros.errors import HerosError
 from heros.report import write_report
-from heros.run import Run
-from heros.storage import records
+from heros.run import Run, records
 from heros.storage.disk import expect_place
-from heros.storage.models import expect_plain
 from heros.storage.outputs import expect_table_place
 
 __all__ = ["Results"]

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from heros import demo
-from heros.cli import options
+from heros._base.registry import written_parts
+from heros.cli import demo, options
 from heros.cli.app import app, in_options, say
 from heros.cli.checkpoints import FILE_OPTIONS, checkpointing, recorded_before, told
 from heros.cli.described import described
@@ -19,11 +19,9 @@ from heros.cli.parsing import few_enough, meter_of, source_of
 from heros.cli.results import Results
 from heros.errors import HerosError
 from heros.measures import Measure
-from heros.registry import written_parts
-from heros.run import Run, evaluate
+from heros.run import Run, evaluate, records
 from heros.run.summary import bill
-from heros.sources.late import LateSource
-from heros.storage import records
+from heros.streams.live.late import LateSource
 
 __all__ = ["demo_command", "run_command"]
 

@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
+from heros._base.extras import needed
 from heros.cli import options
 from heros.cli.app import app, say
 from heros.cli.checkpoints import told
 from heros.cli.described import described
 from heros.ensemble import Heros
 from heros.errors import HerosError, ParameterError
-from heros.extras import needed
 
 __all__ = ["serve_command"]
 
@@ -75,14 +75,14 @@ def serve_command(
     """
     for package in PACKAGES:
         needed(package, "heros serve", "serve")
-    from heros.keyed import Keyed  # noqa: PLC0415
+    from heros.ensemble.keyed import Keyed  # noqa: PLC0415
     from heros.meters import Cpu  # noqa: PLC0415
     from heros.serve.bill import Bill  # noqa: PLC0415
-    from heros.serve.brain import Brain, Many, One  # noqa: PLC0415
+    from heros.serve.checkpoint import Shelf  # noqa: PLC0415
+    from heros.serve.learners import Brain, Many, One  # noqa: PLC0415
     from heros.serve.limits import Limits  # noqa: PLC0415
     from heros.serve.running import serve  # noqa: PLC0415
     from heros.serve.service import Service  # noqa: PLC0415
-    from heros.serve.shelf import Shelf  # noqa: PLC0415
 
     said = (pool, policy, epsilon, k, answer, task)
     if model is not None and any(one is not None for one in said):

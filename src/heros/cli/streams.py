@@ -9,12 +9,12 @@ import numpy as np
 import typer
 
 from heros import streams
+from heros._base.progress import progress
+from heros._base.tables import Table
 from heros.cli.app import app
 from heros.data.schema import Schema
-from heros.progress import progress
 from heros.streams.real import REAL, copy_of, data_directory
 from heros.streams.summary import Summary, summarise
-from heros.tables import Table
 
 __all__ = ["streams_command"]
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heros import core as _core
+from heros._base import core as _core
 from heros.data.schema import Schema
 from heros.data.values import LARGEST_TARGET, listed
 from heros.errors import DataError

@@ -6,8 +6,8 @@ import re
 import zlib
 from collections.abc import Iterable
 
+from heros._base.parameters import whole
 from heros.data.values import BOOLEANS
-from heros.parameters import whole
 
 __all__ = ["MOST_VALUES", "Codes", "checked_most_values", "many_values"]
 

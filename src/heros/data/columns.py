@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.lazy import pa, pc
 from heros.data.codes import Codes, many_values
 from heros.data.dates import TIMES, DateFormat, is_date, micros_of, micros_of_array
 from heros.data.number_format import NumberFormat, number_in
@@ -32,7 +33,6 @@ from heros.data.values import (
     shown,
 )
 from heros.errors import DataNotice
-from heros.lazy import pa, pc
 
 __all__ = [
     "NOT_A_TARGET",

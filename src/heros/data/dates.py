@@ -10,8 +10,8 @@ from datetime import UTC, date, datetime, time, timedelta, timezone
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.lazy import pa, pc
 from heros.data.values import NUMBER
-from heros.lazy import pa, pc
 
 __all__ = [
     "DATES",

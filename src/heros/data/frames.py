@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from heros._base.lazy import pa
 from heros.errors import DataError, HerosError
-from heros.lazy import pa
 
 __all__ = [
     "FEW",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from heros._base.lazy import pa
 from heros.data.codes import Codes
 from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn, counts_of, is_text
 from heros.data.dates import (
@@ -21,7 +22,6 @@ from heros.data.dates import (
 )
 from heros.data.number_format import FORMATS, NumberFormat, format_of
 from heros.data.values import BLANKS, NUMBER, Refused, kind_of, label_of, shown
-from heros.lazy import pa
 
 __all__ = [
     "FEWEST",

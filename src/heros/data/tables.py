@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.lazy import pa, pc
 from heros.data.codes import Codes
 from heros.data.columns import (
     Column,
@@ -21,7 +22,6 @@ from heros.data.columns import (
 from heros.data.row_encoder import YOUNG, Batch, RowEncoder, data_error, expect_labels
 from heros.data.values import Refused, natural_order
 from heros.errors import DataError
-from heros.lazy import pa, pc
 
 __all__ = ["Fault", "converted", "in_micros", "learn_table", "read_table"]
 

@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from heros._base.parameters import one_of
 from heros.errors import ParameterError
-from heros.parameters import one_of
 
 __all__ = [
     "BLANKS",

@@ -1,6 +1,6 @@
 """`Heros`: a pool, a policy and running scores as one model that answers, learns and explains itself."""
 
 from heros.ensemble.block import Block
-from heros.ensemble.model import Heros
+from heros.ensemble.heros import Heros
 
 __all__ = ["Block", "Heros"]

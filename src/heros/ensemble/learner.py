@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import core as _core
+from heros._base import core as _core
 from heros.data.check import Validator
 from heros.data.schema import Schema
 from heros.ensemble.block import Block, joined
+from heros.ensemble.inspection import LastStep
 from heros.ensemble.pacing import metered, set_pace
 from heros.errors import HerosError
-from heros.inspection import LastStep
 from heros.policies.calls import PolicyCalls
 from heros.policies.pace import STRETCH, Pace
 from heros.pools import BoundPool

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
-from heros import core as _core
+from heros._base import core as _core
 from heros.meters import Meter
 from heros.policies import Policy
 from heros.policies.calls import PolicyCalls

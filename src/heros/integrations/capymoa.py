@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from heros.data.schema import Feature, Schema
 from heros.data.weights import ClassWeight
 from heros.ensemble import Heros
+from heros.ensemble.watch import Answer, Watch
 from heros.errors import DataError, MissingExtra, ParameterError
 from heros.policies import Policy
 from heros.pools import Pool
 from heros.scores import Score
 from heros.streams import Stream
 from heros.streams.base import Block
-from heros.watch import Answer, Watch
 
 try:
     import capymoa.base

@@ -8,8 +8,9 @@ from typing import Any, Protocol
 
 from heros.data.values import is_missing
 from heros.ensemble import Heros
+from heros.ensemble import files as models
 from heros.errors import ParameterError
-from heros.storage import archive, models
+from heros.storage import archive
 
 __all__ = ["QuixModel", "State"]
 

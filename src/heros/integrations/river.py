@@ -20,14 +20,15 @@ from heros.data.schema import Feature, Schema, schema_of, schema_plain
 from heros.data.values import BLANKS, Refused, label_of, name_of
 from heros.data.weights import ClassWeight
 from heros.ensemble import Heros
+from heros.ensemble import files as models
+from heros.ensemble.watch import Answer, Watch
 from heros.errors import DataError, HerosError, MissingExtra
 from heros.integrations.drop_in import SETTINGS, heros_of
 from heros.integrations.river_late import LateClassifier, LateRegressor
 from heros.policies import Policy
 from heros.pools import Pool
 from heros.scores import Score
-from heros.storage import archive, models
-from heros.watch import Answer, Watch
+from heros.storage import archive
 
 try:
     from river import base

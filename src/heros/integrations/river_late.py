@@ -8,7 +8,7 @@ from copy import copy
 from typing import Any, Generic, TypeVar
 
 from heros.errors import DataError
-from heros.sources.pending import Counts, Id, Pending
+from heros.streams.live.pending import Counts, Id, Pending
 
 __all__ = ["LateClassifier", "LateRegressor"]
 

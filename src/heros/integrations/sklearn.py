@@ -11,18 +11,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heros._base.lazy import pa
 from heros.data.columns import NumberColumn
 from heros.data.encoder import Encoder
 from heros.data.frames import FEW, few_rows, is_frame, names_of
 from heros.data.schema import Feature, Schema
 from heros.ensemble import Heros
+from heros.ensemble.watch import Answer, Watch
 from heros.errors import DataError, MissingExtra, ParameterError
 from heros.integrations.drop_in import SETTINGS, heros_of
-from heros.lazy import pa
 from heros.policies import Policy
 from heros.pools import Pool
 from heros.scores import Score
-from heros.watch import Answer, Watch
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -380,7 +380,7 @@ class HerosRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]  # they 
     Attributes
     ----------
     heros_ : Heros
-        The ensemble itself; `heros.task.Regression` says how it learns a number.
+        The ensemble itself; `heros.ensemble.task.Regression` says how it learns a number.
 
     Examples
     --------

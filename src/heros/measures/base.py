@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Literal, Self
 
 from numpy.typing import NDArray
 
+from heros._base.parameters import one_of
+from heros._base.registry import Part, parts
 from heros.errors import DataError, ParameterError
 from heros.measures.predictions import Predicted
-from heros.parameters import one_of
-from heros.registry import Part, parts
 
 __all__ = ["Better", "Caption", "Measure", "State", "expect_array", "expect_same"]
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.parameters import whole
 from heros.errors import DataError
 from heros.measures.checks import expect_labels
-from heros.parameters import whole
 
 __all__ = ["Confusion"]
 

@@ -126,7 +126,8 @@ class MAPE(Quotient):
 class RelativeError(Quotient):
     """The mean absolute error relative to that of the running mean of recent targets; below 1 is better.
 
-    The mean as it was before each target is the fourth number of an answer (`heros.task.Regression`).
+    The mean as it was before each target is the fourth number of an answer
+    (`heros.ensemble.task.Regression`).
 
     Examples
     --------

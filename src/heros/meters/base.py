@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from heros._base.parameters import one_of
+from heros._base.registry import Part, name_of, parts
 from heros.meters.carbon import Carbon
-from heros.parameters import one_of
-from heros.registry import Part, name_of, parts
 
 __all__ = ["JOULES_PER_KWH", "Energy", "Meter", "Reading"]
 

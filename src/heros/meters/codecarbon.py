@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from typing import Any, ClassVar
 
+from heros._base.extras import needed
 from heros.errors import HerosError
-from heros.extras import needed
 from heros.meters.base import JOULES_PER_KWH, Meter
 from heros.meters.carbon import Carbon
 

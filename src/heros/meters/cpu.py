@@ -6,10 +6,10 @@ import platform
 from pathlib import Path
 from typing import ClassVar
 
+from heros._base.parameters import number
 from heros.errors import ParameterError
 from heros.meters.base import Meter, Reading
 from heros.meters.carbon import Carbon
-from heros.parameters import number
 
 __all__ = ["DEFAULT_WATTS", "Cpu", "cpu_model", "watts_per_core"]
 

@@ -9,9 +9,9 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heros import core as _core
+from heros._base import core as _core
+from heros._base.registry import Part
 from heros.errors import ParameterError
-from heros.registry import Part
 
 __all__ = ["CompiledPolicy", "Policy", "compiled", "expect_policy"]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import core as _core
+from heros._base import core as _core
+from heros._base.parameters import number
 from heros.errors import ParameterError
-from heros.parameters import number
 from heros.policies.base import CompiledPolicy
 from heros.policies.reasons import Reasons, by_rank
 

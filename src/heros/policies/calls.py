@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import core as _core
+from heros._base import core as _core
 from heros.errors import ParameterError
 from heros.policies.base import Policy, compiled
 from heros.policies.explore import Explore

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import core as _core
+from heros._base import core as _core
 from heros.policies.base import CompiledPolicy
 from heros.policies.reasons import Reasons, by_rank
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from heros import core as _core
+from heros._base import core as _core
+from heros._base.parameters import number
 from heros.errors import ParameterError
-from heros.parameters import number
 from heros.policies.base import CompiledPolicy
 from heros.policies.reasons import Floats, Mask, Reasons, by_rank
 

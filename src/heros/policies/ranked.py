@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from heros import core as _core
+from heros._base import core as _core
 from heros.policies.base import CompiledPolicy
 from heros.policies.reasons import Floats, Mask, Reasons, by_rank
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heros import core as _core
+from heros._base import core as _core
+from heros._base.parameters import number, whole
 from heros.errors import ParameterError
-from heros.parameters import number, whole
 from heros.policies.base import CompiledPolicy, Policy, compiled, expect_policy
 from heros.policies.ranked import Everything
 from heros.policies.reasons import Floats, Mask, Reasons, explain

@@ -11,9 +11,9 @@ from heros.pools.mlp import MLP, MLPGrid
 from heros.pools.models import BoundModels, Models
 from heros.pools.naive_bayes import BoundNaiveBayes, NaiveBayes, NaiveBayesGrid
 from heros.pools.neighbours import BoundNeighbours, Neighbours, NeighboursGrid, NeighbourStats
+from heros.pools.presets import Paper, PaperTrees, default, default_regression
 from heros.pools.regression_trees import BoundRegressionTrees, RegressionTrees, RegressionTreesGrid
 from heros.pools.retrained import BoundRetrained, Retrained, RetrainedGrid, RetrainedStats
-from heros.pools.set_ups import Paper, PaperTrees, default, default_regression
 
 __all__ = [
     "MLP",

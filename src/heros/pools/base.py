@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heros import core as _core
+from heros._base import core as _core
+from heros._base.registry import Part
 from heros.data.schema import Feature, Schema
 from heros.errors import ParameterError
-from heros.registry import Part
 
 __all__ = [
     "BoundPool",

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import core as _core
+from heros._base import core as _core
+from heros._base.parameters import one_of
 from heros.data.schema import Schema
 from heros.errors import ParameterError
-from heros.parameters import one_of
 from heros.pools.base import BoundPool, Pool, expect_schema, feature_values, shares
 from heros.pools.timing import prices
 from heros.storage import archive

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from heros._base.parameters import one_of
 from heros.data.schema import Schema
 from heros.errors import ParameterError
-from heros.parameters import one_of
 
 __all__ = ["LOSSES", "expect_losses", "split_losses", "with_losses"]
 

@@ -12,15 +12,15 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import core as _core
+from heros._base import core as _core
+from heros._base.parameters import one_of
+from heros._base.progress import progress
 from heros.data.schema import Schema
 from heros.errors import DataError, HerosError, ParameterError
-from heros.parameters import one_of
 from heros.pools.adapters import Member, kind_of, makes, member_of
 from heros.pools.base import BoundPool, Pool, expect_schema, feature_values, shares
 from heros.pools.calls import MemberCalls, OnError, fault
 from heros.pools.timing import seconds_alone
-from heros.progress import progress
 
 __all__ = ["BoundModels", "Models"]
 

@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import core as _core
+from heros._base import core as _core
+from heros._base.parameters import number, one_of, whole
 from heros.data.schema import Schema
 from heros.errors import ParameterError
-from heros.parameters import number, one_of, whole
 from heros.pools.base import Pool, feature_values
 from heros.pools.native import BoundNative, checked_costs, completed
 
@@ -74,9 +74,10 @@ class Neighbours(Pool):
         What the store may hold. Where the longest window does not fit, windows are as long as the store:
         `BoundNeighbours.stats` says how long.
     forget
-        A model whose hits become fewer (numbers: whose errors become larger, see `heros.task.Regression`), as
-        ADWIN finds with this δ over the instances it was trained on, forgets what is older than ADWIN's
-        window; its own window grows again from there. None: never.
+        A model whose hits become fewer (numbers: whose errors become larger, see
+        `heros.ensemble.task.Regression`), as ADWIN finds with this δ over the instances it was
+        trained on, forgets what is older than ADWIN's window; its own window grows again from there.
+        None: never.
     costs
         γ, the cost of a training step: "window" (∝ the window), "measured" (CPU time on made-up instances
         when the pool is bound), or one number per model. Always scaled to sum to 1.

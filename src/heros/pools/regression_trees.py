@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import core as _core
+from heros._base import core as _core
+from heros._base.parameters import number, one_of, whole
 from heros.data.schema import Schema
 from heros.errors import ParameterError
-from heros.parameters import number, one_of, whole
 from heros.pools.base import Pool, feature_values
 from heros.pools.hoeffding import TreeStats
 from heros.pools.native import BoundNative, checked_costs, completed

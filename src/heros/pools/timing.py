@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import core as _core
+from heros._base import core as _core
 from heros.data.schema import Schema
 from heros.errors import HerosError
 from heros.pools.base import BoundPool, Pool, feature_values

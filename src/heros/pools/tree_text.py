@@ -25,7 +25,7 @@ def tree_text(state: Mapping[str, NDArray[Any]], schema: Schema) -> str:
 
     Examples
     --------
-    >>> from heros import core as _core
+    >>> from heros._base import core as _core
     >>> pool = _core.HoeffdingPool([_core.TreeSettings(4096, 2, 0.5, 1.0, "gini", "adaptive", False, -1)])
     >>> pool.grow(np.array([2], dtype=np.int32), 2)
     >>> print(tree_text(pool.tree_state(0), Schema.of([("colour", "red", "green")], ["no", "yes"])))

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.tables import in_words, settings_text, told_apart
+from heros._base.tables import short as values_of
 from heros.report.maps import columns_for, heat_map, ribbon
 from heros.run.result import Run
-from heros.tables import in_words, settings_text, told_apart
-from heros.tables import short as values_of
 
 __all__ = ["Reign", "champions", "leaders", "names_of", "titles_of"]
 

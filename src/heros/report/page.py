@@ -9,17 +9,17 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from heros._base.phases import PHASES
 from heros.errors import DataError
 from heros.measures.base import Caption
-from heros.phases import PHASES
 from heros.report.classes import class_figures
 from heros.report.figures import figures, marks_of, picture
 from heros.report.groups import Group, full_of, groups_of, headline_of, measures_of
 from heros.report.leaders import leaders
 from heros.report.style import CSS
 from heros.report.verdict import tiles, verdict
+from heros.run import records
 from heros.run.result import Price, Run
-from heros.storage import records
 from heros.storage.disk import write_whole
 
 __all__ = ["write_page", "write_report"]

@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from heros.extras import needed
+from heros._base.extras import needed
 
 __all__ = ["RIVALS", "Rival", "module"]
 

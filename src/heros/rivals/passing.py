@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros.meters import Meter
-from heros.sources import END, Source
-from heros.sources.base import Polled, Signal
-from heros.sources.passed import Passed
+from heros.streams.live import END, Source
+from heros.streams.live.base import Polled, Signal
+from heros.streams.live.passed import Passed
 
 __all__ = ["Filled", "Limited"]
 

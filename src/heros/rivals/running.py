@@ -12,19 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from heros import streams
+from heros._base.parameters import number, one_of, whole
 from heros.ensemble import Heros
 from heros.errors import ParameterError
-from heros.experiments import Experiment, Job, Outcome, run_all
 from heros.meters import Cpu
-from heros.parameters import number, one_of, whole
 from heros.policies import Cand, Everything, Explore, Policy, Zeta
 from heros.pools import BoundModels, MLPGrid, Models
 from heros.rivals.learners import RIVALS, Rival
 from heros.rivals.passing import Filled, Limited
 from heros.rivals.regressors import REGRESSORS
+from heros.run import records
+from heros.run.experiments import Experiment, Job, Outcome, run_all
 from heros.run.loop import Run, evaluate
 from heros.scores import Cumulative
-from heros.storage import records
 from heros.streams import Stream
 
 __all__ = ["HEROS", "Match", "first", "match", "run_rival", "run_rivals"]
@@ -107,7 +107,7 @@ def run_rival(
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """A rival on one of the paper's streams, as a job of `heros.experiments`.
+    """A rival on one of the paper's streams, as a job of `heros.run.experiments`.
 
     Parameters
     ----------

@@ -16,8 +16,8 @@ from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import Any
 
-from heros.sources import IDLE, Source
-from heros.sources.base import Block, Signal
+from heros.streams.live import IDLE, Source
+from heros.streams.live.base import Block, Signal
 
 __all__ = ["Interrupts"]
 

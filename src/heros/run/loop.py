@@ -13,23 +13,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros import streams
+from heros._base.lazy import pa
+from heros._base.parameters import expect_list, one_of, whole
+from heros._base.progress import progress as progress_bar
 from heros.data.frames import is_frame, table_of
 from heros.data.weights import checked_weights
 from heros.ensemble import Heros
 from heros.errors import DataError, DataNotice, ParameterError
-from heros.lazy import pa
 from heros.measures import Measure
 from heros.measures.own import Own, expect_measure
 from heros.meters import Cpu, Meter
-from heros.parameters import expect_list, one_of, whole
-from heros.progress import progress as progress_bar
+from heros.run.checkpoints import Checkpointer, CheckpointWarning
 from heros.run.interrupt import Interrupts
 from heros.run.result import Curves, Run
 from heros.run.state import Evaluation
 from heros.run.windows import Callback, checked_callbacks
-from heros.sources import END, Source, TooManyBadRows, expect_source
-from heros.sources.base import Signal
-from heros.storage.checkpoints import Checkpointer, CheckpointWarning
+from heros.streams.live import END, Source, TooManyBadRows, expect_source
+from heros.streams.live.base import Signal
 
 __all__ = ["Curves", "Run", "evaluate"]
 
@@ -72,7 +72,7 @@ def evaluate(
         Bound to the stream's schema here, if it is not yet.
     stream
         Read from its current position to its end; what comes is learnt when it comes. A stream, or any
-        object with a `schema` and a ``poll(most, timeout)`` (see `heros.sources.Source`). A data frame
+        object with a `schema` and a ``poll(most, timeout)`` (see `heros.streams.live.Source`). A data frame
         (pandas, polars, Arrow), a pair ``(X, y)`` of rows and labels, and an iterable of (features, label)
         pairs, such as a data set of River's (see `heros.streams.from_iter`), are streams, too.
     target
@@ -119,7 +119,7 @@ def evaluate(
         to where it was, or is read over from its start, and what the model has learnt is replaced.
     on_checkpoint_error
         What happens if a checkpoint cannot be written: "raise" a HerosError, or "warn" with a
-        `heros.storage.checkpoints.CheckpointWarning` and go on. The checkpoints before it stay as they are.
+        `heros.run.checkpoints.CheckpointWarning` and go on. The checkpoints before it stay as they are.
     allow_code
         Whether checkpoints may hold models of other libraries and your own (`heros.pools.Models`), as
         pickles. A pickle is a program: to resume such a run is to run what is in its directory, so let nobody

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.extras import needed
-from heros.lazy import pa
+from heros._base.extras import needed
+from heros._base.lazy import pa
 from heros.storage.outputs import expect_table_place, write_table
 
 __all__ = ["Predictions", "predicted_table"]

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.extras import needed
-from heros.lazy import pa
+from heros._base.extras import needed
+from heros._base.lazy import pa
 from heros.measures import Confusion
 from heros.measures.base import Caption
 from heros.meters import Energy
 from heros.run import drawing, summary
 from heros.run.imbalance import Imbalance, imbalance_of
 from heros.run.predictions import Predictions
-from heros.sources import BadRows, DriftPoint
+from heros.streams.live import BadRows, DriftPoint
 
 __all__ = ["Curves", "Price", "Run"]
 

@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.phases import PHASES
+from heros._base.registry import settings_of
+from heros._base.tables import short
 from heros.ensemble import Block, Heros
 from heros.errors import DataError, ParameterError
 from heros.measures import Measure
@@ -18,17 +21,14 @@ from heros.measures.base import Caption
 from heros.measures.counted import Counted
 from heros.measures.predictions import Predicted, joined, stacked
 from heros.meters import Energy, Meter
-from heros.phases import PHASES
 from heros.pools.timing import price_list
-from heros.registry import settings_of
 from heros.run.curves import MOST_POINTS, Points
 from heros.run.fit import PENDING, expect_fit
 from heros.run.predictions import Predictions
 from heros.run.result import Curves, Price, Run
 from heros.run.windows import Callback, Window
-from heros.sources import Source
 from heros.storage import archive
-from heros.tables import short
+from heros.streams.live import Source
 
 __all__ = ["Evaluation"]
 

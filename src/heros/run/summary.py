@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from heros._base.tables import Table, settings_text, told_apart
 from heros.measures.base import Caption
 from heros.meters import Energy
-from heros.tables import Table, settings_text, told_apart
 
 if TYPE_CHECKING:
     from heros.run.result import Run

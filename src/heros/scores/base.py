@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heros import core as _core
+from heros._base import core as _core
+from heros._base.registry import Part
 from heros.errors import HerosError, ParameterError
-from heros.registry import Part
 
 __all__ = ["BoundScore", "BuiltInScore", "Score", "ScoreCalls", "bound_score", "expect_score"]
 

@@ -27,7 +27,7 @@ QUIET = 500  # what gets worse again before so many instances is still the same 
 class Nearness:
     """How right numbers are, in [0, 1]: 1 − |error| / (|error| + s), s the deviation of recent targets.
 
-    As `heros.task.Regression` has it.
+    As `heros.ensemble.task.Regression` has it.
 
     Examples
     --------

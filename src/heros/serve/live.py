@@ -16,9 +16,9 @@ import orjson
 from heros.ensemble import Heros
 from heros.errors import HerosError
 from heros.pools import MLPGrid
-from heros.serve.brain import One
 from heros.serve.brokers import Broker, started
 from heros.serve.feed import Machines
+from heros.serve.learners import One
 from heros.serve.limits import NotNow, Unknown, Wrong
 from heros.serve.running import Running
 from heros.serve.service import Service

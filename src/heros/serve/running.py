@@ -15,7 +15,7 @@ from ipaddress import ip_address
 import uvicorn
 
 from heros.errors import HerosError, ParameterError
-from heros.serve.described import application
+from heros.serve.api import application
 from heros.serve.express import express
 from heros.serve.guard import sweep
 from heros.serve.service import Service

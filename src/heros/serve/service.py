@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from heros.data.encoder import Encoder
 from heros.data.row_encoder import data_error
 from heros.data.values import Refused
+from heros.ensemble.late import Counts, Pending
 from heros.errors import DataNotice, HerosError
-from heros.late import Counts, Pending
 from heros.serve.bill import Bill
-from heros.serve.brain import Brain, Given
+from heros.serve.checkpoint import Shelf, Waiting
 from heros.serve.history import History
+from heros.serve.learners import Brain, Given
 from heros.serve.limits import Limits, NotNow, Unknown, Wrong, expect_fields, expect_name
-from heros.serve.shelf import Shelf, Waiting
 
 __all__ = ["Service", "Taken"]
 
@@ -74,7 +74,7 @@ class Service:
     Parameters
     ----------
     brain
-        What learns: `heros.serve.brain.One` model, or `Many`, one per key.
+        What learns: `heros.serve.learners.One` model, or `Many`, one per key.
     limits
         How much it takes.
     most, longest
@@ -94,7 +94,7 @@ class Service:
     Examples
     --------
     >>> from heros import Heros, pools
-    >>> from heros.serve.brain import One
+    >>> from heros.serve.learners import One
     >>> with Service(One(Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1))) as service:
     ...     for i in range(200):
     ...         service.learn({"x": {"size": i % 7, "colour": "red" if i % 2 else "blue"}, "y": i % 2})

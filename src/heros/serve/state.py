@@ -14,7 +14,7 @@ from heros.ensemble import Heros
 from heros.errors import HerosError
 from heros.measures.base import Caption
 from heros.report.leaders import names_of
-from heros.serve.brain import Many
+from heros.serve.learners import Many
 from heros.serve.service import Service
 
 __all__ = ["Picture", "leaderboard", "why"]

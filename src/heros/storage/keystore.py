@@ -52,7 +52,7 @@ FIGURES = ", ".join(Tally._fields)
 
 
 class KeyStore:
-    """The models of a `heros.keyed.Keyed` that are not in memory, and notes.
+    """The models of a `heros.ensemble.keyed.Keyed` that are not in memory, and notes.
 
     What is put is there for this process at once, and for the next one from `commit` on: a kill takes back
     everything since the last one.

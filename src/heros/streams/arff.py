@@ -11,7 +11,7 @@ from heros.data.codes import Codes
 from heros.data.columns import Column, NameColumn, NumberColumn
 from heros.data.values import checked_words
 from heros.errors import DataError
-from heros.sources.bad_rows import BadRow
+from heros.streams.live.bad_rows import BadRow
 from heros.streams.text import RawRecords, Record, TextReader
 
 __all__ = ["ArffReader"]

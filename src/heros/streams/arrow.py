@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from heros._base.lazy import pa, pq
 from heros.data.columns import Column, is_text, trimmed
 from heros.data.frames import flat_table
 from heros.data.values import MISSING, checked_words
 from heros.errors import DataError, HerosError
-from heros.lazy import pa, pq
 from heros.streams.readers import CELLS, Chunk, TableReader
 
 __all__ = ["FAULTS", "ArrowReader", "IPCReader", "MemoryReader", "ParquetReader", "readable"]

@@ -11,12 +11,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.parameters import number, one_of, whole
 from heros.data.schema import Feature, Schema
 from heros.data.weights import WEIGHTS, weighs
 from heros.errors import DataError
-from heros.parameters import number, one_of, whole
-from heros.sources.bad_rows import BadRows
-from heros.sources.base import END, Block, DriftPoint, Polled, Signal, Source
+from heros.streams.live.bad_rows import BadRows
+from heros.streams.live.base import END, Block, DriftPoint, Polled, Signal, Source
 
 __all__ = ["Block", "DriftPoint", "Stream", "Taken", "empty_block", "rewound"]
 

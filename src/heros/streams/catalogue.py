@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from heros._base.parameters import whole
 from heros.errors import ParameterError
-from heros.parameters import whole
 from heros.streams.base import Stream
 from heros.streams.drift import Drift
 from heros.streams.real import REAL, open_real

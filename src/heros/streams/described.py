@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from heros._base.lazy import tomllib
 from heros.errors import DataError, ParameterError, did_you_mean
-from heros.lazy import tomllib
 from heros.streams.options import Options
 
 __all__ = ["Columns", "with_columns"]

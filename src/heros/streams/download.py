@@ -7,8 +7,8 @@ from email.message import Message
 from pathlib import Path
 from typing import IO, Any
 
+from heros._base.progress import progress
 from heros.errors import DataError
-from heros.progress import progress
 from heros.storage.disk import Output
 
 __all__ = ["fetch"]

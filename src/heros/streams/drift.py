@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import core as _core
+from heros._base import core as _core
+from heros._base.parameters import seed as seed_of
+from heros._base.parameters import whole
 from heros.data.schema import Schema
 from heros.errors import DataError, ParameterError
-from heros.parameters import seed as seed_of
-from heros.parameters import whole
-from heros.sources.bad_rows import BadRows
 from heros.streams.base import Block, DriftPoint, Stream, empty_block, rewound
+from heros.streams.live.bad_rows import BadRows
 
 __all__ = ["Drift"]
 

@@ -11,11 +11,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from heros._base.extras import needed
+from heros._base.lazy import pa
 from heros.data.columns import Column, trimmed
 from heros.data.values import MISSING, checked_words, label_of
 from heros.errors import DataError
-from heros.extras import needed
-from heros.lazy import pa
 from heros.streams.arrow import FAULTS
 from heros.streams.readers import CELLS, Chunk, TableReader
 

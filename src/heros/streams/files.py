@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from heros._base.lazy import pa
+from heros._base.parameters import one_of
 from heros.data.codes import MOST_VALUES
 from heros.errors import DataError, ParameterError, did_you_mean
-from heros.lazy import pa
-from heros.parameters import one_of
 from heros.streams.arff import ArffReader
 from heros.streams.arrow import IPCReader, ParquetReader
 from heros.streams.base import Stream

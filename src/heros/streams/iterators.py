@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 from heros.data.codes import MOST_VALUES
 from heros.data.schema import Schema
 from heros.errors import DataError, ParameterError
-from heros.sources.bad_rows import BadRows, checked_skip
-from heros.sources.base import IDLE, Block, Polled, Signal
-from heros.sources.readers import AsyncReader, BackgroundReader, DirectReader, Reader
-from heros.sources.rows import RowBlocks, encoder_of
 from heros.streams.base import Stream, empty_block
+from heros.streams.live.bad_rows import BadRows, checked_skip
+from heros.streams.live.base import IDLE, Block, Polled, Signal
+from heros.streams.live.readers import AsyncReader, BackgroundReader, DirectReader, Reader
+from heros.streams.live.rows import RowBlocks, encoder_of
 
 __all__ = ["from_iter"]
 

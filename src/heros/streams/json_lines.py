@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from heros._base.lazy import pa
 from heros.data.columns import Column
 from heros.data.frames import flat
 from heros.data.values import MISSING, checked_words, label_of
 from heros.errors import DataError, DataNotice
-from heros.lazy import pa
-from heros.sources.bad_rows import BadRow
 from heros.streams.delimited import BOM
+from heros.streams.live.bad_rows import BadRow
 from heros.streams.text import (
     LONGEST,
     READ_BYTES,

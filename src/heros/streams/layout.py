@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from heros._base.lazy import pa
 from heros.data.codes import Codes
 from heros.data.columns import (
     NOT_A_TARGET,
@@ -20,7 +21,6 @@ from heros.data.infer import date_column, infer_array, no_feature, number_column
 from heros.data.number_format import format_of
 from heros.data.values import label_of
 from heros.errors import ParameterError
-from heros.lazy import pa
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
 from heros.streams.targets import declared_names, target_is_number

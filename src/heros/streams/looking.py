@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from heros._base.tables import Table
 from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn, counts_of
 from heros.data.dates import date_format_of_numbers
 from heros.data.infer import no_feature
@@ -21,7 +22,6 @@ from heros.streams.layout import Layout, layout_of
 from heros.streams.notices import doubtful_classes, no_classes, suspicion
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
-from heros.tables import Table
 
 __all__ = ["ColumnLook", "Look", "look"]
 

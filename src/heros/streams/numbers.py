@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.parameters import number, one_of, whole
+from heros._base.parameters import seed as seed_of
 from heros.data.schema import Schema
 from heros.errors import ParameterError
-from heros.parameters import number, one_of, whole
-from heros.parameters import seed as seed_of
 from heros.streams.base import Block, DriftPoint, Stream
 
 __all__ = ["Friedman", "Hyperplane", "Wave"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
+from heros._base.parameters import expect_list, whole
 from heros.data.values import checked_task, label_of
 from heros.errors import DataError, ParameterError
-from heros.parameters import expect_list, whole
-from heros.sources.bad_rows import checked_skip
+from heros.streams.live.bad_rows import checked_skip
 
 __all__ = ["Options"]
 

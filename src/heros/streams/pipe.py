@@ -12,12 +12,12 @@ from typing import Any
 
 from heros.data.codes import MOST_VALUES
 from heros.errors import DataError, ParameterError
-from heros.sources.base import END, IDLE, Signal
-from heros.sources.readers import BackgroundReader
 from heros.streams.base import Stream
 from heros.streams.delimited import DelimitedReader
 from heros.streams.described import Columns, with_columns
 from heros.streams.json_lines import JsonReader, is_json
+from heros.streams.live.base import END, IDLE, Signal
+from heros.streams.live.readers import BackgroundReader
 from heros.streams.options import Options
 from heros.streams.readers import Chunk
 from heros.streams.tables import TableStream, weighed

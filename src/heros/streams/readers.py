@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from heros._base.lazy import pa
 from heros.data.columns import Column
 from heros.errors import DataNotice
-from heros.lazy import pa
-from heros.sources.bad_rows import BadRow
+from heros.streams.live.bad_rows import BadRow
 
 __all__ = ["CELLS", "Chunk", "TableReader"]
 

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
+from heros._base.lazy import pa, platformdirs, pq
+from heros._base.progress import progress
 from heros.data.schema import Feature, Schema
 from heros.errors import DataError, HerosError
-from heros.lazy import pa, platformdirs, pq
-from heros.progress import progress
 from heros.storage.disk import Output, drafted, reason
 from heros.streams.arrow import ParquetReader
 from heros.streams.base import Block, Stream

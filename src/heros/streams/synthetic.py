@@ -8,10 +8,10 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from heros import core as _core
+from heros._base import core as _core
+from heros._base.parameters import number, seed, whole
 from heros.data.schema import Schema
 from heros.errors import ParameterError
-from heros.parameters import number, seed, whole
 from heros.streams.base import Block, Stream
 
 __all__ = ["LED", "Agrawal", "RandomRBF"]

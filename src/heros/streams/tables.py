@@ -9,6 +9,7 @@ from collections import deque
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.lazy import pa
 from heros.data.columns import Faults, NameColumn, Values, encode
 from heros.data.encoder import YOUNG, Encoder
 from heros.data.schema import Schema
@@ -16,11 +17,10 @@ from heros.data.tables import Fault, converted, in_micros
 from heros.data.values import LARGEST_TARGET, Refused, listed
 from heros.data.weights import weighs
 from heros.errors import DataError, DataNotice
-from heros.lazy import pa
-from heros.sources.bad_rows import BadRow, BadRows, tell_skipped
-from heros.sources.base import END, Block, Polled, Signal
 from heros.streams.base import Stream, empty_block
 from heros.streams.layout import Layout, layout_of
+from heros.streams.live.bad_rows import BadRow, BadRows, tell_skipped
+from heros.streams.live.base import END, Block, Polled, Signal
 from heros.streams.notices import expect_classes, notices_of
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader

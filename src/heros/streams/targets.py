@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.lazy import pa
 from heros.data.columns import NameColumn, counts_of
 from heros.data.infer import infer_array
 from heros.data.number_format import format_of
 from heros.data.values import checked_task
 from heros.errors import DataError
-from heros.lazy import pa
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
 

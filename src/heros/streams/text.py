@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.lazy import pa
 from heros.data.columns import trimmed
 from heros.data.values import BLANKS, MISSING, listed
 from heros.errors import DataError, ParameterError
-from heros.lazy import pa
-from heros.sources.bad_rows import BadRow
+from heros.streams.live.bad_rows import BadRow
 from heros.streams.readers import Chunk, TableReader
 
 __all__ = [

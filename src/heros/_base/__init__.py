@@ -1,0 +1,1 @@
+"""What every room stands on: parameters, lazy imports, the registry, tables, progress, the core."""

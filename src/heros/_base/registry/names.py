@@ -1,0 +1,133 @@
+"""What a model was made of, in words: for records and tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros._base.registry.part import name_of
+
+__all__ = ["Made", "policy_id", "pool_id", "settings_of", "variant_id"]
+
+
+class Made(Protocol):
+    """What is asked of a model here: what it was made of."""
+
+    pool: Any
+    policy: Any
+    score: Any
+    k: int
+    seed: int | None
+    answer: Any
+    watch: Any
+    burst: int
+    warmup: int
+    class_weight: Any
+
+    @property
+    def costs(self) -> NDArray[np.float64]:
+        """γ of each model."""
+        ...
+
+    @property
+    def pace(self) -> Any:
+        """What its policy is held to, if it is."""
+        ...
+
+
+class _Models(Protocol):
+    @property
+    def n_models(self) -> int: ...
+
+
+def settings_of(model: Made) -> dict[str, Any]:
+    """The settings of a model that is bound, as JSON knows them.
+
+    Examples
+    --------
+    >>> from heros import Heros, Schema, policies, pools
+    >>> pool = pools.MLPGrid(optimizers=["sgd"], learning_rates=[0.1], hidden=[8, 16])
+    >>> model = Heros(pool, policies.Zeta(0.05), seed=1, schema=Schema.of(["age"], classes=["no", "yes"]))
+    >>> settings = settings_of(model)
+    >>> settings["pool"], settings["policy"], settings["k"], settings["models"][1]
+    ('mlp2', 'zeta_0.05', 1, {'optimizer': 'sgd', 'learning_rate': 0.1, 'hidden': 16})
+    """
+    return {
+        "pool": pool_id(model.pool),
+        "policy": policy_id(model.policy),
+        "k": model.k,
+        "seed": model.seed,
+        "answer": str(model.answer),
+        "watch": model.watch,
+        "burst": model.burst,
+        "warmup": model.warmup,
+        "score": repr(model.score),
+        "policy_as_written": str(model.policy),
+        "pool_as_written": repr(model.pool),
+        "models": [dict(configuration) for configuration in model.pool.configurations],
+        "costs": model.costs.tolist(),
+        **({} if model.class_weight is None else {"class_weight": model.class_weight}),
+        **_pace(model.pace),
+    }
+
+
+def _pace(pace: Any) -> dict[str, Any]:
+    """Every k that a budget led to, and what it cost: with these ks the same model comes out again."""
+    if pace is None:
+        return {}
+    return {"pace": {"unit": pace.within.unit, "ks": pace.ks.tolist(), "costs": pace.costs.tolist()}}
+
+
+def pool_id(pool: _Models) -> str:
+    """A pool in a word: `mlp50`, `trees50`, `mlp50+trees50`; a pool of the user's own by its class."""
+    joined = getattr(pool, "pools", ())
+    if joined:
+        return "+".join(pool_id(part) for part in joined)
+    return f"{name_of(type(pool))}{pool.n_models}"
+
+
+def policy_id(policy: object) -> str:
+    """A policy in a word.
+
+    Examples
+    --------
+    >>> from heros import policies
+    >>> policy_id(policies.Explore(policies.Zeta(0.05), 0.2)), policy_id(policies.PerformBest())
+    ('zeta_0.05_0.2', 'perform_best')
+    >>> policy_id(policies.Within(policies.Cand(), microseconds=40))
+    'cand_within_40'
+    """
+    values = _values(policy)
+    numbers = [f"{value:g}" for value in values if isinstance(value, int | float)]
+    inside = [policy_id(value) for value in values if hasattr(value, "choose")]
+    around = bool(inside) and bool(getattr(type(policy), "suffix", ""))
+    return "_".join([*inside[:1], *([] if around else [name_of(type(policy))]), *numbers])
+
+
+def variant_id(watch: object, answer: object, burst: int = 0) -> str:
+    """Who looks and who answers, in a word; nothing where it is as in the paper.
+
+    Examples
+    --------
+    >>> from heros import Top
+    >>> variant_id("all", "best"), variant_id("trained", "best"), variant_id(8, Top(5))
+    ('', '-watch_trained', '-watch_8-top_5_60')
+    >>> variant_id("trained", "best", burst=300)
+    '-watch_trained-burst_300'
+    """
+    who_looks = "" if watch == "all" else f"-{_word(f'watch {watch}')}"
+    who_looks += f"-burst_{burst}" if burst else ""
+    return who_looks + ("" if answer == "best" else f"-{_word(str(answer))}")
+
+
+def _word(text: str) -> str:
+    return re.sub(r"[^a-z0-9.]+", "_", text.lower()).strip("_")
+
+
+def _values(part: object) -> Sequence[Any]:
+    return [getattr(part, field.name) for field in fields(part)] if is_dataclass(part) else []

@@ -1,0 +1,162 @@
+"""Parts as people write them on a command line, or in a TOML file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, fields
+from pathlib import Path
+from typing import Any
+
+from heros._base.lazy import tomllib
+from heros._base.registry.descriptions import DEEPEST
+from heros._base.registry.part import name_of, plain_parts
+from heros.errors import DataError, ParameterError, did_you_mean
+
+__all__ = ["answer_of", "form_of", "policy_of", "pool_of", "written_parts"]
+
+NUMBERS: dict[Any, Callable[[str], float]] = {"float": float, "int": int}
+"""How the fields are annotated that can be written as numbers."""
+
+EXAMPLES = {"policy": "zeta:0.05@0.2", "answer": "top:5:60"}
+
+
+def written_parts(role: str) -> dict[str, type[Any]]:
+    """The parts that can be written as a name, perhaps with numbers, by that name.
+
+    Examples
+    --------
+    >>> list(written_parts("pool")), form_of(written_parts("policy")["zeta"])
+    (['bayes', 'boosted', 'forest', 'linear', 'mlp', 'neighbours', 'retrained', 'rtrees', 'trees'],
+     'zeta:ZETA')
+    """
+    kinds = (kind for kind in plain_parts(role).values() if role != "pool" or kind.grid)
+    return dict(sorted((_name(kind), kind) for kind in kinds if not kind.suffix and not _missing(kind)))
+
+
+def _name(kind: type[Any]) -> str:
+    return name_of(kind).replace("_", "-")
+
+
+def _missing(kind: type[Any]) -> list[str]:
+    """The parameters it must be given that are no numbers."""
+    if kind.described_by:
+        return []
+    needed = [
+        field for field in fields(kind) if field.default is MISSING and field.default_factory is MISSING
+    ]
+    return [field.name for field in needed if field.type not in NUMBERS]
+
+
+def _numeric(kind: type[Any]) -> list[Field[Any]]:
+    return [] if kind.described_by else [field for field in fields(kind) if field.type in NUMBERS]
+
+
+def form_of(kind: type[Any]) -> str:
+    """How a part is written, with what its numbers are in capitals."""
+    return ":".join([_name(kind), *(field.name.upper() for field in _numeric(kind))])
+
+
+def policy_of(text: str, epsilon: float | None = None) -> Any:
+    """A policy from ``name[:parameter][@epsilon]``; `epsilon` where the text has none.
+
+    Examples
+    --------
+    >>> print(policy_of("zeta:0.05@0.2"), policy_of("cheapest"), policy_of("zeta:0.1", epsilon=0.3))
+    Explore(Zeta(0.05), 0.2) Cheapest() Explore(Zeta(0.1), 0.3)
+    """
+    explore = next(kind for kind in plain_parts("policy").values() if kind.suffix)
+    inner, suffix, share = text.partition(explore.suffix)
+    name, _, numbers = inner.partition(":")
+    known = written_parts("policy")
+    kind = known.get(name.replace("_", "-"))
+    if kind is None:
+        error = ParameterError.of("policy", "heros", f"one of {', '.join(known)}", text)
+        raise ParameterError(f"{error}{did_you_mean(name, known)}")
+    try:
+        policy = kind(*_numbers(kind, numbers, text))
+        if suffix:
+            return explore(policy, *_numbers(explore, share, text))
+    except TypeError:
+        form = form_of(kind) + (f"{suffix}{_numeric(explore)[0].name.upper()}" if suffix else "")
+        raise ParameterError.of("policy", "heros", f"written {form}", text) from None
+    return policy if epsilon is None or not policy.explorable else explore(policy, epsilon)
+
+
+def _numbers(kind: type[Any], text: str, whole: str) -> list[float]:
+    """The numbers of a part, from text; a TypeError if there are too many."""
+    texts, expected = [part for part in text.split(":") if part], _numeric(kind)
+    if len(texts) > len(expected):
+        raise TypeError
+    return [_number(part, field, whole, kind.role) for part, field in zip(texts, expected, strict=False)]
+
+
+def _number(text: str, field: Field[Any], whole: str, role: str) -> float:
+    try:
+        return NUMBERS[field.type](text)
+    except ValueError:
+        raise ParameterError.of(role, "heros", f"a name with numbers, e.g. {EXAMPLES[role]}", whole) from None
+
+
+def answer_of(text: str) -> Any:
+    """Who answers: a name as it is, e.g. ``best``, or a part with its numbers, e.g. ``top:5:60``.
+
+    Examples
+    --------
+    >>> answer_of("weighted"), answer_of("top"), answer_of("top:3")
+    ('weighted', Top(n=5, sharpness=60.0), Top(n=3, sharpness=60.0))
+    """
+    name, _, numbers = text.partition(":")
+    kind = written_parts("answer").get(name)
+    if kind is None:
+        return text
+    try:
+        return kind(*_numbers(kind, numbers, text))
+    except TypeError:
+        raise ParameterError.of("answer", "heros", f"written {form_of(kind)}", text) from None
+
+
+def pool_of(text: str) -> Any:
+    """A pool: its name (``mlp`` or ``trees``, the paper's), or a TOML file that describes one.
+
+    The file has a ``kind``, perhaps ``costs`` and other arguments of that kind, and either a table ``[grid]``
+    with the arguments of the grid or tables ``[[models]]`` with the settings of each model. A pool of pools
+    has tables like that in it.
+    """
+    known = written_parts("pool")
+    if text in known:
+        return known[text]()
+    path = Path(text)
+    if path.suffix != ".toml":
+        raise ParameterError.of("pool", "heros", f"one of {', '.join(known)} or a .toml file", text, known)
+    try:
+        settings = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(f"The pool file {path} must be readable TOML. Got: {error}") from None
+    return _pool_of(settings, path, DEEPEST)
+
+
+def _pool_of(settings: Mapping[str, Any], path: Path, depth: int) -> Any:
+    kinds = [kind for kind in plain_parts("pool").values() if _name(kind) == settings.get("kind")]
+    grids = any(kind.grid for kind in kinds)
+    kind = next((kind for kind in kinds if kind.grid == ("grid" in settings)), None)
+    if kind is None or depth == 0 or (grids and ("grid" in settings) == ("models" in settings)):
+        names = " or ".join(f'"{name}"' for name in written_parts("pool"))
+        rule = f"have kind = {names}, perhaps costs, and either [grid] or [[models]]"
+        raise DataError(f"The pool file {path} must {rule}. Got {sorted(settings)} instead.")
+    rest = {
+        name: _pools_of(value, path, depth - 1)
+        for name, value in settings.items()
+        if name not in {"kind", "grid", "models"}
+    }
+    listed = {"configurations": settings["models"]} if "models" in settings else {}
+    try:
+        return kind.made_of(**listed, **settings.get("grid", {}), **rest)
+    except TypeError as error:
+        raise DataError(f"The pool file {path} must have the arguments of its kind. Got: {error}") from None
+
+
+def _pools_of(value: Any, path: Path, depth: int) -> Any:
+    """A value of a pool file; the pools, if it is a list of tables that describe pools."""
+    if isinstance(value, list) and value and all(isinstance(one, dict) and "kind" in one for one in value):
+        return [_pool_of(one, path, depth) for one in value]
+    return value

@@ -1,0 +1,237 @@
+"""Tables as text: for what prints itself, and for the terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TextIO
+
+from heros._base.lazy import shutil
+
+__all__ = ["Table", "as_text", "in_words", "settings_text", "short", "told_apart"]
+
+GAP = "  "
+NARROWEST = 20  # characters of a column that wraps, however narrow the terminal is
+STYLES = {"bold": "1", "dim": "2", "red": "31"}
+
+
+def short(configuration: Mapping[str, Any]) -> str:
+    """The values of a configuration in a line.
+
+    Examples
+    --------
+    >>> short({"optimizer": "adam", "learning_rate": 0.005, "hidden": 64})
+    'adam 0.005 64'
+    """
+    return " ".join(as_text(value) for value in configuration.values())
+
+
+def settings_text(configuration: Mapping[str, Any]) -> str:
+    """Settings, each with its name; a family needs none.
+
+    Examples
+    --------
+    >>> settings_text({"family": "MLP", "learning_rate": 0.05, "hidden": 8})
+    'MLP, learning rate 0.05, hidden 8'
+    """
+    return ", ".join(
+        str(value) if name == "family" else f"{in_words(name)} {as_text(value)}"
+        for name, value in configuration.items()
+    )
+
+
+def in_words(name: str) -> str:
+    """The name of a parameter as people write it.
+
+    Examples
+    --------
+    >>> in_words("learning_rate")
+    'learning rate'
+    """
+    return str(name).replace("_", " ")
+
+
+def told_apart(models: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The settings in which the models differ, of each, and those that all of them have.
+
+    Models of several families are told apart by their family, and from those of their own by its settings.
+
+    Examples
+    --------
+    >>> told_apart([{"optimizer": "adam", "hidden": 8}, {"optimizer": "adam", "hidden": 16}])
+    ([{'hidden': 8}, {'hidden': 16}], {'optimizer': 'adam'})
+    >>> models = [{"family": "Tree", "depth": 3}, *({"family": "MLP", "hidden": n} for n in (8, 16))]
+    >>> told_apart(models)
+    ([{'family': 'Tree'}, {'family': 'MLP', 'hidden': 8}, {'family': 'MLP', 'hidden': 16}], {})
+    """
+    families = {one.get("family") for one in models}
+    if len(families) == 1:
+        return _differing(models)
+    apart = {
+        family: iter(_differing([one for one in models if one.get("family") == family])[0])
+        for family in families
+    }
+    own = ({"family": one["family"]} if "family" in one else {} for one in models)
+    settings = [
+        start | next(apart[one.get("family")]) if _several(one, models) else start
+        for start, one in zip(own, models, strict=True)
+    ]
+    return settings, {}
+
+
+def _several(one: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether there are more models of its family."""
+    return [other.get("family") for other in models].count(one.get("family")) > 1
+
+
+def _differing(models: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    first = models[0]
+    shared = {
+        key: value
+        for key, value in first.items()
+        if len(models) > 1 and all(key in one and repr(one[key]) == repr(value) for one in models)
+    }
+    return [{key: value for key, value in one.items() if key not in shared} for one in models], shared
+
+
+class Table:
+    """A table of text.
+
+    ``str(table)`` is as wide as its cells, for a ``__repr__``; `show` prints it as wide as the terminal,
+    with a rule below the headings.
+
+    Parameters
+    ----------
+    headings
+        One per column; none for a table without.
+    rows
+        The first rows; `add` appends more. Numbers that are floats get four digits.
+    align
+        A letter per column: ``l``, ``r``, or ``w`` for text that wraps at the edge of the terminal.
+        All to the right by default.
+    title, caption
+        What `show` prints above and below.
+    spare
+        Columns that `show` leaves out, the first ones first, where the terminal is too narrow for all.
+
+    Examples
+    --------
+    >>> table = Table(["model", "L", "why"], align="rrw", caption="L: the running performance.")
+    >>> table.add(0, 0.75, "rank 1 by L")
+    >>> table.add(10, 0.5, "drawn at random")
+    >>> print(table)
+    model     L  why
+        0  0.75  rank 1 by L
+       10   0.5  drawn at random
+    >>> table.show()
+    model     L  why
+    ────────────────────────────
+        0  0.75  rank 1 by L
+       10   0.5  drawn at random
+    <BLANKLINE>
+    L: the running performance.
+    """
+
+    def __init__(
+        self,
+        headings: Sequence[str] = (),
+        rows: Iterable[Sequence[object]] = (),
+        *,
+        align: str = "",
+        title: str = "",
+        caption: str = "",
+        spare: Sequence[str] = (),
+    ) -> None:
+        self.headings = [as_text(heading) for heading in headings]
+        self.align = align
+        self.title = title
+        self.caption = caption
+        self.spare = spare
+        self._rows: list[tuple[list[str], str]] = []
+        for row in rows:
+            self.add(*row)
+
+    def add(self, *cells: object, style: str = "") -> None:
+        """Append a row; `style` is "bold", "dim" or "red" where the terminal has that."""
+        self._rows.append(([as_text(cell) for cell in cells], style))
+
+    def __str__(self) -> str:
+        return "\n".join(line for line, _ in self._lines(None))
+
+    def show(self, file: TextIO | None = None) -> None:
+        """Print it as wide as the terminal, on standard output by default."""
+        file = sys.stdout if file is None else file
+        width = shutil.get_terminal_size().columns
+        styled = file.isatty() and "NO_COLOR" not in os.environ
+        lines, left_out = self._fitting(width)
+        if self.headings:
+            lines.insert(1, ("─" * max(len(line) for line, _ in lines), ""))
+        if self.title:
+            lines[:0] = [(self.title, "bold"), ("", "")]
+        for text in (self.caption, f"Too narrow for: {', '.join(left_out)}." if left_out else ""):
+            if text:
+                lines += [("", ""), *((line, "dim") for line in textwrap.wrap(text, width))]
+        for line, style in lines:
+            print(f"\x1b[{STYLES[style]}m{line}\x1b[0m" if styled and style else line, file=file)
+
+    def _fitting(self, width: int) -> tuple[list[tuple[str, str]], list[str]]:
+        """The lines, and which columns had to be left out."""
+        table, left_out = self, list[str]()
+        for name in (*(name for name in self.spare if name in self.headings), None):
+            lines = table._lines(width)
+            if name is None or max((len(line) for line, _ in lines), default=0) <= width:
+                return lines, left_out
+            table, left_out = table._without(name), [*left_out, name]
+        raise AssertionError("the last of them is returned")
+
+    def _without(self, heading: str) -> Table:
+        c = self.headings.index(heading)
+        align = self.align.ljust(len(self.headings), "r")
+        table = Table([*self.headings[:c], *self.headings[c + 1 :]], align=align[:c] + align[c + 1 :])
+        table._rows = [([*cells[:c], *cells[c + 1 :]], style) for cells, style in self._rows]
+        return table
+
+    def _lines(self, width: int | None) -> list[tuple[str, str]]:
+        """The lines with their styles: the headings, if there are any, then the rows."""
+        rows = [(self.headings, "bold"), *self._rows] if self.headings else self._rows
+        columns = max((len(cells) for cells, _ in rows), default=0)
+        align = self.align.ljust(columns, "r")
+        widths = [
+            max((len(cells[c]) for cells, _ in rows if c < len(cells)), default=0) for c in range(columns)
+        ]
+        if width is not None and "w" in align:
+            fixed = sum(w for w, a in zip(widths, align, strict=True) if a != "w") + len(GAP) * (columns - 1)
+            most = max(NARROWEST, (width - fixed) // align.count("w"))
+            widths = [min(w, most) if a == "w" else w for w, a in zip(widths, align, strict=True)]
+        return [
+            (line, style)
+            for cells, style in rows
+            for line in _wrapped(cells, widths, align, wraps=width is not None)
+        ]
+
+
+def _wrapped(cells: Sequence[str], widths: Sequence[int], align: str, wraps: bool) -> list[str]:
+    """The lines of a row: one, unless a cell wraps."""
+    parts = [
+        textwrap.wrap(cell, width) or [""] if wraps and how == "w" else [cell]
+        for cell, width, how in zip(cells, widths, align, strict=False)
+    ]
+    return [
+        GAP.join(
+            text.rjust(width) if how == "r" else text.ljust(width)
+            for text, width, how in zip(_line(parts, at), widths, align, strict=False)
+        ).rstrip()
+        for at in range(max(map(len, parts), default=1))
+    ]
+
+
+def _line(parts: Sequence[Sequence[str]], at: int) -> list[str]:
+    return [part[at] if at < len(part) else "" for part in parts]
+
+
+def as_text(value: object) -> str:
+    """A value as text that stays in its line: what moves a terminal's cursor becomes a space."""
+    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)

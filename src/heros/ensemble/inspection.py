@@ -1,0 +1,384 @@
+"""What a Heros knows about its models: who leads, who is trained and why."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeGuard, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros._base import core as _core
+from heros._base.extras import needed
+from heros._base.lazy import pa
+from heros._base.tables import Table, in_words, short, told_apart
+from heros.policies import Explore, Policy, Random, Surprise
+from heros.policies.reasons import Reasons, explain
+from heros.pools import Pool
+
+__all__ = ["Choice", "Explanation", "LastStep", "Leaderboard", "PoolSummary", "SettingSummary", "Standing"]
+
+
+WIDTH = 80
+
+
+@dataclass(frozen=True, slots=True)
+class LastStep:
+    """What the last step chose.
+
+    `explored` is None where Python chose: then `draws`, the state of the generator before it, tells.
+    """
+
+    chosen: NDArray[np.bool_]  # (M,)
+    scores: NDArray[np.float64]  # (M,) L from which it chose
+    costs: NDArray[np.float64]  # (M,) γ at that step
+    explored: bool | None
+    draws: Mapping[str, Any] | None = None
+    bounds: NDArray[np.float64] | None = None  # (M,) by which it chose, if not by L
+    expected: bool = False  # whether models were not trained, as the instance did not surprise
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One model of a leaderboard."""
+
+    rank: int  # by L, ties by index
+    model: int  # its index in the pool
+    configuration: Mapping[str, Any]
+    score: float  # L
+    cost: float  # γ
+    trained: int  # how often
+    invested: float  # r: Σγ spent on it
+    diverged: bool
+
+
+class Leaderboard(Sequence[Standing]):
+    """The models, best first. Prints as a table; `to_pandas` and `to_arrow` make it a frame.
+
+    Examples
+    --------
+    >>> from heros import Heros, pools, streams
+    >>> pool = pools.MLP([{"hidden": 8}, {"hidden": 16}, {"optimizer": "sgd", "learning_rate": 0.1}])
+    >>> model = Heros(pool, k=2, seed=1, schema=streams.Agrawal(function=2).schema)
+    >>> model = model.learn(*streams.Agrawal(function=2).draw(500))
+    >>> model.leaderboard()
+    rank  model  optimizer  learning_rate  hidden       L        γ  trained
+       1  ...
+    >>> model.leaderboard()[0].configuration == model.best_model
+    True
+    >>> model.leaderboard().to_arrow().column_names
+    ['rank', 'model', 'optimizer', 'learning_rate', 'hidden', 'L', 'cost', 'trained', 'invested', 'diverged']
+    """
+
+    def __init__(self, standings: Sequence[Standing]) -> None:
+        self._standings = tuple(standings)
+
+    @classmethod
+    def of(cls, pool: Pool, learnt: _core.Step) -> Leaderboard:
+        """The models of a pool by what has been learnt of them."""
+        scores, costs, configurations = learnt.scores, learnt.costs, pool.configurations
+        trained, invested, diverged = learnt.trained, learnt.invested, learnt.diverged
+        return cls(
+            [
+                Standing(
+                    rank,
+                    int(i),
+                    configurations[i],
+                    float(scores[i]),
+                    float(costs[i]),
+                    int(trained[i]),
+                    float(invested[i]),
+                    bool(diverged[i]),
+                )
+                for rank, i in enumerate(np.argsort(-scores, kind="stable"), 1)
+            ]
+        )
+
+    @overload
+    def __getitem__(self, index: int) -> Standing: ...
+    @overload
+    def __getitem__(self, index: slice) -> Leaderboard: ...
+    def __getitem__(self, index: int | slice) -> Standing | Leaderboard:
+        if isinstance(index, slice):
+            return Leaderboard(self._standings[index])
+        return self._standings[index]
+
+    def __len__(self) -> int:
+        return len(self._standings)
+
+    def to_arrow(self) -> Any:
+        """The board as an Arrow table, with a column for every setting of the models."""
+        return pa.table({name: _column(values) for name, values in self._columns().items()})
+
+    def to_pandas(self) -> Any:
+        """The board as a data frame of pandas."""
+        return needed("pandas", "Leaderboard.to_pandas", "notebook").DataFrame(self._columns())
+
+    def _columns(self) -> dict[str, list[Any]]:
+        settings = {name: [row.configuration.get(name) for row in self] for name in self._settings}
+        return {
+            "rank": [row.rank for row in self],
+            "model": [row.model for row in self],
+            **settings,
+            "L": [row.score for row in self],
+            "cost": [row.cost for row in self],
+            "trained": [row.trained for row in self],
+            "invested": [row.invested for row in self],
+            "diverged": [row.diverged for row in self],
+        }
+
+    @property
+    def _settings(self) -> list[str]:
+        return list(dict.fromkeys(name for row in self for name in row.configuration))
+
+    def __repr__(self) -> str:
+        settings = self._settings
+        shown = [dict(one) for one in _settings([row.configuration for row in self])]
+        legend = _legend(shown)
+        if "family" in settings:  # families have different settings, too many for a column each
+            settings = ["family", "settings"]
+            shown = [{"family": one.pop("family", ""), "settings": short(one)} for one in shown]
+        rows = [
+            [
+                row.rank,
+                row.model,
+                *(one.get(name, "") for name in settings),
+                f"{row.score:.4f}",
+                row.cost,
+                f"{row.trained:,}{' (diverged)' if row.diverged else ''}",
+            ]
+            for row, one in zip(self, shown, strict=True)
+        ]
+        align = "rrll" if "settings" in settings else ""
+        table = Table(["rank", "model", *settings, "L", "γ", "trained"], rows, align=align)
+        return "\n".join([str(table), *legend])
+
+
+def _column(values: list[Any]) -> Any:
+    """A column of one type; as text if the models of different families disagree."""
+    try:
+        return pa.array(values)
+    except pa.ArrowException:
+        return pa.array([None if value is None else str(value) for value in values])
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Why one model was trained at the last step."""
+
+    model: int
+    configuration: Mapping[str, Any]
+    score: float  # L, the instance of that step included
+    cost: float  # γ
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanation(Sequence[Choice]):
+    """Why the models of the last step were trained. Prints as a table.
+
+    Examples
+    --------
+    >>> from heros import Heros, policies, pools, streams
+    >>> pool = pools.MLP([{"hidden": 8}, {"hidden": 16}, {"hidden": 64}])
+    >>> stream = streams.Agrawal(function=2)
+    >>> model = Heros(pool, policies.Zeta(1.0), k=1, seed=1, schema=stream.schema)
+    >>> model = model.learn(*stream.draw(500))
+    >>> print(model.explain_choice().rule)
+    Zeta(1) chose 1 of 3 models for instance 500
+    """
+
+    rule: str  # what decided: warm-up, exploration or the policy
+    choices: tuple[Choice, ...]
+
+    @classmethod
+    def of(
+        cls, pool: Pool, policy: Policy, k: int, warmup: int, learnt: _core.Step, last: LastStep
+    ) -> Explanation:
+        """The explanation of a step that was made with these scores, from what is noted of it."""
+        scores, at, models = last.scores, learnt.instances, len(last.chosen)
+        reasons: Reasons
+        if at <= warmup:
+            rule = f"warm-up: all {models} models are trained on the first {warmup:,} instances"
+            reasons = dict.fromkeys(range(models), f"warm-up, instance {at:,} of {warmup:,}")
+        elif last.expected:
+            trained = f"{int(last.chosen.sum())} of {models} models are trained"
+            rule = f"{policy} had expected instance {at:,}: {trained}"
+            reasons = {int(i): "learns whatever it is chosen for" for i in np.flatnonzero(last.chosen)}
+        elif (epsilon := _exploration(_inside(policy), last)) is not None:
+            rule = f"exploration (ε = {epsilon:g}) chose {k} of {models} models for instance {at:,}"
+            reasons = Random().explain(scores, last.costs, k, last.chosen)
+        else:
+            inner = _inside(policy)
+            while _explores(inner):
+                inner = inner.policy
+            rule = f"{inner} chose {int(last.chosen.sum())} of {models} models for instance {at:,}"
+            chosen_by = scores if last.bounds is None else last.bounds
+            reasons = explain(inner, chosen_by, last.costs, k, last.chosen)
+        configurations = pool.configurations
+        return cls(
+            rule,
+            tuple(
+                Choice(i, configurations[i], float(scores[i]), float(last.costs[i]), reason)
+                for i, reason in reasons.items()
+            ),
+        )
+
+    @overload
+    def __getitem__(self, index: int) -> Choice: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Choice, ...]: ...
+    def __getitem__(self, index: int | slice) -> Choice | tuple[Choice, ...]:
+        return self.choices[index]
+
+    def __len__(self) -> int:
+        return len(self.choices)
+
+    def __repr__(self) -> str:
+        shown = _settings([c.configuration for c in self.choices])
+        rows = [
+            [c.model, short(one), f"{c.score:.4f}", f"{c.cost:.3g}", c.reason]
+            for c, one in zip(self.choices, shown, strict=True)
+        ]
+        table = Table(["model", "settings", "L", "γ", "why"], rows, align="rlrrl")
+        return "\n".join([self.rule, str(table), *_legend(shown)])
+
+
+def _settings(models: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """What is shown of each model: all settings, or of several kinds those that tell a kind's apart."""
+    return told_apart(models)[0] if any("family" in one for one in models) else models
+
+
+def _legend(shown: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What the values of each family are, a line each, where there are several families.
+
+    Examples
+    --------
+    >>> _legend([{"family": "MLP", "hidden": 8, "learning_rate": 0.1}, {"family": "Forest"}])
+    ['MLP: hidden, learning rate']
+    """
+    names: dict[str, dict[str, None]] = {}
+    for one in shown:
+        if "family" in one:
+            names.setdefault(one["family"], {}).update(dict.fromkeys(one))
+    return [
+        f"{family}: {', '.join(in_words(name) for name in found if name != 'family')}"
+        for family, found in names.items()
+        if len(found) > 1
+    ]
+
+
+def _exploration(policy: Policy, last: LastStep) -> float | None:
+    """The ε whose draw decided the last step; None if the policy did."""
+    if last.explored is False or not _explores(policy):
+        return None
+    if last.explored:
+        return _nested_epsilon(policy)
+    replay = np.random.Generator(np.random.PCG64())
+    replay.bit_generator.state = last.draws or replay.bit_generator.state
+    while _explores(policy):
+        if replay.random() < policy.epsilon:
+            return policy.epsilon
+        policy = policy.policy
+    return None
+
+
+def _inside(policy: Policy) -> Policy:
+    """The policy that chooses on instances that surprise."""
+    return policy.policy if isinstance(policy, Surprise) else policy
+
+
+def _explores(policy: Policy) -> TypeGuard[Explore]:
+    """Whether it is our exploration; a class that overrides its choice is a policy of its own."""
+    return isinstance(policy, Explore) and type(policy).choose is Explore.choose
+
+
+def _nested_epsilon(policy: Policy) -> float:
+    """How likely exploration is under one Explore or several inside each other."""
+    stays = 1.0
+    while _explores(policy):
+        stays *= 1 - policy.epsilon
+        policy = policy.policy
+    return 1 - stays
+
+
+@dataclass(frozen=True, slots=True)
+class SettingSummary:
+    """The models of a pool that share a value of a setting."""
+
+    setting: str
+    value: Any
+    models: int
+    best_score: float  # the highest L among them
+    mean_score: float
+    cost: float  # their share of γ
+    invested: float  # their share of what was spent on training
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PoolSummary(Sequence[SettingSummary]):
+    """What each setting of a pool is worth so far: its scores, its price, and what was spent on it."""
+
+    title: str
+    settings: tuple[SettingSummary, ...]
+
+    @classmethod
+    def of(cls, pool: Pool, k: int, learnt: _core.Step) -> PoolSummary:
+        """The summary of a pool by what has been learnt of it."""
+        diverged = int(learnt.diverged.sum())
+        title = f"{pool!r}: {learnt.instances:,} instances, k = {k}" + (
+            f"; {diverged} diverged" if diverged else ""
+        )
+        return cls(title, tuple(_by_setting(pool, learnt)))
+
+    @overload
+    def __getitem__(self, index: int) -> SettingSummary: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[SettingSummary, ...]: ...
+    def __getitem__(self, index: int | slice) -> SettingSummary | tuple[SettingSummary, ...]:
+        return self.settings[index]
+
+    def __len__(self) -> int:
+        return len(self.settings)
+
+    def __repr__(self) -> str:
+        headings = ["setting", "value", "models", "best L", "mean L", "of γ", "of training"]
+        rows = [
+            [
+                row.setting,
+                row.value,
+                row.models,
+                f"{row.best_score:.4f}",
+                f"{row.mean_score:.4f}",
+                f"{row.cost:.1%}",
+                f"{row.invested:.1%}",
+            ]
+            for row in self.settings
+        ]
+        title = textwrap.fill(self.title, WIDTH)
+        return f"{title}\n{Table(headings, rows)}" if rows else title
+
+
+def _by_setting(pool: Pool, learnt: _core.Step) -> Iterator[SettingSummary]:
+    """Every value of every setting in which the models differ."""
+    scores, costs, invested = learnt.scores, learnt.costs, learnt.invested
+    spent = invested.sum()
+    groups: dict[str, dict[str, list[int]]] = {}  # setting -> its values, as written -> models
+    for i, configuration in enumerate(pool.configurations):
+        for name, value in configuration.items():
+            groups.setdefault(name, {}).setdefault(repr(value), []).append(i)
+    for name, values in groups.items():
+        for at in values.values():
+            if len(values) == 1:
+                continue
+            yield SettingSummary(
+                name,
+                pool.configurations[at[0]][name],
+                len(at),
+                float(scores[at].max()),
+                float(scores[at].mean()),
+                float(costs[at].sum()),
+                float(invested[at].sum() / spent) if spent > 0 else 0.0,
+            )

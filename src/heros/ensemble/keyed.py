@@ -1,0 +1,525 @@
+"""One model per key: a sensor, a customer, a machine; as many in memory as there is room for."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import heapq
+import json
+import math
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from tempfile import TemporaryDirectory
+from typing import Any, Literal, Self, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from heros._base import core as _core
+from heros._base.parameters import identifier, whole
+from heros.data.encoder import Encoder
+from heros.data.frames import form_of, labels_of
+from heros.data.schema import Schema, schema_of, schema_plain
+from heros.ensemble import Block, Heros
+from heros.ensemble import files as models
+from heros.ensemble.block import joined
+from heros.ensemble.copies import Copies
+from heros.ensemble.task import Task
+from heros.errors import DataError, ParameterError
+from heros.storage import archive
+from heros.storage.keystore import KeyStore, Tally
+
+__all__ = ["KeyFigures", "Keyed"]
+
+Key = str | int
+OVERHEAD = 12 * 1024
+"""Bytes that a model takes beside what it has learnt."""
+HELD = 1.5
+"""Bytes that are held for each that is learnt, holes between them included; measured, and rounded up."""
+MOVED = 16 << 20
+"""Bytes made or spilled after which the system gets back what that left; sooner if few may be held."""
+WEIGHED = 1000  # instances after which a model's size is looked at again: trees grow
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFigures:
+    """What the model of one key, or all of them together, have done.
+
+    All are of the answers given before each label was seen, and NaN without instances; `accuracy` is NaN of
+    numbers, and the errors are NaN of classes.
+
+    Examples
+    --------
+    >>> KeyFigures.of(Tally(4, spent=2.0, absolute=6.0, squared=10.0, naive=12.0), numeric=True)
+    KeyFigures(instances=4, accuracy=nan, gamma_share=0.5, mae=1.5, rmse=1.58..., relative_error=0.5)
+    """
+
+    instances: int
+    accuracy: float
+    gamma_share: float  # Σγ, as a share of training everything
+    mae: float = math.nan
+    rmse: float = math.nan
+    relative_error: float = math.nan  # MAE over that of the running mean of the targets
+
+    @classmethod
+    def of(cls, tally: Tally, *, numeric: bool = False) -> KeyFigures:
+        """From counts, of numbers or of classes."""
+        n = tally.instances
+        if n == 0:
+            return cls(0, math.nan, math.nan)
+        if not numeric:
+            return cls(n, tally.hits / n, tally.spent / n)
+        relative = tally.absolute / tally.naive if tally.naive > 0 else math.nan
+        return cls(n, math.nan, tally.spent / n, tally.absolute / n, math.sqrt(tally.squared / n), relative)
+
+
+@dataclass(slots=True)
+class _Resident:
+    """A model in memory."""
+
+    model: Heros
+    tally: Tally
+    size: int  # bytes
+    dirty: bool = False  # whether the file knows it otherwise
+    learnt_since_weighed: int = 0
+    fitted: Heros | None = None  # what answers if the schema has grown since it last learnt
+
+    def count(self, block: Block, y: ArrayLike) -> None:
+        """Add what a block of instances gave."""
+        schema = self.model.schema
+        assert schema is not None, "it has learnt"
+        targets = self.model.task.targets(y, len(block.spent), schema)
+        self.tally = self.tally.plus(_tally(self.model.task, block, targets))
+        self.learnt_since_weighed += len(block.spent)
+        self.dirty = True
+
+
+def _tally(task: Task, block: Block, y: NDArray[np.float64]) -> Tally:
+    n, spent = len(block.spent), float(block.spent.sum())
+    if not task.numeric:
+        return Tally(n, int((block.probabilities.argmax(axis=1) == y).sum()), spent)
+    errors = np.abs(block.outputs[:, 0] - y)
+    naive = np.abs(block.outputs[:, 3] - y)
+    return Tally(n, 0, spent, float(errors.sum()), float(np.square(errors).sum()), float(naive.sum()))
+
+
+class Keyed:
+    """A `Heros` for every key, each as if it were alone.
+
+    A key's model is a copy of the one given, made when the key is first learnt from. Those least recently
+    used go to a file when there is no more room, and come back, bit for bit, when they are needed.
+
+    Instances are what `Heros` takes: arrays, dictionaries, lists of dictionaries, data frames. Rows of all
+    keys are read by one schema, which grows with them and is kept with the models.
+
+    Parameters
+    ----------
+    model
+        What every key starts as: a Heros that has learnt nothing yet, or one that has.
+    capacity
+        How many models may be in memory at a time.
+    memory
+        How many bytes the models in memory may take. One that is in use stays, however large it is.
+    directory
+        Where models are kept. What was there at the last `commit` is there again when another `Keyed` opens
+        the directory, whatever happened since. Without one, they are in a temporary directory, and gone at
+        the end.
+
+    Examples
+    --------
+    >>> from heros import Heros, pools, streams
+    >>> stream = streams.Agrawal(function=2)
+    >>> template = Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1, schema=stream.schema)
+    >>> with Keyed(template, capacity=2) as keyed:
+    ...     for sensor in ("roof", "door", "hall", "roof"):
+    ...         keyed = keyed.learn(sensor, *stream.draw(100))
+    ...     sorted(keyed), keyed.figures("roof").instances, keyed.overall().instances, keyed.in_memory
+    (['door', 'hall', 'roof'], 200, 400, 2)
+    """
+
+    def __init__(
+        self,
+        model: Heros,
+        *,
+        capacity: int | None = None,
+        memory: int | None = None,
+        directory: str | os.PathLike[str] | None = None,
+    ) -> None:
+        if not isinstance(model, Heros):
+            raise ParameterError.of("model", "Keyed", "a Heros", model)
+        if not model.pool.plain:
+            rule = "a Heros whose pool is plain data, for models are kept in files"
+            raise ParameterError.of("model", "Keyed", rule, model)
+        self._start = copy.deepcopy(model)
+        self.template = copy.deepcopy(model)  # what all start as, fitted to the schema as it is now
+        self._copies: Copies | None = None  # of the template as it is now
+        self.capacity = None if capacity is None else whole(capacity, "capacity", "Keyed", 1)
+        self.memory = None if memory is None else whole(memory, "memory", "Keyed", 1)
+        self._temporary = TemporaryDirectory(prefix="heros-") if directory is None else None
+        self._store = KeyStore(self._temporary.name if directory is None else directory)  # type: ignore[union-attr]
+        self._residents: OrderedDict[str, _Resident] = OrderedDict()
+        self._reader: tuple[Schema | None, Encoder] | None = None  # how rows are read, by which schema
+        self._bytes = 0
+        self._moved = 0  # bytes of models that came into memory or left it since memory was last given back
+        self._lock = threading.RLock()
+        self._kept: Schema | None = None  # the schema as the file has it
+        self._know_kept()
+
+    def _know_kept(self) -> None:
+        """Know the schema that the models in the file were last fitted to."""
+        plain, known = self._store.note("schema"), self.template.schema
+        if plain is not None:
+            schema = schema_of(plain)
+            if known is None or schema.extends(known):
+                self.bind(schema)
+                self._kept = schema
+
+    # -- learning and answering ---------------------------------------------------------------------------
+
+    def learn(self, key: Key, x: Any, y: Any) -> Self:
+        """Have the model of a key learn from one instance, or from several, one after the other.
+
+        Examples
+        --------
+        >>> from heros import Heros, pools
+        >>> with Keyed(Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1)) as keyed:
+        ...     keyed = keyed.learn("roof", {"degrees": 21.5, "room": "attic"}, "ok")
+        ...     keyed = keyed.learn("hall", [{"degrees": "19.5"}, {"degrees": 35}], ["ok", "alarm"])
+        ...     sorted(keyed.predict_proba("roof", {"degrees": 20})), keyed.overall().instances
+        (['alarm', 'ok'], 3)
+        """
+        single = form_of(x) == "array" and np.ndim(x) == 1
+        X = np.asarray(x)[np.newaxis] if single else x
+        self.test_then_train(key, X, np.asarray(y)[np.newaxis] if single else y)
+        return self
+
+    def test_then_train(self, key: Key, X: Any, y: Any) -> Block:
+        """Have the model of a key answer, then learn from the label, for every instance in turn."""
+        with self._lock:
+            name = _name(key)
+            return self._run(name, X, y) if form_of(X) == "array" else self._run_rows(name, X, y)
+
+    def _run(self, name: str, X: ArrayLike, y: ArrayLike) -> Block:
+        resident = self._resident(name, make=True)
+        block = resident.model.test_then_train(X, y)
+        resident.count(block, y)
+        if resident.learnt_since_weighed >= WEIGHED:
+            self._weigh(resident)
+        self._make_room(name)
+        return block
+
+    def _run_rows(self, name: str, x: Any, y: Any) -> Block:
+        if self.template.schema is None and self.template.task_asked is None:
+            for model in (self._start, self.template):
+                model.suit_labels(labels_of(x, y))
+        encoder, blocks = self.encoder(), list[Block]()
+        self._reader = None  # if something goes wrong, it may be ahead of the models
+        for batch in encoder.learn(x, y):
+            self.bind(batch.schema)
+            blocks.append(self._run(name, batch.X, batch.y))
+        self._reader = (self.template.schema, encoder)
+        blocks = blocks or [self._run(name, np.empty((0, encoder.schema.n_features)), [])]
+        return joined([_widened(block, blocks[-1].outputs.shape[1]) for block in blocks])
+
+    def encoder(self) -> Encoder:
+        """Return what turns rows into numbers, of all keys, by the schema as it is now."""
+        with self._lock:
+            if self._reader is None or self._reader[0] is not self.template.schema:
+                schema, numeric = self.template.schema, self.template.task.numeric
+                said = self.template.task_asked is not None
+                self._reader = (schema, Encoder(schema, numeric=numeric, fractions=said, seen=self.seen))
+            return self._reader[1]
+
+    @property
+    def seen(self) -> int:
+        """How many instances all models together have learnt from, and the one that all start as."""
+        return self.overall().instances + (0 if self._start.schema is None else self._start.instances)
+
+    def predict_proba(self, key: Key, x: Any) -> Any:
+        """What the model of a key says; a key that is new is answered by the model that all start as."""
+        return self._asked(key, Heros.predict_proba, x)
+
+    def predict(self, key: Key, x: Any) -> Any:
+        """The name of the class with the highest probability, or a number: of one instance or of several."""
+        return self._asked(key, Heros.predict, x)
+
+    def predict_interval(self, key: Key, x: Any) -> Any:
+        """The ends of the interval that holds a target that is a number: (2,), or (n, 2) of several."""
+        return self._asked(key, Heros.predict_interval, x)
+
+    def answers(self, key: Key, x: Any) -> Any:
+        """All that the model of a key says of one instance or of several; what that is, says the task."""
+        return self._asked(key, Heros.answers, x)
+
+    def outputs(self, key: Key, rows: Sequence[Mapping[str, Any]]) -> NDArray[np.float64]:
+        """All that the model of a key says of rows, those with none of the features that are known included.
+
+        Raise `heros.data.values.Refused` if a row cannot be read.
+        """
+
+        def ask(model: Heros, rows: Sequence[Mapping[str, Any]]) -> NDArray[np.float64]:
+            encoder = self.encoder()
+            return model.outputs(np.array([encoder.row(x) for x in rows], dtype=np.float64))
+
+        told: NDArray[np.float64] = self._asked(key, ask, rows)
+        return told
+
+    def _asked(self, key: Key, ask: Callable[[Heros, Any], Any], x: Any) -> Any:
+        with self._lock:
+            name = _name(key)
+            resident = self._resident(name, make=False)
+            model = self.template if resident is None else self._fitted(resident)
+            if form_of(x) != "array":
+                model.read_with(self.encoder())
+            answer = ask(model, x)
+            self._make_room(name)
+            return answer
+
+    def bind(self, schema: Schema) -> Self:
+        """Fit all models to this schema, each when it next learns.
+
+        In how many steps a model grows changes what it becomes. So a key's model grows at its own instances
+        alone, wherever it was meanwhile, and a new one begins with the whole schema.
+        """
+        with self._lock:
+            new = schema != self.template.schema
+            self.template.bind(schema)  # refuses what does not fit
+            if new:
+                self.template = copy.deepcopy(self._start).bind(schema)
+                self._copies = None
+            return self
+
+    # -- the keys -------------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Key) -> Heros:
+        """A copy of a key's model as it is now."""
+        with self._lock:
+            resident = self._resident(_name(key), make=False)
+            if resident is None:
+                raise KeyError(key)
+            return copy.deepcopy(self._fitted(resident))
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str | int) and self._tally(_name(key)) is not None
+
+    def __len__(self) -> int:
+        return len(self._tallies())
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter([_key(name) for name in self._tallies()])
+
+    def remove(self, key: Key) -> None:
+        """Forget a key and its model."""
+        with self._lock:
+            name = _name(key)
+            if self._tally(name) is None:
+                raise KeyError(key)
+            resident = self._residents.pop(name, None)
+            self._bytes -= 0 if resident is None else resident.size
+            self._store.remove(name)
+
+    def figures(self, key: Key) -> KeyFigures:
+        """How the model of a key has done; nothing yet, if the key is new."""
+        with self._lock:
+            return self._figures(self._tally(_name(key)) or Tally())
+
+    def overall(self) -> KeyFigures:
+        """How all of them have done together."""
+        with self._lock:
+            return self._figures(functools.reduce(Tally.plus, self._tallies().values(), Tally()))
+
+    def busiest(self, n: int) -> list[tuple[Key, KeyFigures]]:
+        """The keys with the most instances, and how their models have done."""
+        tallies = heapq.nlargest(n, self._tallies().items(), key=lambda pair: pair[1].instances)
+        return [(_key(name), self._figures(tally)) for name, tally in tallies]
+
+    def _figures(self, tally: Tally) -> KeyFigures:
+        return KeyFigures.of(tally, numeric=self.template.task.numeric)
+
+    @property
+    def in_memory(self) -> int:
+        """How many models are in memory."""
+        return len(self._residents)
+
+    @property
+    def bytes_in_memory(self) -> int:
+        """What they take, as it is counted for `memory`."""
+        return self._bytes
+
+    # -- what is kept -----------------------------------------------------------------------------------
+
+    @property
+    def position(self) -> Mapping[str, Any] | None:
+        """What the last `commit` said, also one before this `Keyed` was opened."""
+        with self._lock:
+            return self._store.note()
+
+    def commit(self, position: Mapping[str, Any] | None = None) -> None:
+        """Write all models that have changed, and where the source stands, as one: all of it or nothing.
+
+        After a kill everything is as the last commit left it, `position` included.
+        """
+        with self._lock:
+            for name, resident in self._residents.items():
+                self._write(name, resident)
+            schema = self.template.schema
+            new = None if schema is None or schema is self._kept else schema_plain(schema)
+            self._store.commit(position, new)
+            self._kept = schema
+
+    def snapshot(self, position: Mapping[str, Any] | None, path: str | os.PathLike[str]) -> None:
+        """`commit`, and copy all of it to one file: ``keys.sqlite`` in the `directory` of another `Keyed`."""
+        with self._lock:
+            self.commit(position)
+            self._store.copy(path)
+
+    def close(self) -> None:
+        """Close the file. What was not committed is gone."""
+        with self._lock:
+            self._store.close()
+            self._residents.clear()
+            if self._temporary is not None:
+                self._temporary.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        """Commit, unless something went wrong, and close."""
+        try:
+            if kind is None:
+                self.commit(self.position)
+        finally:
+            self.close()
+
+    def __repr__(self) -> str:
+        return f"<Keyed {self.template!r}, {len(self):,} keys, {self.in_memory:,} in memory>"
+
+    # -- in memory and out of it ------------------------------------------------------------------------
+
+    @overload
+    def _resident(self, name: str, *, make: Literal[True]) -> _Resident: ...
+    @overload
+    def _resident(self, name: str, *, make: Literal[False]) -> _Resident | None: ...
+    def _resident(self, name: str, *, make: bool) -> _Resident | None:
+        """The model of a key, brought into memory; a new one if it has none and one is to be made."""
+        resident = self._residents.get(name)
+        if resident is None:
+            data = self._store.get(name)
+            if data is None and not make:
+                return None
+            resident = self._fresh() if data is None else self._opened(name, data)
+            self._residents[name] = resident
+            self._count(resident, resident.size)
+            self._moved += resident.size
+        self._residents.move_to_end(name)
+        if make:
+            self._grow(resident)
+        return resident
+
+    @property
+    def _moulds(self) -> Copies:
+        if self._copies is None:
+            self._copies = Copies(self.template)
+        return self._copies
+
+    def _fresh(self) -> _Resident:
+        copies = self._moulds
+        return _Resident(copies.fresh(), Tally(), copies.size, dirty=True)
+
+    def _opened(self, name: str, data: bytes) -> _Resident:
+        place = f"{self._store.path} (key {name})"
+        document, arrays = archive.decoded(data, "model", place)
+        try:
+            model = self._moulds.opened(document, arrays)
+        except DataError as error:
+            raise DataError(f"The file {place} must hold a whole model. {error}") from None
+        tally = self._store.tally(name)
+        assert tally is not None
+        return _Resident(model, tally, sum(array.nbytes for array in arrays.values()))
+
+    def _grow(self, resident: _Resident) -> None:
+        schema = self.template.schema
+        resident.fitted = None
+        if schema is not None and resident.model.schema is not schema:
+            grown = resident.model.schema != schema
+            resident.model.bind(schema)
+            if grown:
+                resident.dirty = True
+                self._weigh(resident)
+
+    def _fitted(self, resident: _Resident) -> Heros:
+        """The model as it would be with the schema of now; asking does not change it."""
+        schema = self.template.schema
+        if schema is None or resident.model.schema == schema:
+            return resident.model if schema is None else resident.model.bind(schema)
+        if resident.fitted is None or resident.fitted.schema is not schema:
+            resident.fitted = copy.deepcopy(resident.model).bind(schema)
+        return resident.fitted
+
+    def _weigh(self, resident: _Resident) -> None:
+        """Count what a model takes: its arrays are asked for, so not at every instance."""
+        resident.learnt_since_weighed = 0
+        if self.memory is None:
+            return
+        learnt = resident.model.state()
+        size = sum(array.nbytes for group in learnt.values() for array in group.values())
+        self._bytes -= resident.size
+        self._count(resident, size)
+
+    def _count(self, resident: _Resident, learnt: int) -> None:
+        resident.size = OVERHEAD + round(HELD * learnt)
+        self._bytes += resident.size
+
+    def _make_room(self, using: str) -> None:
+        """Spill those least recently used, but for the one in use."""
+        while len(self._residents) > 1 and self._too_many():
+            name = next(iter(self._residents))
+            if name == using:
+                break
+            resident = self._residents[name]
+            self._write(name, resident)
+            del self._residents[name]
+            self._bytes -= resident.size
+            self._moved += resident.size
+        if self.memory is not None and self._moved > min(MOVED, self.memory // 8):
+            self._moved = 0
+            _core.give_back_memory()
+
+    def _too_many(self) -> bool:
+        if self.capacity is not None and len(self._residents) > self.capacity:
+            return True
+        return self.memory is not None and self._bytes > self.memory
+
+    def _write(self, name: str, resident: _Resident) -> None:
+        if resident.dirty:
+            parts = archive.encoded("model", *models.pack(resident.model), str(self._store.path))
+            self._store.put(name, b"".join(parts), resident.tally)
+            resident.dirty = False
+
+    def _tally(self, name: str) -> Tally | None:
+        resident = self._residents.get(name)
+        return self._store.tally(name) if resident is None else resident.tally
+
+    def _tallies(self) -> dict[str, Tally]:
+        with self._lock:
+            return dict(self._store.tallies()) | {name: one.tally for name, one in self._residents.items()}
+
+
+def _widened(block: Block, width: int) -> Block:
+    """A block with outputs for classes that came later, of which nothing was said."""
+    missing = width - block.outputs.shape[1]
+    return replace(block, probabilities=np.pad(block.outputs, ((0, 0), (0, missing)))) if missing else block
+
+
+def _name(key: object) -> str:
+    """A key as text: 1 and "1" are two keys."""
+    return json.dumps(identifier(key, "key", "Keyed"), ensure_ascii=False)
+
+
+def _key(name: str) -> Key:
+    key: Key = json.loads(name)
+    return key

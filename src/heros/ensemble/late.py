@@ -1,0 +1,321 @@
+"""Labels that come late: an answer now, the label whenever it is known."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros._base.parameters import expect_list, identifier, whole
+from heros.data.frames import form_of, row_of
+from heros.data.plain import plain_value, value_of
+from heros.ensemble import Heros
+from heros.ensemble import files as models
+from heros.errors import DataError, ParameterError
+from heros.measures import Measure
+from heros.storage import archive
+from heros.streams.live.pending import Counts, Id, Pending
+
+__all__ = ["Counts", "LateLabels", "Pending"]
+
+Instance = NDArray[np.float64] | dict[str, Any]
+Expired = Callable[[Id, Any], object]
+KIND = "late labels"
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """An instance whose label has not come."""
+
+    x: Instance
+    answer: NDArray[np.float64]  # empty if the model did not know anything yet
+    known: int  # how many labels the model had learnt from when it predicted
+
+
+class LateLabels:
+    """A model that answers at once and learns when the label comes, if it does.
+
+    Instances wait in a store that is bounded: the oldest go when there are too many, or when they have
+    waited too long. The measures count the answers that were given at the time, not what the model would say
+    now.
+
+    Parameters
+    ----------
+    model
+        What answers and learns: a Heros. If instances are arrays, it has to know its schema.
+    most
+        How many instances may wait for their labels.
+    longest
+        For how many seconds one may wait; None: for as long as there is room.
+    expired
+        A function of the id and the instance that is called for each one given up; all of them are counted.
+    measures
+        What is measured, each in bounded memory; those of the task by default.
+    clock
+        What tells the time, in seconds since the epoch: what is saved is opened at another time.
+
+    Examples
+    --------
+    >>> from heros import Heros, pools, streams
+    >>> stream = streams.Agrawal(function=2)
+    >>> late = LateLabels(Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1, schema=stream.schema), most=100)
+    >>> X, y = stream.draw(150)
+    >>> for order, x in enumerate(X):
+    ...     probabilities = late.answer(order, x)
+    >>> late.learn(149, y[149]), late.learn(0, y[0])  # the first fifty had to go
+    (True, False)
+    >>> late.waiting, late.counts
+    (99, Counts(answered=150, learnt=1, expired=50, unknown=1))
+
+    Instances may be dictionaries. Features, values and classes that are new are known once a label has come:
+
+    >>> late = LateLabels(Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1))
+    >>> late.answer("order 7", {"amount": 12.5, "city": "Bonn"}), late.learn("order 7", "paid")
+    (array([], dtype=float64), True)
+    >>> late.answer("order 8", {"amount": 7, "city": "Ulm"}), late.learn("order 8", "unpaid")
+    (array([1.]), True)
+    >>> late.model.schema.classes
+    ('paid', 'unpaid')
+    """
+
+    def __init__(
+        self,
+        model: Heros,
+        *,
+        most: int = 100_000,
+        longest: float | None = None,
+        expired: Expired | None = None,
+        measures: Iterable[Measure] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        if not isinstance(model, Heros):
+            raise ParameterError.of("model", "LateLabels", "a Heros", model)
+        self.model = model
+        self._waiting: Pending[_Waiting] = Pending(most, longest, self._gone, clock, "LateLabels")
+        self._given = None if measures is None else expect_list(measures, "measures", "LateLabels")
+        self._measure()
+        self.counts = Counts()
+        self._expired = expired
+        self._delay = 0  # how many labels came between the prediction and the label of the last one learnt
+
+    def _measure(self) -> None:
+        """Begin to measure; the first label may say what the task is."""
+        given = self.model.task.measures() if self._given is None else self._given
+        self.measures = tuple(measure.bounded() for measure in given)
+
+    def answer(self, id: Id, x: Any) -> NDArray[np.float64]:
+        """What the model says of an instance, which waits for its label under this id from now on.
+
+        The instance is an array or a dictionary. The answer is that of `Heros.answers`: a probability for
+        each class of the model's schema, or a number with its interval. It is empty if the model does not
+        know anything yet. If the same is asked again, as after a lost reply, it is the one that was given.
+        """
+        _expect_id(id)
+        self._waiting.let_go()
+        row = _kept(x)
+        known = self._waiting.get(id)
+        if known is not None:
+            if not _is_same(known.x, row):
+                raise DataError(f"The id {id!r} must be a new one. Got that of another instance that waits.")
+            return known.answer.copy()
+        if isinstance(row, np.ndarray) and row.ndim != 1:
+            raise ParameterError.of("x", "answer", "one instance", x)
+        unknown = self.model.schema is None and isinstance(row, dict)
+        answer = np.zeros(0) if unknown else self.model.answers(row, self._delay)
+        self.counts.answered += 1
+        self._waiting.put(id, _Waiting(row, answer, self._learnt))
+        return answer.copy()
+
+    def learn(self, id: Id, y: Any) -> bool:
+        """Learn from an instance that waits, now that its label is known; False if none has this id.
+
+        The label of an array is a class index, or the name of a class that is known; that of a dictionary is
+        a name, which may be new, as for `Heros.learn`.
+        """
+        _expect_id(id)
+        self._waiting.let_go()
+        waiting = self._waiting.get(id)
+        if waiting is None:
+            self.counts.unknown += 1
+            return False
+        delay = max(0, self._learnt - waiting.known)
+        target = self._learn(waiting.x, y, delay)  # a label that will not do leaves the instance here
+        self._waiting.take(id)
+        self._delay = delay
+        if self.counts.learnt == 0:
+            self._measure()
+        answer = _wide(waiting.answer, self._outputs, 0.0)  # of a class nobody knew then
+        if not self.model.task.numeric and not answer.any():  # nothing was known
+            answer = np.full_like(answer, 1 / len(answer))
+        for measure in self.measures:
+            measure.update(target, answer[np.newaxis])
+        self.counts.learnt += 1
+        return True
+
+    @property
+    def _learnt(self) -> int:
+        """How many labels the model has learnt from."""
+        return 0 if self.model.schema is None else self.model.instances
+
+    def _learn(self, x: Instance, y: Any, delay: int) -> NDArray[Any]:
+        """Learn from an instance, and return its class index or number as an array."""
+        if isinstance(x, dict):
+            self.model.learn(x, y, delay=delay)
+            target = self.model.encoder().targets([y])
+        else:
+            assert self.model.schema is not None, "it has answered"
+            target = self.model.task.targets(np.array([y]), 1, self.model.schema)
+            self.model.learn(_wide(x, self.model.schema.n_features), y, delay=delay)
+        return target if self.model.task.numeric else target.astype(np.int64)
+
+    def forget(self, id: Id) -> bool:
+        """Give an instance up: its label will not come. False if none waits under this id."""
+        _expect_id(id)
+        return self._waiting.give_up(id)
+
+    @property
+    def most(self) -> int:
+        """How many instances may wait for their labels."""
+        return self._waiting.most
+
+    @property
+    def longest(self) -> float | None:
+        """For how many seconds one may wait."""
+        return self._waiting.longest
+
+    @property
+    def waiting(self) -> int:
+        """How many instances wait for their labels."""
+        return len(self._waiting)
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """The figures of the measures over the answers whose labels have come."""
+        return {measure.name: measure.value for measure in self.measures}
+
+    @property
+    def _outputs(self) -> int:
+        """How many numbers an answer has; none if the model does not know anything yet."""
+        return 0 if self.model.schema is None else self.model.task.width(self.model.schema)
+
+    def _gone(self, id: Id, waiting: _Waiting) -> None:
+        self.counts.expired += 1
+        if self._expired is not None:
+            self._expired(id, waiting.x)
+
+    def _take_back(self, ids: list[Any], rows: list[Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        x, answers, since = (arrays[name] for name in ("x", "answers", "since"))
+        known = arrays.get("known", np.full(len(ids), self._learnt))  # the first files do without
+        lengths = {len(ids), len(rows), len(x), len(answers), len(known), len(since)}
+        if len(lengths) > 1 or len(set(map(_expect_id, ids))) != len(ids):
+            raise DataError("as many instances as ids are needed")
+        for id, row, numbers, answer, at, then in zip(ids, rows, x, answers, known, since, strict=True):
+            instance = numbers if row is None else dict(value_of(row))
+            given = answer if answer.any() else answer[:0]
+            self._waiting.hold(id, _Waiting(instance, given, int(at)), float(then))
+
+    # -- on disk ------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all of it to one file: the model, the instances that wait, the counts and the measures.
+
+        Values of dictionaries that JSON does not have are kept as `heros.data.plain.plain_value` says.
+        """
+        model, learnt = models.pack(self.model)
+        held = self._waiting.all()
+        counted = {f"measures/{measure.name}": measure.state() for measure in self.measures}
+        document = {
+            "model": model,
+            "ids": list(self._waiting),
+            "rows": [plain_value(one.x) if isinstance(one.x, dict) else None for _, one, _ in held],
+            "counts": asdict(self.counts),
+            "most": self.most,
+            "longest": self.longest,
+            "delay": self._delay,
+            "measures": [measure.name for measure in self.measures],
+        }
+        archive.write(
+            path, KIND, document, archive.grouped({"model": learnt, "waiting": self._stored(), **counted})
+        )
+
+    def _stored(self) -> dict[str, NDArray[Any]]:
+        """The instances that wait, as wide as the schema is now; those that are dictionaries are empty."""
+        held = self._waiting.all()
+        waiting = [one for _, one, _ in held]
+        width, outputs = 0 if self.model.schema is None else self.model.schema.n_features, self._outputs
+        arrays = [np.zeros(0) if isinstance(one.x, dict) else one.x for one in waiting]
+        return {
+            "x": np.array([_wide(x, width) for x in arrays]).reshape(len(waiting), width),
+            "answers": np.array([_wide(one.answer, outputs, 0.0) for one in waiting]).reshape(
+                len(waiting), outputs
+            ),
+            "known": np.array([one.known for one in waiting], dtype=np.int64),
+            "since": np.array([since for _, _, since in held], dtype=np.float64),
+        }
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        expired: Expired | None = None,
+        measures: Iterable[Measure] | None = None,
+        clock: Callable[[], float] = time.time,
+        **own: Any,
+    ) -> Self:
+        """What `save` wrote. Measures and parts of your own have to be brought along, as for `Heros.load`."""
+        document, arrays = archive.read(path, KIND)
+        try:
+            model = models.unpack(Heros, document["model"], archive.subset(arrays, "model"), **own)
+            given = map(Measure.of, document["measures"]) if measures is None else measures
+            late = cls(
+                model,
+                most=document["most"],
+                longest=document["longest"],
+                expired=expired,
+                measures=given,
+                clock=clock,
+            )
+            late.counts = Counts(**document["counts"])
+            late._delay = whole(document.get("delay", 0), "delay", "LateLabels", 0, 1 << 40)
+            for measure in late.measures:
+                measure.restore(archive.subset(arrays, f"measures/{measure.name}"))
+            ids = document["ids"]
+            rows = document.get("rows", [None] * len(ids))  # the first files have arrays alone
+            late._take_back(ids, rows, archive.subset(arrays, "waiting"))
+        except (DataError, KeyError, TypeError, ValueError) as error:
+            raise DataError(
+                f"The file {os.fspath(path)} must hold whole late labels. Got: {error}."
+            ) from None
+        return late
+
+
+def _expect_id(id: Any) -> Id:
+    return identifier(id, "id", "LateLabels")
+
+
+def _kept(x: Any) -> Instance:
+    """An instance as it waits, in memory and in files, whatever becomes of the one given."""
+    if form_of(x) == "row":
+        row: dict[str, Any] = value_of(plain_value(row_of(x)))
+        return row
+    return np.array(x, dtype=np.float64)
+
+
+def _is_same(known: Instance, asked: Instance) -> bool:
+    if isinstance(known, dict) or isinstance(asked, dict):
+        return (
+            isinstance(known, dict) and isinstance(asked, dict) and plain_value(known) == plain_value(asked)
+        )
+    return np.array_equal(_wide(known, len(asked)), asked, equal_nan=True)
+
+
+def _wide(values: NDArray[np.float64], width: int, fill: float = np.nan) -> NDArray[np.float64]:
+    """The values, with others behind them if the schema has grown since."""
+    missing = width - len(values)
+    return values if missing <= 0 else np.concatenate([values, np.full(missing, fill)])

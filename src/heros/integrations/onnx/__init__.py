@@ -1,0 +1,152 @@
+"""The best model for use elsewhere: ONNX, with the encoding of raw instances inside."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from heros._base.extras import needed
+from heros._base.parameters import whole
+from heros.data.schema import schema_plain
+from heros.ensemble import Heros
+from heros.errors import ParameterError
+from heros.integrations.onnx.bayes import naive_bayes
+from heros.integrations.onnx.boosted import boosted
+from heros.integrations.onnx.gradients import linear, perceptron
+from heros.integrations.onnx.graph import Graph
+from heros.integrations.onnx.neighbours import neighbours
+from heros.integrations.onnx.regression_trees import regression_tree
+from heros.integrations.onnx.retrained import retrained
+from heros.integrations.onnx.trees import forest, tree
+from heros.pools import BoundJoin, BoundLinear, BoundPool
+from heros.pools.boosted import BoundBoosted
+from heros.pools.forest import BoundForest
+from heros.pools.hoeffding import BoundHoeffding
+from heros.pools.mlp import BoundMLP
+from heros.pools.naive_bayes import BoundNaiveBayes
+from heros.pools.neighbours import BoundNeighbours
+from heros.pools.regression_trees import BoundRegressionTrees
+from heros.pools.retrained import BoundRetrained
+from heros.storage.disk import write_whole
+
+__all__ = ["to_onnx"]
+
+OPSET = 17
+IR = 8
+
+WRITERS: dict[type[BoundPool], Callable[[Graph, Any, int], None]] = {
+    BoundMLP: perceptron,
+    BoundLinear: linear,
+    BoundNaiveBayes: naive_bayes,
+    BoundHoeffding: tree,
+    BoundForest: forest,
+    BoundBoosted: boosted,
+    BoundRetrained: retrained,
+    BoundNeighbours: neighbours,
+    BoundRegressionTrees: regression_tree,
+}
+"""How a model of each family is written; another family is another line."""
+
+
+def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = None) -> None:
+    """Write one model of a pool as ONNX: raw instances in, probabilities out.
+
+    The input ``X`` (n, features) is float64 as `Heros.predict_proba` takes it: numbers, 0-based codes of
+    nominal values, NaN where one is missing. The outputs are ``probabilities`` (n, classes), float64, and
+    ``label`` (n,), the class index. Running means and deviations are frozen as they are. The names of
+    features, values and classes are in the model's metadata, as JSON under ``schema``. Needs the extra
+    ``onnx``.
+
+    Perceptrons, linear models, naive Bayes, trees, forests, boosted trees and neighbours of any pool can be
+    exported, joined ones among them. Neighbours take their instances with them, and trees the statistics in
+    their leaves: such a file may be large. Models written in Python cannot be exported, and neither can
+    memories of labels, which predict from the labels before. Where the target is a
+    number, the output is ``value`` (n,), float64, in the target's own unit. What many models say together
+    (`heros.Top`, `Stack`) is not one model: each can be had by its number.
+
+    Parameters
+    ----------
+    model
+        It has learnt something; nothing in it changes.
+    path
+        Where to write.
+    member
+        Which model of the pool; by default the best by its running score, as `Heros.best`.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np, onnxruntime
+    >>> from heros import Heros, pools, streams
+    >>> from heros.integrations import onnx as export
+    >>> X, y = streams.Agrawal().draw(500)
+    >>> model = Heros(pools.MLP([{"hidden": 16}]), seed=1, schema=streams.Agrawal().schema).learn(X, y)
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     path = os.path.join(directory, "model.onnx")
+    ...     export.to_onnx(model, path)
+    ...     session = onnxruntime.InferenceSession(path)
+    >>> probabilities, label = session.run(None, {"X": X})
+    >>> bool(np.abs(probabilities - model.predict_proba(X)).max() < 1e-6)
+    True
+    """
+    onnx = needed("onnx", "The export to ONNX", "onnx")
+    whole_pool = model.bound
+    chosen = model.best if member is None else whole(member, "member", "to_onnx", 0, model.pool.n_models - 1)
+    bound, i = _place_of(whole_pool, chosen)
+    writer = next((WRITERS[kind] for kind in type(bound).__mro__ if kind in WRITERS), None)
+    if writer is None:
+        kind = type(bound.pool).__name__
+        rule = "one whose model is a perceptron, linear, naive Bayes, trees or neighbours"
+        raise ParameterError.of("model", "to_onnx", f"{rule} (member= chooses another)", kind)
+    graph = Graph(onnx)
+    writer(graph, bound, i)
+    write_whole(Path(path), [_finished(onnx, graph, model).SerializeToString()])
+
+
+def _place_of(bound: BoundPool, i: int) -> tuple[BoundPool, int]:
+    """The part of a joined pool that model i is of, and its number there."""
+    for part in bound.parts if isinstance(bound, BoundJoin) else ():
+        if i < part.pool.n_models:
+            return part, i
+        i -= part.pool.n_models
+    return bound, i
+
+
+def _finished(onnx: Any, graph: Graph, model: Heros) -> Any:
+    schema = model.schema
+    assert schema is not None
+    helper, kinds = onnx.helper, onnx.TensorProto
+    made = helper.make_graph(
+        graph.nodes,
+        "heros",
+        [helper.make_tensor_value_info("X", kinds.DOUBLE, ["n", schema.n_features])],
+        [helper.make_tensor_value_info("value", kinds.DOUBLE, ["n"])]
+        if schema.numeric
+        else [
+            helper.make_tensor_value_info("probabilities", kinds.DOUBLE, ["n", schema.n_classes]),
+            helper.make_tensor_value_info("label", kinds.INT64, ["n"]),
+        ],
+        graph.constants,
+    )
+    opsets = [helper.make_opsetid("", OPSET)]
+    whole_model = helper.make_model(made, producer_name="heros-learn", opset_imports=opsets, ir_version=IR)
+    helper.set_model_props(whole_model, {"schema": _text(schema_plain(schema))})
+    onnx.checker.check_model(whole_model)
+    return whole_model
+
+
+def _text(plain: Any) -> str:
+    """As JSON; with escapes for what is no text, which a name from a broken file may hold."""
+    text = json.dumps(plain, ensure_ascii=False)
+    return text if text.isascii() or _is_utf8(text) else json.dumps(plain)
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,73 @@
+"""Naive Bayes: sums of logarithms, worked out beforehand where they do not depend on the instance."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.integrations.onnx.graph import NONE, Graph, codes_of, normed
+from heros.pools.naive_bayes import BoundNaiveBayes
+
+__all__ = ["naive_bayes"]
+
+LEAST_VARIANCE = 1e-9  # as in the core: of that of all classes
+
+Floats = NDArray[np.float64]
+
+
+def naive_bayes(graph: Graph, bound: BoundNaiveBayes, i: int) -> None:
+    """Model i of a pool of naive Bayes models."""
+    state = bound.native.state()
+    values, classes = state["values"].astype(np.int64), int(state["classes"].item())
+    blocks = state["statistics"].reshape(bound.pool.n_models, 1 + classes, -1)[i]
+    places = 1 + np.concatenate([[0], np.cumsum(np.where(values == 0, 3, 1 + values))[:-1]])
+    weight, settings = float(state["weight"][i]), bound.pool.configurations[i]
+    seen = blocks[1:, 0]
+    logs = graph.for_each(_log(seen / blocks[0, 0]))
+    numbers, nominal = np.flatnonzero(values == 0), np.flatnonzero(values)
+    if len(numbers):
+        density = _densities(graph, blocks, places, numbers, settings["variance_prior"] * weight)
+        logs = graph("Add", logs, density)
+    if len(nominal):
+        smoothing = settings["smoothing"] * weight
+        tables = [_table(blocks[1:, places[f] :], int(values[f]), smoothing) for f in nominal]
+        rows = graph("Gather", np.concatenate(tables), codes_of(graph, nominal, values[nominal]), axis=0)
+        logs = graph("Add", logs, graph("ReduceSum", rows, np.array([1]), keepdims=0))
+    logs = graph("Where", graph("IsNaN", logs), np.float64(NONE), logs)
+    logs = graph("Max", logs, np.float64(NONE))  # beyond what a class holds possible
+    logs = graph("Where", seen > 0, logs, np.float64(NONE))
+    shares, _ = normed(graph, logs, 1, seen)
+    graph.probabilities(shares)
+
+
+def _log(x: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log(x), NONE)
+
+
+def _densities(
+    graph: Graph, blocks: Floats, places: NDArray[np.int64], numbers: NDArray[np.int64], prior: float
+) -> str:
+    """The sum of the logarithms of the Gaussians (n, classes); a missing value adds nothing."""
+    count, mean, squares = (blocks[:, places[numbers] + part] for part in range(3))  # (1 + classes, numbers)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        usual = np.where(count[0] > 0, squares[0] / count[0], 0.0)
+    usual = np.where(np.isfinite(usual) & (usual > 0), usual, 0.0)
+    never = count[1:] == 0  # in this class: as in all of them
+    own = [np.where(never, part[0], part[1:]) for part in (count, mean, squares)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = np.maximum((own[2] + prior * usual) / (own[0] + prior), LEAST_VARIANCE * usual)
+    tells = usual > 0  # a constant tells nothing
+    variance = np.where(tells, variance, 1.0)
+    x = graph("Gather", "X", numbers, axis=1)
+    known = graph("And", graph("Not", graph("IsNaN", x)), tells)
+    off = graph("Sub", graph("Unsqueeze", x, np.array([1])), own[1])
+    parts = graph("Add", graph("Div", graph("Mul", off, off), variance), np.log(variance))
+    parts = graph("Where", graph("Unsqueeze", known, np.array([1])), parts, np.float64(0))
+    return graph("Mul", graph("ReduceSum", parts, np.array([2]), keepdims=0), np.float64(-0.5))
+
+
+def _table(block: Floats, values: int, smoothing: float) -> Floats:
+    """The logarithm of every value's probability (values + 1, classes), and of none: nothing."""
+    table = np.log((block[:, 1 : 1 + values] + smoothing) / (block[:, :1] + smoothing * values)).T
+    return np.concatenate([table, np.zeros((1, len(block)))])

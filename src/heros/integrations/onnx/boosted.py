@@ -1,0 +1,54 @@
+"""Boosted trees: all are walked down side by side, and their steps added up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.integrations.onnx.binned import Binned
+from heros.integrations.onnx.graph import Graph
+from heros.integrations.onnx.trees import walked
+from heros.pools.boosted import BoundBoosted
+
+__all__ = ["boosted"]
+
+WEIGHT, DERIVATIVES = 2, 3  # where they stand among a node's numbers
+
+
+def boosted(graph: Graph, bound: BoundBoosted, i: int) -> None:
+    """Model i of a pool of boosted trees."""
+    settings, prefix = bound.pool.configurations[i], f"model_{i}_"
+    state = {name.removeprefix(prefix): array for name, array in bound.native.state().items()}
+    numeric, classes = bound.schema.numeric, bound.schema.n_classes
+    outputs = 1 if numeric or classes <= 2 else classes
+    trees = [Binned(ints, reals, WEIGHT, columns, state["values"]) for columns, ints, reals in _split(state)]
+    node = walked(graph, [one.walk() for one in trees])
+    steps = np.concatenate([_steps(one.numbers, outputs, settings["shrinkage"]) for one in trees])
+    taken = graph("Gather", settings["learning_rate"] * steps, node, axis=0)
+    said = graph("ReduceSum", taken, np.array([1]), keepdims=0)  # (n, outputs)
+    if numeric:
+        return graph.number(graph("Add", said, state["prior"][1]))  # how many there were, and their mean
+    prior = np.log(state["prior"] + 1)
+    if outputs > 1:
+        return graph.probabilities(graph("Softmax", graph("Add", said, prior), axis=1))
+    odds = graph("Add", said, (prior[1] if classes == 2 else 0.0) - prior[0])
+    second = graph("Sigmoid", odds)
+    both = graph("Concat", graph("Sub", np.float64(1), second), second, axis=1)
+    return graph.probabilities(both if classes == 2 else graph("Exp", graph("Mul", odds, np.float64(0))))
+
+
+def _split(state: dict[str, NDArray[Any]]) -> list[list[NDArray[Any]]]:
+    """Columns, whole numbers and numbers of the nodes, of each tree."""
+    parts = [
+        np.split(state[name], np.cumsum(state[f"{name}_sizes"])[:-1]) for name in ("columns", "ints", "reals")
+    ]
+    return [list(one) for one in zip(*parts, strict=True)]
+
+
+def _steps(numbers: NDArray[np.float64], outputs: int, shrinkage: float) -> NDArray[np.float64]:
+    """What each node of a tree says, (nodes, outputs)."""
+    pairs = numbers[:, DERIVATIVES:].reshape(-1, outputs, 2)
+    steps: NDArray[np.float64] = -pairs[:, :, 0] / (pairs[:, :, 1] + shrinkage)
+    return steps

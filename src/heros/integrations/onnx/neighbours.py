@@ -1,0 +1,88 @@
+"""Nearest neighbours: the file has the instances, and the nearest are found by a product of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.integrations.onnx.graph import Graph, numbers_of
+from heros.pools.neighbours import BoundNeighbours
+
+__all__ = ["neighbours"]
+
+EPSILON, SMOOTHING, FARTHEST = 1e-3, 0.01, 6.0  # as in the core
+
+
+def neighbours(graph: Graph, bound: BoundNeighbours, i: int) -> None:
+    """Model i of a pool of neighbours."""
+    state, width = bound.native.state(), bound.stats()[i].rows
+    numeric, classes = bound.schema.numeric, int(state["classes"].item())
+    if width == 0:
+        if numeric:
+            return graph.number(graph.for_each(state["target_mean"].reshape(1)))
+        return graph.probabilities(graph.for_each(np.full(classes, 1 / classes)))
+    who, distance = _nearest(graph, state, width, bound.pool.configurations[i]["neighbours"])
+    weight = graph("Add", graph("Mul", distance, np.float64(0)), np.float64(1))
+    if bound.pool.configurations[i]["weighting"] == "distance":
+        weight = graph("Div", weight, graph("Add", distance, np.float64(EPSILON)))
+    weight = graph("Unsqueeze", weight, np.array([2]))  # (n, near, 1)
+    targets = state["targets"][_newest(width)]
+    said = targets[:, None].copy() if numeric else np.eye(classes)[targets.astype(np.int64)]
+    weighed = graph("Mul", graph("Gather", said, who, axis=0), weight)
+    sums = graph("ReduceSum", weighed, np.array([1]), keepdims=0)
+    if numeric:
+        return graph.number(graph("Div", sums, graph("ReduceSum", weight, np.array([1]), keepdims=0)))
+    sums = graph("Add", sums, np.float64(SMOOTHING))
+    return graph.probabilities(graph("Div", sums, graph("ReduceSum", sums, np.array([1]), keepdims=1)))
+
+
+def _newest(width: int) -> slice:
+    """So many of the rows, the last first: it comes first of those as near."""
+    return slice(None, -width - 1, -1)
+
+
+def _nearest(graph: Graph, state: dict[str, NDArray[Any]], width: int, k: int) -> tuple[str, str]:
+    """The k nearest of the rows, and how far they are: (n, near) both."""
+    values, n = state["values"].astype(np.int64), len(state["targets"])
+    numbers, nominal = np.flatnonzero(values == 0), np.flatnonzero(values)
+    rows = state["numbers"].reshape(n, len(numbers))[_newest(width)].astype(np.float64)
+    codes = state["codes"].reshape(n, len(nominal))[_newest(width)]
+    x = _numbers(graph, state, numbers)
+    hot = np.concatenate(
+        [np.zeros((width, 0)), *(_hot(codes[:, j], values[f]) for j, f in enumerate(nominal))], 1
+    )
+    same = _same(graph, nominal, values)
+    stored = np.concatenate([rows, hot / 2], axis=1)  # a value that differs counts 1 in the square
+    asked = graph("Concat", x, same, axis=1)
+    lengths = (rows**2).sum(axis=1) + len(nominal)
+    rough = graph("Sub", lengths, graph("Mul", np.float64(2), graph("MatMul", asked, stored.T.copy())))
+    who = graph.smallest(rough, min(k, width))
+    off = graph("Sub", graph("Gather", rows, who, axis=0), graph("Unsqueeze", x, np.array([1])))
+    squares = graph("ReduceSum", graph("Mul", off, off), np.array([2]), keepdims=0)  # exact, of those few
+    alike = graph("Mul", graph("Gather", hot, who, axis=0), graph("Unsqueeze", same, np.array([1])))
+    alike = graph("ReduceSum", alike, np.array([2]), keepdims=0)
+    squares = graph("Add", squares, graph("Sub", np.float64(len(nominal)), alike))
+    return who, graph("Sqrt", squares)
+
+
+def _numbers(graph: Graph, state: dict[str, NDArray[Any]], numbers: NDArray[np.int64]) -> str:
+    """The numbers, rounded as the core keeps them."""
+    if not len(numbers):
+        return graph.for_each(np.zeros(0))
+    return graph.cast(graph.cast(numbers_of(graph, state, numbers, FARTHEST), np.float32), np.float64)
+
+
+def _hot(codes: NDArray[Any], values: int) -> NDArray[np.float64]:
+    """A column per value, and one for a missing one."""
+    return np.asarray(np.eye(values + 1)[codes])  # -1 is the last
+
+
+def _same(graph: Graph, nominal: NDArray[np.int64], values: NDArray[np.int64]) -> str:
+    """The nominal values of X (n, columns of _hot)."""
+    owner = np.repeat(nominal, values[nominal] + 1)
+    code = np.concatenate([np.arange(0.0), *(np.r_[np.arange(float(values[f])), np.nan] for f in nominal)])
+    x = graph("Gather", "X", owner, axis=1)
+    alike = graph.either(np.isnan(code), graph("IsNaN", x), graph("Equal", x, np.nan_to_num(code)))
+    return graph.cast(alike, np.float64)

@@ -1,0 +1,102 @@
+"""Retrained boosted trees: features become bytes, trees are walked down side by side, steps are added up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.integrations.onnx.graph import Graph
+from heros.pools.retrained import BoundRetrained
+
+__all__ = ["retrained"]
+
+INTS = 4  # whole numbers of a node, as in the core: feature, test, child below, child above
+BYTES = 256
+
+
+def retrained(graph: Graph, bound: BoundRetrained, i: int) -> None:
+    """Model i of a pool of retrained boosted trees, as its last training left it."""
+    prefix = f"model_{i}_"
+    state = {name.removeprefix(prefix): array for name, array in bound.native.state().items()}
+    numeric, classes = bound.schema.numeric, bound.schema.n_classes
+    base = state["base"] if len(state["base"]) else _prior(state["prior"], numeric)
+    said = graph.for_each(base)
+    if len(state["roots"]):
+        said = graph("Add", said, _steps(graph, state, len(base)))
+    if numeric:
+        return graph.number(said)
+    if len(base) > 1:
+        return graph.probabilities(graph("Softmax", said, axis=1))
+    second = graph("Sigmoid", said)
+    if classes == 1:
+        return graph.probabilities(graph("Exp", graph("Mul", said, np.float64(0))))
+    return graph.probabilities(graph("Concat", graph("Sub", np.float64(1), second), second, axis=1))
+
+
+def _prior(prior: NDArray[Any], numeric: bool) -> NDArray[Any]:
+    """What is said before the first training is done."""
+    if numeric:
+        return prior[1:]
+    logs = np.log(prior + 1)
+    return logs if len(logs) > 2 else np.array([(logs[1] if len(logs) == 2 else 0.0) - logs[0]])
+
+
+def _steps(graph: Graph, state: dict[str, NDArray[Any]], outputs: int) -> str:
+    """The sum of all trees' steps (n, outputs)."""
+    nodes = state["nodes"].reshape(-1, INTS).astype(np.int64)
+    n, leaves = len(nodes), len(state["steps"])
+    feature = np.concatenate([np.searchsorted(state["tested"], nodes[:, 0]), np.zeros(leaves, np.int64)])
+    stays = np.arange(n, n + leaves)  # a leaf is a node that leads to itself
+    below, above = (np.concatenate([_places(nodes[:, side], n), stays]) for side in (2, 3))
+    goes = np.concatenate([_tests(nodes[:, 1], state["sets"]), np.zeros((leaves, BYTES), bool)]).ravel()
+    found, at = _bytes(graph, state), graph.for_each(_places(state["roots"].astype(np.int64), n))
+    for _ in range(_depth(nodes)):
+        byte = graph("GatherElements", found, graph("Gather", feature, at), axis=1)
+        is_below = graph("Gather", goes, graph("Add", graph("Mul", at, np.int64(BYTES)), byte))
+        at = graph("Where", is_below, graph("Gather", below, at), graph("Gather", above, at))
+    steps = graph("Gather", np.concatenate([np.zeros(n), state["steps"]]), at)  # (n, trees)
+    return graph("MatMul", steps, np.eye(outputs)[state["outputs"]])
+
+
+def _bytes(graph: Graph, state: dict[str, NDArray[Any]]) -> str:
+    """The features that trees ask for as bytes (n, features): 0 is missing, then bins or codes from 1."""
+    tested = state["tested"].astype(np.int64)
+    edges = np.split(state["tested_edges"], np.cumsum(state["tested_edges_sizes"])[:-1])
+    table = np.full((len(tested), max(1, *map(len, edges))), np.inf)
+    for row, own in zip(table, edges, strict=True):
+        row[: len(own)] = own
+    x = graph("Gather", "X", tested, axis=1)
+    known = graph("Not", graph("IsNaN", x))
+    x = graph("Where", known, x, np.float64(0))
+    beyond = graph("Greater", graph("Unsqueeze", x, np.array([2])), table)
+    bins = graph("ReduceSum", graph.cast(beyond, np.int64), np.array([2]), keepdims=0)
+    codes = graph.cast(graph("Clip", x, np.float64(0), np.float64(BYTES - 2)), np.int64)
+    nominal = state["values"][tested] > 0
+    places = graph("Add", graph("Where", nominal, codes, bins), np.int64(1))
+    return graph("Where", known, places, np.int64(0))
+
+
+def _places(children: NDArray[np.int64], nodes: int) -> NDArray[np.int64]:
+    """Nodes keep their numbers, leaves come after them."""
+    return np.where(children >= 0, children, nodes + ~children)
+
+
+def _tests(tests: NDArray[np.int64], sets: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Which bytes go below, (nodes, 256): up to a cut, or those of a set."""
+    byte = np.arange(BYTES)
+    goes = byte <= (tests >> 1)[:, None]
+    goes[:, 0] = tests & 1 == 1
+    by_set = tests < 0
+    words = sets.reshape(-1, 4)[~tests[by_set]]  # 64 bytes each
+    goes[by_set] = (words[:, byte >> 6] >> (byte & 63).astype(np.uint64)) & np.uint64(1) == 1
+    return goes
+
+
+def _depth(nodes: NDArray[np.int64]) -> int:
+    """Splits above the deepest leaf; children come after their parents."""
+    depth = np.ones(len(nodes), dtype=np.int64)
+    for node, children in enumerate(nodes[:, 2:]):
+        depth[children[children >= 0]] = depth[node] + 1
+    return int(depth.max())

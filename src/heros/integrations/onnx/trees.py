@@ -1,0 +1,304 @@
+"""Trees and forests: all trees of a forest are walked down side by side, and their leaves asked together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.errors import HerosError
+from heros.integrations.onnx.graph import NONE, Graph, codes_of, normed
+from heros.pools.forest import BoundForest
+from heros.pools.hoeffding import BoundHoeffding
+
+__all__ = ["Walk", "forest", "tree", "walked"]
+
+ABSENT, LEAF = -2, -1  # as in the core: what `node_test` holds
+AT_MOST, EACH_VALUE = 0, 1
+NO_SPREAD = 1e300
+LEAST = -745.13  # the logarithm of the least product that is not 0
+LARGEST = 1 << 30  # bytes: what a file of ONNX holds with room to spare
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+def tree(graph: Graph, bound: BoundHoeffding, i: int) -> None:
+    """Model i of a pool of Hoeffding trees."""
+    state = bound.native.tree_state(i)
+    features = np.arange(bound.schema.n_features)
+    said, _ = _answers(graph, bound, [_Tree(state, features, bound.pool.configurations[i]["prediction"])])
+    graph.probabilities(graph("Squeeze", said, np.array([1])))
+
+
+def forest(graph: Graph, bound: BoundForest, i: int) -> None:
+    """Model i of a pool of forests: its trees, weighted by how often they were right."""
+    settings, state = bound.pool.configurations[i], bound.native.state()
+    grown = [bound.native.tree(i, t) for t in range(settings["trees"])]
+    trees = [_Tree(one, columns.astype(np.int64), "adaptive") for columns, one in grown]
+    width = state[f"forest_{i}_drift_width"].astype(np.float64)
+    mean = state[f"forest_{i}_drift_total"] / np.maximum(width, 1)
+    weights = (np.clip(mean, 0, 1) * width + 1) / (width + 2)
+    said, heard = _answers(graph, bound, trees)
+    weight = graph("Where", heard, weights[:, None], np.float64(0))  # (n, trees, 1)
+    total = graph("ReduceSum", weight, np.array([1]), keepdims=0)
+    sums = graph("ReduceSum", graph("Mul", said, weight), np.array([1]), keepdims=0)
+    any_heard = graph("Greater", total, np.float64(0))
+    classes = bound.schema.n_classes
+    sums = graph("Where", any_heard, sums, np.full((1, classes), 1 / classes))
+    graph.probabilities(graph("Div", sums, graph("Where", any_heard, total, np.float64(1))))
+
+
+class _Tree:
+    """The arrays of one tree, its features by their numbers in the schema."""
+
+    def __init__(self, state: Mapping[str, NDArray[Any]], columns: Ints, prediction: str) -> None:
+        self.state, self.columns = state, columns
+        self.test, self.value = state["node_test"].astype(np.int64), state["node_value"]
+        self.link = state["node_link"].astype(np.int64)
+        self.counts = state["node_counts"].reshape(len(self.test), -1)
+        self.classes = self.counts.shape[1]
+        self.splits = self.test >= 0
+        self.kind = np.where(self.splits, self.test & 3, AT_MOST)
+        self.feature = np.where(self.splits, columns[np.where(self.splits, self.test >> 2, 0)], 0)
+        self.blocks = state["leaf_ints"].reshape(-1, 1 + self.classes)[:, 1:]
+        self.hits = state["leaf_reals"].reshape(len(self.blocks), -1)[:, :2]
+        self.observes = (self.test == LEAF) & (self.link >= 0)
+        self.by_bayes = self._by_bayes(prediction)
+
+    def walk(self) -> Walk:
+        """How instances go down."""
+        each, stays = self.kind == EACH_VALUE, np.full(len(self.test), -1)
+        return Walk(
+            self.feature, self.kind == AT_MOST, each, self.value, self.link, self.splits, stays, self.depth()
+        )
+
+    def _by_bayes(self, prediction: str) -> Flags:
+        """The leaves that answer by naive Bayes."""
+        if prediction == "majority":
+            return np.zeros(len(self.test), dtype=bool)
+        chosen: Flags = self.observes.copy()
+        if prediction == "adaptive":
+            hits = self.hits[self.link[chosen]]
+            chosen[chosen] = ~(hits[:, 0] > hits[:, 1])
+        return chosen
+
+    def answering(self) -> Floats:
+        """The counts that answer at each node; an absent branch leaves the answer to the split above."""
+        counts = self.counts.copy()
+        for node in np.flatnonzero(self.splits).tolist():
+            end = self.link[node] + self._branches(node)
+            below = np.arange(self.link[node], end)
+            counts[below[self.test[below] == ABSENT]] = self.counts[node]
+        return counts
+
+    def _branches(self, node: int) -> int:
+        if self.kind[node] != EACH_VALUE:
+            return 2
+        return int(self.state["values"][self.test[node] >> 2])
+
+    def depth(self) -> int:
+        """Of the deepest leaf; children come after their parents."""
+        depth = np.zeros(len(self.test), dtype=np.int64)
+        for node in np.flatnonzero(self.splits).tolist():
+            depth[self.link[node] : self.link[node] + self._branches(node)] = depth[node] + 1
+        return int(depth.max())
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    """What a leaf that answers by naive Bayes knows, by the features of the schema: logarithms of factors.
+
+    Of numbers: constant − (x − mean)²·precision. Features that nobody at this leaf has had a value of say
+    nothing; in a class without any value of a feature that others have, it is impossible.
+    """
+
+    prior: Floats  # (classes,)
+    mean: Floats  # (classes, numbers)
+    precision: Floats
+    constant: Floats
+    told: Flags  # (numbers,)
+    rows: Floats  # (values + 1 of each nominal feature, classes)
+
+
+class _Leaves:
+    """The leaves of trees that answer by naive Bayes."""
+
+    def __init__(self, values: Ints) -> None:
+        self.values = values
+        self.numbers, self.nominal = np.flatnonzero(values == 0), np.flatnonzero(values)
+        self.begins = np.concatenate([[0], np.cumsum(values[self.nominal] + 1)]).astype(np.int64)
+
+    def of(self, tree: _Tree) -> Iterator[_Leaf]:
+        """Those of one tree, in the order of its nodes."""
+        own = self.values[tree.columns]
+        numbers, nominal = tree.columns[own == 0], tree.columns[own > 0]
+        slots = np.concatenate([[0], np.cumsum(self.values[nominal])]).astype(np.int64)
+        ints = (
+            tree.state["block_ints"].reshape(-1, len(numbers) + len(nominal) + slots[-1]).astype(np.float64)
+        )
+        reals = tree.state["block_reals"].reshape(len(ints), 5, len(numbers))
+        for node in np.flatnonzero(tree.by_bayes):
+            blocks = tree.blocks[tree.link[node]]
+            there = blocks >= 0
+            seen, divisor, count = np.split(
+                np.where(there[:, None], ints[blocks], 0), [len(numbers), len(numbers) + len(nominal)], axis=1
+            )
+            counts = tree.counts[node]
+            yield _Leaf(
+                _log(counts / counts.sum()),
+                *self._gaussians(np.searchsorted(self.numbers, numbers), reals[blocks], seen),
+                self._tables(np.searchsorted(self.nominal, nominal), slots, divisor, count),
+            )
+
+    def _gaussians(self, places: Ints, reals: Floats, seen: Floats) -> tuple[Floats, Floats, Floats, Any]:
+        wide = (len(seen), len(self.numbers))
+        mean, precision, constant = np.zeros(wide), np.zeros(wide), np.zeros(wide)
+        told = np.zeros(len(self.numbers), dtype=bool)
+        told[places] = (seen > 0).any(axis=0)
+        spread = np.where(seen > 1, reals[:, 2], 0)
+        varies = spread > 0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            exact = np.where(varies, (seen - 1) / (2 * spread), NO_SPREAD)
+        exact = np.clip(exact, 1 / NO_SPREAD, NO_SPREAD)
+        mean[:, places] = np.where(seen > 0, reals[:, 0], 0)
+        precision[:, places] = np.where(seen > 0, exact, 0)
+        constant[:, places] = np.where(seen > 0, np.where(varies, np.log(exact / np.pi) / 2, 0), NONE)
+        return mean, precision, constant, told
+
+    def _tables(self, places: Ints, slots: Ints, divisor: Floats, count: Floats) -> Floats:
+        """A row per value; the last of each feature, for a missing one, says nothing."""
+        rows = np.zeros((self.begins[-1], len(divisor)))
+        for j, place in enumerate(places):
+            own = divisor[:, j]
+            if not own.any():
+                continue
+            part = np.log(count[:, slots[j] : slots[j + 1]] + 1) - np.log(np.maximum(own, 1))[:, None]
+            rows[self.begins[place] : self.begins[place + 1] - 1] = np.where(own[:, None] > 0, part, NONE).T
+        return rows
+
+
+def _answers(graph: Graph, bound: BoundHoeffding | BoundForest, trees: Sequence[_Tree]) -> tuple[str, str]:
+    """What each tree says (n, trees, classes), and whether it says anything (n, trees, 1)."""
+    values = np.array([len(f.values or ()) for f in bound.schema.features], dtype=np.int64)
+    classes = bound.schema.n_classes
+    node = walked(graph, [one.walk() for one in trees])
+    counts = np.concatenate([one.answering() for one in trees])
+    total = counts.sum(axis=1, keepdims=True)
+    shares = np.where(total > 0, counts / np.where(total > 0, total, 1), 1 / classes)
+    said, heard = graph("Gather", shares, node, axis=0), graph("Gather", total > 0, node, axis=0)
+    by_bayes = np.concatenate([one.by_bayes for one in trees])
+    if not by_bayes.any():
+        return said, heard
+    which = graph("Gather", np.where(by_bayes, np.cumsum(by_bayes) - 1, 0), node, axis=0)  # of those leaves
+    shares_by_bayes, possible = _bayes(graph, _Leaves(values), trees, which, classes)
+    chosen = graph("Unsqueeze", graph("Gather", by_bayes, node, axis=0), np.array([2]))
+    return graph("Where", chosen, shares_by_bayes, said), graph.either(chosen, possible, heard)
+
+
+@dataclass(frozen=True)
+class Walk:
+    """How instances go down a tree: per node, what is asked, and where its children begin."""
+
+    feature: Ints
+    at_most: Flags  # a number: at most the value goes first; else: the value itself does
+    each: Flags  # a branch per value
+    value: Floats
+    link: Ints
+    splits: Flags
+    missing: Ints  # the branch where the feature is missing; -1: it stays
+    depth: int
+
+
+def walked(graph: Graph, walks: Sequence[Walk]) -> str:
+    """The node (n, trees) at which an instance arrives, of all trees' nodes one after the other."""
+    begins = np.cumsum([0, *(len(one.feature) for one in walks[:-1])]).astype(np.int64)
+    feature, at_most, each, value, splits, missing = (
+        np.concatenate([getattr(one, name) for one in walks])
+        for name in ("feature", "at_most", "each", "value", "splits", "missing")
+    )
+    link = np.concatenate([one.link + begin for one, begin in zip(walks, begins, strict=True)])
+    node = graph.for_each(begins)
+    arrays = [
+        graph.constant(array)
+        for array in (feature, at_most, each, value, np.where(splits, link, 0), splits, missing)
+    ]
+    for _ in range(max(one.depth for one in walks)):
+        tested, number, every, against, below, goes, without = (
+            graph("Gather", array, node) for array in arrays
+        )
+        x = graph("GatherElements", "X", tested, axis=1)
+        known = graph("Not", graph("IsNaN", x))
+        x = graph("Where", known, x, np.float64(0))
+        hit = graph.either(number, graph("LessOrEqual", x, against), graph("Equal", x, against))
+        branch = graph("Where", every, _whole(graph, x), graph.cast(graph("Not", hit), np.int64))
+        branch = graph("Where", known, branch, without)
+        goes = graph("And", goes, graph("GreaterOrEqual", branch, np.int64(0)))
+        node = graph("Where", goes, graph("Add", below, branch), node)
+    return node
+
+
+def _whole(graph: Graph, x: str) -> str:
+    """Codes as whole numbers; what is no code at all is not gone after."""
+    return graph.cast(graph("Clip", x, np.float64(0), np.float64(1 << 24)), np.int64)
+
+
+def _bayes(
+    graph: Graph, leaves: _Leaves, trees: Sequence[_Tree], which: str, classes: int
+) -> tuple[str, str]:
+    """The shares (n, trees, classes) that naive Bayes gives, and whether it gives any."""
+    room = sum(int(one.by_bayes.sum()) for one in trees)
+    size = 8 * room * classes * (3 * len(leaves.numbers) + int(leaves.begins[-1]))
+    if size > LARGEST:
+        rule = f"no larger than {LARGEST >> 20} MB to be exported"
+        raise HerosError(f"The statistics in the leaves of a tree must be {rule}. Got {size >> 20} MB.")
+    found = [leaf for one in trees for leaf in leaves.of(one)]
+    logs: list[str] = []
+    if len(leaves.numbers):
+        logs.append(_numbers(graph, leaves, found, which))
+    if len(leaves.nominal):
+        logs.append(_names(graph, leaves, found, which))
+    order = np.argsort(np.concatenate([leaves.numbers, leaves.nominal]))  # products are taken in this order
+    factors = graph("Gather", graph("Concat", *logs, axis=3), order, axis=3)  # (n, trees, classes, features)
+    prior = graph(
+        "Unsqueeze", graph("Gather", np.stack([leaf.prior for leaf in found]), which), np.array([3])
+    )
+    partial = graph("Add", prior, graph("CumSum", factors, np.array(3)))
+    least = graph("ReduceMin", partial, axes=[3], keepdims=0)
+    least = graph("Min", least, graph("Squeeze", prior, np.array([3])))
+    votes = graph("Gather", partial, np.array(-1), axis=3)
+    votes = graph("Where", graph("Less", least, np.float64(LEAST)), np.float64(NONE), votes)
+    return normed(graph, votes, 2, np.full((1, 1, classes), 1 / classes))
+
+
+def _numbers(graph: Graph, leaves: _Leaves, found: Sequence[_Leaf], which: str) -> str:
+    """The logarithms of the densities (n, trees, classes, numbers); of a missing value: 0."""
+    x = graph("Gather", "X", leaves.numbers, axis=1)
+    known = graph("Unsqueeze", graph("Not", graph("IsNaN", x)), np.array([1]))
+    told = graph("And", known, graph("Gather", np.stack([leaf.told for leaf in found]), which))
+    mean, precision, constant = (
+        graph("Gather", np.stack([getattr(leaf, name) for leaf in found]), which)
+        for name in ("mean", "precision", "constant")
+    )
+    off = graph("Sub", graph("Unsqueeze", x, np.array([1, 2])), mean)
+    away = graph("Mul", graph("Mul", off, off), precision)
+    logs = graph("Max", graph("Sub", constant, away), np.float64(NONE))
+    return graph("Where", graph("Unsqueeze", told, np.array([2])), logs, np.float64(0))
+
+
+def _names(graph: Graph, leaves: _Leaves, found: Sequence[_Leaf], which: str) -> str:
+    """The logarithms of the values' probabilities (n, trees, classes, nominal features)."""
+    rows = np.concatenate([leaf.rows for leaf in found])
+    at = graph("Mul", which, np.array(leaves.begins[-1]))
+    codes = codes_of(graph, leaves.nominal, leaves.values[leaves.nominal])
+    places = graph("Add", graph("Unsqueeze", at, np.array([2])), graph("Unsqueeze", codes, np.array([1])))
+    return graph("Transpose", graph("Gather", rows, places), perm=[0, 1, 3, 2])
+
+
+def _log(x: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log(x), NONE)

@@ -1,0 +1,197 @@
+"""The keys of one partition: their models, and how far they have read."""
+
+from __future__ import annotations
+
+import copy
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from heros.data.encoder import Encoder
+from heros.data.schema import schema_of, schema_plain
+from heros.data.values import Refused, shown
+from heros.ensemble import Heros
+from heros.ensemble.keyed import Key, Keyed
+from heros.errors import DataError
+from heros.run.workers.snapshots import Snapshots
+from heros.storage.keystore import FILE
+from heros.streams.live.bad_rows import BadRow, BadRows, tell_skipped
+
+__all__ = ["Partition"]
+
+Message = tuple[Any, Any, int]  # key, row, offset
+Rows = dict[Key, tuple[list[list[float]], list[float]]]
+
+
+class Partition:
+    """The models of a partition's keys, from its newest snapshot on.
+
+    The schema is the partition's: features, values and classes are appended as its rows bring them, so a
+    key's model depends on the partition's rows and on nothing that its worker does besides.
+
+    Parameters
+    ----------
+    number
+        Of the partition.
+    snapshots
+        Where it comes from and goes to.
+    scratch
+        A directory of its own on this machine.
+    model
+        What every key starts as.
+    target
+        The name under which a row has its label.
+    key
+        The name under which a row has its key; None: messages have keys.
+    encoder
+        What reads rows, and what is known of them from the start.
+    skip
+        Whether rows that break a rule are counted and left out, unless more than one row in twenty does;
+        otherwise the first of them is raised.
+    limits
+        `capacity` and `memory` of its `Keyed`.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        snapshots: Snapshots,
+        scratch: Path,
+        model: Heros,
+        *,
+        target: str,
+        key: str | None,
+        encoder: Encoder,
+        skip: bool,
+        **limits: Any,
+    ) -> None:
+        self.number, self._snapshots, self._scratch = number, snapshots, scratch
+        self._target, self._key, self._skip = target, key, skip
+        self._encoder = encoder
+        scratch.mkdir(parents=True)
+        snapshots.fetch(number, scratch / FILE)
+        self.keyed = Keyed(model, directory=scratch, **limits)
+        self.next, self.bad_rows = 0, BadRows()
+        self._messages: list[Message] = []
+        position = self.keyed.position
+        if position is not None:
+            self._go_to(position)
+        self.ahead = self.next  # behind what was taken, learnt or not
+        self._saved = self.next
+
+    def _go_to(self, position: Mapping[str, Any]) -> None:
+        try:
+            self.next, self._encoder.seen = int(position["offset"]), int(position["learnt"])
+            self.bad_rows = BadRows(int(position["bad_rows"]))
+            schema = schema_of(position["schema"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"The snapshot of partition {self.number} must be whole. Got: {error}.") from None
+        self._encoder.know(schema)
+        if schema.n_features and schema.n_outputs:
+            self.keyed.bind(schema)
+
+    @property
+    def learnt(self) -> int:
+        """How many rows it has learnt from."""
+        return self._encoder.seen
+
+    @property
+    def unsaved(self) -> int:
+        """How many offsets it is ahead of its snapshot."""
+        return self.next - self._saved
+
+    def take(self, key: Any, row: Any, offset: int) -> None:
+        """Have a message learnt at the next `learn`; one that was there before is left out."""
+        if offset >= self.ahead:
+            self._messages.append((key, row, offset))
+            self.ahead = offset + 1
+
+    def learn(self) -> int:
+        """Learn what was taken, each key's rows in their order; how many there were."""
+        messages, self._messages = self._messages, []
+        rows: Rows = {}
+        for message in messages:
+            try:
+                self._code(message, rows)
+            except Refused as why:
+                self._refuse(message, why, rows)
+            self.next = message[2] + 1
+        self._train(rows)
+        return len(messages)
+
+    def _code(self, message: Message, rows: Rows) -> None:
+        key, features, label = self._parts(message)
+        encoder = self._encoder
+        if not encoder.schema.n_features:
+            encoder = copy.deepcopy(encoder)  # a row without a feature is refused, and leaves no trace
+        coded = encoder.encode(features, label, grow=not rows)
+        if coded is None:  # those before it are learnt as things were
+            self._train(rows)
+            coded = encoder.encode(features, label)
+            assert coded is not None
+        if not coded[0]:
+            raise Refused(None, repr(features), "have a feature")
+        self._encoder = encoder
+        self.keyed.bind(encoder.schema)
+        X, y = rows.setdefault(key, ([], []))
+        X.append(coded[0])
+        y.append(coded[1])
+
+    def _parts(self, message: Message) -> tuple[Key, Mapping[Any, Any], Any]:
+        key, row, _ = message
+        if not isinstance(row, Mapping):
+            raise Refused(None, repr(row), f"be a mapping with {self._target!r}")
+        if self._key is not None:
+            key = row.get(self._key)
+        if isinstance(key, bool) or not isinstance(key, str | int):
+            raise Refused(self._key, shown(key), "be a key: a string or a whole number")
+        besides = (self._key, self._target)
+        features = {name: value for name, value in row.items() if name not in besides}
+        if not features:
+            raise Refused(None, repr(row), "have a feature")
+        return key, features, row.get(self._target)
+
+    def _refuse(self, message: Message, why: Refused, rows: Rows) -> None:
+        bad = BadRow(f"partition {self.number}", f"offset {message[2]}", why.column, why.value, why.rule)
+        if not self._skip:
+            self._train(rows)
+            raise DataError(str(bad)) from None
+        if not self.bad_rows.count:
+            tell_skipped(bad)
+        self.bad_rows = self.bad_rows.plus(bad)
+        read = self.learnt + self.bad_rows.count
+        if self.bad_rows.are_too_many(read):
+            self._train(rows)
+            self.next = message[2] + 1
+            raise self.bad_rows.error(f"partition {self.number}", read)
+
+    def _train(self, rows: Rows) -> None:
+        for key, (X, y) in rows.items():
+            self.keyed.test_then_train(key, np.array(X, dtype=np.float64), np.array(y, dtype=np.float64))
+        rows.clear()
+
+    def save(self) -> None:
+        """Keep the models and the offset they are at, as one."""
+        if not self.unsaved:
+            return
+        snapshot = self._scratch / "snapshot"
+        self.keyed.snapshot(
+            {
+                "offset": self.next,
+                "learnt": self.learnt,
+                "bad_rows": self.bad_rows.count,
+                "schema": schema_plain(self._encoder.schema),
+            },
+            snapshot,
+        )
+        self._snapshots.save(self.number, self.next, snapshot)
+        snapshot.unlink()
+        self._saved = self.next
+
+    def close(self) -> None:
+        """Let go of the models; what was not saved is gone."""
+        self.keyed.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)

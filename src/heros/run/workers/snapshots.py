@@ -1,0 +1,148 @@
+"""Where workers hand models over: snapshots of partitions, in a directory or an object store."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from heros._base.extras import needed
+from heros.errors import HerosError
+from heros.storage.disk import drafted, reason
+
+__all__ = ["Snapshots"]
+
+KEPT = 2
+"""How many snapshots of a partition stay: one may be read while the next is written."""
+NAME = re.compile(r"(\d+)\.keys")
+
+
+class Snapshots:
+    """Files that hold all models of a partition's keys, and the offset that they are at.
+
+    A snapshot is a function of the rows before its offset alone, so it does not matter who wrote it: a
+    worker that everybody took for dead and that writes one more does no harm.
+
+    Parameters
+    ----------
+    place
+        A directory that all workers share, or an address that fsspec knows: ``s3://bucket/models``.
+    topic
+        The topic that the partitions are of.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as shared, tempfile.TemporaryDirectory() as mine:
+    ...     snapshots, file = Snapshots(shared, "sensors"), Path(mine, "models")
+    ...     _ = file.write_bytes(b"models at 700")
+    ...     snapshots.save(3, 700, file)
+    ...     _ = file.write_bytes(b"models at 900")
+    ...     snapshots.save(3, 900, file)
+    ...     snapshots.fetch(3, file), file.read_bytes(), snapshots.partitions()
+    (900, b'models at 900', [3])
+    """
+
+    def __init__(self, place: str | os.PathLike[str], topic: str) -> None:
+        self.place = os.fspath(place)
+        self._files: _Files = _Remote(self.place) if "://" in self.place else _Local(self.place)
+        self._topic = topic
+
+    def save(self, partition: int, offset: int, file: Path) -> None:
+        """Keep a file as the partition's snapshot at an offset; older ones go."""
+        folder = self._folder(partition)
+        try:
+            self._files.put(file, f"{folder}/{offset:020d}.keys")
+            for name in self._names(folder)[KEPT:]:
+                with suppress(OSError):  # then there is one more than there need be
+                    self._files.remove(f"{folder}/{name}")
+        except OSError as error:
+            raise HerosError(f"The store {self.place} must be writable. Got: {reason(error)}.") from None
+
+    def fetch(self, partition: int, file: Path) -> int:
+        """Bring the newest snapshot of a partition; its offset, 0 if there is none yet."""
+        folder = self._folder(partition)
+        try:
+            for name in self._names(folder):
+                try:
+                    self._files.get(f"{folder}/{name}", file)
+                except FileNotFoundError:  # a newer one has taken its place
+                    return self.fetch(partition, file)
+                return int(name.partition(".")[0])
+        except OSError as error:
+            raise HerosError(f"The store {self.place} must be readable. Got: {reason(error)}.") from None
+        return 0
+
+    def partitions(self) -> list[int]:
+        """The partitions of which there is a snapshot."""
+        found = (name.rpartition("-") for name in self._files.listed(""))
+        return sorted(
+            int(number) for topic, _, number in found if topic == self._topic and number.isdecimal()
+        )
+
+    def _folder(self, partition: int) -> str:
+        return f"{self._topic}-{partition}"
+
+    def _names(self, folder: str) -> list[str]:
+        """Of its snapshots, the newest first."""
+        return sorted((name for name in self._files.listed(folder) if NAME.fullmatch(name)), reverse=True)
+
+
+class _Local:
+    """Files in a directory."""
+
+    def __init__(self, place: str) -> None:
+        self._root = Path(place)
+
+    def put(self, file: Path, name: str) -> None:
+        path = self._root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(file, "rb") as source, drafted(path) as target:
+            shutil.copyfileobj(source, target, 1 << 20)
+
+    def get(self, name: str, file: Path) -> None:
+        shutil.copyfile(self._root / name, file)
+
+    def listed(self, folder: str) -> list[str]:
+        try:
+            return os.listdir(self._root / folder)
+        except FileNotFoundError:
+            return []
+
+    def remove(self, name: str) -> None:
+        os.unlink(self._root / name)
+
+
+class _Remote:
+    """Files of whatever fsspec knows."""
+
+    def __init__(self, place: str) -> None:
+        fsspec = needed("fsspec.core", "A store that is no directory", "fsspec")
+        self._system, self._root = fsspec.url_to_fs(place)
+
+    def put(self, file: Path, name: str) -> None:
+        path = f"{self._root}/{name}"
+        self._system.makedirs(path.rpartition("/")[0], exist_ok=True)
+        self._system.put_file(str(file), f"{path}.draft")
+        self._system.mv(f"{path}.draft", path)
+
+    def get(self, name: str, file: Path) -> None:
+        self._system.invalidate_cache()
+        self._system.get_file(f"{self._root}/{name}", str(file))
+
+    def listed(self, folder: str) -> list[str]:
+        self._system.invalidate_cache()
+        try:
+            found: list[Any] = self._system.ls(f"{self._root}/{folder}".rstrip("/"), detail=False)
+        except FileNotFoundError:
+            return []
+        return [str(path).rstrip("/").rpartition("/")[2] for path in found]
+
+    def remove(self, name: str) -> None:
+        self._system.rm_file(f"{self._root}/{name}")
+
+
+_Files = _Local | _Remote

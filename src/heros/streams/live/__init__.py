@@ -1,0 +1,23 @@
+"""Sources: where instances come from, whether they are all there or still to come."""
+
+from heros.streams.live.bad_rows import BadRow, BadRows, TooManyBadRows
+from heros.streams.live.base import END, IDLE, Block, DriftPoint, Signal, Source
+from heros.streams.live.own import expect_source
+from heros.streams.live.rows import RowSource
+from heros.streams.live.urls import connect, is_address
+
+__all__ = [
+    "END",
+    "IDLE",
+    "BadRow",
+    "BadRows",
+    "Block",
+    "DriftPoint",
+    "RowSource",
+    "Signal",
+    "Source",
+    "TooManyBadRows",
+    "connect",
+    "expect_source",
+    "is_address",
+]

@@ -1,0 +1,121 @@
+"""Rows that break a rule: what is said about them and what is kept of them."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+from heros._base.parameters import one_of
+from heros.errors import DataError, DataNotice
+
+__all__ = ["KEPT", "BadRow", "BadRows", "TooManyBadRows", "checked_skip", "tell_skipped"]
+
+KEPT = 10
+"""How many skipped rows are kept; the rest are only counted."""
+
+FEWEST, ONE_IN = 20, 20
+"""A stream ends if more than one row in `ONE_IN` is bad; of fewer than `FEWEST` bad rows nothing is said."""
+
+
+class TooManyBadRows(DataError):
+    """More than one row in twenty could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """One row that broke a rule.
+
+    Parameters
+    ----------
+    source
+        The file (or other source) it stands in.
+    place
+        Where in the source: ``"line 17"`` of a text, ``"row 17"`` of anything else, counted from 1.
+    column
+        The column that broke the rule; None if the whole row did.
+    value
+        What stood there, as text.
+    rule
+        What should have stood there.
+
+    Examples
+    --------
+    >>> print(BadRow("people.csv", "line 17", "age", "'abc'", "be a number"))
+    people.csv, line 17: the 'age' column must be a number. Got 'abc' instead.
+    """
+
+    source: str
+    place: str
+    column: str | None
+    value: str
+    rule: str
+
+    def __str__(self) -> str:
+        what = "the row" if self.column is None else f"the {self.column!r} column"
+        return f"{self.source}, {self.place}: {what} must {self.rule}. Got {self.value} instead."
+
+
+@dataclass(frozen=True, slots=True)
+class BadRows:
+    """The rows a stream has skipped so far.
+
+    Examples
+    --------
+    >>> skipped = BadRows().plus(BadRow("people.csv", "line 17", "age", "'abc'", "be a number"))
+    >>> skipped.count, len(skipped.first)
+    (1, 1)
+    """
+
+    count: int = 0
+    first: tuple[BadRow, ...] = ()
+
+    def plus(self, row: BadRow) -> BadRows:
+        """Return these and one more row; only the first ten are kept."""
+        return BadRows(self.count + 1, self.first if len(self.first) >= KEPT else (*self.first, row))
+
+    def __add__(self, other: BadRows) -> BadRows:
+        return BadRows(self.count + other.count, (*self.first, *other.first)[:KEPT])
+
+    def are_too_many(self, rows: int) -> bool:
+        """Return whether these are too many of so many rows, good and bad.
+
+        Examples
+        --------
+        >>> BadRows(19).are_too_many(19), BadRows(20).are_too_many(399), BadRows(20).are_too_many(400)
+        (False, True, False)
+        """
+        return self.count >= FEWEST and ONE_IN * self.count > rows
+
+    def error(self, name: str, rows: int) -> TooManyBadRows:
+        """Return the error for too many bad rows among the first `rows` of a stream."""
+        return TooManyBadRows(
+            f"{name} must have at most one bad row in {ONE_IN}. Got {self.count:,} in {rows:,} rows, "
+            f"the first: {self.first[0]}"
+        )
+
+    def text(self, most: int = 3) -> str:
+        """Return how many rows were skipped, and the first of them, a line each; empty if there are none.
+
+        Examples
+        --------
+        >>> print(BadRows().plus(BadRow("people.csv", "line 17", "age", "'abc'", "be a number")).text())
+        1 bad row was skipped:
+          people.csv, line 17: the 'age' column must be a number. Got 'abc' instead.
+        """
+        if not self.count:
+            return ""
+        what = "1 bad row was skipped" if self.count == 1 else f"{self.count:,} bad rows were skipped"
+        shown = self.first[:most]
+        head = f"{what}:" if self.count == len(shown) else f"{what}, the first {len(shown)}:"
+        return "\n  ".join([head, *map(str, shown)])
+
+
+def tell_skipped(row: BadRow) -> None:
+    """Tell that the first bad row of a stream is skipped."""
+    text = f"{row} Bad rows are skipped and counted (on_bad_row='raise' stops at the first)."
+    warnings.warn(text, DataNotice, stacklevel=3)
+
+
+def checked_skip(on_bad_row: str, owner: str) -> bool:
+    """Return whether bad rows are skipped, from what a user said."""
+    return one_of(on_bad_row, "on_bad_row", owner, ("skip", "raise"), "'skip' or 'raise'") == "skip"

@@ -1,0 +1,197 @@
+"""Kafka topics as sources."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from heros._base.extras import needed
+from heros.errors import DataError, HerosError
+from heros.streams.live.base import END, IDLE, Signal
+from heros.streams.live.messages import MessageSource
+
+__all__ = ["KafkaTopic", "is_passing", "reader_settings"]
+
+PATIENCE = 30.0  # seconds to wait for the brokers
+STEP = 1.0  # seconds that one call to the library waits: Ctrl-C is heard in between
+
+PASSING = (  # what is so only for now: the brokers are busy, or choose another of them
+    "COORDINATOR_LOAD_IN_PROGRESS",
+    "COORDINATOR_NOT_AVAILABLE",
+    "LEADER_NOT_AVAILABLE",
+    "NETWORK_EXCEPTION",
+    "NOT_COORDINATOR",
+    "NOT_LEADER_FOR_PARTITION",
+    "REQUEST_TIMED_OUT",
+    "_TIMED_OUT",
+    "_TRANSPORT",
+    "_WAIT_COORD",
+)
+
+
+def reader_settings(servers: str, group: str, *more: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What librdkafka is told by whoever reads from the start and says himself how far he is."""
+    settings: dict[str, Any] = {
+        "bootstrap.servers": servers,
+        "group.id": group,
+        "enable.auto.commit": False,
+        "auto.offset.reset": "earliest",
+    }
+    for some in more:
+        settings |= some or {}
+    return settings
+
+
+def is_passing(kafka: Any, error: Any) -> bool:
+    """Whether an error of librdkafka's may be none in a moment."""
+    return error.code() in {getattr(kafka.KafkaError, name) for name in PASSING}
+
+
+class KafkaTopic(MessageSource):
+    """The messages of a topic: of each partition in their order, of several as they come.
+
+    Where it stands in each partition is kept in checkpoints, in the same write as the model; offsets are
+    committed to the group only after that, for others to see how far it is. Rows of several partitions come
+    in an order that is nobody's: to get the same model again, read one partition, or have a model per key.
+
+    Parameters
+    ----------
+    servers
+        The brokers, e.g. ``localhost:9092``.
+    topic
+        The topic.
+    group
+        The consumer group whose offsets are kept up to date; None if nobody wants to see them.
+    partitions
+        Which partitions to read; all of them by default.
+    options
+        More settings of librdkafka, e.g. for encryption.
+    **settings
+        As for `heros.streams.live.messages.MessageSource`.
+    """
+
+    def __init__(
+        self,
+        servers: str,
+        topic: str,
+        *,
+        group: str | None = None,
+        partitions: Sequence[int] | None = None,
+        options: Mapping[str, Any] | None = None,
+        **settings: Any,
+    ) -> None:
+        super().__init__(f"kafka://{servers}/{topic}", **settings)
+        self._kafka = needed("confluent_kafka", "A Kafka topic", "kafka")
+        self.topic, self.group = topic, group
+        ends = {"enable.partition.eof": not self.follow}
+        self._settings = reader_settings(servers, group or f"heros-{time.time_ns()}", ends, options)
+        self._consumer = self._kafka.Consumer(self._settings)
+        self.partitions = self._all_partitions() if partitions is None else sorted(partitions)
+        self._next: dict[int, int] = {}  # the offset that comes next, of partitions that have one
+        self._ends: dict[
+            int, int
+        ] = {}  # the offset behind the last message, where it ends with what is there
+        self._ended: set[int] = set()
+        self._assigned = False
+
+    def fetch(self, most: int, timeout: float | None) -> Sequence[tuple[Any, Mapping[str, Any]]] | Signal:
+        """Up to so many messages, each with the offset behind it."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        if not self._assigned:
+            self._assign()
+        while True:
+            if not self.follow and self._ended >= set(self.partitions):
+                return END
+            left = STEP if deadline is None else deadline - time.monotonic()
+            try:
+                got = self._consumer.consume(min(most, 10_000), max(0.0, min(left, STEP)))
+            except self._kafka.KafkaException as error:
+                raise self._trouble(error) from None
+            rows = [row for message in got if (row := self._row(message)) is not None]
+            if rows:
+                return rows
+            if deadline is not None and time.monotonic() >= deadline:
+                return IDLE
+
+    def _row(self, message: Any) -> tuple[Any, Mapping[str, Any]] | None:
+        error, partition = message.error(), message.partition()
+        if error is not None:
+            if error.code() != self._kafka.KafkaError._PARTITION_EOF:
+                self._expect_passing(error)
+            elif message.offset() >= self._ends.get(partition, 0):
+                self._ended.add(partition)
+            return None
+        behind = message.offset() + 1
+        if behind <= self._next.get(partition, 0):  # a request that was under way brings it again
+            return None
+        self._next[partition] = behind
+        if behind >= self._ends.get(partition, math.inf):
+            self._ended.add(partition)
+        return self.decoded(message.value() or b""), {str(partition): behind}
+
+    def go_to(self, position: Mapping[str, Any]) -> None:
+        """Go on at these offsets, by partition."""
+        if not all(type(offset) is int and offset >= 0 for offset in position.values()):
+            raise DataError(f"The position of {self.name} must be offsets. Got {dict(position)!r} instead.")
+        if self._assigned:  # answers to what the old one asked for must not be taken for ours
+            self._consumer.close()
+            self._consumer = self._kafka.Consumer(self._settings)
+            self._assigned = False
+        self._next = {int(partition): offset for partition, offset in position.items()}
+
+    def acknowledge(self, where: Mapping[str, Any]) -> None:
+        """Tell the group how far a checkpoint holds."""
+        if self.group is None or not where["position"]:
+            return
+        offsets = [self._at(int(p), offset) for p, offset in where["position"].items()]
+        self._patiently(lambda: self._consumer.commit(offsets=offsets, asynchronous=False))
+
+    def close(self) -> None:
+        """Leave the brokers."""
+        self._consumer.close()
+
+    def _assign(self) -> None:
+        """Begin to read, only now: an assignment that is replaced at once may still be answered."""
+        start = self._kafka.OFFSET_BEGINNING
+        if not self.follow:
+            self._ends = {p: self._end(p) for p in self.partitions}
+        self._ended = {p for p, end in self._ends.items() if self._next.get(p, 0) >= end}
+        self._consumer.assign([self._at(p, self._next.get(p, start)) for p in self.partitions])
+        self._assigned = True
+
+    def _end(self, partition: int) -> int:
+        at = self._at(partition, 0)
+        low, high = self._patiently(lambda: self._consumer.get_watermark_offsets(at, timeout=PATIENCE))
+        return 0 if low == high else int(high)
+
+    def _patiently(self, ask: Callable[[], Any]) -> Any:
+        """What the brokers say; what is only not so yet, as while a leader is chosen, is asked again."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return ask()
+            except self._kafka.KafkaException as error:
+                self._expect_passing(error.args[0])
+                if time.monotonic() >= deadline:
+                    raise self._trouble(error) from None
+                time.sleep(0.1)
+
+    def _expect_passing(self, error: Any) -> None:
+        """Raise what will not be otherwise in a moment."""
+        if not is_passing(self._kafka, error):
+            raise self._trouble(error) from None
+
+    def _at(self, partition: int, offset: int) -> Any:
+        return self._kafka.TopicPartition(self.topic, partition, offset)
+
+    def _all_partitions(self) -> list[int]:
+        listed = self._patiently(lambda: self._consumer.list_topics(self.topic, timeout=PATIENCE))
+        found = listed.topics[self.topic]
+        if found.error is not None:
+            raise self._trouble(found.error)
+        return sorted(found.partitions)
+
+    def _trouble(self, error: Any) -> HerosError:
+        return HerosError(f"The Kafka topic {self.name} must be readable. Got: {error}.")

@@ -1,0 +1,366 @@
+"""Two sources joined by an id: instances now, their labels when they are known."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.data.plain import plain_value, value_of
+from heros.data.values import Refused, label_of
+from heros.errors import DataError, ParameterError
+from heros.streams.live.base import END, IDLE, Polled, Signal
+from heros.streams.live.pending import Counts, Id, Pending
+from heros.streams.live.rows import RowSource
+
+__all__ = ["LateSource"]
+
+PAUSE = 0.05  # seconds to wait for a label before looking for instances again
+AT_ONCE = 1000  # instances read at a time
+
+
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """An instance whose label has come, on its way to the model."""
+
+    id: Id | None  # None: a message that is no instance and no label, to be refused in its turn
+    early: tuple[Any, float] | None  # the label and since when it was there, if it was there first
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """An instance as it came, and what was answered then."""
+
+    features: Mapping[str, Any]
+    answer: NDArray[np.float64] | None  # None: the model did not know anything yet
+    known: int  # how many labels had been given when it came
+
+
+class LateSource(RowSource):
+    """Instances from one source, and from another one their labels, by an id that both have.
+
+    What learns from it answers when an instance comes; the measures count that answer when the label has
+    come, and the model learns in the order of the labels. Instances wait in a store that is bounded, and
+    kept in checkpoints with where both sources stand. A label may come a little before its instance.
+
+    Parameters
+    ----------
+    features, labels
+        The two sources, e.g. two topics of a queue.
+    id
+        The name under which both have the id: a text or a whole number, however written (7 is "7").
+    target
+        The name under which `labels` has the label.
+    most
+        How many instances may wait for their labels; while labels are there to be read they go first.
+    longest
+        For how many seconds one may wait; None: for as long as there is room.
+    expired
+        What those are taken for whose label has not come: their label. None: they are given up.
+    clock
+        What tells the time, in seconds since the epoch.
+    **settings
+        `schema`, `nominal`, `classes`, `on_bad_row`, `most_values` and `task`, as for
+        `heros.streams.live.RowSource`.
+
+    Examples
+    --------
+    >>> from heros import Heros, evaluate, pools
+    >>> class Lines(RowSource):
+    ...     def __init__(self, rows):
+    ...         super().__init__("lines")
+    ...         self.rows = [(row, {"row": at + 1}) for at, row in enumerate(rows)]
+    ...     def fetch(self, most, timeout):
+    ...         got, self.rows = self.rows[:most], self.rows[most:]
+    ...         return got or END
+    ...     def go_to(self, position):
+    ...         self.rows = self.rows[position["row"]:]
+    >>> orders = Lines([{"order": i, "amount": i % 7} for i in range(500)])
+    >>> labels = Lines([{"order": i, "fraud": i % 7 > 4} for i in range(490)])
+    >>> source = LateSource(orders, labels, id="order", target="fraud")
+    >>> run = evaluate(Heros(pools.MLPGrid(hidden=[8]), k=2, seed=1), source)
+    >>> run.n_instances, source.waiting, source.counts.unknown
+    (490, 10, 0)
+    """
+
+    def __init__(
+        self,
+        features: RowSource,
+        labels: RowSource,
+        *,
+        id: str,
+        target: str,
+        most: int = 100_000,
+        longest: float | None = None,
+        expired: object = None,
+        clock: Callable[[], float] = time.time,
+        **settings: Any,
+    ) -> None:
+        super().__init__(f"{features.name} + {labels.name}", target=target, **settings)
+        if not isinstance(id, str):
+            raise ParameterError.of("id", "LateSource", "the name of a field of both sources", id)
+        self.features, self.labels = features, labels
+        self._id, self._target = id, target
+        self._room = (most, longest)
+        self._expired_label, self._clock = expired, clock
+        self.counts = Counts()
+        self._model: Any = None
+        self._bound: Any = None  # the schema that the model was last bound to
+        self._given: list[NDArray[np.float64] | None] = []
+        self._delays: list[int] = []
+        self._delay = 0  # of the label given last
+        self._fetched_some = False  # in this poll
+        self._clear()
+
+    def _clear(self) -> None:
+        self._waiting: Pending[_Waiting] = Pending(*self._room, self._expire, self._clock, "LateSource")
+        self._early: Pending[Any] = Pending(*self._room, self._no_instance, self._clock)  # labels
+        self._leaving: dict[Id, tuple[_Waiting, float]] = {}  # with a label, but not given yet
+        self._features_at: dict[str, Any] = {}
+        self._passed: dict[str, Any] = {}  # where labels stand behind those that gave no row
+        self._ready: deque[tuple[Any, dict[str, Any]]] = deque()  # rows to be fetched
+        self._joined: deque[_Joined] = deque()  # of each row not given yet: what it was
+        self._over = {"features": False, "labels": False}
+
+    @property
+    def waiting(self) -> int:
+        """How many instances wait for their labels."""
+        return len(self._waiting)
+
+    # -- what learns from it ------------------------------------------------------------------------------
+
+    def meet(self, model: Any) -> None:
+        """Have this model answer."""
+        self._model, self._bound = model, None
+
+    def answers(self) -> Sequence[NDArray[np.float64] | None]:
+        """What was answered of the instances given last, when they came."""
+        return self._given
+
+    def delays(self) -> NDArray[np.int64]:
+        """How many labels were given between the prediction and the label of the instances given last."""
+        return np.array(self._delays, dtype=np.int64)
+
+    def _answer(self, features: Mapping[str, Any]) -> NDArray[np.float64] | None:
+        schema = self.schema
+        if self._model is None or not (schema.n_features and schema.n_outputs):
+            return None
+        if self._bound is not schema:
+            self._model.bind(schema)
+            self._bound = schema
+        try:
+            row = self._rows.encoder.row(features)
+        except Refused:  # it is said when the label comes
+            return None
+        answered: NDArray[np.float64] = self._model.outputs(np.array([row], dtype=np.float64), self._delay)[0]
+        return answered
+
+    # -- reading ------------------------------------------------------------------------------------------
+
+    def poll(self, most: int, timeout: float | None = None) -> Polled:
+        """Up to `most` instances whose labels have come, at the latest after `timeout` seconds."""
+        before, self._fetched_some = self._rows.read, False
+        self._given, self._delays = [], []
+        try:
+            return super().poll(most, timeout)
+        finally:
+            for place in range(self._rows.read - before):
+                done = self._joined.popleft()
+                if done.id is None:
+                    continue
+                waited, _ = self._leaving.pop(done.id)
+                if place in self._rows.given:
+                    self._given.append(waited.answer)
+                    self._delay = max(0, self.counts.learnt - waited.known)
+                    self._delays.append(self._delay)
+                    self.counts.learnt += 1
+
+    def fetch(self, most: int, timeout: float | None) -> Sequence[tuple[Any, Mapping[str, Any]]] | Signal:
+        """Up to so many instances with their labels, each with where the labels stand behind it."""
+        if self._fetched_some and self._model is not None:  # it shall learn them before it answers again
+            return IDLE
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not self._ready:
+            full = len(self._waiting) >= self._waiting.most
+            came = not full and self._take_features()
+            came = self._take_labels(most, 0.0 if came else PAUSE) or came
+            if full and not came:
+                came = self._take_features()
+            self._waiting.let_go()
+            self._early.let_go()
+            if self._ready:
+                break
+            if all(self._over.values()) and not came:
+                return END
+            if deadline is not None and time.monotonic() >= deadline:
+                return IDLE
+        self._fetched_some = True
+        return [self._ready.popleft() for _ in range(min(most, len(self._ready)))]
+
+    def _take_features(self, wait: float = 0.0) -> bool:
+        """Answer the instances that are there; whether there were any."""
+        room = max(1, min(AT_ONCE, self._waiting.most - len(self._waiting)))
+        for row, position in self._fetch_from("features", room, wait):
+            self._features_at |= position
+            id = self._id_of(row)
+            if id is None:
+                self._refuse(row)
+            elif id not in self._waiting and id not in self._leaving:
+                features = {name: row[name] for name in row if name not in (self._id, self._target)}
+                self.counts.answered += 1
+                self._waiting.put(id, _Waiting(features, self._answer(features), self.counts.learnt))
+                self._join_early(id)
+        return self._came
+
+    def _take_labels(self, most: int, wait: float) -> bool:
+        """Join the labels that are there with their instances; whether there were any."""
+        looked = False
+        got = self._fetch_from("labels", most, wait)
+        for row, position in got:
+            id = self._id_of(row) if isinstance(row, Mapping) and self._target in row else None
+            while id is not None and id not in self._waiting and not looked:  # it may be just behind
+                looked = not self._take_features(PAUSE)
+            self._passed |= {f"labels {part}": place for part, place in position.items()}
+            if id is None:
+                self._refuse(row)
+            elif id in self._waiting:
+                self._join(id, row[self._target])
+            elif id in self._leaving:
+                self.counts.unknown += 1
+            else:
+                self._early.put(id, row[self._target])
+        return bool(got)
+
+    def _fetch_from(self, which: str, most: int, wait: float) -> Sequence[tuple[Any, Mapping[str, Any]]]:
+        self._came = False
+        if self._over[which]:
+            return []
+        got = getattr(self, which).fetch(most, wait)
+        if isinstance(got, Signal):
+            self._over[which] = got is END
+            return []
+        self._came = bool(got)
+        return got  # type: ignore[no-any-return]
+
+    def _id_of(self, row: Any) -> Id | None:
+        """The id of a row as text, however it is written: 7, 7.0 and "7" are one; None if there is none."""
+        id = row.get(self._id) if isinstance(row, Mapping) else None
+        if isinstance(id, bool) or not isinstance(id, str | int | float):
+            return None
+        return label_of(id) if isinstance(id, str | int) or id.is_integer() else None
+
+    def _join(self, id: Id, label: Any, early: float | None = None) -> None:
+        """Send an instance that waits on its way with its label."""
+        since = self._waiting.since(id)
+        waited = self._waiting.take(id)
+        assert waited is not None
+        self._send(id, waited, since, label, early)
+
+    def _send(self, id: Id, waited: _Waiting, since: float, label: Any, early: float | None = None) -> None:
+        self._leaving[id] = waited, since
+        self._append((waited.features, label), _Joined(id, None if early is None else (label, early)))
+
+    def _join_early(self, id: Id) -> None:
+        """If the label was here before the instance, both can go."""
+        if id in self._early:
+            since = self._early.since(id)
+            self._join(id, self._early.take(id), since)
+
+    def _refuse(self, row: Any) -> None:
+        """What is no instance and no label is a bad row, in its turn."""
+        said = f"{dict(row)!r} (no {self._id!r}, or no {self._target!r})" if isinstance(row, Mapping) else row
+        self._append(said, _Joined(None, None))
+
+    def _append(self, row: Any, joined: _Joined) -> None:
+        self._ready.append((row, self._passed))
+        self._joined.append(joined)
+        self._passed = {}
+
+    def _expire(self, id: Id, waited: _Waiting) -> None:
+        """Its label has not come in time."""
+        self.counts.expired += 1
+        if self._expired_label is not None:
+            self._send(id, waited, self._clock(), self._expired_label)
+
+    def _no_instance(self, id: Id, label: Any) -> None:
+        """The instance has not come in time."""
+        self.counts.unknown += 1
+
+    # -- where it stands --------------------------------------------------------------------------------
+
+    def where(self) -> dict[str, Any]:
+        """Where both stand, and the instances that wait."""
+        early = [(one.id, *one.early) for one in self._joined if one.early is not None]
+        leaving = [(id, one, since) for id, (one, since) in self._leaving.items()]
+        return {
+            **super().where(),
+            "features": dict(self._features_at),
+            "waiting": [_stored(*one) for one in (*leaving, *self._waiting.all())],
+            "early": [[id, plain_value(y), since] for id, y, since in (*early, *self._early.all())],
+            "counts": asdict(self.counts),
+            "delay": self._delay,
+        }
+
+    def seek(self, where: Mapping[str, Any]) -> None:
+        """Go to where both stood, with the instances that waited there."""
+        try:
+            waiting = [
+                (_id(id), dict(value_of(x)), _array(p), float(since), int(known))
+                for id, x, p, since, known in where["waiting"]
+            ]
+            delay = int(where["delay"])
+            early = [(_id(id), value_of(label), float(since)) for id, label, since in where["early"]]
+            counts, features_at = Counts(**where["counts"]), dict(where["features"])
+        except (KeyError, TypeError, ValueError) as error:
+            rule = "The position of LateSource must be what its 'where' gave."
+            raise DataError(f"{rule} Got: {error}") from None
+        super().seek(where)
+        self._clear()
+        self.counts, self._features_at = counts, features_at
+        if features_at:
+            self.features.go_to(features_at)
+        self._delay = delay
+        for id, x, p, since, known in waiting:
+            self._waiting.hold(id, _Waiting(x, p, known), since)
+        for id, label, since in early:
+            self._early.hold(id, label, since)
+            if id in self._waiting:
+                self._join_early(id)
+
+    def go_to(self, position: Mapping[str, Any]) -> None:
+        """Go on behind these labels."""
+        labels = {part.removeprefix("labels "): place for part, place in position.items()}
+        if labels:
+            self.labels.go_to(labels)
+
+    def acknowledge(self, where: Mapping[str, Any]) -> None:
+        """Tell both what a checkpoint holds."""
+        labels = {part.removeprefix("labels "): place for part, place in where["position"].items()}
+        self.labels.acknowledge({"position": labels})
+        self.features.acknowledge({"position": where["features"]})
+
+    def close(self) -> None:
+        """Close both."""
+        self.features.close()
+        self.labels.close()
+
+
+def _stored(id: Id, waited: _Waiting, since: float) -> list[Any]:
+    """As JSON knows it."""
+    answer = None if waited.answer is None else waited.answer.tolist()
+    return [id, plain_value(waited.features), answer, since, waited.known]
+
+
+def _array(answer: Any) -> NDArray[np.float64] | None:
+    return None if answer is None else np.array(answer, dtype=np.float64)
+
+
+def _id(id: Any) -> Id:
+    if not isinstance(id, str | int):
+        raise TypeError(f"an id {id!r}")
+    return str(id)

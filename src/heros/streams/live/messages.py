@@ -1,0 +1,110 @@
+"""Sources whose rows come as messages from a queue: bytes that have to be decoded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from heros.errors import ParameterError
+from heros.streams.live.rows import RowSource
+
+__all__ = ["Decode", "MessageSource", "csv_decoder", "decode_json", "decoded", "without_password"]
+
+Decode = Callable[[bytes], Any]
+"""From a message to a row: a mapping of names to values, or a pair (features, label)."""
+
+
+def decode_json(message: bytes) -> Any:
+    """A row from a JSON object.
+
+    Examples
+    --------
+    >>> decode_json(b'{"age": 31, "late": "no"}')
+    {'age': 31, 'late': 'no'}
+    """
+    return json.loads(message)
+
+
+def csv_decoder(names: Sequence[str], delimiter: str = ",") -> Decode:
+    """What makes a row of a line of CSV whose columns have these names.
+
+    Examples
+    --------
+    >>> csv_decoder(["age", "city"])(b"31,Bonn")
+    {'age': '31', 'city': 'Bonn'}
+    """
+    import csv  # noqa: PLC0415 - few need it
+
+    columns = list(names)
+
+    def decode(message: bytes) -> Mapping[str, Any]:
+        (cells,) = csv.reader([message.decode("utf-8")], delimiter=delimiter, strict=True)
+        if len(cells) != len(columns):
+            raise ValueError(f"{len(columns)} columns were expected, not {len(cells)}")
+        return dict(zip(columns, cells, strict=True))
+
+    return decode
+
+
+def decoded(decode: Decode, message: bytes) -> Any:
+    """The row in a message; where there is none, the message, which is refused as a bad row in its turn.
+
+    Examples
+    --------
+    >>> decoded(decode_json, b'{"age": 31}'), decoded(decode_json, b"{broken")[:32]
+    ({'age': 31}, "b'{broken' (JSONDecodeError: Exp")
+    """
+    try:
+        return decode(message)
+    except Exception as error:
+        return f"{message[:80]!r} ({type(error).__name__}: {error})"
+
+
+def without_password(url: str) -> str:
+    """An address as it may be shown and stored.
+
+    Examples
+    --------
+    >>> without_password("redis://me:secret@localhost:6379/0")
+    'redis://localhost:6379/0'
+    """
+    scheme, separator, rest = url.partition("://")
+    return scheme + separator + rest.rpartition("@")[2]
+
+
+class MessageSource(RowSource):
+    """A source of messages: a subclass says how to `fetch` them, with their positions.
+
+    A message that cannot be decoded is a bad row: it is skipped and counted or, with ``on_bad_row="raise"``,
+    refused.
+
+    Parameters
+    ----------
+    name
+        The source's name.
+    decode
+        From the bytes of a message to a row; JSON objects by default.
+    follow
+        Whether to wait for messages that are still to come; else the source ends with those there are.
+    **settings
+        As for `heros.streams.live.RowSource`: target, schema, nominal, classes, on_bad_row, most_values,
+        task.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        decode: Decode = decode_json,
+        follow: bool = True,
+        **settings: Any,
+    ) -> None:
+        super().__init__(name, **settings)
+        if not callable(decode):
+            raise ParameterError.of("decode", type(self).__name__, "a function of bytes", decode)
+        self._decode, self.follow = decode, bool(follow)
+
+    def decoded(self, message: bytes) -> Any:
+        """The row in a message; where there is none, the message, which is then refused as a bad row."""
+        return decoded(self._decode, message)

@@ -1,0 +1,212 @@
+"""MQTT topics as sources."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from heros._base.extras import needed
+from heros._base.parameters import whole
+from heros.errors import DataError, HerosError, ParameterError
+from heros.streams.live.base import END, IDLE, Signal
+from heros.streams.live.journal import Journal, Received
+from heros.streams.live.messages import MessageSource
+
+__all__ = ["MqttTopic"]
+
+PATIENCE = 30.0  # seconds to wait for the broker
+STEP = 1.0  # seconds that one look waits: Ctrl-C is heard in between
+QUIET = 2.0  # seconds without a message after which a source that does not follow ends
+AT_ONCE = 1000  # messages that the broker may send before the first of them is acknowledged
+PORTS = {"mqtt": 1883, "mqtts": 8883}
+FOR_EVER = 0xFFFFFFFF  # seconds for which the broker keeps the session, in the words of MQTT
+
+
+class MqttTopic(MessageSource):
+    """The messages of an MQTT topic, in the order they come.
+
+    A broker has no position to go back to: what is acknowledged is gone. So messages are written to a
+    journal, a file, before they are acknowledged, and learnt from there; checkpoints keep how far in the
+    journal the model is. What the broker sends again after a kill, because it never heard of the
+    acknowledgement, is known by the number, topic and content it had the first time, and left out.
+
+    The subscription has quality of service 1, also for what is published with 2: a client library holds
+    half of a delivery with 2 in memory, and a kill would lose it. What is published with 0 may be lost.
+
+    Parameters
+    ----------
+    url
+        Of the broker, e.g. ``mqtt://localhost:1883``; ``mqtts://`` for an encrypted connection, with
+        ``user:password@`` before the host if it asks for them. It has to know MQTT 5.
+    topic
+        The topic, or a filter such as ``sensors/+/data``.
+    journal
+        The file of the journal; its session at the broker goes with it. None: messages are acknowledged as
+        they are taken, and a run cannot be resumed.
+    keep
+        How many checkpoints back the journal reaches.
+    **settings
+        As for `heros.streams.live.messages.MessageSource`. Without `follow` it ends when nothing has come for
+        two seconds.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        topic: str,
+        *,
+        journal: str | os.PathLike[str] | None = None,
+        keep: int = 3,
+        **settings: Any,
+    ) -> None:
+        at = _place(url)
+        super().__init__(f"{at.scheme}://{at.hostname}:{at.port or PORTS[at.scheme]}/{topic}", **settings)
+        self._mqtt = needed("paho.mqtt.client", "An MQTT topic", "mqtt")
+        self.topic, self.keep = topic, whole(keep, "keep", "MqttTopic", 1)
+        self._kept = journal is not None
+        self._journal = Journal(journal, AT_ONCE)
+        self._seen = deque(self._journal.newest(), AT_ONCE)  # what may come again
+        self._written = deque(self._journal.after(self._journal.settled))  # what is to be given next
+        self._held: deque[int] = deque(maxlen=self.keep)  # how far each of the last checkpoints is
+        self._came: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._subscribed = threading.Event()
+        self._refusal: str | None = None
+        self._client = self._connected(at)
+        self._heard = time.monotonic()
+
+    def fetch(self, most: int, timeout: float | None) -> Sequence[tuple[Any, Mapping[str, Any]]] | Signal:
+        """Up to so many messages, each with its number in the journal."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not self._written:
+            if self._refusal is not None:
+                raise self._trouble(self._refusal)
+            left = STEP if deadline is None else min(STEP, deadline - time.monotonic())
+            self._take(self._wait(max(0.0, left)))
+            if self._written:
+                break
+            if not self.follow and time.monotonic() - self._heard >= QUIET:
+                return END
+            if deadline is not None and time.monotonic() >= deadline:
+                return IDLE
+        given = [self._written.popleft() for _ in range(min(most, len(self._written)))]
+        return [(self.decoded(one.payload), {"sequence": sequence}) for sequence, one in given]
+
+    def _wait(self, timeout: float) -> list[Any]:
+        """The messages that have come; none if the time is over before."""
+        try:
+            first = self._came.get(timeout=timeout)
+        except queue.Empty:
+            return []
+        self._heard = time.monotonic()
+        return [first, *(self._came.get() for _ in range(self._came.qsize()))]
+
+    def _take(self, messages: Sequence[Any]) -> None:
+        """Write down what is new, then acknowledge all of it."""
+        fresh = []
+        for message in messages:
+            if message is None:
+                self._seen.clear()
+                continue
+            one = Received(message.mid, message.topic, bytes(message.payload))
+            if not (message.dup and one in self._seen):
+                fresh.append(one)
+                self._seen.append(one)
+        self._written.extend(zip(self._journal.append(fresh), fresh, strict=True))
+        if not self._kept:  # nobody will ask for them again
+            self._journal.settle(self._journal.last, self._journal.last)
+        for message in filter(None, messages):
+            self._client.ack(message.mid, message.qos)
+
+    def go_to(self, position: Mapping[str, Any]) -> None:
+        """Go on behind the message of this number in the journal."""
+        last = position.get("sequence", 0)
+        if type(last) is not int or last < 0:
+            raise DataError(
+                f"The position of {self.name} must be a number of its journal. Got {last!r} instead."
+            )
+        self._written = deque(self._journal.after(last))
+
+    def acknowledge(self, where: Mapping[str, Any]) -> None:
+        """The journal need not reach back further than the checkpoints that are kept."""
+        sequence = where["position"].get("sequence")
+        if sequence is not None:
+            self._held.append(sequence)
+            self._journal.settle(sequence, self._held[0] if len(self._held) == self.keep else 0)
+
+    def close(self) -> None:
+        """Leave the broker, which keeps what comes meanwhile."""
+        self._client.disconnect()
+        self._client.loop_stop()
+        self._journal.close()
+
+    # -- the connection -----------------------------------------------------------------------------------
+
+    def _connected(self, at: SplitResult) -> Any:
+        """A client that is connected and has subscribed, and goes on doing so in a thread of its own."""
+        mqtt = self._mqtt
+        client = mqtt.Client(
+            mqtt.CallbackAPIVersion.VERSION2, self._journal.reader, protocol=mqtt.MQTTv5, manual_ack=True
+        )
+        if at.username:
+            client.username_pw_set(unquote(at.username), unquote(at.password or ""))
+        if at.scheme == "mqtts":
+            client.tls_set()
+        client.on_connect, client.on_subscribe = self._on_connect, self._on_subscribe
+        client.on_message = lambda client, data, message: self._came.put(message)
+        properties = self._properties()
+        try:
+            client.connect(
+                at.hostname, at.port or PORTS[at.scheme], clean_start=not self._kept, properties=properties
+            )
+        except (OSError, ValueError) as error:
+            raise self._trouble(error) from None
+        client.loop_start()
+        if not self._subscribed.wait(PATIENCE) or self._refusal is not None:
+            client.disconnect()
+            client.loop_stop()
+            raise self._trouble(self._refusal or f"nothing for {PATIENCE:g} seconds")
+        return client
+
+    def _properties(self) -> Any:
+        properties = needed("paho.mqtt.properties", "An MQTT topic", "mqtt")
+        kinds = needed("paho.mqtt.packettypes", "An MQTT topic", "mqtt").PacketTypes
+        asked = properties.Properties(kinds.CONNECT)
+        asked.ReceiveMaximum = AT_ONCE
+        asked.SessionExpiryInterval = FOR_EVER if self._kept else 0
+        return asked
+
+    def _on_connect(self, client: Any, data: Any, flags: Any, reason: Any, properties: Any) -> None:
+        """At the start, and whenever the broker has been away."""
+        if reason.is_failure:
+            self._refuse(str(reason))
+            return
+        if not flags.session_present:  # the broker counts anew
+            self._came.put(None)
+        options = needed("paho.mqtt.subscribeoptions", "An MQTT topic", "mqtt").SubscribeOptions
+        once = options.RETAIN_SEND_IF_NEW_SUB
+        client.subscribe(self.topic, options=options(qos=1, retainHandling=once))
+
+    def _on_subscribe(self, client: Any, data: Any, mid: int, reasons: Any, properties: Any) -> None:
+        if any(reason.is_failure for reason in reasons):
+            self._refuse(f"no subscription ({reasons[0]})")
+        self._subscribed.set()
+
+    def _refuse(self, why: str) -> None:
+        self._refusal = why
+        self._subscribed.set()
+
+    def _trouble(self, error: object) -> HerosError:
+        return HerosError(f"The MQTT topic {self.name} must be readable. Got: {error}.")
+
+
+def _place(url: str) -> SplitResult:
+    at = urlsplit(url) if isinstance(url, str) else None
+    if at is None or at.scheme not in PORTS or not at.hostname:
+        raise ParameterError.of("url", "MqttTopic", "like mqtt://host:1883 or mqtts://host:8883", url)
+    return at

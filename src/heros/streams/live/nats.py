@@ -1,0 +1,110 @@
+"""JetStreams of NATS as sources."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any
+
+from heros._base.extras import needed
+from heros.errors import DataError, HerosError
+from heros.streams.live.base import END, IDLE, Signal
+from heros.streams.live.messages import MessageSource, without_password
+
+__all__ = ["JetStream"]
+
+STEP = 1.0  # seconds that one request waits
+AT_ONCE = 500  # messages in one request
+
+
+class JetStream(MessageSource):
+    """The messages of a JetStream on a subject, in their order.
+
+    Where it stands is the sequence number in the stream, kept in checkpoints; the server is told nothing and
+    has nothing to remember.
+
+    Parameters
+    ----------
+    url
+        Of the server, e.g. ``nats://localhost:4222``.
+    subject
+        The subject, which a stream of the server keeps.
+    **settings
+        As for `heros.streams.live.messages.MessageSource`.
+    """
+
+    def __init__(self, url: str, subject: str, **settings: Any) -> None:
+        super().__init__(f"{without_password(url)}/{subject}", **settings)
+        self._nats = needed("nats", "A JetStream", "nats")
+        self._api = needed("nats.js.api", "A JetStream", "nats")
+        self.url, self.subject = url, subject
+        self._subscription: Any = None
+        self._last = 0
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name=f"heros {self.name}", daemon=True)
+        self._thread.start()
+        try:
+            self._connection = self._do(self._connected())
+            self._stream = self._connection.jetstream()
+        except BaseException:
+            self._stop()
+            raise
+
+    def fetch(self, most: int, timeout: float | None) -> Sequence[tuple[Any, Mapping[str, Any]]] | Signal:
+        """Up to so many messages, each with its sequence number."""
+        if self._subscription is None:
+            self._subscription = self._do(self._subscribed())
+        wait = STEP if timeout is None else max(0.02, timeout)
+        try:
+            got = self._do(self._subscription.fetch(min(most, AT_ONCE), timeout=wait))
+        except TimeoutError:
+            return IDLE if self.follow or self._left() else END
+        return [(self.decoded(one.data), {"sequence": one.metadata.sequence.stream}) for one in got]
+
+    async def _connected(self) -> Any:
+        """Nobody there at the start is an error; one who goes away later is waited for."""
+        once = {"allow_reconnect": False, "max_reconnect_attempts": 1, "reconnect_time_wait": 0.1}
+        probe = await self._nats.connect(self.url, connect_timeout=5, **once)
+        await probe.close()
+        return await self._nats.connect(self.url, max_reconnect_attempts=-1)
+
+    async def _subscribed(self) -> Any:
+        """A consumer of our own, from where we stand, that goes away by itself."""
+        config = self._api.ConsumerConfig(
+            deliver_policy=self._api.DeliverPolicy.BY_START_SEQUENCE,
+            opt_start_seq=self._last + 1,
+            ack_policy=self._api.AckPolicy.NONE,
+            inactive_threshold=60.0,
+        )
+        return await self._stream.pull_subscribe(self.subject, config=config)
+
+    def _left(self) -> int:
+        return int(self._do(self._subscription.consumer_info()).num_pending)
+
+    def go_to(self, position: Mapping[str, Any]) -> None:
+        """Go on behind the message of this sequence number."""
+        last = position.get("sequence", 0)
+        if type(last) is not int or last < 0:
+            raise DataError(f"The position of {self.name} must be a sequence number. Got {last!r} instead.")
+        self._last, self._subscription = last, None
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._loop.is_running():
+            self._do(self._connection.close())
+            self._stop()
+
+    def _stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _do(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """Have the thread of the connection do it; what goes wrong, in our words."""
+        try:
+            return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        except TimeoutError:
+            raise
+        except (OSError, self._nats.errors.Error) as error:
+            raise HerosError(f"The JetStream {self.name} must be readable. Got: {error!r}.") from None

@@ -1,0 +1,247 @@
+"""Items of an iterator as they come, in order, with a limit on the time to wait for them."""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import AsyncIterable, Callable, Iterator
+from contextlib import suppress
+from typing import Any, Protocol
+
+from heros.streams.live.base import END, IDLE, Signal
+
+__all__ = ["AsyncReader", "BackgroundReader", "DirectReader", "Reader"]
+
+Items = list[Any] | Signal
+
+
+class Reader(Protocol):
+    """What gives the items of an iterator."""
+
+    def take(self, most: int, timeout: float | None) -> Items:
+        """The next items, up to `most`, at the latest after `timeout` seconds.
+
+        What the iterator raises is raised when the items before it have been given.
+        """
+        ...
+
+
+class DirectReader:
+    """Reads an iterator that never waits, in the caller's thread.
+
+    Examples
+    --------
+    >>> reader = DirectReader(iter("abc"))
+    >>> reader.take(2, None), reader.take(2, None), reader.take(2, None)
+    (['a', 'b'], ['c'], <Signal.END: 'end'>)
+    """
+
+    def __init__(self, iterator: Iterator[Any]) -> None:
+        self.iterator = iterator
+        self.error: Exception | None = None  # raised after the items that were given last
+
+    def take(self, most: int, timeout: float | None) -> Items:
+        """The next items; the time is looked at between them."""
+        if self.error is not None:
+            error, self.error = self.error, None
+            raise error
+        deadline = None if timeout is None else time.monotonic() + timeout
+        items: list[Any] = []
+        try:
+            while len(items) < most:
+                items.append(next(self.iterator))
+                if deadline is not None and time.monotonic() >= deadline:
+                    break
+        except StopIteration:
+            return items or END
+        except Exception as error:
+            if not items:
+                raise
+            self.error = error
+        return items
+
+
+class BackgroundReader:
+    """Reads an iterator that may wait for its next item, in a thread of its own.
+
+    The thread reads when it is asked to and no further than it was asked to, but for the one item it may be
+    waiting for when the time is over. It ends with the iterator, with this object or with the process.
+
+    Examples
+    --------
+    >>> import queue
+    >>> line = queue.Queue()
+    >>> reader = BackgroundReader(iter(line.get, None))
+    >>> line.put("a")
+    >>> reader.take(2, 0.1), reader.take(2, 0)
+    (['a'], <Signal.IDLE: 'idle'>)
+    >>> line.put(None)
+    >>> reader.take(2, None)
+    <Signal.END: 'end'>
+    """
+
+    def __init__(self, iterator: Iterator[Any]) -> None:
+        self._start(_read, iterator)
+
+    def _start(self, read: Callable[[Any, _Exchange], None], items: Any) -> None:
+        self._exchange = _Exchange()
+        # The thread knows the exchange only: when nobody holds this object any more, it is told to end.
+        weakref.finalize(self, self._exchange.close)
+        threading.Thread(target=read, args=(items, self._exchange), daemon=True, name="heros-reader").start()
+
+    def take(self, most: int, timeout: float | None) -> Items:
+        """The next items, waited for no longer than `timeout`."""
+        return self._exchange.take(most, timeout)
+
+
+class AsyncReader(BackgroundReader):
+    """Reads an async iterator, in a thread with an event loop of its own.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> async def letters():
+    ...     for letter in "abc":
+    ...         await asyncio.sleep(0)
+    ...         yield letter
+    >>> AsyncReader(letters()).take(5, None)
+    ['a', 'b', 'c']
+    """
+
+    def __init__(self, items: AsyncIterable[Any]) -> None:
+        self._start(_read_async, items)
+
+
+class _Exchange:
+    """Where the thread that reads and the one that asks meet."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._items: deque[Any] = deque()
+        self._wanted = 0  # how many more items the reader may take from the iterator
+        self._error: BaseException | None = None
+        self._ended = self._closed = False
+        self.wake: Callable[[], None] | None = None  # tells a reader with an event loop
+
+    # -- the side that asks -----------------------------------------------------------------------------
+
+    def take(self, most: int, timeout: float | None) -> Items:
+        with self._changed:
+            try:
+                self._ask(most - len(self._items))
+                self._changed.wait_for(self._settled, timeout)
+            finally:
+                self._wanted = 0
+            items = [self._items.popleft() for _ in range(min(most, len(self._items)))]
+            if items:
+                return items
+            if self._error is not None:
+                error, self._error = self._error, None
+                raise error
+            return END if self._ended else IDLE
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            self._ask(0)
+
+    def _ask(self, n: int) -> None:
+        self._wanted = 0 if self._ended or self._error is not None else max(0, n)
+        self._changed.notify_all()
+        if self.wake is not None:
+            self.wake()
+
+    def _settled(self) -> bool:
+        return self._wanted == 0
+
+    # -- the side that reads ----------------------------------------------------------------------------
+
+    def wait(self) -> bool:
+        """Wait until something is wanted; False if nothing will be."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._wanted > 0 or self._closed)
+            return not self._closed
+
+    @property
+    def wanted(self) -> bool:
+        return self._wanted > 0
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def give(self, item: Any) -> None:
+        with self._changed:
+            self._items.append(item)
+            self._less_wanted(1)
+
+    def fail(self, error: BaseException) -> None:
+        with self._changed:
+            self._error = error
+            self._less_wanted(self._wanted)
+
+    def end(self) -> None:
+        with self._changed:
+            self._ended = True
+            self.wake = None
+            self._less_wanted(self._wanted)
+
+    def _less_wanted(self, n: int) -> None:
+        self._wanted = max(0, self._wanted - n)
+        if self._wanted == 0:
+            self._changed.notify_all()
+
+
+def _read(iterator: Iterator[Any], exchange: _Exchange) -> None:
+    while exchange.wait():
+        try:
+            exchange.give(next(iterator))
+        except StopIteration:
+            return exchange.end()
+        except BaseException as error:  # to be raised where it is waited for
+            exchange.fail(error)
+    return None
+
+
+def _read_async(items: AsyncIterable[Any], exchange: _Exchange) -> None:
+    import asyncio  # noqa: PLC0415 - slow to import, and seldom needed
+
+    with suppress(asyncio.CancelledError):
+        asyncio.run(_pump(items, exchange))
+
+
+async def _pump(items: AsyncIterable[Any], exchange: _Exchange) -> None:
+    """As `_read`; the loop goes on while nothing is wanted, so that tasks of the iterator's own do."""
+    import asyncio  # noqa: PLC0415
+
+    loop, task, told = asyncio.get_running_loop(), asyncio.current_task(), asyncio.Event()
+
+    def tell() -> None:
+        if exchange.closed and task is not None:
+            task.cancel()
+        told.set()
+
+    def wake() -> None:
+        loop.call_soon_threadsafe(tell)
+
+    exchange.wake = wake
+    iterator = aiter(items)
+    try:
+        while not exchange.closed:
+            if not exchange.wanted:
+                told.clear()
+                if not exchange.wanted:  # it may have been asked for in between
+                    await told.wait()
+                continue
+            try:
+                exchange.give(await anext(iterator))
+            except StopAsyncIteration:
+                return
+            except asyncio.CancelledError:
+                raise
+            except BaseException as error:
+                exchange.fail(error)
+    finally:
+        exchange.end()

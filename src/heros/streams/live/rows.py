@@ -1,0 +1,352 @@
+"""Sources of rows as people write them: names and values, turned into blocks."""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from heros._base.parameters import expect_list, number, whole
+from heros.data.codes import MOST_VALUES
+from heros.data.encoder import Encoder
+from heros.data.schema import Schema, schema_of, schema_plain
+from heros.data.values import Refused, checked_task, checked_words
+from heros.errors import DataError, ParameterError
+from heros.streams.live.bad_rows import BadRow, BadRows, checked_skip, tell_skipped
+from heros.streams.live.base import END, IDLE, Block, Polled, Signal, Source
+
+__all__ = ["RowBlocks", "RowSource", "encoder_of"]
+
+Fetch = Callable[[int, float | None], Sequence[Any] | Signal]
+"""Up to so many rows, after at most so many seconds; none, or IDLE, if there are none by then."""
+
+
+class RowBlocks:
+    """Turns rows into blocks, none of which spans a growth of the schema.
+
+    A row is a pair (features, label), or a mapping in which the `target` is the label.
+
+    Examples
+    --------
+    >>> from heros.streams.live.readers import DirectReader
+    >>> rows = RowBlocks("rows", Encoder(), target="y")
+    >>> line = DirectReader(iter([{"a": 1, "y": "no"}, {"a": 2, "y": "no"}, {"a": 3, "y": "yes"}]))
+    >>> rows.take(line.take, 10, None)
+    (array([[1.],
+           [2.]]), array([0, 0]))
+    >>> rows.take(line.take, 10, None), rows.encoder.schema.classes
+    ((array([[3.]]), array([1])), ('no', 'yes'))
+    """
+
+    def __init__(self, name: str, encoder: Encoder, *, target: str | None = None, skip: bool = True) -> None:
+        self.name = name
+        self.encoder = encoder
+        self.bad_rows = BadRows()
+        self.read = 0  # rows dealt with: given or skipped
+        self.given: list[int] = []  # which of those dealt with last were given, counted from 0
+        self._target = target
+        self._skip, self._told = skip, False
+        self._forget()
+
+    def _forget(self) -> None:
+        self._ahead: list[Any] = []  # rows fetched, but not dealt with
+        self._error: Exception | None = None  # what fetching raised, to be raised when its turn comes
+        self._fault: DataError | None = None  # what is wrong with the next row, or with too many rows
+        self._ended = False
+
+    def start_at(self, read: int, bad_rows: BadRows) -> None:
+        """Begin behind so many rows; what was fetched is forgotten."""
+        self.read, self.bad_rows, self._told = read, bad_rows, self._told or bad_rows.count > 0
+        self._forget()
+
+    def read_as(self, schema: Schema, seen: int) -> None:
+        """Read rows by this schema, unless some were read already."""
+        known = self.encoder.schema
+        if self.read == 0 and not known.n_features and known.numeric == schema.numeric:
+            self.encoder.know(schema)
+            self.encoder.seen = seen
+
+    def take(self, fetch: Fetch, most: int, timeout: float | None, *, span: bool = False) -> Polled:
+        """The next block; it may `span` growths if whoever takes it looks at the schema only after it.
+
+        An interrupt loses no row: those that were not given are still ahead.
+        """
+        self.given = []
+        self._raise_what_is_due()
+        deadline = None if timeout is None else time.monotonic() + timeout
+        given: list[int] = []
+        rows: list[list[float]] = []
+        labels: list[float] = []
+        done, bad_rows, state = 0, self.bad_rows, IDLE
+        while len(rows) < most:
+            if done == len(self._ahead):
+                got = self._fetch(fetch, most - len(rows), deadline)
+                if isinstance(got, Signal):
+                    state = got
+                    break
+                self._ahead += got
+            try:  # rows before the first feature cannot do without it
+                features, label = self._pair(self._ahead[done])
+                coded = self.encoder.encode(features, label, grow=span or not rows or not rows[-1])
+            except Refused as why:
+                bad = BadRow(self.name, f"row {self.read + done + 1}", why.column, why.value, why.rule)
+                if not self._skip:
+                    self._fault = DataError(str(bad))
+                    break
+                bad_rows = bad_rows.plus(bad)
+                if bad_rows.are_too_many(self.read + done + 1):
+                    self._fault = bad_rows.error(self.name, self.read + done + 1)
+                    done += 1
+                    break
+            else:
+                if coded is None:  # it needs a larger schema
+                    break
+                rows.append(coded[0])
+                labels.append(coded[1])
+                given.append(done)
+            done += 1
+        if rows and not rows[-1] and len(rows) < most and state is IDLE and not self._is_due():
+            return IDLE  # the first feature is still to come
+        del self._ahead[:done]
+        self.read, self.bad_rows, self.given = self.read + done, bad_rows, given
+        if bad_rows.count and not self._told:
+            self._told = True
+            tell_skipped(bad_rows.first[0])
+        if rows:
+            return _block(rows, labels, self.encoder.numeric)
+        self._raise_what_is_due()
+        return state
+
+    def _is_due(self) -> bool:
+        return self._fault is not None or self._error is not None
+
+    def _raise_what_is_due(self) -> None:
+        if self._fault is not None:
+            raise type(self._fault)(str(self._fault))
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+
+    def _fetch(self, fetch: Fetch, most: int, deadline: float | None) -> Sequence[Any] | Signal:
+        if self._ended:
+            return END
+        left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        try:
+            got = fetch(most, left)
+        except Exception as error:
+            self._error = error
+            return IDLE
+        self._ended = got is END
+        return got if isinstance(got, Signal) or len(got) else IDLE
+
+    def _pair(self, row: Any) -> tuple[Mapping[Any, Any], Any]:
+        if isinstance(row, tuple) and len(row) == 2 and isinstance(row[0], Mapping):
+            return row
+        if self._target is None or not isinstance(row, Mapping):
+            what = "" if self._target is None else f", or a mapping with {self._target!r}"
+            raise Refused(None, repr(row), f"be a pair (features, label){what}")
+        features = {name: value for name, value in row.items() if name != self._target}
+        return features, row.get(self._target)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy reads what lies ahead by itself."""
+        return {**self.__dict__, "_ahead": [], "_error": None, "_ended": False}
+
+
+def _block(rows: list[list[float]], labels: list[float], numeric: bool) -> Block:
+    width = len(rows[-1])
+    if len(rows[0]) < width:  # it spans a growth: what is known only now was missing before
+        for row in rows:
+            row.extend([math.nan] * (width - len(row)))
+    targets = np.array(labels, dtype=np.float64 if numeric else np.int64)
+    return np.array(rows, dtype=np.float64).reshape(len(rows), width), targets
+
+
+class RowSource(Source):
+    """A source that brings rows: a subclass says how to `fetch` them and how to `go_to` a position.
+
+    Features, values and classes are appended to the schema as they turn up: a number makes a numeric
+    feature, a string or a boolean a nominal one. A feature that is absent, None or NaN is missing.
+
+    Parameters
+    ----------
+    name
+        The source's name.
+    target
+        The name under which a row has its label; None if rows are pairs (features, label).
+    schema
+        What the instances look like, if it is to stay as it is: anything else is a bad row.
+    nominal
+        Features whose numbers are names.
+    classes
+        All classes, in the order of their indices.
+    on_bad_row
+        What to do with an instance that breaks a rule: "skip" and count it, and stop only if more than one
+        instance in twenty is bad; or "raise" a DataError once those before it have been given.
+    most_values
+        How many values a nominal feature may have; then new ones share a quarter of them, and the schema
+        grows no further. None: any number.
+    task
+        "regression" if the label is a number; else it is the name of a class.
+    ignore
+        Columns to leave out.
+    missing
+        Words that stand for a missing value in text, beside the usual ones.
+
+    Examples
+    --------
+    >>> class Letters(RowSource):
+    ...     def fetch(self, most, timeout):
+    ...         return [(({"letter": "abc"[i % 3]}, i % 2), {"offset": i + 1}) for i in range(most)]
+    ...     def go_to(self, position):
+    ...         print("from", position["offset"])
+    >>> source = Letters("letters")
+    >>> source.poll(5)
+    (array([[0.]]), array([0]))
+    >>> source.where()["position"]
+    {'offset': 1}
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        target: str | None = None,
+        schema: Schema | None = None,
+        nominal: Sequence[str] = (),
+        classes: Sequence[object] | None = None,
+        on_bad_row: str = "skip",
+        most_values: int | None = MOST_VALUES,
+        task: str | None = None,
+        ignore: Sequence[str] = (),
+        missing: Sequence[str] = (),
+    ) -> None:
+        owner = type(self).__name__
+        if target is not None and not isinstance(target, str):
+            raise ParameterError.of("target", owner, "the name of a feature, or None", target)
+        self.name = name
+        self._rows = RowBlocks(
+            name,
+            encoder_of(schema, nominal, classes, owner, most_values, task, ignore, missing),
+            target=target,
+            skip=checked_skip(on_bad_row, owner),
+        )
+        self._standing: dict[str, Any] = {}
+        self._ahead: deque[Mapping[str, Any]] = deque()  # the positions of rows fetched, but not dealt with
+
+    @abstractmethod
+    def fetch(self, most: int, timeout: float | None) -> Sequence[tuple[Any, Mapping[str, Any]]] | Signal:
+        """Up to `most` rows, decoded, each with its position, at the latest after `timeout` seconds.
+
+        A position says, as JSON knows it, where the source stands behind its row: ``{"offset": 18}``. Of
+        several parts that move by themselves it need name only the one that moved: ``{"partition 3": 18}``.
+        IDLE or END if there are no rows.
+        """
+
+    @abstractmethod
+    def go_to(self, position: Mapping[str, Any]) -> None:
+        """Go on behind the rows up to these positions."""
+
+    @property
+    def schema(self) -> Schema:
+        """What an instance looks like, as far as those given so far need it."""
+        return self._rows.encoder.schema
+
+    @property
+    def bad_rows(self) -> BadRows:
+        """The rows skipped so far, counted, and the first ten."""
+        return self._rows.bad_rows
+
+    def read_as(self, schema: Schema, seen: int) -> None:
+        """Read rows as a model does that knows this schema and has learnt from so many instances."""
+        self._rows.read_as(schema, seen)
+
+    def poll(self, most: int, timeout: float | None = None) -> Polled:
+        """Up to `most` instances, at the latest after `timeout` seconds."""
+        most = whole(most, "most", "poll", 1)
+        timeout = None if timeout is None else number(timeout, "timeout", "poll", 0)
+        before = self._rows.read
+        try:
+            got = self._rows.take(self._fetched, most, timeout)
+        finally:
+            for _ in range(self._rows.read - before):
+                self._standing |= self._ahead.popleft()
+        if not isinstance(got, Signal):
+            self._position += len(got[1])
+        return got
+
+    def _fetched(self, most: int, timeout: float | None) -> Sequence[Any] | Signal:
+        got = self.fetch(most, timeout)
+        if isinstance(got, Signal):
+            return got
+        for row in got:
+            if not (isinstance(row, tuple) and len(row) == 2 and isinstance(row[1], Mapping)):
+                rule = f"The 'fetch' of {type(self).__name__} must give rows as (row, position)."
+                raise DataError(f"{rule} Got {row!r} instead.")
+        self._ahead.extend(position for _, position in got)
+        return [row for row, _ in got]
+
+    def where(self) -> dict[str, Any]:
+        """Where it stands behind the last row given, with the schema and counts as they are there."""
+        skipped = self._rows.bad_rows
+        return {
+            "position": dict(self._standing),
+            "instances": self._position,
+            "schema": schema_plain(self.schema),
+            "bad_rows": {"count": skipped.count, "first": [asdict(row) for row in skipped.first]},
+        }
+
+    def seek(self, where: Mapping[str, Any]) -> None:
+        """Go to where `where` said it stood, and know what it knew there."""
+        try:
+            position, instances = dict(where["position"]), whole(where["instances"], "instances", "seek", 0)
+            schema, count = schema_of(where["schema"]), whole(where["bad_rows"]["count"], "count", "seek", 0)
+            skipped = BadRows(count, tuple(BadRow(**row) for row in where["bad_rows"]["first"]))
+        except (KeyError, TypeError, ValueError) as error:
+            rule = f"The position of {type(self).__name__} must be what its 'where' gave."
+            raise DataError(f"{rule} Got: {error}") from None
+        self.go_to(position)
+        self._standing, self._position = position, instances
+        self._ahead.clear()
+        self._rows.encoder.know(schema)
+        self._rows.encoder.seen = instances
+        self._rows.start_at(instances + count, skipped)
+
+
+def encoder_of(
+    schema: Schema | None,
+    nominal: Iterable[str],
+    classes: Sequence[object] | None,
+    owner: str,
+    most_values: int | None = MOST_VALUES,
+    task: str | None = None,
+    ignore: Iterable[str] = (),
+    missing: Sequence[str] = (),
+) -> Encoder:
+    """Return the encoder to begin with, from what a user said about the rows."""
+    if schema is not None and not isinstance(schema, Schema):
+        raise ParameterError.of("schema", owner, "a heros.Schema", schema)
+    if most_values is not None:
+        whole(most_values, "most_values", owner, 2)
+    known = None if classes is None else expect_list(classes, "classes", owner)
+    numeric = checked_task(task, owner) == "regression"
+    if numeric and (known is not None or (schema is not None and not schema.numeric)):
+        rule = "left out, or 'classification', where there are classes"
+        raise ParameterError.of("task", owner, rule, task)
+    return Encoder(
+        schema,
+        nominal=expect_list(nominal, "nominal", owner),
+        ignore=expect_list(ignore, "ignore", owner),
+        classes=known,
+        grows=schema is None,
+        most_values=most_values,
+        numeric=numeric,
+        fractions=task is not None or known is not None,
+        words=checked_words(missing),
+    )

@@ -1,6 +1,0 @@
-"""Many workers for the models of many keys: each has the keys of some partitions, and hands them over."""
-
-from heros.workers.kafka import KafkaWorker
-from heros.workers.snapshots import Snapshots
-
-__all__ = ["KafkaWorker", "Snapshots"]
