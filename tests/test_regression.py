@@ -265,7 +265,9 @@ def test_a_file_whose_target_is_a_number(tmp_path):
     assert streams.read(whole, numeric=["t"]).schema.numeric
     assert not streams.read(table(tmp_path, lambda X: (3 * X[:, 0]).astype(int))).schema.numeric
     with pytest.raises(DataError, match="the 't' column must have a value: it is the target"):
-        streams.read(table(tmp_path, lambda X: ["", *X[1:, 0]]), task="regression").draw(5)
+        streams.read(table(tmp_path, lambda X: ["", *X[1:, 0]]), task="regression", on_bad_row="raise").draw(
+            5
+        )
     with pytest.raises(ParameterError, match="must be left out where the target is a number"):
         streams.read(whole, task="regression", classes=["1", "2"])
 
@@ -281,7 +283,7 @@ def test_rows_with_names_and_pairs():
     stream = streams.from_iter(pairs, task="regression")
     run = evaluate(Heros(SMALL, k=2, seed=1), stream, progress=False)
     assert run.r2 > 0.9
-    bad = streams.from_iter([({"a": 1}, 1.0), ({"a": 2}, None)], task="regression")
+    bad = streams.from_iter([({"a": 1}, 1.0), ({"a": 2}, None)], task="regression", on_bad_row="raise")
     with pytest.raises(DataError, match="must have a value: it is the target"):
         bad.draw(2), bad.draw(1)
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from heros import Heros, evaluate, pools, streams
-from heros.errors import DataError
+from heros.errors import DataError, DataNotice
 
 POOL = pools.MLPGrid(hidden=[4], optimizers=["adam"])
 NO_NUMBERS = ["soon", "1_0", "0x10", "nan", "inf", "12 kg", "2020-01-01", ""]
@@ -42,16 +42,17 @@ def test_of_a_stream(tmp_path, kind, bad):
         return streams.read(written(tmp_path, kind, bad), target="y", task="regression", **how)
 
     with pytest.raises(DataError, match=r"(line 42|line 41|row 41): the '(y|label)' column must"):
-        evaluate(model(), stream(), progress=False)
-    skipping = stream(on_bad_row="skip")
-    run = evaluate(model(), skipping, progress=False)
+        evaluate(model(), stream(on_bad_row="raise"), progress=False)
+    with pytest.warns(DataNotice, match="Bad rows are skipped"):
+        run = evaluate(model(), stream(), progress=False)
     assert (run.n_instances, run.bad_rows.count) == (59, 1)
 
 
 def test_what_to_do_about_it_is_said(tmp_path):
     text = r"line 42: the 'y' column must be a number, for it is the target \(or say task='classification'\)"
+    stream = streams.read(written(tmp_path, "csv", "soon"), target="y", task="regression", on_bad_row="raise")
     with pytest.raises(DataError, match=text):
-        evaluate(model(), streams.read(written(tmp_path, "csv", "soon"), target="y", task="regression"))
+        evaluate(model(), stream)
 
 
 @pytest.mark.parametrize(
@@ -72,19 +73,22 @@ def test_of_arrays_and_frames(bad):
     words = [bad] * 9
     with pytest.raises(DataError, match="y must be an array of numbers"):
         streams.from_arrays(X, words, task="regression")
+    frame = pd.DataFrame({"a": X[:, 0], "y": words})
+    if bad == "12":  # text that is a number is one, wherever it comes from
+        assert model().learn(frame[["a"]], words).instances == 9
+        assert len(streams.from_frame(frame, target="y", task="regression").draw(9)[1]) == 9
+        return
     with pytest.raises(DataError, match="number"):
-        model().learn(pd.DataFrame({"a": X[:, 0]}), words)
-    if bad != "12":  # a column of text that is all numbers is one of numbers, as in a file
-        frame = pd.DataFrame({"a": X[:, 0], "y": words})
-        with pytest.raises(DataError, match="must be a number"):
-            streams.from_frame(frame, target="y", task="regression").draw(9)
+        model().learn(frame[["a"]], words)
+    with pytest.raises(DataError, match="must be a number"):
+        streams.from_frame(frame, target="y", task="regression", on_bad_row="raise").draw(9)
 
 
 def test_of_a_frame_with_dates():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"a": np.arange(9.0), "y": pd.date_range("2020-01-01", periods=9)})
     with pytest.raises(DataError, match=r"the 'y' column must be a number.* Got datetime"):
-        streams.from_frame(frame, target="y", task="regression").draw(9)
+        streams.from_frame(frame, target="y", task="regression", on_bad_row="raise").draw(9)
 
 
 def test_of_river():
@@ -135,9 +139,7 @@ def test_first_labels_with_decimals_are_numbers_if_nothing_was_said(x, y):
 
 
 def test_a_number_with_decimals_is_no_new_class_unless_classes_were_asked_for():
-    text = (
-        r"The label must be text or a whole number, .*\(task='regression' learns numbers\). Got 2.5 instead."
-    )
+    text = r"The label( of row 1)? must be text or a whole number, .*\(task='regression' learns numbers\). Got 2.5 instead."
     for x, y in (({"a": 1.0}, 2.5), (frame(2), [1.0, 2.5])):
         with pytest.raises(DataError, match=text):
             Heros(POOL, k=1, seed=1).learn({"a": 1.0}, 1.0).learn(x, y)

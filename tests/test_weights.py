@@ -10,7 +10,7 @@ import pytest
 from heros import Heros, Schema, evaluate, pools, scores, streams
 from heros.data.weights import Weights
 from heros.ensemble.task import Regression
-from heros.errors import DataError, ParameterError
+from heros.errors import DataError, DataNotice, ParameterError
 from heros.policies import Everything
 from reference import balanced_weights, whole_times
 
@@ -310,9 +310,10 @@ def test_a_row_without_a_weight_is_a_bad_row(tmp_path):
     with pytest.raises(
         DataError, match=r"line 3: the 'n' column must be a number in \[0, 10000\]: it is the weight. Got -3"
     ):
-        list(streams.read(file, weights="n").blocks())
-    stream = streams.read(file, weights="n", on_bad_row="skip")
-    assert stream.draw(9)[0].tolist() == [[1], [4]]
+        list(streams.read(file, weights="n", on_bad_row="raise").blocks())
+    stream = streams.read(file, weights="n")
+    with pytest.warns(DataNotice, match="Bad rows are skipped"):
+        assert stream.draw(9)[0].tolist() == [[1], [4]]
     assert stream.weights().tolist() == [1, 2]
     assert stream.bad_rows.count == 2
     negative = streams.from_arrays([[1.0, 1.0], [2.0, -1.0]], ["a", "b"]).with_weights("x2")

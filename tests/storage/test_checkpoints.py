@@ -68,6 +68,7 @@ def breaking(stream, after):
     return streams.from_iter(pairs, name="line")
 
 
+@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
 @pytest.mark.parametrize("case", kill_resume.CASES)
 def test_from_every_checkpoint_a_run_ends_the_same(case, tmp_path, thorough):
     """Trees whose costs change, perceptrons, and a schema that grows in the middle of a window."""

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from heros import Heros, evaluate, meters, pools, streams
-from heros.errors import DataError
+from heros.errors import DataError, DataNotice
 from heros.report import write_report
 from heros.run import records
 
@@ -46,7 +46,9 @@ def recorded(tmp_path_factory):
     stream = streams.read(directory / "rows.csv", on_bad_row="skip", numeric=["x"])
     meter = meters.Cpu(carbon=meters.Carbon.of(intensity=400))
     model = Heros(pools.MLP([{"hidden": 4}, {"hidden": 5}]), k=1, seed=1)
-    place = records.save(evaluate(model, stream, window=100, meter=meter), directory)
+    with pytest.warns(DataNotice, match="Bad rows are skipped"):
+        run = evaluate(model, stream, window=100, meter=meter)
+    place = records.save(run, directory)
     document = json.loads((place / "record.json").read_text())
     document["stream"]["drifts"] = [{"position": 100, "width": 1}]
     assert document["stream"]["bad_rows"]["count"] == 1

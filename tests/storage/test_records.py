@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from heros import Heros, _core, evaluate, meters, policies, pools, streams
-from heros.errors import DataError, HerosError
+from heros.errors import DataError, DataNotice, HerosError
 from heros.run import records
 from heros.run.commit import _checked_out, commit
 
@@ -91,7 +91,8 @@ def test_skipped_rows_are_in_the_record(tmp_path):
     path.write_text(
         "a,b,label\n" + "".join(f"{i},{'x' if i % 50 == 7 else i},{i % 2}\n" for i in range(1000))
     )
-    run = evaluate(Heros(pools.MLP([{}]), k=1, seed=1), streams.read(path, on_bad_row="skip"))
+    with pytest.warns(DataNotice, match="Bad rows are skipped"):
+        run = evaluate(Heros(pools.MLP([{}]), k=1, seed=1), streams.read(path))
     back = records.read(records.save(run, tmp_path / "out"))
     assert back.bad_rows == run.bad_rows
     assert (back.bad_rows.count, len(back.bad_rows.first)) == (20, 10)

@@ -307,8 +307,12 @@ class RowEncoder:
     # -- growing ------------------------------------------------------------------------------------------
 
     def _plan(self, x: Mapping[Any, Any]) -> list[tuple[str, Callable[[], None]]]:
-        """Return what an instance adds, column by column; raise `Refused` if something cannot be read."""
+        """Return what an instance adds, column by column; raise `Refused` if something cannot be read.
+
+        New columns come in the order of their names: the order of the fields of a row does not matter.
+        """
         plan: list[tuple[str, Callable[[], None]]] = []
+        columns: list[tuple[str, Callable[[], None]]] = []
         new, newest = 0, ""
         for name, value in flat(x):
             place = self._places.get(name)
@@ -319,7 +323,7 @@ class RowEncoder:
                     continue
                 step = self._new_column(name, value)
                 new, newest = new + step[1], name
-                plan.append((name, step[0]))
+                columns.append((name, step[0]))
             elif (change := self._change(name, place, value)) is not None:
                 plan.append((name, change))
         most = self._limits.features
@@ -330,7 +334,7 @@ class RowEncoder:
             for name, place in self._places.items():
                 if not place.column.missing and name not in given:
                     raise Refused(name, "a missing value", "have a value")
-        return plan
+        return plan + sorted(columns, key=lambda step: step[0])
 
     def _new_column(self, name: str, value: Any) -> tuple[Callable[[], None], int]:
         """Return what makes a column that begins with this value, and how many features count for it."""

@@ -49,7 +49,7 @@ def read_table(encoder: RowEncoder, table: pa.Table) -> NDArray[np.float64]:
     return np.concatenate(parts)
 
 
-def converted(
+def converted(  # noqa: PLR0912  the loop over columns is read as one
     encoder: RowEncoder,
     names: Sequence[str],
     arrays: Sequence[pa.Array],
@@ -84,7 +84,10 @@ def converted(
         else:
             array = given if plain else _plain(given, encoder.words)
             values, wrong = column.convert(array)
-            X[:, at if len(at) > 1 else at[0]] = values
+            if len(at) == 1:
+                X[:, at[0]] = values.reshape(n)
+            else:
+                X[:, at] = values
             for row, (value, rule) in wrong.items():
                 faults.setdefault(row, (name, value, rule))
             if isinstance(column, DateColumn) and encoder.may_get_clock(column):

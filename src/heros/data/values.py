@@ -24,6 +24,7 @@ __all__ = [
     "MISSING",
     "NUMBER",
     "Kind",
+    "NotAClass",
     "Refused",
     "checked_task",
     "checked_words",
@@ -63,6 +64,10 @@ class Refused(Exception):
     def __init__(self, column: str | None, value: str, rule: str) -> None:
         self.column, self.value, self.rule = column, value, rule
         super().__init__(rule)
+
+
+class NotAClass(Refused):
+    """A number with decimals where classes are learnt: more likely the wrong task than a bad row."""
 
 
 def is_missing(value: object) -> bool:
@@ -134,11 +139,11 @@ def expect_no_fraction(label: object) -> None:
     >>> expect_no_fraction(2.5)
     Traceback (most recent call last):
         ...
-    heros.data.values.Refused: be text or a whole number, for it is a class (task='regression' learns numbers)
+    heros.data.values.NotAClass: be text or a whole number, for it is a class...
     """
     if isinstance(label, float | np.floating) and not math.isnan(label) and not float(label).is_integer():
         rule = "be text or a whole number, for it is a class (task='regression' learns numbers)"
-        raise Refused("label", repr(float(label)), rule)
+        raise NotAClass("label", repr(float(label)), rule)
 
 
 def label_of(value: object) -> str | None:

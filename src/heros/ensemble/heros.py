@@ -502,7 +502,7 @@ class Heros:
         self, batch: Batch, sample_weight: ArrayLike | None = None, delay: ArrayLike | None = None
     ) -> None:
         """Learn from rows that a `heros.data.Encoder` has read, and grow with its schema."""
-        self.bind(batch.schema)
+        self._follow(batch.schema)
         self._run(batch.X, batch.y, sample_weight, delay)
 
     def _learn_row(self, x: Any, y: Any, delay: ArrayLike | None) -> None:
@@ -514,9 +514,15 @@ class Heros:
         except DataError:
             self._reader = (self.schema, encoder)  # which has not changed
             raise
-        self.bind(encoder.schema)
+        self._follow(encoder.schema)
         self._run(np.array([row], dtype=np.float64), np.array([target], dtype=np.float64), delay=delay)
         self._reader = (self.schema, encoder)
+
+    def _follow(self, schema: Schema) -> None:
+        """Grow with the schema of rows, the first of which must say something."""
+        if schema.n_features == 0:
+            raise DataError("The first row must have a feature with a value. Got none instead.")
+        self.bind(schema)
 
     def suit_labels(self, labels: list[Any]) -> None:
         """Take on the task that the first labels ask for, before anything is known."""
@@ -531,6 +537,7 @@ class Heros:
 
     def encoder(self) -> Encoder:
         """Return what turns rows into numbers, by the schema as it is now."""
+        self._finish_growing()
         if self._reader is None or self._reader[0] is not self.schema:
             seen = 0 if self._learner is None else self.instances
             numeric, said = self.task.numeric, self.task_asked is not None

@@ -51,7 +51,7 @@ class Surprise(CompiledPolicy):
     >>> policy = Surprise(policies.Everything(), sure=0.9)
     >>> model = Heros(pool, policy, k=2, answer="average", seed=1, schema=stream.schema)
     >>> model = model.learn(*stream.draw(1000))
-    >>> model.trained[0] < 800, int(model.trained[1])
+    >>> bool(model.trained[0] < 800), int(model.trained[1])
     (True, 1000)
     """
 

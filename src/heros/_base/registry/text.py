@@ -26,7 +26,7 @@ def written_parts(role: str) -> dict[str, type[Any]]:
     Examples
     --------
     >>> list(written_parts("pool")), form_of(written_parts("policy")["zeta"])
-    (['bayes', 'boosted', 'forest', 'linear', 'mlp', 'neighbours', 'retrained', 'rtrees', 'trees'],
+    (['bayes', 'boosted', 'forest', 'labels', 'linear', 'mlp', 'neighbours', 'retrained', 'rtrees', 'trees'],
      'zeta:ZETA')
     """
     kinds = (kind for kind in plain_parts(role).values() if role != "pool" or kind.grid)

@@ -16,7 +16,7 @@ from heros._base.parameters import expect_list, number, whole
 from heros.data.codes import MOST_VALUES
 from heros.data.encoder import Encoder
 from heros.data.schema import Schema, schema_of, schema_plain
-from heros.data.values import Refused, checked_task, checked_words
+from heros.data.values import NotAClass, Refused, checked_task, checked_words
 from heros.errors import DataError, ParameterError
 from heros.streams.live.bad_rows import BadRow, BadRows, checked_skip, tell_skipped
 from heros.streams.live.base import END, IDLE, Block, Polled, Signal, Source
@@ -96,7 +96,7 @@ class RowBlocks:
                 coded = self.encoder.encode(features, label, grow=span or not rows or not rows[-1])
             except Refused as why:
                 bad = BadRow(self.name, f"row {self.read + done + 1}", why.column, why.value, why.rule)
-                if not self._skip:
+                if not self._skip or isinstance(why, NotAClass):
                     self._fault = DataError(str(bad))
                     break
                 bad_rows = bad_rows.plus(bad)
