@@ -65,7 +65,7 @@ def test_a_model_learns_from_a_queue_as_it_fills():
     sender.join()
     assert (run.n_instances, run.accuracy, run.log_loss) == (600, expected.accuracy, expected.log_loss)
     assert run.accuracy > 0.8
-    assert [feature.name for feature in source.schema.features] == ["size", "colour", "weight"]
+    assert [feature.name for feature in source.schema.features] == ["colour", "size", "weight"]
 
 
 def test_it_goes_on_from_a_checkpoint_without_learning_twice(tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from heros import Heros, evaluate, policies, pools, streams
-from heros.errors import DataNotice, ParameterError
+from heros.errors import DataError, ParameterError
 
 POOL = pools.MLPGrid(hidden=[8, 32], learning_rates=[0.05, 0.005])
 
@@ -92,9 +92,8 @@ def test_pairs_have_the_task_of_the_model():
     pairs = [({"a": float(t % 10)}, t % 10 / 2) for t in range(300)]
     model = Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1, task="regression")
     assert evaluate(model, pairs).rmse > 0
-    with pytest.warns(DataNotice, match=r"task='regression' learns numbers"):
-        run = evaluate(make(), pairs)  # every second label is no class
-    assert run.too_many_bad_rows
+    with pytest.raises(DataError, match=r"task='regression' learns numbers"):  # no bad row: the wrong task
+        evaluate(make(), pairs)
 
 
 def test_a_model_goes_on_where_it_stopped():

@@ -243,10 +243,10 @@ def test_lines_of_csv(empty):
     decode = csv_decoder(["size", "colour", "y"])
     with empty.source(target="y", follow=False, decode=decode) as source:
         X, y = source.poll(1)
-        assert (X.tolist(), y.tolist()) == ([[1.5, 0.0]], [0])
+        assert (X.tolist(), y.tolist()) == ([[0.0, 1.5]], [0])
         X, y = source.poll(1)
-        assert np.isnan(X[0, 0])
-        assert (source.schema.features[1].values, source.schema.classes) == (("red", "blue"), ("yes", "no"))
+        assert np.isnan(X[0, 1])
+        assert (source.schema.features[0].values, source.schema.classes) == (("red", "blue"), ("yes", "no"))
 
 
 @pytest.mark.parametrize("kind", ["redis", "nats"])  # librdkafka waits for brokers that are away

@@ -385,7 +385,7 @@ class Heros:
         >>> for i in range(300):
         ...     row = {"size": i % 7, "colour": "red" if i % 2 else "blue"}
         ...     model = model.learn(row, "odd" if i % 2 else "even")
-        >>> model.predict({"size": 3, "colour": "blue"}), model.predict([[3, 1], [3, 0]])
+        >>> model.predict({"size": 3, "colour": "blue"}), model.predict([[1, 3], [0, 3]])
         ('even', array(['odd', 'even'], dtype='<U4'))
         """
         out = self.answers(x)

@@ -78,10 +78,6 @@ class _Model:
         seen: int = super()._raw_memory_usage  # type: ignore[misc]
         return seen + len(pickle.dumps(self.heros))
 
-    @classmethod
-    def _unit_test_skips(cls) -> set[str]:
-        return {"check_shuffle_features_no_impact"}  # features that come together stay in their order
-
     def _row(self, x: Mapping[Hashable, Any]) -> NDArray[np.float64]:
         """Return an instance to predict from; what is not known is missing."""
         try:
