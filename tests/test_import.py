@@ -39,6 +39,18 @@ def test_what_is_heavy_is_imported_by_those_who_use_it(program, allowed):
     assert set(imported(program)) <= allowed
 
 
+def test_rows_are_learnt_and_predicted_without_a_file_reader():
+    program = """
+import sys
+from heros import Heros, pools
+model = Heros(pools.MLPGrid(hidden=[8]), seed=1)
+model.learn({"size": 1, "placed": "2026-10-28"}, "no").predict_proba({"size": "2 %"})
+print(*(name for name in sys.modules if name.startswith(("heros.streams", "pyarrow"))))
+"""
+    command = [sys.executable, "-W", "ignore", "-c", program]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "\n"
+
+
 def test_what_is_imported_later_is_there_when_asked_for():
     program = """
 import heros

@@ -12,10 +12,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from heros._base import core as _core
 from heros.data.schema import Schema
-from heros.data.values import LARGEST_TARGET, listed
+from heros.data.values import LARGEST_TARGET, checked_task, listed
 from heros.errors import DataError
 
-__all__ = ["Validator", "checked_delays", "class_indices", "one_row", "target_numbers"]
+__all__ = [
+    "MANY",
+    "Validator",
+    "checked_delays",
+    "class_indices",
+    "is_numeric",
+    "one_row",
+    "target_numbers",
+]
+
+MANY = 100
+"""More different whole numbers may be classes or quantities: the user has to say which."""
 
 # What first_fault reports, as people read it.
 INFINITE, MISSING, NOT_A_CODE = 1, 2, 3
@@ -227,3 +238,31 @@ def _expect_numbers(objects: NDArray[Any], rule: str) -> None:
     for kind in set(map(type, objects.flat)):
         if not issubclass(kind, Real | np.bool_ | Decimal | None) or issubclass(kind, np.timedelta64):
             raise DataError(f"{rule}. Got one with {kind.__name__} in it instead.")
+
+
+def is_numeric(values: NDArray[np.generic], task: str | None, classes: bool, owner: str, name: str) -> bool:
+    """Whether targets are numbers: as it was said, else by what they look like.
+
+    Examples
+    --------
+    >>> is_numeric(np.array([0.5, 2.0]), None, False, "from_arrays", "y")
+    True
+    >>> is_numeric(np.arange(300), None, False, "from_arrays", "y")
+    Traceback (most recent call last):
+        ...
+    heros.errors.DataError: The target 'y' of from_arrays has more than 100 different whole numbers: say
+    task='regression' if they are quantities, task='classification' if they are classes.
+    """
+    if checked_task(task, owner) is not None:
+        return task == "regression"
+    if classes or values.dtype.kind not in "iuf":
+        return False
+    known = values[np.isfinite(values)] if values.dtype.kind == "f" else values
+    if values.dtype.kind == "f" and (known != np.floor(known)).any():
+        return True
+    if len(known) > MANY and len(np.unique(known)) > MANY:
+        raise DataError(
+            f"The target {name!r} of {owner} has more than {MANY} different whole numbers: say "
+            "task='regression' if they are quantities, task='classification' if they are classes."
+        )
+    return False

@@ -15,7 +15,7 @@ from heros._base import core as _core
 from heros._base.lock import Alone
 from heros._base.parameters import whole
 from heros._base.phases import PHASES
-from heros.data.check import checked_delays, one_row
+from heros.data.check import checked_delays, is_numeric, one_row
 from heros.data.encoder import Batch, Encoder
 from heros.data.frames import form_of, labels_of, row_of
 from heros.data.schema import Schema
@@ -41,7 +41,6 @@ from heros.scores import Adwin, Score
 from heros.scores.base import ScoreCalls, bound_score, expect_score
 from heros.storage import archive
 from heros.storage.outputs import like
-from heros.streams.targets import is_numeric
 
 __all__ = ["Heros"]
 

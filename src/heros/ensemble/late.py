@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base.parameters import expect_list, identifier, whole
+from heros._base.pending import Counts, Id, Pending
 from heros.data.frames import form_of, row_of
 from heros.data.plain import plain_value, value_of
 from heros.ensemble import Heros
@@ -19,7 +20,6 @@ from heros.ensemble import files as models
 from heros.errors import DataError, ParameterError
 from heros.measures import Measure
 from heros.storage import archive
-from heros.streams.live.pending import Counts, Id, Pending
 
 __all__ = ["Counts", "LateLabels", "Pending"]
 

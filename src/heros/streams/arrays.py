@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros._base.parameters import expect_list
-from heros.data.check import Validator, class_indices, target_numbers
+from heros.data.check import Validator, class_indices, is_numeric, target_numbers
 from heros.data.codes import Codes
 from heros.data.schema import Feature, Schema
 from heros.data.values import label_of, natural_order
 from heros.errors import DataError, ParameterError
 from heros.streams.base import Block, Stream
-from heros.streams.targets import is_numeric
 
 __all__ = ["from_arrays"]
 

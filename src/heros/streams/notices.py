@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from heros.data.check import MANY
 from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn, counts_of, is_text
 from heros.data.number_format import format_of
 from heros.data.values import NUMBER
@@ -12,7 +13,7 @@ from heros.errors import DataError
 from heros.streams.layout import Layout
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
-from heros.streams.targets import FEW_NUMBERS, MANY, declared_names
+from heros.streams.targets import FEW_NUMBERS, declared_names
 
 __all__ = [
     "doubtful_classes",

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.pending import Counts, Id, Pending
 from heros.data.plain import plain_value, value_of
 from heros.data.values import Refused, label_of
 from heros.errors import DataError, ParameterError
 from heros.streams.live.base import END, IDLE, Polled, Signal
-from heros.streams.live.pending import Counts, Id, Pending
 from heros.streams.live.rows import RowSource
 
 __all__ = ["LateSource"]
