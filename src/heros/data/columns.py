@@ -103,7 +103,6 @@ class NumberColumn:
     rule: str = NOT_A_NUMBER
     tentative: bool = False
     feature: str = ""
-    settled = True  # there are no values that it has yet to learn
 
     def value(self, value: Any, words: Words = ()) -> float:
         """Return one value as a number, NaN if it is missing; raise `Refused` if it is no finite number."""
@@ -144,10 +143,6 @@ class NumberColumn:
                 values.append(math.nan)
         return np.array(values, dtype=np.float64), faults
 
-    def adopt(self, values: Values) -> None:
-        """Take note of whether good rows have missing values."""
-        self.missing = self.missing or bool(np.isnan(values).any())
-
     @property
     def width(self) -> int:
         """How many features the column makes."""
@@ -177,8 +172,6 @@ class NameColumn:
         Whether values may be missing.
     fresh
         Whether the names are still to be learnt, from the first rows.
-    rows
-        How many rows were converted.
     classes
         Whether the names are classes, which keep the way in which ``true`` and ``false`` are written.
     feature
@@ -187,10 +180,10 @@ class NameColumn:
     Examples
     --------
     >>> column = NameColumn("colour", Codes(["blue", "red"]))
-    >>> column.convert(pa.array(["red", "green", None]))
-    (array([ 1.,  2., nan]), {})
-    >>> list(column.values), column.value("green"), column.value("n/a", MISSING), column.value("violet")
-    (['blue', 'red', 'green'], 2, nan, None)
+    >>> column.codes_of(pa.array(["red", "green", None]), MISSING)
+    array([ 1., -1., nan])
+    >>> column.value("red"), column.value("n/a", MISSING), column.value("violet")
+    (1, nan, None)
     """
 
     name: str
@@ -198,7 +191,6 @@ class NameColumn:
     closed: bool = False
     missing: bool = False
     fresh: bool = False
-    rows: int = 0
     classes: bool = False
     feature: str = ""
 
@@ -252,49 +244,6 @@ class NameColumn:
                 table[at] = math.nan
         return table[codes]
 
-    def convert(self, array: pa.Array) -> tuple[Values, Faults]:
-        """Return the codes, NaN where missing, and the rows that hold an unknown name if these are all."""
-        codes, labels = encode(array, self._name)
-        known = self.values
-        if not self.closed:
-            self._append(codes, labels)
-        places = (math.nan if label is None else known.code(label) for label in (*labels, None))
-        table = np.array([-1 if place is None else place for place in places], dtype=np.float64)
-        values = table[codes]  # a missing value has code -1: the last entry
-        faults: Faults = {}
-        for row in np.flatnonzero(values < 0):
-            faults[int(row)] = (repr(labels[codes[row]]), f"be one of {listed(list(known))}")
-        return values, faults
-
-    def _append(self, codes: NDArray[np.int64], labels: Sequence[str | None]) -> None:
-        """Append the names that are new; tell if there are too many of them."""
-        before = self.values.shared
-        for row, label in [] if before else self._unseen(codes, labels):
-            self.values.add(label, self.rows + row)
-        self.rows += len(codes)
-        if self.values.shared > before:
-            warnings.warn(many_values(self.name, self.values), DataNotice, stacklevel=2)
-
-    def _unseen(self, codes: NDArray[np.int64], labels: Sequence[str | None]) -> list[tuple[int, str]]:
-        """Return the new labels that occur, each with the first row in which it does, in their order."""
-        unseen = [code for code, label in enumerate(labels) if label is not None and label not in self.values]
-        if not unseen:
-            return []
-        present, first = np.unique(codes, return_index=True)
-        when = dict(zip(present.tolist(), first.tolist(), strict=True))
-        found = sorted((when[code], labels[code] or "") for code in unseen if code in when)
-        first_rows = {label: row for row, label in reversed(found)}
-        return sorted((row, label) for label, row in first_rows.items())
-
-    def adopt(self, values: Values) -> None:
-        """Take note of whether good rows have missing values."""
-        self.missing = self.missing or bool(np.isnan(values).any())
-
-    @property
-    def settled(self) -> bool:
-        """Whether there are no names that the column has yet to learn."""
-        return self.closed
-
     @property
     def width(self) -> int:
         """How many features the column makes."""
@@ -345,7 +294,6 @@ class DateColumn:
     missing: bool = False
     tentative: bool = False
     hint: str = ""
-    settled = True
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -428,10 +376,6 @@ class DateColumn:
         values = np.column_stack(columns).astype(np.float64)
         values[absent] = math.nan
         return values
-
-    def adopt(self, values: Values) -> None:
-        """Take note of whether good rows have missing values."""
-        self.missing = self.missing or bool(np.isnan(values).any())
 
     def features(self, size: int, missing: bool) -> list[Feature]:
         """Return the column as features."""

@@ -158,11 +158,6 @@ class Schema:
             and all(_extends(new, old) for new, old in zip(self.features, older.features, strict=False))
         )
 
-    def reads_as(self, other: Schema) -> bool:
-        """Return whether rows are read alike by both schemas, which are equal."""
-        mine, others = schema_plain(self), schema_plain(other)
-        return all(mine.get(name) == others.get(name) for name in ("reading", "words", "ignored"))
-
 
 def _expect_names(names: object, parameter: str, owner: str) -> None:
     if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
