@@ -8,9 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from heros import Feature, Heros, Schema, pools, streams
+from heros import Feature, Heros, Schema, export, pools, streams
 from heros.errors import HerosError, MissingExtra, ParameterError
-from heros.integrations import onnx as export
 
 onnx = pytest.importorskip("onnx", reason="the extra 'onnx' is not installed")
 onnxruntime = pytest.importorskip("onnxruntime", reason="the extra 'onnx' is not installed")

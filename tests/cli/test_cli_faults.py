@@ -10,9 +10,8 @@ import time
 import pytest
 from typer.testing import CliRunner
 
-from heros import Heros, Schema, pools, streams
+from heros import Heros, Schema, export, pools, streams
 from heros.cli import app
-from heros.integrations import onnx as export
 from heros.run import records
 
 runner = CliRunner()

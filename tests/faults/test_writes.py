@@ -12,10 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from faults.system import MODES, Faulty, drafts, every_call
-from heros import Heros, evaluate, pools, streams
+from heros import Heros, evaluate, export, pools, streams
 from heros.cli import app
 from heros.errors import HerosError
-from heros.integrations import onnx as export
 from heros.report import write_report
 from heros.run import checkpoints, records
 from heros.run.checkpoints import CheckpointWarning

@@ -23,8 +23,7 @@ from heros._base.parameters import identifier, whole
 from heros.data.encoder import Encoder
 from heros.data.frames import form_of, labels_of
 from heros.data.schema import Schema, schema_of, schema_plain
-from heros.ensemble import Block, Heros
-from heros.ensemble import files as models
+from heros.ensemble import Block, Heros, files
 from heros.ensemble.block import joined
 from heros.ensemble.copies import Copies
 from heros.ensemble.task import Task
@@ -496,7 +495,7 @@ class Keyed:
 
     def _write(self, name: str, resident: _Resident) -> None:
         if resident.dirty:
-            parts = archive.encoded("model", *models.pack(resident.model), str(self._store.path))
+            parts = archive.encoded("model", *files.pack(resident.model), str(self._store.path))
             self._store.put(name, b"".join(parts), resident.tally)
             resident.dirty = False
 

@@ -15,8 +15,7 @@ from heros._base.parameters import expect_list, identifier, whole
 from heros._base.pending import Counts, Id, Pending
 from heros.data.frames import form_of, row_of
 from heros.data.plain import plain_value, value_of
-from heros.ensemble import Heros
-from heros.ensemble import files as models
+from heros.ensemble import Heros, files
 from heros.errors import DataError, ParameterError
 from heros.measures import Measure
 from heros.storage import archive
@@ -226,7 +225,7 @@ class LateLabels:
 
         Values of dictionaries that JSON does not have are kept as `heros.data.plain.plain_value` says.
         """
-        model, learnt = models.pack(self.model)
+        model, learnt = files.pack(self.model)
         held = self._waiting.all()
         counted = {f"measures/{measure.name}": measure.state() for measure in self.measures}
         document = {
@@ -271,7 +270,7 @@ class LateLabels:
         """What `save` wrote. Measures and parts of your own have to be brought along, as for `Heros.load`."""
         document, arrays = archive.read(path, KIND)
         try:
-            model = models.unpack(Heros, document["model"], archive.subset(arrays, "model"), **own)
+            model = files.unpack(Heros, document["model"], archive.subset(arrays, "model"), **own)
             given = map(Measure.of, document["measures"]) if measures is None else measures
             late = cls(
                 model,

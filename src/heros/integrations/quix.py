@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from heros.data.values import is_missing
-from heros.ensemble import Heros
-from heros.ensemble import files as models
+from heros.ensemble import Heros, files
 from heros.errors import ParameterError
 from heros.storage import archive
 
@@ -77,16 +76,14 @@ class QuixModel:
         label = row.get(self.target)
         if not is_missing(label):
             model.learn(features, label)
-            state.set_bytes(
-                self.name, b"".join(archive.encoded("model", *models.pack(model), "Quix's state"))
-            )
+            state.set_bytes(self.name, b"".join(archive.encoded("model", *files.pack(model), "Quix's state")))
         return {**row, self.name: answer}
 
     def _opened(self, kept: bytes | None) -> Heros:
         if kept is None:
             return copy.deepcopy(self.model)
         document, arrays = archive.decoded(kept, "model", "Quix's state")
-        return models.unpack(Heros, document, arrays)
+        return files.unpack(Heros, document, arrays)
 
 
 def _said(model: Heros, features: Mapping[str, Any]) -> Any:

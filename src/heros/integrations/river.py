@@ -19,8 +19,7 @@ from heros.data.row_encoder import data_error
 from heros.data.schema import Feature, Schema, schema_of, schema_plain
 from heros.data.values import BLANKS, Refused, label_of, name_of
 from heros.data.weights import ClassWeight
-from heros.ensemble import Heros
-from heros.ensemble import files as models
+from heros.ensemble import Heros, files
 from heros.ensemble.watch import Answer, Watch
 from heros.errors import DataError, HerosError, MissingExtra
 from heros.integrations.drop_in import SETTINGS, heros_of
@@ -131,7 +130,7 @@ class _Model:
         True
         """
         labels = self._saved_labels()
-        document, arrays = models.pack(self.heros)
+        document, arrays = files.pack(self.heros)
         known = {
             "labels": labels,
             "known": schema_plain(self._encoder.schema),
@@ -149,7 +148,7 @@ class _Model:
         kind, document, arrays = archive.read_one_of(path, (KIND, "model", "checkpoint"))
         try:
             if kind == KIND:
-                heros = models.unpack(Heros, document["model"], archive.subset(arrays, "model"), **own)
+                heros = files.unpack(Heros, document["model"], archive.subset(arrays, "model"), **own)
                 return cls._of(
                     heros, document["labels"], document["most_values"], schema_of(document["known"])
                 )

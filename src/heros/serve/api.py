@@ -17,8 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from heros._base.lazy import metadata
 from heros.data.schema import schema_plain
 from heros.data.values import LARGEST_TARGET
-from heros.ensemble import Heros
-from heros.ensemble import files as models
+from heros.ensemble import Heros, files
 from heros.serve.learners import Many, One
 from heros.serve.metrics import Requests, metrics
 from heros.serve.service import Service
@@ -265,7 +264,7 @@ def _add_views(app: FastAPI, service: Service) -> None:
         def described(one: Heros) -> dict[str, Any]:
             schema = one.schema
             return {
-                **models.description(one),
+                **files.description(one),
                 "instances": 0 if schema is None else one.instances,
                 "schema": None if schema is None else schema_plain(schema),
                 "notices": service.notices[:MOST_NOTICES],

@@ -13,8 +13,7 @@ import orjson
 from numpy.typing import NDArray
 
 from heros.data.schema import schema_of
-from heros.ensemble import Heros
-from heros.ensemble import files as models
+from heros.ensemble import Heros, files
 from heros.errors import DataError, HerosError
 from heros.serve.learners import Brain, Many, One
 from heros.storage import archive
@@ -63,7 +62,7 @@ class Shelf:
         groups: dict[str, Mapping[str, NDArray[Any]]] = {"pending": _plain(held)}
         groups |= {f"history/{group}": arrays for group, arrays in history.items()}
         if isinstance(brain, One):
-            described, learnt = models.pack(brain.model)
+            described, learnt = files.pack(brain.model)
             content = document | {"model": described, "history": list(history)}
             archive.write(self.path, KIND, content, archive.grouped({"model": learnt, **groups}))
         elif isinstance(brain, Many):
@@ -88,7 +87,7 @@ class Shelf:
         document, arrays = read()
         try:
             if isinstance(brain, One):
-                kept = models.unpack(Heros, document["model"], archive.subset(arrays, "model"))
+                kept = files.unpack(Heros, document["model"], archive.subset(arrays, "model"))
                 brain.take_over(kept)
             elif document.get("schema") is not None:  # of files in which models per key had none of their own
                 brain.open(schema_of(document["schema"]))

@@ -81,7 +81,7 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
     >>> import os, tempfile
     >>> import numpy as np, onnxruntime
     >>> from heros import Heros, pools, streams
-    >>> from heros.integrations import onnx as export
+    >>> from heros import export
     >>> X, y = streams.Agrawal().draw(500)
     >>> model = Heros(pools.MLP([{"hidden": 16}]), seed=1, schema=streams.Agrawal().schema).learn(X, y)
     >>> with tempfile.TemporaryDirectory() as directory:
