@@ -65,7 +65,12 @@ class DelimitedReader(TextReader):
             what = "line is" if skipped == 1 else f"{skipped} lines are"
             self._tell(f"The first {what} skipped: the header of {self.label} is in line {line}.")
         reader = self._reader(one.decode(self._encoding, "replace") for one in lines)
-        cells = next(reader)
+        try:
+            cells = next(reader)
+        except (csv.Error, StopIteration) as error:
+            raise DataError(
+                f"{self.label}, line {line}: the header must be readable. Got: {error}."
+            ) from None
         if header:
             self.names = self._distinct([cell.strip(BLANKS) for cell in cells])
             used = reader.line_num  # a name may have several lines
@@ -87,7 +92,10 @@ class DelimitedReader(TextReader):
         A header that is merely shorter than its rows is none of these: the line that would be the header
         instead must have names alone and, if the lines before it are not nearly empty, numbers below it.
         """
-        rows = [[cell.strip() for cell in next(self._reader([line]), [])] for line in lines]
+        try:
+            rows = [[cell.strip() for cell in next(self._reader([line]), [])] for line in lines]
+        except csv.Error:  # which is told when its turn comes
+            return 0
         usual, fullest = _usual(len(row) for row in rows if row), 0
         for at, row in enumerate(rows):
             filled = [cell for cell in row if cell]
