@@ -17,10 +17,7 @@ from queues import Kafka  # noqa: E402
 
 from heros import Heros, pools  # noqa: E402
 from heros.data import Encoder  # noqa: E402
-from heros.data.schema import (
-    schema_of,
-    schema_plain,
-)
+from heros.data.schema import schema_of, schema_plain  # noqa: E402
 from heros.ensemble.keyed import Keyed  # noqa: E402
 from heros.errors import DataError, DataNotice, HerosError, ParameterError  # noqa: E402
 from heros.run.workers import KafkaWorker, Snapshots  # noqa: E402
