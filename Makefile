@@ -50,7 +50,7 @@ $(VENV)/strict: $(VENV)/tools
 	@touch $@
 
 demo: $(VENV)/installed
-	@$(BIN)/python -m heros.cli.demo
+	@$(BIN)/python -m heros.demo
 
 live: $(VENV)/installed
 	@$(BIN)/python -m heros.serve.live $(if $(PORT),--port $(PORT)) $(if $(RATE),--rate $(RATE))
