@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
-from heros import demo, options
+from heros import demo
 from heros._base.registry import written_parts
+from heros.cli import options
 from heros.cli.app import app, in_options, say
 from heros.cli.checkpoints import FILE_OPTIONS, checkpointing, recorded_before, told
 from heros.cli.described import described
