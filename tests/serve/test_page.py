@@ -52,7 +52,7 @@ def opened(browser, client, how, fragment="#token=a token of length"):
 def test_the_page_shows_everything_in_its_width(browser, client, how, tmp_path):
     page = opened(browser, client, how)
     page.wait_for_selector("#board tr")
-    page.wait_for_function("document.querySelectorAll('#good .line').length === 1")
+    playwright.expect(page.locator("#good .line")).to_have_count(1)
     assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[how][1]
     assert "Champion: " in page.inner_text("#champion")
     assert page.locator("#board tr").count() == 4
@@ -77,7 +77,7 @@ def test_numbers_have_errors_in_the_place_of_hits(browser, unit, tmp_path):
             assert client.post("/learn/batch?wait=true", json={"instances": teach}).status_code == 202
         page = opened(browser, client, "light", fragment="")
         page.wait_for_selector("#keys tr", timeout=20_000)
-        page.wait_for_function("document.querySelectorAll('#good .line').length === 1")
+        playwright.expect(page.locator("#good .line")).to_have_count(1)
         assert "MAE lately" in page.inner_text("#tiles")
         assert "R² lately" in page.inner_text("#tiles")
         assert page.inner_text("#keys-measure").lower() == "mae"
@@ -94,7 +94,7 @@ def test_numbers_have_errors_in_the_place_of_hits(browser, unit, tmp_path):
 @pytest.mark.parametrize("how", ["light", "phone"])
 def test_no_label_lies_on_another(browser, client, how):
     page = opened(browser, client, how)
-    page.wait_for_function("document.querySelectorAll('#good .line').length === 1")
+    playwright.expect(page.locator("#good .line")).to_have_count(1)
     overlaps = page.evaluate(
         """() => [...document.querySelectorAll('svg')].flatMap(svg => {
           const boxes = [...svg.querySelectorAll('text')].map(text => [text.textContent, text.getBoundingClientRect()]);
@@ -113,7 +113,7 @@ def test_another_measure_is_a_click_away_and_the_page_lives(browser, client):
     before = page.inner_text("#tiles")
     teach = [{"x": x, "y": y} for x, y in rows(50)]
     client.post("/learn/batch?wait=true", json={"instances": teach})
-    page.wait_for_function("before => document.querySelector('#tiles').innerText !== before", arg=before)
+    playwright.expect(page.locator("#tiles")).not_to_have_text(before, use_inner_text=True)
     assert page.faults == []
     page.close()
 
