@@ -579,10 +579,10 @@ class RowEncoder:
         """How many features there are."""
         return self._width
 
-    def absent(self, names: Iterable[str]) -> list[str]:
-        """Return the columns that are none of these."""
-        given = frozenset(names)
-        return [name for name in self._places if name not in given and name not in self._ignored]
+    def absent(self, names: Iterable[str]) -> list[Column]:
+        """Return the columns that have none of these names."""
+        given = {*names, *self._ignored}
+        return [place.column for name, place in self._places.items() if name not in given]
 
     @property
     def tentative(self) -> bool:

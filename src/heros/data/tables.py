@@ -49,7 +49,7 @@ def read_table(encoder: RowEncoder, table: pa.Table) -> NDArray[np.float64]:
     return np.concatenate(parts)
 
 
-def converted(  # noqa: PLR0912  the loop over columns is read as one
+def converted(
     encoder: RowEncoder,
     names: Sequence[str],
     arrays: Sequence[pa.Array],
@@ -95,8 +95,7 @@ def converted(  # noqa: PLR0912  the loop over columns is read as one
                 new |= clocked[:, -1] > 0
         if not column.missing and np.isnan(X[:, at[0]]).any():
             new |= np.isnan(X[:, at[0]])
-    for name in encoder.absent(names):
-        new |= not encoder.columns[name].missing
+    new |= any(not column.missing for column in encoder.absent(names))
     return X, new, faults
 
 
