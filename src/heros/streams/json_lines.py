@@ -96,13 +96,16 @@ class JsonReader(TextReader):
                 what = f"The member {name!r} is left out: it comes in line {line:,} of {self.label} first"
                 warnings.warn(f"{what}, columns are those of the first lines.", DataNotice, stacklevel=2)
 
-    def _cells_of(self, row: Mapping[str, Any]) -> list[str | None]:
-        cells: list[Any] = []
-        for name in self.names:
-            value = row.get(name)
-            text = value if isinstance(value, list | dict) else label_of(value)
-            cells.append(None if text is None or (isinstance(value, str) and text in self._missing) else text)
-        return cells
+    def _cells_of(self, row: Mapping[str, Any]) -> list[Any]:
+        return [self._cell_of(row.get(name)) for name in self.names]
+
+    def _cell_of(self, value: Any) -> Any:
+        kind = type(value)
+        if kind is str:
+            return None if value in self._missing else value
+        if kind is float and not value.is_integer():
+            return repr(value) if value == value else None  # noqa: PLR0124  NaN
+        return value if kind is list or kind is dict else label_of(value)
 
     def _array(self, cells: list[Any]) -> pa.Array:
         """Return the cells of a column; one that begins with a list is no feature, whatever is in it."""
@@ -146,4 +149,6 @@ def _row_of(text: str) -> dict[str, Any] | None:
             json.dumps(row, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return None
-    return dict(flat(row)) if isinstance(row, dict) else None
+    if not isinstance(row, dict):
+        return None
+    return dict(flat(row)) if dict in map(type, row.values()) else row
