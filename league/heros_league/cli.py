@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -14,10 +15,14 @@ from heros._base.tables import Table
 from heros.cli.app import Commands, say
 from heros.errors import HerosError, ParameterError
 from heros.run import records as stored
+from heros.run.executors import Serial
 from heros.run.experiments import run_all
 from heros_league.arena import ALL, NUMBERS, PARTS
 from heros_league.entrants import ENTRANTS, EVERYBODY, OURS, REGRESSORS
+from heros_league.rivals import HEROS, match
 from heros_league.starts import LIMIT, Fresh, Start, all_starts
+from heros_paper import SEEDS, STREAMS
+from heros_paper.further import DISTINCT
 
 __all__ = ["app"]
 
@@ -28,6 +33,11 @@ TAKES_PART = {"streams": tuple(ENTRANTS), "small": (*OURS, "river_arf"), "whole"
     "regression": tuple(REGRESSORS),
 }
 OUR_SEEDS, THEIR_SEEDS = (1, 2, 3), (1,)
+TABLE3 = ("arf", "srp", "shrubs", *HEROS)
+BESIDE = ("bandit", "halving")  # River's two, which the paper's Table III does not have
+WHOLE, FIRST = ("electricity", "wisdm", "nomao"), 100_000  # of the others, where a rival takes many minutes
+ALONE_FIRST = 10_000  # instances, with nothing else on the machine
+BUSY = 0.5  # of a core: a load at which times are no longer one run's own
 
 app = typer.Typer(
     name="heros-league",
@@ -92,6 +102,40 @@ def time_command(
     table.show()
 
 
+@app.command("table3")
+def table3_command(
+    entrants: Annotated[
+        str | None, typer.Option(help=f"Of {', '.join((*TABLE3, *BESIDE))}; all by default.")
+    ] = None,
+    streams: Streams = None,
+    seeds: Annotated[str | None, typer.Option(help="E.g. 1; by default 1,2,3, with --alone 1.")] = None,
+    n: Annotated[int | None, typer.Option("--n", min=1, help="Only the first so many instances.")] = None,
+    alone: Annotated[
+        bool,
+        typer.Option("--alone", help="The first 10,000 instances, for times on a machine left in peace."),
+    ] = False,
+    records: Annotated[Path, typer.Option("--records", help="The paper's records.")] = PAPER.parent,
+) -> None:
+    """Run ARF, SRP, Shrubs, River's two and the paper's HEROS beside them, for the paper's Table III."""
+    if alone and (busy := os.getloadavg()[0]) > BUSY:
+        say(f"heros: The machine is busy (load {busy:.1f}): times will say so. Leave it in peace.", "yellow")
+    everybody = (*TABLE3, *BESIDE)
+    named = _names(entrants, "entrants", TABLE3 if alone else everybody, everybody)
+    jobs = []
+    for stream in _names(streams, "streams", tuple(DISTINCT if alone else STREAMS), tuple(STREAMS)):
+        length = n or (ALONE_FIRST if alone else None if stream in WHOLE else FIRST)
+        for seed in _whole(seeds) if seeds else (1,) if alone else SEEDS:
+            jobs += [match(name, stream, length, seed, 100 if length is None else 1000) for name in named]
+    out = records / ("alone" if alone else "rivals")
+    outcome = run_all(jobs, out, executor=Serial())  # each has the process's CPU time to itself
+    for id, failure in outcome.failed.items():
+        say(f"heros: {id} failed: {failure.reason}", style="red")
+    counts = f"{len(outcome.done)} run, {len(outcome.kept)} kept, {len(outcome.failed)} failed"
+    typer.echo(f"{counts}; records: {out}")
+    if outcome.failed:
+        raise typer.Exit(1)
+
+
 @app.command("report")
 def report_command(
     records: Records = RECORDS,
@@ -144,6 +188,10 @@ def _microseconds(place: Path, first: int) -> float:
 def _seeds(text: str | None, entrant: str) -> tuple[int, ...]:
     if text is None:
         return OUR_SEEDS if entrant in OURS else THEIR_SEEDS
+    return _whole(text)
+
+
+def _whole(text: str) -> tuple[int, ...]:
     words = [word.strip() for word in text.split(",")]
     if not all(word.isdecimal() for word in words):
         raise ParameterError.of("seeds", "heros-league", "whole numbers, e.g. 1,2,3", text)

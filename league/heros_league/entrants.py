@@ -11,10 +11,10 @@ from heros._base.registry import settings_of
 from heros.meters import Cpu
 from heros.policies import Cand, Everything
 from heros.pools import MLP, Forest, Hoeffding, Join, MLPGrid, Neighbours
-from heros.rivals import REGRESSORS as THEIR_REGRESSORS
-from heros.rivals import RIVALS, Limited, Rival, run_rival
 from heros.run.loop import Run
 from heros.streams import Stream
+from heros_league.rivals import REGRESSORS as THEIR_REGRESSORS
+from heros_league.rivals import RIVALS, Limited, Rival, run_rival
 
 __all__ = ["ENTRANTS", "EVERYBODY", "OURS", "REGRESSORS", "Entrant", "Ours", "Theirs"]
 
@@ -46,7 +46,7 @@ class Theirs:
     Parameters
     ----------
     name
-        One of `heros.rivals.RIVALS` or `heros.rivals.REGRESSORS`.
+        One of `heros_league.rivals.RIVALS` or `heros_league.rivals.REGRESSORS`.
     """
 
     name: str

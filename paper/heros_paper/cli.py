@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -15,25 +14,18 @@ from heros._base.registry import policy_id, policy_of
 from heros.cli.app import Commands, say
 from heros.errors import HerosError, ParameterError
 from heros.policies import Policy
-from heros.rivals import HEROS, match
 from heros.run.executors import Dask, Executor, Processes, Serial
 from heros.run.experiments import Job, run_all
 from heros.run.packing import pack
 from heros.run.record_tables import NAME
 from heros_paper import Cell
-from heros_paper.further import DISTINCT, PARTS, Batch
+from heros_paper.further import PARTS, Batch
 from heros_paper.further import missing as batches
 
 __all__ = ["app"]
 
 RECORDS = Path("paper/records")
 SEEDS = ",".join(map(str, paper.SEEDS))
-RIVALS = ("arf", "srp", "shrubs", "bandit", "halving")  # beside the paper's table III
-RIVALS_WHOLE = ("electricity", "wisdm", "nomao")
-RIVALS_FIRST = 100_000  # instances of the other streams, where a rival takes many minutes
-TIMED = ("arf", "srp", "shrubs", *HEROS)  # of Table III: those whose CPU time is compared
-TIMED_FIRST = 10_000  # instances, with nothing else on the machine
-BUSY = 0.5  # of a core: a load at which times are no longer one run's own
 RESULTS = Path("paper")
 
 app = typer.Typer(
@@ -71,16 +63,6 @@ def run_command(
         str | None,
         typer.Option(help="With --missing: only these, e.g. seeds,greedy (see docs/paper_tables.md)."),
     ] = None,
-    rivals: Annotated[
-        bool,
-        typer.Option("--rivals", help="ARF, SRP, Shrubs, River's two and HEROS beside them (Table III)."),
-    ] = False,
-    alone: Annotated[
-        bool,
-        typer.Option(
-            "--alone", help="With --rivals: the first 10,000 instances, for times on a machine left in peace."
-        ),
-    ] = False,
     engine: Annotated[str, typer.Option(help="local, or dask for many machines.")] = "local",
     scheduler: Annotated[
         str | None, typer.Option(help="The address of a dask scheduler; without it one is started here.")
@@ -94,13 +76,7 @@ def run_command(
     where = _executor(engine, scheduler, jobs)
     directory = records or (RECORDS if n is None else Path(f"paper/records-first-{n}"))
     todo: Sequence[tuple[str, Sequence[Job]]]
-    if alone and not rivals:
-        raise ParameterError.of("alone", "heros-paper run", "with --rivals", "--alone without it")
-    if alone:
-        todo, where = [("alone", _timed(streams, policies, seeds or "1", n))], Serial()
-    elif rivals:  # one after the other: each has the process's CPU time to itself
-        todo, where = [("rivals", _rivals(streams, policies, seeds or SEEDS, n))], Serial()
-    elif missing:
+    if missing:
         todo = _missing(parts, streams, seeds)
     elif extras:
         todo = list(paper.extra_cells().items())
@@ -211,28 +187,6 @@ def _missing(parts: str | None, streams: str | None, seeds: str | None) -> list[
         one_of(part, "parts", "heros-paper run", PARTS, f"among {', '.join(PARTS)}")
     names = tuple(paper.STREAMS) if streams is None else _words(streams)
     return batches(chosen, names, None if seeds is None else [_seed(text) for text in _words(seeds)])
-
-
-def _rivals(streams: str | None, names: str | None, seeds: str, n: int | None) -> list[Job]:
-    chosen = (*RIVALS, *HEROS) if names is None else _words(names)
-    jobs = []
-    for stream in paper.STREAMS if streams is None else _words(streams):
-        length = RIVALS_FIRST if n is None and stream not in RIVALS_WHOLE else n
-        window = 100 if length is None else 1000
-        numbers = [_seed(text) for text in _words(seeds)]
-        jobs += [match(name, stream, length, seed, window) for seed in numbers for name in chosen]
-    return jobs
-
-
-def _timed(streams: str | None, names: str | None, seeds: str, n: int | None) -> list[Job]:
-    """Those of Table III on the beginnings of the streams that differ, for their CPU time."""
-    busy, _, _ = os.getloadavg()
-    if busy > BUSY:
-        say(
-            f"heros: The machine is busy (load {busy:.1f}): times will say so. Leave it in peace.",
-            style="yellow",
-        )
-    return _rivals(streams or ",".join(DISTINCT), names or ",".join(TIMED), seeds, n or TIMED_FIRST)
 
 
 def _grid(

@@ -8,10 +8,10 @@ import pytest
 
 from heros import Heros, evaluate, pools, streams
 from heros.meters import Cpu
-from heros.rivals import Limited
 from heros.run import records
 from heros.run.executors import Serial
 from heros_league import arena, cli, entrants, standing, starts
+from heros_league.rivals import Limited
 
 
 @dataclass

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from heros import Heros, evaluate, pools, rivals, streams
+from heros import Heros, evaluate, pools, streams
 from heros.run import records
-from heros_league import cli, page
+from heros_league import cli, page, rivals
 from heros_league.arena import NUMBERS
 from heros_league.claims import claims_of_numbers
 from heros_league.entrants import OURS, REGRESSORS

@@ -20,7 +20,6 @@ from heros.run import records
 from heros.run.executors import Dask, Processes
 from heros.run.experiments import run_all
 from heros_paper.cli import app
-from heros_paper.tables import all_tables
 
 SYNTHETIC = ["agr_a", "agr_g", "rbf_f", "rbf_m", "led_a", "led_g"]
 
@@ -201,48 +200,9 @@ def test_a_failed_cell_gives_exit_code_1(tmp_path, monkeypatch):
     assert "0 run, 0 kept, 2 failed" in result.stdout
 
 
-def test_rivals_run_beside_heros(tmp_path):
-    words = [
-        "run",
-        "--rivals",
-        "--streams",
-        "led_a",
-        "--policies",
-        "bandit,heros",
-        "--seeds",
-        "1",
-        "--n",
-        "300",
-    ]
-    result = heros(*words, "--records", str(tmp_path))
-    assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("2 run, 0 kept, 0 failed; records:")
-    assert {row["stream"] for row in records.load(tmp_path / "rivals").to_pylist()} == {"led_a_300"}
-    table = next(table for table in all_tables(tmp_path) if table.name == "table3_ensembles")
-    (ours,) = (
-        line for line in table.data if line["stream"] == "led_a" and line["ensemble"] == "zeta_0.05_0.2"
-    )
-    assert ours["n_instances"] == 300
-
-
-def test_times_are_taken_on_beginnings_and_say_whether_the_machine_was_busy(tmp_path, monkeypatch):
-    words = ["run", "--rivals", "--alone", "--streams", "led_a", "--policies", "bandit,heros", "--n", "300"]
-    monkeypatch.setattr("os.getloadavg", lambda: (3.2, 0.0, 0.0))
-    result = heros(*words, "--records", str(tmp_path))
-    assert result.exit_code == 0, result.output
-    assert "The machine is busy (load 3.2)" in result.stderr
-    assert {row["policy"] for row in records.load(tmp_path / "alone").to_pylist()} == {
-        "bandit",
-        "zeta_0.05_0.2",
-    }
-    monkeypatch.setattr("os.getloadavg", lambda: (0.1, 3.0, 3.0))
-    assert "busy" not in heros(*words, "--records", str(tmp_path)).stderr
-
-
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["--alone"], "The 'alone' parameter of heros-paper run must be with --rivals."),
         (["--streams", "moon"], "The 'streams' parameter of cells must be among airlines"),
         (
             ["--base", "forest"],

@@ -23,7 +23,7 @@ LABELS = {**ENSEMBLES, "cand": "HEROS Cand"}
 FOUR = len(ENSEMBLES)
 DASH = Entry("–")
 FIRST = re.compile(r"_\d+k?$")
-"""How `heros.rivals.first` marks the first instances of a stream: ``airlines_100k``."""
+"""How `heros_league.rivals.first` marks the first instances of a stream: ``airlines_100k``."""
 ALIKE = 100_000
 """So many instances of AGR and LED are the same with abrupt and with gradual drifts: .08 may differ."""
 Cells = Mapping[tuple[str, str], Cell]

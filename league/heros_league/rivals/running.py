@@ -18,14 +18,14 @@ from heros.errors import ParameterError
 from heros.meters import Cpu
 from heros.policies import Cand, Everything, Explore, Policy, Zeta
 from heros.pools import BoundModels, MLPGrid, Models
-from heros.rivals.learners import RIVALS, Rival
-from heros.rivals.passing import Filled, Limited
-from heros.rivals.regressors import REGRESSORS
 from heros.run import records
 from heros.run.experiments import Experiment, Job, Outcome, run_all
 from heros.run.loop import Run, evaluate
 from heros.scores import Cumulative
 from heros.streams import Stream
+from heros_league.rivals.learners import RIVALS, Rival
+from heros_league.rivals.passing import Filled, Limited
+from heros_league.rivals.regressors import REGRESSORS
 
 __all__ = ["HEROS", "Match", "first", "match", "run_rival", "run_rivals"]
 

@@ -173,5 +173,7 @@ RIVALS: dict[str, Rival] = {
 def module(library: str, part: str) -> Any:
     """A module of a library; an error that says how to install it, if it is not there."""
     if library == "moa":  # Java's, which CapyMOA makes importable
-        needed("capymoa", "A rival from MOA", "rivals")
-    return needed(f"{library}.{part}", f"A rival from {library}", "rivals")
+        needed("capymoa", "A rival from MOA", "capymoa")
+    return needed(
+        f"{library}.{part}", f"A rival from {library}", "river" if library == "river" else "capymoa"
+    )

@@ -6,11 +6,14 @@ import sys
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from heros import measures, rivals, streams
+from heros import measures, streams
 from heros.errors import MissingExtra, ParameterError
 from heros.run import records
 from heros.streams.live import END
+from heros_league import cli, rivals
+from heros_paper.tables import all_tables
 
 CAPYMOA = ("arf", "srp", "shrubs")  # of the paper
 MORE = ("bagging", "sgbt", "blast", "autoclass", "capymoa_halving")
@@ -90,7 +93,7 @@ def test_parameter_errors():
 
 def test_a_missing_library_gives_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "capymoa", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'heros-learn\[rivals\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install 'heros-learn\[capymoa\]'"):
         rivals.run_rival("arf", rbf(10))
 
 
@@ -193,3 +196,44 @@ def test_a_rival_that_cannot_take_gaps_is_given_none():
     X[::7, 2] = np.nan
     run = rivals.run_rival("sgbt", streams.from_arrays(X, y.tolist()), seed=1)
     assert run.n_instances == 200
+
+
+def table3(*words):
+    return CliRunner().invoke(cli.app, list(words))
+
+
+def test_rivals_run_beside_heros(tmp_path):
+    words = [
+        "table3",
+        "--streams",
+        "led_a",
+        "--entrants",
+        "bandit,heros",
+        "--seeds",
+        "1",
+        "--n",
+        "300",
+    ]
+    result = table3(*words, "--records", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("2 run, 0 kept, 0 failed; records:")
+    assert {row["stream"] for row in records.load(tmp_path / "rivals").to_pylist()} == {"led_a_300"}
+    table = next(table for table in all_tables(tmp_path) if table.name == "table3_ensembles")
+    (ours,) = (
+        line for line in table.data if line["stream"] == "led_a" and line["ensemble"] == "zeta_0.05_0.2"
+    )
+    assert ours["n_instances"] == 300
+
+
+def test_times_are_taken_on_beginnings_and_say_whether_the_machine_was_busy(tmp_path, monkeypatch):
+    words = ["table3", "--alone", "--streams", "led_a", "--entrants", "bandit,heros", "--n", "300"]
+    monkeypatch.setattr("os.getloadavg", lambda: (3.2, 0.0, 0.0))
+    result = table3(*words, "--records", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    assert "The machine is busy (load 3.2)" in result.stderr
+    assert {row["policy"] for row in records.load(tmp_path / "alone").to_pylist()} == {
+        "bandit",
+        "zeta_0.05_0.2",
+    }
+    monkeypatch.setattr("os.getloadavg", lambda: (0.1, 3.0, 3.0))
+    assert "busy" not in table3(*words, "--records", str(tmp_path)).stderr
