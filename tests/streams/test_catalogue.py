@@ -142,7 +142,7 @@ def test_an_unknown_name_is_refused():
         streams.load("mnist")
     assert str(error.value) == (
         "The 'name' parameter of load must be one of agr_a, agr_g, led_a, led_g, rbf_f, rbf_m, "
-        "airlines, electricity, wisdm, covtype, nomao. Got 'mnist' instead."
+        "airlines, electricity, wisdm, covtype, nomao, deliveries. Got 'mnist' instead."
     )
 
 

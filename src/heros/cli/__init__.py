@@ -4,6 +4,7 @@ from heros.cli import (
     checkpoints,
     compare,
     doctor,
+    example,
     listing,
     look,
     paper,

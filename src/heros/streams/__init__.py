@@ -2,7 +2,7 @@
 
 from heros.streams.arrays import from_arrays
 from heros.streams.base import DriftPoint, Stream
-from heros.streams.catalogue import NAMES, load
+from heros.streams.catalogue import EXAMPLES, NAMES, load
 from heros.streams.drift import Drift
 from heros.streams.files import read
 from heros.streams.frames import from_frame
@@ -13,6 +13,7 @@ from heros.streams.numbers import Friedman, Hyperplane, Wave
 from heros.streams.synthetic import LED, Agrawal, RandomRBF
 
 __all__ = [
+    "EXAMPLES",
     "LED",
     "NAMES",
     "Agrawal",

@@ -1,36 +1,38 @@
-"""The eleven streams of the paper, by name."""
+"""Streams by name: the eleven of the paper, and an example that comes with the package."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 
 from heros._base.parameters import whole
 from heros.errors import ParameterError
 from heros.streams.base import Stream
 from heros.streams.drift import Drift
+from heros.streams.files import read
 from heros.streams.real import REAL, open_real
 from heros.streams.synthetic import LED, Agrawal, RandomRBF
 
-__all__ = ["NAMES", "load"]
+__all__ = ["EXAMPLES", "NAMES", "load"]
 
 LENGTH = 1_000_000
 GRADUAL = 50_000  # instances over which a gradual drift spreads
 
 
 def load(name: str, *, length: int | None = None) -> Stream:
-    """One of the paper's eleven streams.
+    """One of the paper's eleven streams, or an example.
 
     The synthetic ones (``agr_a``, ``agr_g``, ``led_a``, ``led_g``, ``rbf_f``, ``rbf_m``: one million
     instances; a = abrupt drifts, g = gradual, f = fast, m = moderate) are made as they are read. The real
     ones (``airlines``, ``electricity``, ``wisdm``, ``covtype``, ``nomao``) come from the data directory
     (the environment variable HEROS_DATA, by default a cache directory of the user's) and are
-    downloaded to it once.
+    downloaded to it once. ``deliveries``, 6,000 orders of which some come late, is part of the package.
 
     Parameters
     ----------
     name
-        One of `NAMES`.
+        One of `NAMES` or `EXAMPLES`.
     length
         How many instances. The three drifts of a synthetic stream are at its quarters, and a gradual one
         spreads over a twentieth of it, however long it is; a real stream gives its first instances.
@@ -52,8 +54,12 @@ def load(name: str, *, length: int | None = None) -> Stream:
         return stream
     if name in REAL:
         stream = open_real(REAL[name])
-        return stream if length is None else stream.take(length)
-    raise ParameterError.of("name", "load", f"one of {', '.join(NAMES)}", name, NAMES)
+    elif name in EXAMPLES:
+        stream = read(EXAMPLES[name], target="late")
+    else:
+        known = (*NAMES, *EXAMPLES)
+        raise ParameterError.of("name", "load", f"one of {', '.join(known)}", name, known)
+    return stream if length is None else stream.take(length)
 
 
 def _drifting(concept: Callable[[int], Stream], settings: Sequence[int], gradual: bool, n: int) -> Stream:
@@ -80,4 +86,7 @@ _SYNTHETIC: dict[str, Callable[[int], Stream]] = {
 }
 
 NAMES: tuple[str, ...] = (*_SYNTHETIC, *REAL)
-"""The names `load` knows."""
+"""The paper's streams, by the names that `load` knows."""
+
+EXAMPLES = {"deliveries": Path(__file__).parent / "examples" / "deliveries.csv.gz"}
+"""Files that come with the package, by the names that `load` knows; ``heros example`` copies one."""
