@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from heros.measures import Confusion, average_precision_per_class
-from heros.measures.macro import macro
+from heros.measures.base import macro
 from heros.run.predictions import Predictions
 
 __all__ = ["Imbalance", "imbalance_of"]

@@ -17,9 +17,8 @@ from heros._base.tables import short
 from heros.ensemble import Block, Heros
 from heros.errors import DataError, ParameterError
 from heros.measures import Measure
-from heros.measures.base import Caption
-from heros.measures.counted import Counted
-from heros.measures.predictions import Predicted, joined, stacked
+from heros.measures.base import Caption, Predicted, joined, stacked
+from heros.measures.classification import Counted
 from heros.meters import Energy, Meter
 from heros.pools.timing import price_list
 from heros.run.curves import MOST_POINTS, Points

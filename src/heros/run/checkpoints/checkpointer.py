@@ -17,7 +17,7 @@ from heros._base.parameters import one_of, whole
 from heros._base.progress import progress as progress_bar
 from heros.ensemble import Heros, files
 from heros.errors import DataError, HerosError, ParameterError
-from heros.measures.predictions import Predicted
+from heros.measures.base import Predicted
 from heros.meters import Meter, Reading
 from heros.run.checkpoints.files import (
     KIND,

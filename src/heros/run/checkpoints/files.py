@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from heros.errors import DataError, HerosError
-from heros.measures.predictions import Predicted
+from heros.measures.base import Predicted
 from heros.run.checkpoints.predictions import Predictions
 from heros.storage import archive
 from heros.storage.disk import DRAFT

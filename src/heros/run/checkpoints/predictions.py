@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros.errors import DataError, HerosError
-from heros.measures.predictions import Predicted
+from heros.measures.base import Predicted
 from heros.storage.disk import AS_IS, Output, reason
 
 __all__ = ["NAME", "Predictions"]
