@@ -9,14 +9,17 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import httpx
 import pytest
 
-pytest.importorskip("uvicorn", reason="heros serve is not installed")
+pytest.importorskip("httptools", reason="heros serve is not installed")
 
-from heros.serve.brokers import InProcess, started
-from heros.serve.live import Live
+from live.brokers import InProcess, started
+from live.demo import Live
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 PROGRAMS = {"redis": ("redis-server", "redis"), "mosquitto": ("mosquitto", "paho.mqtt.client")}
 
@@ -47,8 +50,10 @@ def test_readings_are_answered_and_their_labels_learnt(which):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are of Unix")
 def test_ctrl_c_stops_all_of_it():
-    command = [sys.executable, "-m", "heros.serve.live", "--port", "0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "live", "--port", "0"]
+    process = subprocess.Popen(
+        command, cwd=EXAMPLES, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     said = process.stdout.readline()
     assert said.startswith("the page    http://127.0.0.1:")
     feed = process.stdout.readline()

@@ -1,6 +1,6 @@
-"""All of it at once, to look at: a broker, machines that report, a service that learns, and its page.
+"""A live demo in one process: a broker, simulated machines, a service that learns from them, and its page.
 
-``make live``, or ``python -m heros.serve.live``. Ctrl-C stops all of it.
+``make live``, or ``PYTHONPATH=examples python -m live``. Ctrl-C stops everything.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import orjson
 from heros.ensemble import Heros
 from heros.errors import HerosError
 from heros.pools import MLPGrid
-from heros.serve.brokers import Broker, started
-from heros.serve.feed import Machines
-from heros.serve.learners import One
-from heros.serve.limits import NotNow, Unknown, Wrong
+from heros.serve.learners import OneModel
+from heros.serve.limits import Refusal
 from heros.serve.running import Running
 from heros.serve.service import Service
+from live.brokers import Broker, started
+from live.feed import Machines
 
 __all__ = ["Live", "main"]
 
@@ -34,7 +34,7 @@ class Live:
     broker
         What the readings and labels go through.
     rate, change
-        As for `heros.serve.feed.Machines`.
+        As for `live.feed.Machines`.
     port
         Where the page is; 0 takes any that is free.
     """
@@ -44,7 +44,7 @@ class Live:
     ) -> None:
         pool = MLPGrid(hidden=[8, 16, 32, 64], learning_rates=[0.05, 0.005])
         self.broker = broker
-        self.service = Service(One(Heros(pool, k=6, seed=1)), longest=60.0)
+        self.service = Service(OneModel(Heros(pool, k=6, seed=1)), longest=60.0)
         try:
             self.running = Running(self.service, port=port)
         except BaseException:
@@ -75,7 +75,7 @@ class Live:
 
     def stop(self) -> None:
         """Have `run` come to its end."""
-        self.running.should_exit = True
+        self.running.stop()
 
     def _feed(self) -> None:
         """The machines: they report to the broker, and know nothing of a service."""
@@ -87,20 +87,20 @@ class Live:
     def _consume(self) -> None:
         """From the broker to the service: an answer for every reading, its label when it comes."""
         tell: dict[str, Callable[[object], object]] = {
-            "readings": self.service.answer,
+            "readings": self.service.predict,
             "labels": self.service.learn,
         }
         while not self._over.is_set():
             for topic, message in self.broker.poll(0.2):
                 try:
                     tell[topic](orjson.loads(message))
-                except (Unknown, Wrong, NotNow, HerosError):
+                except (Refusal, HerosError):
                     continue  # the service has counted it
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Start all of it, and say where to look."""
-    parser = argparse.ArgumentParser(prog="python -m heros.serve.live", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m live", description=__doc__)
     parser.add_argument("--port", type=int, default=8000, help="of the page; 0 takes one that is free")
     parser.add_argument("--rate", type=float, default=100.0, help="readings per second")
     parser.add_argument("--change", type=float, default=40.0, help="seconds between changes of the concept")
@@ -112,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.exit(2, f"heros: {error}\n")
     try:
         live = Live(broker, rate=chosen.rate, change=chosen.change, port=chosen.port)
-        signal.signal(signal.SIGINT, lambda *_: live.stop())  # until the server listens for it itself
+        signal.signal(signal.SIGINT, lambda *_: live.stop())  # until the server sets its own handler
         print(f"the page    {live.running.address}", f"the feed    {broker.name}", sep="\n")
         print("Ctrl-C stops all of it", flush=True)
         live.run()
@@ -121,7 +121,3 @@ def main(arguments: Sequence[str] | None = None) -> None:
     finally:
         broker.close()
     print(f"stopped after {live.service.history.learnt:,} labels")
-
-
-if __name__ == "__main__":
-    main()
