@@ -244,7 +244,9 @@ class Evaluation:
     def restore(
         self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], predictions: list[Predicted]
     ) -> None:
-        """Go on from what `state` gave, and the predictions until then."""
+        """Continue from what `state` returned, and the predictions until then."""
+        if not self.model.task.numeric:
+            predictions = [(labels.astype(np.int64), p) for labels, p in predictions]
         self.n, self.pending = int(document["n"]), int(document["pending"])
         expect_fit(
             arrays,

@@ -1,4 +1,4 @@
-"""What keeps a run on disk while it goes on, and brings it back."""
+"""Checkpoints: write a run to disk while it goes on, and resume it from there."""
 
 from __future__ import annotations
 
@@ -9,83 +9,42 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from numpy.typing import NDArray
 
 from heros._base.parameters import one_of, whole
 from heros._base.progress import progress as progress_bar
-from heros.ensemble import Heros, files
+from heros.ensemble import files
 from heros.errors import DataError, HerosError, ParameterError
-from heros.measures.base import Predicted
-from heros.meters import Meter, Reading
-from heros.run.checkpoints.files import (
+from heros.meters import Reading
+from heros.run.state import Evaluation
+from heros.storage import archive
+from heros.storage.checkpoints import (
     KIND,
+    Checkpoint,
     CheckpointWarning,
     Content,
+    DirectoryLock,
+    PredictionsFile,
     drafts,
+    found,
     name_of,
     newest_first,
     opened,
 )
-from heros.run.checkpoints.lock import DirectoryLock
-from heros.run.checkpoints.predictions import Predictions
-from heros.storage import archive
 from heros.streams.live import Block, Source
 from heros.streams.live.base import Signal
 
-__all__ = ["Checkpointer", "Resumable"]
+__all__ = ["Checkpoint", "CheckpointWarning", "Checkpointer", "found"]
 
 Path_ = str | os.PathLike[str]
-
-
-class Resumable(Protocol):
-    """An evaluation, as far as checkpoints need to know."""
-
-    model: Heros
-    stream: Source
-    meter: Meter
-
-    @property
-    def taken(self) -> int:
-        """How many instances it has learnt."""
-        ...
-
-    @property
-    def predictions(self) -> list[Predicted]:
-        """Labels and probabilities, window by window, if they are all kept."""
-        ...
-
-    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """The rest of it, as plain data and arrays."""
-        ...
-
-    def restore(
-        self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], predictions: list[Predicted]
-    ) -> None:
-        """Go on from what `state` and `predictions` gave."""
-        ...
+DAMAGE = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)
+"""What a checkpoint that is not whole may raise when it is used."""
 
 
 class Checkpointer:
-    """Writes checkpoints of a run to a directory, and brings a run back from one.
-
-    Parameters
-    ----------
-    directory
-        Where they are; for one run only. Made if it is not there.
-    every
-        After how many instances one is written.
-    keep
-        How many of the last ones stay.
-    resume
-        Whether to go on from the newest one that is whole (from the start, if there is none at all), or
-        from which one.
-    on_error
-        What happens if one cannot be written: "raise" ends the run, "warn" lets it go on.
-    allow_code
-        Whether models that are Python objects are kept, as pickles.
-    """
+    """Writes checkpoints of a run, and resumes a run from one; parameters as for `evaluate`."""
 
     def __init__(
         self,
@@ -109,20 +68,22 @@ class Checkpointer:
         except BaseException:
             self.close()
             raise
-        self._predictions = Predictions(self.directory) if self.content is None else self.content.predictions
+        self._predictions = (
+            PredictionsFile(self.directory) if self.content is None else self.content.predictions
+        )
         self._written = 0  # parts of the evaluation's predictions that are in the file
-        self._crc: tuple[int, ...] = (0, 0)  # of what was learnt
-        self._last = 0  # instances, when it was last tried to write
+        self._crc: tuple[int, ...] = (0, 0)  # of the instances learnt so far
+        self._last = 0  # instances at the last attempt to write
         self._settings: dict[str, Any] = {}
-        self._tip = 0  # instances of the checkpoint the run stands on
+        self._tip = 0  # instances of the latest checkpoint of this run
 
     def close(self) -> None:
-        """Let others have the directory."""
+        """Release the directory for other runs."""
         self._lock.release()
 
     @property
     def earlier(self) -> Reading | None:
-        """What the run had spent up to the checkpoint it goes on from."""
+        """The energy spent up to the checkpoint that the run resumes from."""
         if self.content is None:
             return None
         match self.content.document.get("spent"):
@@ -137,30 +98,30 @@ class Checkpointer:
 
     # -- writing ----------------------------------------------------------------------------------------
 
-    def room(self, evaluation: Resumable) -> int:
+    def room(self, evaluation: Evaluation) -> int:
         """How many instances may be learnt before the next checkpoint is due."""
         return self.every - evaluation.taken % self.every
 
-    def learnt(self, block: Block, evaluation: Resumable) -> None:
-        """Take note of a block that was learnt from, and write a checkpoint if it is time."""
+    def learnt(self, block: Block, evaluation: Evaluation) -> None:
+        """Add a block to the checksum, and write a checkpoint if one is due."""
         self._crc = _crc(self._crc, block, evaluation.stream.weights())
         if evaluation.taken % self.every == 0:
             self.write(evaluation)
 
-    def write(self, evaluation: Resumable, at_the_end: bool = False) -> None:
-        """Write a checkpoint, if anything was learnt since the last."""
+    def write(self, evaluation: Evaluation, at_the_end: bool = False) -> None:
+        """Write a checkpoint, if anything was learnt since the last one."""
         if evaluation.taken == self._last:
             return
         try:
             self._write_one(evaluation)
         except HerosError as error:
-            if self.on_error == "raise" and not at_the_end:  # the results of a run that is over are not lost
+            if self.on_error == "raise" and not at_the_end:  # a finished run still returns its results
                 raise
             text = f"No checkpoint was written after {evaluation.taken:,} instances. {error}"
             warnings.warn(text, CheckpointWarning, stacklevel=2)
         self._last = evaluation.taken
 
-    def _write_one(self, evaluation: Resumable) -> None:
+    def _write_one(self, evaluation: Evaluation) -> None:
         self._lock.expect_held()
         model_document, model_arrays = files.pack(evaluation.model, allow_code=self.allow_code)
         document, arrays = evaluation.state()
@@ -199,22 +160,22 @@ class Checkpointer:
         if where is not None:
             evaluation.stream.acknowledge(where)
         for _, path in newest_first(self.directory)[self.keep :]:
-            with suppress(OSError):  # then there is one more than there need be
+            with suppress(OSError):  # one checkpoint more than necessary
                 path.unlink()
 
     def _forget_later_ones(self) -> None:
-        """Remove what a run left that has gone on from an earlier checkpoint: its predictions are cut off."""
+        """After a resume from an earlier checkpoint, remove later ones: their predictions are truncated."""
         later = [path for instances, path in newest_first(self.directory) if instances > self._tip]
         for path in (*later, *drafts(self.directory)):
             with suppress(OSError):
                 path.unlink()
 
-    # -- going on -----------------------------------------------------------------------------------------
+    # -- resuming -----------------------------------------------------------------------------------------
 
     def restore(
-        self, evaluation: Resumable, settings: Mapping[str, Any], block: int, show: bool | None = None
+        self, evaluation: Evaluation, settings: Mapping[str, Any], block: int, show: bool | None = None
     ) -> None:
-        """Bring model, evaluation and stream to where the checkpoint was written, if there is one."""
+        """Bring model, evaluation and stream to the state of the checkpoint, if there is one."""
         self._settings = dict(settings)
         if self.content is None:
             return
@@ -230,7 +191,7 @@ class Checkpointer:
             )
         except ParameterError:
             raise
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        except DAMAGE as error:
             raise _not_whole(path, error) from None
         if taken != evaluation.taken:
             raise _not_whole(path, f"{taken} instances")
@@ -245,20 +206,20 @@ class Checkpointer:
             rule = f"the one that {path.name} was written on (its first {taken:,} instances differ)"
             raise ParameterError.of("stream", "evaluate", rule, evaluation.stream)
         evaluation.model.become(model)
-        self.content = None  # its arrays are needed no more
+        self.content = None  # frees its arrays
 
     @staticmethod
     def _go_to(stream: Source, where: Any, path: Path) -> None:
-        """Have a stream that knows places go to one."""
+        """Seek in a stream that has positions."""
         try:
             stream.seek(where)
         except HerosError:
             raise
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        except DAMAGE as error:
             raise _not_whole(path, f"no place in the stream: {error!r}") from None
 
     def _read_over(self, stream: Source, n: int, block: int, show: bool | None) -> None:
-        """Move the stream on; its schema grows at the same instances, however they are asked for."""
+        """Read the stream again up to the checkpoint; its schema grows at the same instances as before."""
         with progress_bar("count", wanted=show) as bar:
             task = bar.add_task(f"{stream.name}: reading up to the checkpoint", total=n)
             done = 0
@@ -270,8 +231,8 @@ class Checkpointer:
                 done += len(came[1])
                 bar.update(task, completed=done)
 
-    def _expect_same(self, evaluation: Resumable, settings: Mapping[str, Any]) -> None:
-        """Refuse to go on with another model, stream, meter or other windows than there were."""
+    def _expect_same(self, evaluation: Evaluation, settings: Mapping[str, Any]) -> None:
+        """Refuse to resume with another model, stream, meter or settings."""
         assert self.content is not None
         document, name = self.content.document, self.content.path.name
         for setting, value in settings.items():
@@ -293,7 +254,7 @@ class Checkpointer:
     # -- the directory --------------------------------------------------------------------------------------
 
     def _choose(self, resume: bool | Path_) -> Content | None:
-        """The checkpoint to go on from; None to begin."""
+        """The checkpoint to resume from; None to start anew."""
         there = [path for _, path in newest_first(self.directory)]
         if not isinstance(resume, bool):
             path = Path(resume)
@@ -319,7 +280,7 @@ class Checkpointer:
 
 
 def _crc(so_far: tuple[int, ...], block: Block, weights: NDArray[Any] | None) -> tuple[int, ...]:
-    """Sums of rows, of targets and, if there are any, of weights: however blocks are cut."""
+    """Update the checksums of rows, targets and weights; they do not depend on how blocks are cut."""
     arrays = block if weights is None else (*block, weights)
     earlier = (*so_far, 0)[: len(arrays)]
     return tuple(zlib.crc32(array.tobytes(), crc) for array, crc in zip(arrays, earlier, strict=True))
