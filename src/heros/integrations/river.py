@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from heros.data.codes import MOST_VALUES, checked_most_values
 from heros.data.encoder import Batch, Encoder
-from heros.data.row_encoder import data_error
 from heros.data.schema import Feature, Schema, schema_of, schema_plain
 from heros.data.values import BLANKS, Refused, label_of, name_of
 from heros.data.weights import ClassWeight
@@ -82,7 +81,7 @@ class _Model:
         try:
             return np.array([self._encoder.row(x)], dtype=np.float64)
         except Refused as why:
-            raise data_error(why) from None
+            raise why.error() from None
 
     def _rows(self, X: pd.DataFrame) -> NDArray[np.float64]:
         """Return the rows of a frame to predict from."""

@@ -17,7 +17,6 @@ import orjson
 from numpy.typing import NDArray
 
 from heros.data.encoder import Encoder
-from heros.data.row_encoder import data_error
 from heros.data.values import Refused
 from heros.ensemble.late import Counts, Pending
 from heros.errors import DataNotice, HerosError
@@ -493,7 +492,7 @@ def _number(_: tuple[str, ...], output: NDArray[np.float64]) -> Prediction:
 
 
 def _wrong(why: Refused) -> Wrong:
-    text = str(data_error(why))
+    text = str(why.error())
     return Wrong(text if len(text) <= LONGEST else f"{text[:LONGEST]}…")
 
 
