@@ -249,14 +249,10 @@ class DateColumn:
             return self._features(micros_of_array(array, self.format)), {}
         codes, labels = encode(array)
         moments = [None if label is None else micros_of(label, self.format) for label in labels]
-        known = np.array(
-            [*(np.datetime64("NaT" if m is None else m, "us") for m in moments), "NaT"], "M8[us]"
-        )
-        wrong = np.array(
-            [label is not None and m is None for label, m in zip(labels, moments, strict=True)] + [False]
-        )
-        faults = {int(row): (repr(labels[codes[row]]), self.rule) for row in np.flatnonzero(wrong[codes])}
-        return self._features(known[codes]), faults
+        known = np.array(["NaT" if m is None else m for m in (*moments, None)], "M8[us]")[codes]
+        there = np.array([label is not None for label in (*labels, None)])[codes]
+        wrong = np.flatnonzero(np.isnat(known) & there).tolist()
+        return self._features(known), {row: (repr(labels[codes[row]]), self.rule) for row in wrong}
 
     def _features(self, when: NDArray[np.datetime64]) -> Values:
         absent = np.isnat(when)

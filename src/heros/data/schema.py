@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from heros.errors import DataError, ParameterError
 
@@ -212,7 +212,7 @@ def schema_of(plain: object) -> Schema:
     match plain:
         case {"features": list(features), "classes": list(classes), **rest} if _strings(classes):
             numeric, reading = rest.get("numeric", False), rest.get("reading", {})
-            words, ignored = rest.get("words", []), rest.get("ignored", [])
+            words, ignored = (cast(Any, rest.get(name, [])) for name in ("words", "ignored"))
             if not isinstance(numeric, bool) or (numeric and classes):
                 raise DataError("A schema must have classes, or a number as its target. Got something else.")
             if not isinstance(reading, dict) or not all(_strings(how, 3) for how in reading.values()):

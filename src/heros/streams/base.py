@@ -130,11 +130,6 @@ class Stream(Source):
         Examples
         --------
         >>> from heros import streams
-        >>> stream = streams.Agrawal().with_weights("elevel")
-        Traceback (most recent call last):
-            ...
-        heros.errors.ParameterError: The 'feature' parameter of with_weights must be a numeric feature, one of
-        salary, commission, age, hvalue, hyears, loan. Got 'elevel' instead.
         >>> stream = streams.Agrawal().with_weights("hyears")
         >>> X, y = stream.draw(3)
         >>> X.shape, stream.weights()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -51,17 +52,18 @@ class Generator(Stream):
 
 
 class Synthetic(Generator):
-    """An endless stream made by a compiled generator."""
+    """An endless stream made by a generator of the compiled core, which `make` makes from the arguments."""
 
-    @abstractmethod
-    def _build(self) -> Any:
-        """The generator at its start."""
+    def __init__(self, name: str, schema: Schema, make: Callable[..., Any], *arguments: Any) -> None:
+        self._made_by = make, arguments
+        super().__init__(name, schema)
 
     def _fill(self, X: Rows, y: NDArray[Any]) -> None:
         self._generator.fill(X, y)
 
     def _restart(self) -> None:
-        self._generator = self._build()
+        make, arguments = self._made_by
+        self._generator = make(*arguments)
 
 
 class Agrawal(Synthetic):
@@ -87,11 +89,6 @@ class Agrawal(Synthetic):
     >>> X, y = stream.draw(1000)
     >>> stream.schema.features[3].values
     ('level0', 'level1', 'level2', 'level3', 'level4')
-    >>> Agrawal(function=11)
-    Traceback (most recent call last):
-        ...
-    heros.errors.ParameterError: The 'function' parameter of Agrawal must be a whole number in [1, 10].
-    Got 11 instead.
     """
 
     _SCHEMA: ClassVar[Schema] = Schema.of(
@@ -118,10 +115,8 @@ class Agrawal(Synthetic):
         if not isinstance(balance, bool | np.bool_):
             raise ParameterError.of("balance", "Agrawal", "True or False", balance)
         self.balance = bool(balance)
-        super().__init__(f"Agrawal(function={self.function})", self._SCHEMA)
-
-    def _build(self) -> _core.Agrawal:
-        return _core.Agrawal(self.function, self.seed, self.perturbation, self.balance)
+        arguments = self.function, self.seed, self.perturbation, self.balance
+        super().__init__(f"Agrawal(function={self.function})", self._SCHEMA, _core.Agrawal, *arguments)
 
 
 class RandomRBF(Synthetic):
@@ -147,10 +142,6 @@ class RandomRBF(Synthetic):
     >>> X, y = RandomRBF(classes=5, speed=0.001).draw(1000)
     >>> X.shape
     (1000, 10)
-    >>> RandomRBF(speed=-1)
-    Traceback (most recent call last):
-        ...
-    heros.errors.ParameterError: The 'speed' parameter of RandomRBF must be a number >= 0. Got -1 instead.
     """
 
     def __init__(
@@ -173,23 +164,15 @@ class RandomRBF(Synthetic):
         self.instance_seed = seed_of(instance_seed, "instance_seed", "RandomRBF")
         self.drifting = whole(drifting, "drifting", "RandomRBF", 0, _MOST)
         self.speed = number(speed, "speed", "RandomRBF", 0)
+        attributes = [f"att{i}" for i in range(1, self.features + 1)]
+        schema = Schema.of(attributes, classes=[f"class{i}" for i in range(1, self.classes + 1)])
+        sizes = self.classes, self.features, self.centroids
+        seeds = self.model_seed, self.instance_seed
         super().__init__(
             f"RandomRBF(speed={self.speed:g})",
-            Schema.of(
-                [f"att{i}" for i in range(1, self.features + 1)],
-                classes=[f"class{i}" for i in range(1, self.classes + 1)],
-            ),
-        )
-
-    def _build(self) -> _core.RandomRBF:
-        return _core.RandomRBF(
-            self.classes,
-            self.features,
-            self.centroids,
-            self.model_seed,
-            self.instance_seed,
-            self.drifting,
-            self.speed,
+            schema,
+            _core.RandomRBF,
+            *(*sizes, *seeds, self.drifting, self.speed),
         )
 
 
@@ -212,10 +195,6 @@ class LED(Synthetic):
     >>> stream = LED(drift=3)
     >>> stream.schema.n_features, stream.schema.n_classes
     (24, 10)
-    >>> LED(drift=8)
-    Traceback (most recent call last):
-        ...
-    heros.errors.ParameterError: The 'drift' parameter of LED must be a whole number in [0, 7]. Got 8 instead.
     """
 
     _SCHEMA: ClassVar[Schema] = Schema.of(
@@ -226,10 +205,8 @@ class LED(Synthetic):
         self.drift = whole(drift, "drift", "LED", 0, 7)
         self.seed = seed_of(seed, "seed", "LED")
         self.noise = whole(noise, "noise", "LED", 0, 100)
-        super().__init__(f"LED(drift={self.drift})", self._SCHEMA)
-
-    def _build(self) -> _core.LED:
-        return _core.LED(self.drift, self.seed, self.noise)
+        arguments = self.drift, self.seed, self.noise
+        super().__init__(f"LED(drift={self.drift})", self._SCHEMA, _core.LED, *arguments)
 
 
 class Numbers(Generator):
@@ -350,10 +327,9 @@ class Friedman(Numbers):
 
 
 def _friedman(X: Rows) -> NDArray[np.float64]:
-    y: NDArray[np.float64] = (
+    return np.asarray(
         10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
     )
-    return y
 
 
 def _locally(X: Rows) -> NDArray[np.float64]:

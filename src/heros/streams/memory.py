@@ -261,7 +261,10 @@ def _numbers_of(labels: NDArray[np.generic]) -> NDArray[np.float64]:
 
 def _indices(labels: NDArray[np.generic], classes: tuple[str, ...]) -> NDArray[np.int64]:
     """The class index of each label, by its name."""
-    indices = Encoder(Schema((), classes)).targets(labels.tolist())
+    distinct, codes = labels, np.arange(len(labels))
+    if labels.dtype.kind in "biufU":
+        distinct, codes = np.unique(labels, return_inverse=True)
+    indices = Encoder(Schema((), classes)).targets(distinct.tolist())[codes]
     wrong = np.isnan(indices)
     if wrong.any():
         row = int(wrong.argmax())

@@ -96,7 +96,7 @@ _REAL = (  # name, homes, nominal and numeric features, how many instances of ea
         "a5cb93de53a0705ba0ea227154d258b38031927300064e6d272f725941597373",
     ),
 )
-REAL: dict[str, RealStream] = {one[0]: RealStream(*one) for one in _REAL}  # type: ignore[arg-type]
+REAL: dict[str, RealStream] = {one[0]: RealStream(*one) for one in _REAL}
 
 
 def data_directory() -> Path:
@@ -275,7 +275,7 @@ def _opener(url: str) -> Any:
         def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
             if req.full_url.startswith("https:") and not newurl.startswith("https:"):
                 raise DataError(f"{url} sent us to {newurl}, without encryption: not followed.")
-            return super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]
+            return super().redirect_request(req, fp, code, msg, headers, newurl)
 
     return urllib.request.build_opener(Redirects)
 
