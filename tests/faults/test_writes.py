@@ -18,7 +18,7 @@ from heros.errors import HerosError
 from heros.report import write_report
 from heros.run import checkpoints, records
 from heros.run.checkpoints import CheckpointWarning
-from heros.run.packing import pack
+from heros.run.records import pack
 from heros.streams import real
 from heros.streams.real import RealStream, open_real
 

@@ -110,9 +110,7 @@ class KafkaWorker:
                 model,
                 target=target,
                 key=key,
-                encoder=encoder_of(
-                    "KafkaWorker", schema=schema, nominal=nominal, classes=classes, task=task
-                ),
+                encoder=encoder_of("KafkaWorker", schema=schema, nominal=nominal, classes=classes, task=task),
                 skip=skip,
                 capacity=capacity,
                 memory=memory,

@@ -1,4 +1,4 @@
-"""Single records into one file, which `heros.run.records` finds and reads as well."""
+"""Pack single records into one file, which `heros.run.records` finds and reads as well."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import numpy as np
 
 from heros._base.lazy import pa
 from heros.errors import HerosError
-from heros.run import records
-from heros.run.record_tables import NAME, Packed, curves_of, document_of, ids_in, write_table
+from heros.run.records import files
+from heros.run.records.overview import load
+from heros.run.records.packed import NAME, Packed, curves_of, document_of, ids_in, write_table
 from heros.storage.disk import DRAFT, reason
 from heros.streams.arrow import readable
 
@@ -20,27 +21,27 @@ __all__ = ["pack"]
 
 
 def pack(directory: str | os.PathLike[str]) -> int:
-    """Collect the single records below a directory in its `records.parquet`; how many that holds then.
+    """Collect the single records below a directory in its `records.parquet`; return how many it then holds.
 
-    Nothing of a record is lost, and it is found and read as before, at the same place. A single record goes
-    before a packed one of the same id, and takes its place. The single ones are removed once the file is on
-    disk and gives back what they say.
+    Nothing of a record is lost, and it is found and read as before, at the same place. A single record
+    replaces a packed one with the same id. Single records are removed after the file is on disk and was
+    read back with the same content.
 
     Examples
     --------
     >>> import tempfile
-    >>> from heros import Heros, evaluate, pools, streams
+    >>> from heros import Heros, evaluate, pools, records, streams
     >>> model = Heros(pools.MLPGrid(hidden=[8], optimizers=["adam"]), k=2, seed=1)
     >>> run = evaluate(model, streams.load("agr_a").take(2000))
     >>> with tempfile.TemporaryDirectory() as directory:
     ...     place = records.save(run, directory)
-    ...     count, files = pack(directory), os.listdir(directory)
+    ...     count, left = records.pack(directory), os.listdir(directory)
     ...     again = records.read(place)
-    >>> count, files, again.auroc == run.auroc
+    >>> count, left, again.auroc == run.auroc
     (1, ['records.parquet'], True)
     """
     root = Path(directory)
-    if records.exists(root):
+    if files.exists(root):
         raise HerosError(f"The directory {root} must have records below it. Got one that is a record itself.")
     single = _singles(root)
     table = root / NAME
@@ -56,7 +57,7 @@ def pack(directory: str | os.PathLike[str]) -> int:
 
 
 def _ids(table: Path) -> list[str]:
-    """What is packed already."""
+    """The ids of the records packed already."""
     ids = ids_in(table) if table.is_file() else []
     if table.is_file() and not ids:
         raise HerosError(f"The file {table} must be a table of records. Got another Parquet file.")
@@ -64,16 +65,16 @@ def _ids(table: Path) -> list[str]:
 
 
 def _singles(root: Path) -> dict[str, Path]:
-    """The records below a directory that are not packed, or packed and made anew, by their ids."""
-    places = records.find(root)
+    """The single records below a directory, by their ids."""
+    places = files.find(root)
     for place in places:
-        records.mend(place)
+        files.mend(place)
     return {place.relative_to(root).as_posix(): place for place in places if place.is_dir()}
 
 
 def _packed(place: Path) -> Packed:
     with readable(f"The record {place}", "be whole"):
-        return Packed(records.load(place), records.text_at(place), records.curves_at(place))
+        return Packed(load(place), files.text_at(place), files.curves_at(place))
 
 
 def _same(one: pa.Table, other: pa.Table) -> bool:
@@ -91,7 +92,7 @@ def _flat(array: pa.Array) -> pa.Array:
 
 
 def _remove(place: Path, root: Path) -> None:
-    """The record, and the directories that held nothing else; half of one is never in its place."""
+    """Remove a record, and directories that are then empty; half a record is never in its place."""
     hidden = place.with_name(f".{place.name}.packed{DRAFT}")
     try:
         shutil.rmtree(hidden, ignore_errors=True)

@@ -2,12 +2,11 @@
 
 The file is called ``records.parquet`` and stands for single records at and below its directory: the row with
 the id ``agr_a/mlp50/cand/k30/seed1`` is the record at that place beside the file. `heros.run.records`
-finds and reads both; `heros.run.packing.pack` makes the one of the other.
+finds and reads both kinds; `heros.run.records.pack` packs single records.
 
-A row has plain columns (stream, policy, seed, AUROC, CPU seconds, ...) for whoever reads the file with
-another program, the text of ``record.json`` as it was, in the column ``document``, and a list per curve.
-Curves with a column per model, or per phase, are flattened; the field says how wide they were. A record has
-null where it has no such curve.
+A row has plain columns (stream, policy, seed, AUROC, CPU seconds, ...) for other programs, the unchanged text
+of ``record.json`` in the column ``document``, and a list per curve. Curves with a column per model, or per
+phase, are flattened; the field's metadata holds their width. A record has null where it has no such curve.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ from heros._base.lazy import pa, pq
 from heros.storage.disk import write_whole
 from heros.streams.arrow import readable
 
-__all__ = ["NAME", "Packed", "curves_of", "document_of", "ids_in", "packed_at", "packed_below", "write_table"]
+__all__ = ["NAME", "Packed", "below", "curves_of", "document_of", "holder", "ids_in", "write_table"]
 
 NAME = "records.parquet"
 MARK, FORMAT = b"heros_records", b"1"
 ROWS = 64  # in a group: what is read at once to get at the curves of one record
 LEVEL = 19  # of zstd: written once, read often
-CURVE, WIDTH = b"curve", b"width"  # what a field says about the curve it holds
+CURVE, WIDTH = b"curve", b"width"  # metadata of a column that holds a curve
 
 
 class Packed(NamedTuple):
-    """A record as its row has it."""
+    """One record, as a row of the file."""
 
     plain: pa.Table  # the plain columns, in one row
     document: str  # the text of record.json
@@ -42,7 +41,7 @@ class Packed(NamedTuple):
 
 
 class _Curve(NamedTuple):
-    """What the records of one column have in common."""
+    """Name, type and width of a curve: records that share all three share a column."""
 
     name: str
     values: pa.DataType
@@ -58,22 +57,22 @@ class _Curve(NamedTuple):
 # -- where records are -----------------------------------------------------------------------------------
 
 
-def packed_at(place: Path) -> tuple[Path, str] | None:
-    """The file that holds the record of this place, and its id there; None if there is none."""
+def holder(place: Path) -> tuple[Path, str] | None:
+    """The packed file that holds the record of this place, and its id there; None if no file does."""
     for path in _above(place):
         if (id := place.relative_to(path.parent).as_posix()) in _index(path):
             return path, id
     return None
 
 
-def packed_below(root: Path) -> Iterator[Path]:
-    """The places of all records at or below this one that a file here or further up holds."""
+def below(root: Path) -> Iterator[Path]:
+    """The places, at or below this one, of all records in packed files here or further up."""
     for path in _above(root):
         yield from (place for id in _index(path) if (place := path.parent / id).is_relative_to(root))
 
 
 def ids_in(path: Path) -> list[str]:
-    """The ids of the records in a file; none if it is no table of records."""
+    """The ids of the records in a file; an empty list if it is no table of records."""
     return list(_index(path))
 
 
@@ -87,13 +86,13 @@ def _above(place: Path) -> list[Path]:
 
 def document_of(path: Path, id: str) -> str:
     """The `record.json` of a record, as it was written."""
-    return _index(path)[id].document
+    return _index(path)[id][1]
 
 
 def curves_of(path: Path, id: str) -> pa.Table:
     """The curves of a record, with the columns and types that they were recorded with."""
     with readable(f"The file {path}", "be a whole table of records"):
-        number = _index(path)[id].row
+        number = _index(path)[id][0]
         group = _group(path, _stamp(path), number // ROWS).slice(number % ROWS, 1)
         return pa.table(
             {
@@ -104,34 +103,30 @@ def curves_of(path: Path, id: str) -> pa.Table:
         )
 
 
-class _Row(NamedTuple):
-    row: int
-    document: str
-
-
-def _index(path: Path) -> Mapping[str, _Row]:
+def _index(path: Path) -> Mapping[str, tuple[int, str]]:
+    """The number of the row, and the document, of each id."""
     with readable(f"The file {path}", "be a whole table of records"):
         return _rows(path, _stamp(path))
 
 
 def _stamp(path: Path) -> tuple[int, int]:
-    """What a file that was replaced is told by."""
+    """Modification time and inode, which change when a file is replaced."""
     stat = path.stat()
     return stat.st_mtime_ns, stat.st_ino
 
 
 @lru_cache(maxsize=16)
-def _rows(path: Path, stamp: tuple[int, int]) -> Mapping[str, _Row]:
+def _rows(path: Path, stamp: tuple[int, int]) -> Mapping[str, tuple[int, str]]:
     if (pq.read_schema(path).metadata or {}).get(MARK) != FORMAT:
-        return {}  # somebody else's file
+        return {}  # another Parquet file
     table = pq.read_table(path, columns=["id", "document"])
     pairs = zip(table["id"].to_pylist(), table["document"].to_pylist(), strict=True)
-    return {id: _Row(number, document) for number, (id, document) in enumerate(pairs)}
+    return {id: (number, document) for number, (id, document) in enumerate(pairs)}
 
 
 @lru_cache(maxsize=2)
 def _group(path: Path, stamp: tuple[int, int], number: int) -> pa.Table:
-    """The curves of some records; those of the next one are often asked for next."""
+    """The curves of a group of records, cached because neighbours are often read next."""
     file = pq.ParquetFile(path)
     names = [field.name for field in file.schema_arrow if CURVE in (field.metadata or {})]
     return file.read_row_group(number, columns=names)
