@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
+from ipaddress import ip_address
 from typing import Any, TypeVar
 from urllib.parse import parse_qs
 
@@ -18,7 +20,7 @@ from heros.data.schema import schema_plain
 from heros.ensemble import Heros, files
 from heros.errors import HerosError
 from heros.serve.http import Receive, Scope, Send
-from heros.serve.limits import NotNow, Refusal, Unknown, Wrong
+from heros.serve.limits import NotNow, Refusal, Unknown, Wrong, expect_name
 from heros.serve.metrics import Requests, metrics
 from heros.serve.service import Service, Taken
 from heros.serve.state import Picture, explanation, leaderboard
@@ -33,7 +35,12 @@ JSON = b"application/json"
 SAFE = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 FOR_PAGE = ((b"content-security-policy", CSP.encode()), (b"referrer-policy", b"no-referrer"))
 OPEN = frozenset({"/", "/health"})  # paths that need no token: they show nothing that was learnt
-NOTICED = frozenset({b"authorization", b"content-type"})
+NOTICED = frozenset({b"authorization", b"content-type", b"host"})
+HEALTH = {
+    "fault": "learns no more",
+    "checkpoint_error": "checkpoints fail",
+    "publish_error": "predictions are out of date",
+}
 MOST_NOTICES = 50
 SLICE = 20  # instances of a batch that are dealt with before other requests have a turn
 
@@ -51,12 +58,17 @@ class Api:
         What predicts and learns.
     token
         The token that requests have to bring in ``Authorization: Bearer …``; None: no token is needed.
+    hosts
+        The names by which clients may call the service, besides ``localhost`` and all addresses in digits.
+        Another name in the header ``Host`` is that of a page that had its name point here (DNS rebinding).
     """
 
-    def __init__(self, service: Service, token: str | None = None) -> None:
+    def __init__(self, service: Service, token: str | None = None, hosts: Iterable[str] = ()) -> None:
         self.service, self.limits = service, service.limits
         self.picture, self.requests = Picture(service), Requests()
         self._token = None if token is None else b"Bearer " + token.encode()
+        self._hosts = {"localhost", *(host.lower() for host in hosts)}
+        self._known_hosts: set[bytes] = set()  # as they came, a few of them
         self._threads = ThreadPoolExecutor(1, "heros predicts") if service.learner.keyed else None
         self._page = resources.files("heros.serve").joinpath("page.html").read_bytes()
         self.posts: dict[str, Handler] = {
@@ -115,10 +127,24 @@ class Api:
     def _expect_welcome(self, headers: dict[bytes, bytes], path: str) -> None:
         if self.requests.now > self.limits.requests and path != "/health":
             raise NotNow("There are too many requests at a time.")
+        if (host := headers.get(b"host")) not in self._known_hosts and path != "/health":
+            self._expect_host(host)
         if self._token is None or path in OPEN:
             return
         if not hmac.compare_digest(headers.get(b"authorization", b""), self._token):
             raise Refusal("The token must be the right one.", 401, (b"www-authenticate", b"Bearer"))
+
+    def _expect_host(self, host: bytes | None) -> None:
+        if host is None:  # HTTP/1.0, which no browser speaks
+            return
+        name = host.decode("latin-1").rpartition("@")[2].lower()
+        name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
+        if name not in self._hosts and not _is_address(name):
+            raise Refusal(
+                f"The host {name[:100]!r} must be allowed: start the service with --allow-host.", 403
+            )
+        if len(self._known_hosts) < 100:
+            self._known_hosts.add(host)
 
     async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes | None:
         """The body, if it is JSON and not too large; None if the client has gone."""
@@ -225,7 +251,8 @@ class Api:
     async def _view(self, query: bytes, look: Callable[[Heros], T]) -> T:
         """What there is to see of the model, or of the model of a key."""
         keys = parse_qs(query.decode("latin-1")).get("key")
-        key, look_at = None if keys is None else keys[-1], self.service.learner.look
+        key = None if keys is None else expect_name(keys[-1], "The key", self.limits)
+        look_at = self.service.learner.look
         if self._threads is None:
             found = look_at(look, key)
         else:
@@ -246,13 +273,10 @@ class Api:
 
     async def _health(self, query: bytes) -> Reply:
         service = self.service
-        well = service.fault is None
-        status = "ok" if well else "learns no more"
-        return 200 if well else 503, {
-            "status": status,
-            "queued": service.queued,
-            "notices": len(service.notices),
-        }
+        errors = service.errors
+        status = next((HEALTH[name] for name, error in errors.items() if error is not None), "ok")
+        health = {"status": status, "queued": service.queued, "notices": len(service.notices), **errors}
+        return 200 if status == "ok" else 503, health
 
     async def _openapi(self, query: bytes) -> Reply:
         return 200, _described(self.service.learner.task.numeric, self._token is not None)
@@ -264,7 +288,7 @@ class Api:
             if self.picture.is_fresh:
                 break
             await asyncio.sleep(0.025)
-        return self.picture.state
+        return self.picture.state | self.service.errors
 
 
 def _described(numeric: bool, secured: bool) -> dict[str, Any]:
@@ -292,8 +316,18 @@ async def _slices(instances: list[Any]) -> AsyncIterator[list[Any]]:
         yield instances[start : start + SLICE]
 
 
+def _is_address(name: str) -> bool:
+    try:
+        return bool(ip_address(name))
+    except ValueError:
+        return False
+
+
 def _dumped(said: Any) -> bytes:
-    return orjson.dumps(said, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
+    try:
+        return orjson.dumps(said, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
+    except TypeError:  # a number of more than 64 bits, such as a seed
+        return json.dumps(said).encode()
 
 
 async def _send(send: Send, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:

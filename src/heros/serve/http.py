@@ -122,10 +122,13 @@ class _Connection(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         self.gone = True
         self.server.forget(self)
+        for request in {self._incoming, self._working, *self._queue}:
+            if request is None:
+                continue
+            self.server.bodies -= request.size
+            request.size = 0
+            request.wake()
         self._queue.clear()
-        for request in (self._incoming, self._working):
-            if request is not None:
-                request.wake()
 
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
@@ -197,8 +200,11 @@ class _Connection(asyncio.Protocol):
         if request is None or self.transport.is_closing():
             return
         request.add(part)
+        self.server.bodies += len(part)
         if request.size > self.limits.body:
             self._refuse_body()
+        elif self.server.bodies > self.limits.bodies:
+            self.refuse(429, "There are too many bodies at a time.")
 
     def on_message_complete(self) -> None:
         request, self._incoming, self.coming = self._incoming, None, False
@@ -233,6 +239,8 @@ class _Connection(asyncio.Protocol):
         if request.scope["method"] != "HEAD":
             head.append(body)
         self.transport.write(b"".join(head))
+        self.server.bodies -= request.size
+        request.size = 0
         self._working = None
         if last:
             self.transport.close()
@@ -289,6 +297,7 @@ class Server:
         self.app, self.socket, self.limits = app, sock, limits
         self.connections: set[_Connection] = set()
         self.quiet: dict[_Connection, None] = {}  # without a request at work, the longest first
+        self.bodies = 0  # bytes of bodies that are being received or dealt with
         self.tasks: set[asyncio.Task[None]] = set()
         self.stopping = False
         self.date = b""  # the header, renewed every second

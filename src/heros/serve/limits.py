@@ -56,6 +56,8 @@ class Limits:
     requests: int = 512  # at a time
     batch: int = 5_000  # instances in one request
     queue: int = 20_000  # labelled instances that are not learnt yet
+    queue_bytes: int = 256_000_000  # what they take
+    bodies: int = 256_000_000  # bytes of all bodies that are being received or dealt with
     features: int = 1_000
     values: int = 1_000  # of a nominal feature
     classes: int = 200
@@ -74,22 +76,26 @@ def expect_name(text: str, what: str, limits: Limits) -> str:
     return text
 
 
-def expect_fields(x: Any, most: int) -> None:
-    """Refuse an instance that is no object, or has too many fields, those of objects in it included.
+def expect_fields(x: Any, most: int, limits: Limits) -> None:
+    """Refuse an instance that is no object, or has too many or too long names, also in objects inside it.
 
     Examples
     --------
-    >>> expect_fields({"size": 1, "place": {"x": 1, "y": 2}}, most=3)
+    >>> expect_fields({"size": 1, "place": {"x": 1, "y": 2}}, 3, Limits())
     Traceback (most recent call last):
         ...
     heros.serve.limits.Wrong: An instance must have at most 3 features. Got 4.
     """
     if type(x) is not dict:
         raise Wrong(f"An instance must be an object of names and values. Got a {type(x).__name__}.")
-    fields, inner = len(x), [x] if dict in map(type, x.values()) else []
+    fields, inner = len(x), [x]
     while inner:
-        some = [value for value in inner.pop().values() if type(value) is dict]
-        fields += sum(map(len, some))
-        inner += some
+        one = inner.pop()
+        if one and max(map(len, one)) > limits.text:
+            expect_name(max(one, key=len), "A name", limits)
+        if dict in map(type, one.values()):
+            some = [value for value in one.values() if type(value) is dict]
+            fields += sum(map(len, some))
+            inner += some
     if fields > most:
         raise Wrong(f"An instance must have at most {most:,} features. Got {fields:,}.")
