@@ -258,6 +258,7 @@ class _Pyfunc:
         self._model, self._method, self._lock = model, method, threading.Lock()
 
     def predict(self, model_input: Any, params: dict[str, Any] | None = None) -> Any:
+        """Return the predictions for rows in any form that `Heros` takes; there are no parameters."""
         with self._lock:
             return getattr(self._model, self._method)(model_input)
 
