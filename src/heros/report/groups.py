@@ -47,7 +47,7 @@ class Group:
 
     @property
     def gamma_share(self) -> float:
-        """The mean share of the price of training everything."""
+        """The mean share of the cost of training every model."""
         return self.mean(lambda run: run.gamma_share)
 
     @property
@@ -86,7 +86,10 @@ class Group:
 
 
 def groups_of(runs: Sequence[Run]) -> list[Group]:
-    """Group runs by pool, policy, k, watch and answer, best first; the label names what differs."""
+    """Group runs by label, pool, policy, k, watch and answer, best first.
+
+    A run is called by the ``label`` in its settings; without one, by what differs between the runs.
+    """
     keys = [_key(run.settings) for run in runs]
     vary = [len({key[i] for key in keys}) > 1 for i in range(len(keys[0]))]
     groups = []
@@ -97,13 +100,14 @@ def groups_of(runs: Sequence[Run]) -> list[Group]:
         parts += [f"watch {key[3]}"] if vary[3] else []
         parts += [key[4]] if vary[4] else []
         mine = tuple(run for run, other in zip(runs, keys, strict=True) if other == key)
-        groups.append(Group(i % COLOURS, ", ".join(parts), mine))
+        groups.append(Group(i % COLOURS, key[5] or ", ".join(parts), mine))
     return _best_first(groups)
 
 
-def _key(settings: Mapping[str, Any]) -> tuple[str, str, int, str, str]:
+def _key(settings: Mapping[str, Any]) -> tuple[str, str, int, str, str, str]:
     watch = str(settings.get("watch", "all"))
-    return settings["pool"], settings["policy"], settings["k"], watch, settings["answer"]
+    label = str(settings.get("label", ""))
+    return settings["pool"], settings["policy"], settings["k"], watch, settings["answer"], label
 
 
 def _best_first(groups: list[Group]) -> list[Group]:
