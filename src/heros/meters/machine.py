@@ -16,20 +16,20 @@ _at_work = threading.Lock()
 
 
 class MachineMeter(Meter):
-    """A meter of the whole machine, idle power included: nothing else should be running.
+    """A meter of the whole machine, including idle power: nothing else should be running.
 
-    A second one at the same time in one process is refused, for each would count the other's run.
+    A second such meter at the same time in one process is refused: each would count the other's run.
     """
 
     alone: ClassVar[bool] = True
-    counter: ClassVar[str]  # what counts, as errors call it
+    counter: ClassVar[str]  # its name in error messages
 
     def __init__(self, carbon: Carbon | None = None) -> None:
         super().__init__(carbon)
         self._mine = False
 
     def abandon(self) -> None:
-        """Let another meter count."""
+        """Stop counting, so that another meter can."""
         if self._mine:
             self._mine = False
             _at_work.release()
@@ -55,8 +55,8 @@ class MachineMeter(Meter):
 
     @abstractmethod
     def _begin(self) -> None:
-        """Begin to count."""
+        """Start to count."""
 
     @abstractmethod
     def _end(self) -> tuple[float, str]:
-        """Joules since the beginning, and how they came about."""
+        """Return joules since the start, and how they were obtained."""

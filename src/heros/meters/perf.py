@@ -1,4 +1,4 @@
-"""RAPL through Linux' perf events, where its files are closed to the user."""
+"""RAPL through Linux perf events, for users who cannot read its files."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ class _Counter:
 class Perf(MachineMeter):
     """The energy of all CPU packages and their memory, as the hardware counts it, from perf events.
 
-    The same counters as `Rapl`. Open to a user whom `/proc/sys/kernel/perf_event_paranoid` (0 or less) or the
-    capability CAP_PERFMON lets count.
+    The same counters as `Rapl`. They need `/proc/sys/kernel/perf_event_paranoid` of 0 or less, or the
+    capability CAP_PERFMON.
 
     Parameters
     ----------
     root
-        Where the events are described.
+        The directory that describes the events.
     carbon
-        The carbon intensity; without one the bill has no CO2e.
+        The carbon intensity; without one there is no CO2e.
     """
 
     source: ClassVar[str] = "perf"

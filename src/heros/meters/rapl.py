@@ -22,7 +22,7 @@ COUNTED = ("package", "dram")
 class _Zone:
     name: str
     path: Path
-    range: int  # the counter starts again from 0 behind this
+    range: int  # after this value the counter restarts at 0
     last: int = 0
     microjoules: int = 0
 
@@ -45,15 +45,15 @@ class _Zone:
 class Rapl(MachineMeter):
     """The energy of all CPU packages and their memory, as the hardware counts it.
 
-    It counts the whole machine, idle power included, not only this run: nothing else should be running.
-    A second meter at the same time in one process is refused, for each would count the other's run.
+    It counts the whole machine, including idle power: nothing else should be running. A second meter at the
+    same time in one process is refused: each would count the other's run.
 
     Parameters
     ----------
     root
-        Where the powercap files are.
+        The directory of the powercap files.
     carbon
-        The carbon intensity; without one the bill has no CO2e.
+        The carbon intensity; without one there is no CO2e.
     """
 
     source: ClassVar[str] = "rapl"
@@ -66,7 +66,7 @@ class Rapl(MachineMeter):
             zone.read()
 
     def sample(self) -> None:
-        """Read the counters, so that no more than one wrap-around lies between two looks."""
+        """Read the counters often enough that they wrap around at most once in between."""
         for zone in self._zones:
             zone.sample()
 
@@ -81,7 +81,7 @@ class Rapl(MachineMeter):
 
 
 def _zones(root: Path) -> list[_Zone]:
-    """The packages and their memories. A zone below another is also listed at the top: take it once."""
+    """The zones of packages and their memory, each once, although nested zones are listed twice."""
     found: dict[Path, _Zone] = {}
     for path in sorted({*root.glob("intel-rapl:*"), *root.glob("intel-rapl:*/intel-rapl:*")}):
         try:

@@ -1,4 +1,4 @@
-"""The models of a run: what they are called, who led when, and how each did."""
+"""The models of a run: their names, which one led when, and the figures of each."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from heros.run.result import Run
 __all__ = ["Reign", "champions", "leaders", "names_of", "titles_of"]
 
 COLOURS = 8
-SHOWN = 10  # models of a leaderboard; all of them stand in the map
+SHOWN = 10  # models in the table; the map has all
 LONGEST = 30  # letters of a name
 ALWAYS = '<p class="card whole">Every model was trained at every step: there is no map to draw.</p>'
 
 
 @dataclass(frozen=True)
 class Reign:
-    """How long one model led, of all instances, and when first and last."""
+    """The share of instances during which a model had the highest L, and when first and last."""
 
     model: int
     share: float
@@ -64,9 +64,9 @@ def _keys(differing: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def champions(run: Run) -> list[Reign]:
-    """The models that had the highest L at the end of a window, the longest reign first."""
+    """The models that had the highest L at the end of a window, the longest first."""
     if not run.curves.scores.size:
-        return []  # a compact record does not say it
+        return []  # a compact record has no scores
     best, lengths = run.curves.scores.argmax(axis=1), _lengths(run)
     reigns = []
     for model in np.unique(best).tolist():
@@ -78,7 +78,7 @@ def champions(run: Run) -> list[Reign]:
 
 
 def leaders(run: Run, marks: Sequence[tuple[float, float]], label: str) -> str:
-    """Who led when, the models in a table, and the map of training; of a compact record, the table."""
+    """The ribbon of best models, a table, and the map of training; a compact record has only the table."""
     names = names_of(run.settings["models"])
     reigns = champions(run)
     parts = []
@@ -108,7 +108,7 @@ def _ribbon(run: Run, reigns: Sequence[Reign], names: Sequence[str], label: str)
 
 
 def _table(run: Run, reigns: Sequence[Reign]) -> str:
-    """The best models at the end; without scores, those that were trained most."""
+    """A table of the best models at the end; without scores, of those trained most."""
     led = {reign.model: (rank, reign) for rank, reign in enumerate(reigns)}
     scores = run.curves.scores[-1] if run.curves.scores.size else None
     order = np.argsort(-(run.trained if scores is None else scores), kind="stable").tolist()

@@ -1,4 +1,4 @@
-"""The page: self-contained, without scripts, and without anything from the network."""
+"""The page: self-contained, without scripts, without resources from the network."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def write_report(directory: str | os.PathLike[str], page: str | os.PathLike[str]
     over = f" on {len(names)} streams" if len(names) > 1 else ""
     links = "".join(f'<a href="#s{i}">{escape(stream)}</a>' for i, (stream, _) in enumerate(names))
     contents = f'<nav class="jump">{links}</nav>' if len(names) > 1 else ""
-    intro = f'<p class="faint">{count}{over}: how the models did, what was trained, and what it cost.</p>'
+    intro = f'<p class="faint">{count}{over}: performance, training and cost.</p>'
     head = f"<header><h1>HEROS</h1>{intro}{contents}</header>"
     write_page(page, f"HEROS: {count}", head + "".join(sections))
     return len(runs)
 
 
 def write_page(path: str | os.PathLike[str], title: str, body: str) -> None:
-    """Write a page in the style of the reports. One that is open never turns into half a page."""
+    """Write a page in the style of the reports; the file is replaced as a whole."""
     style = Path(__file__).with_name("style.css").read_text("utf-8")
     text = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -74,7 +74,7 @@ def _section(runs: Sequence[tuple[Run, dict[str, Any]]], number: int) -> str:
         f"<h3>Over time</h3>{legend if len(groups) > 1 else ''}"
         f'<div class="charts">{figures(groups, measure)}</div>'
         f"<h3>Inside</h3>{''.join(_inside(group, group is groups[0]) for group in groups)}"
-        f"<h3>The bill</h3>{_bill(groups)}"
+        f"<h3>Cost</h3>{_costs(groups)}"
         f"<h3>Settings</h3>{''.join(_settings(run, details) for run, details in runs)}</section>"
     )
 
@@ -114,14 +114,14 @@ def _board(groups: Sequence[Group]) -> str:
 
 
 def _saved(group: Group, full: Group | None) -> str:
-    """The share of the energy of training everything that a group did not spend."""
+    """The share of energy that a group saved against training everything."""
     if full is None or group is full or not full.joules > 0:
         return "–"
     return f"{1 - group.joules / full.joules:.0%}"
 
 
 def _best_of(groups: Sequence[Group], measures: Sequence[Caption]) -> set[tuple[int, int]]:
-    """The cells (row, column) that are the best of their column, where there is a choice."""
+    """The best cell (row, column) of each column with more than one figure."""
     found = set()
     for column, measure in enumerate(measures, start=1):
         figures = {i: group.figure(measure) for i, group in enumerate(groups)}
@@ -136,7 +136,7 @@ def _strong(cell: str, best: bool) -> str:
     return f"<b>{escape(cell)}</b>" if best else escape(cell)
 
 
-def _bill(groups: Sequence[Group]) -> str:
+def _costs(groups: Sequence[Group]) -> str:
     heads = ("policy", "evaluation", "training", "both", *PHASES, "CPU s", "joules", "kWh", "CO2e g")
     rows = [row(map(escape, _cells(group))) for group in groups]
     sources = sorted({_source(run) for group in groups for run in group.runs})
@@ -167,7 +167,7 @@ def _price(price: Price | None) -> list[str]:
 
 
 def _source(run: Run) -> str:
-    """Where the energy is from, without the figures of the single run."""
+    """The source of the energy figure, without the figures of a single run."""
     energy = run.energy
     how = energy.detail.partition("× ")[2] if energy.source == "cpu-model" else ""
     carbon = (
@@ -180,7 +180,7 @@ def _source(run: Run) -> str:
 
 
 def _inside(group: Group, opened: bool) -> str:
-    """The models of a group, of its first seed, and its classes, of all."""
+    """The models of a group (its first seed), and its classes (all seeds)."""
     run = group.runs[0]
     seed = f", seed {escape(str(run.settings['seed']))}" if len(group.runs) > 1 else ""
     return (
