@@ -260,6 +260,7 @@ def test_two_threads_are_kept_apart():
 
     X, y = data(3)
     model = Heros(SMALL, Slow(), K, warmup=0, seed=1, schema=drifting(10).schema)
+    state = model.bound.state()
     worker = threading.Thread(target=model.learn, args=(X, y))
     worker.start()
     assert entered.wait(30)
@@ -270,7 +271,9 @@ def test_two_threads_are_kept_apart():
     ):
         with pytest.raises(HerosError, match="at work already, in another thread or in its own policy"):
             attempt()
-    state = model.bound.state()  # looking is fine while the policy thinks
+    for look in (model.bound.state, lambda: model._learner.step.scores):
+        with pytest.raises(HerosError, match="they can be looked at when the block is done"):
+            look()
     with pytest.raises(HerosError, match="they can be changed when the step is done"):
         model.bound.restore(state)
     leave.set()

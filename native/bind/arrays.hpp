@@ -94,14 +94,15 @@ void expect_growth(const Pool& pool, const In1<std::int32_t>& values, int classe
 // `state` and `restore` of a pool that lists its fields.
 template <class Kind>
 void bind_state(nb::class_<Kind, Pool>& pool) {
-  pool.def("state", [](Kind& self) { return export_state(readable(self)); })
+  pool.def("state", [](const Kind& self) { return export_state(*readable(self)); })
       .def("restore",
            [](Kind& self, nb::dict state) {
-             Kind fresh = writable(self);
+             const auto pool = writable(self);
+             Kind fresh = *pool;
              import_state(fresh, std::move(state));
-             require(self.outputs() == 0 || (fresh.values() == self.values() && fresh.outputs() == self.outputs()),
+             require(pool->outputs() == 0 || (fresh.values() == pool->values() && fresh.outputs() == pool->outputs()),
                      "models for the same instances");
-             self = std::move(fresh);
+             *pool = std::move(fresh);
            },
            nb::arg("state"));
 }

@@ -1,5 +1,5 @@
-// A policy and a score written in Python, as the core calls them: with Python's lock held. Python owns the objects and
-// checks what they say.
+// A policy and a score written in Python, as the core calls them: with Python's lock held. Python checks what they say.
+// Python's garbage collector visits the objects through the step that has them (bind/step.cpp).
 #pragma once
 
 #include <cstring>
@@ -15,7 +15,10 @@ namespace heros {
 // trained, NaN for the others.
 class PolicyCalls final : public Chooser {
  public:
-  explicit PolicyCalls(const nb::object& policy) : policy_(policy), learns_(nb::cast<bool>(nb::getattr(policy, "learns", nb::bool_(false)))) {}
+  explicit PolicyCalls(nb::object policy)
+      : policy_(std::move(policy)), learns_(nb::cast<bool>(nb::getattr(policy_, "learns", nb::bool_(false)))) {}
+
+  nb::object& policy() { return policy_; }
 
   void set_costs(const std::vector<double>& costs) override { costs_ = costs; }
   void choose(const double* scores, std::uint8_t* chosen) override {
@@ -36,7 +39,7 @@ class PolicyCalls final : public Chooser {
   }
 
  private:
-  const nb::object& policy_;  // in the object that has this
+  nb::object policy_;
   bool learns_;
   std::vector<double> costs_;
 };
@@ -45,7 +48,9 @@ class PolicyCalls final : public Chooser {
 // that did not look.
 class ScoreCalls final : public Scores {
  public:
-  ScoreCalls(const nb::object& score, int models) : Scores(models), score_(score) { read(); }
+  ScoreCalls(nb::object score, int models) : Scores(models), score_(std::move(score)) { read(); }
+
+  nb::object& score() { return score_; }
 
   void read() {
     const auto values = nb::cast<In1<double>>(score_.attr("values")());
@@ -64,7 +69,7 @@ class ScoreCalls final : public Scores {
   }
 
  private:
-  const nb::object& score_;  // in the object that has this
+  nb::object score_;
 };
 
 }  // namespace heros
