@@ -296,6 +296,20 @@ def test_looking_at_models_that_are_at_work_is_refused_not_a_race():
     assert model.instances == 6000
 
 
+def test_exporting_a_state_does_not_change_it():
+    X, y = data(400)
+    exported, left_alone = (Heros(SMALL, k=K, seed=1, schema=drifting(10).schema) for _ in range(2))
+    for start in range(0, 400, 37):
+        part = slice(start, start + 37)
+        exported.learn(X[part], y[part])
+        left_alone.learn(X[part], y[part])
+        for export in (exported.bound.state, exported._learner.step.state):
+            once, twice = export(), export()
+            assert once.keys() == twice.keys()
+            assert all(once[name].tobytes() == twice[name].tobytes() for name in once)
+    assert equal_state(exported, left_alone)
+
+
 def test_several_heros_run_side_by_side():
     X, y = data(3000)
     models = [Heros(SMALL, k=K, seed=1, schema=drifting(10).schema) for _ in range(4)]
