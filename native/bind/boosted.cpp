@@ -50,6 +50,7 @@ void bind_boosted(nb::module_& m) {
              expect(i >= 0 && i < pool->models(), "no such model");
              return to_array(pool->model(i).gains(pool->features()));
            });
+  bind_least_bytes(pool);
   bind_state(pool);
 }
 

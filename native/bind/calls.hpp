@@ -11,18 +11,20 @@
 
 namespace heros {
 
-// choose(scores, costs) gives a mask; update(outcomes, chosen), if there is one, takes how right the models were that are
+// choose(scores, costs, k) gives a mask; update(outcomes, chosen), if there is one, takes how right the models were that are
 // trained, NaN for the others.
 class PolicyCalls final : public Chooser {
  public:
-  explicit PolicyCalls(nb::object policy)
-      : policy_(std::move(policy)), learns_(nb::cast<bool>(nb::getattr(policy_, "learns", nb::bool_(false)))) {}
+  PolicyCalls(nb::object policy, int k)
+      : policy_(std::move(policy)), learns_(nb::cast<bool>(nb::getattr(policy_, "learns", nb::bool_(false)))), k_(k) {}
 
   nb::object& policy() { return policy_; }
 
   void set_costs(const std::vector<double>& costs) override { costs_ = costs; }
+  void set_k(int k) override { k_ = k; }
   void choose(const double* scores, std::uint8_t* chosen) override {
-    const auto mask = nb::cast<In1<bool>>(policy_.attr("choose")(to_array(scores, costs_.size()), to_array(costs_)));
+    const auto mask =
+        nb::cast<In1<bool>>(policy_.attr("choose")(to_array(scores, costs_.size()), to_array(costs_), k_));
     expect(mask.size() == costs_.size(), "a mask with one entry per model");
     std::memcpy(chosen, mask.data(), mask.size());
   }
@@ -41,6 +43,7 @@ class PolicyCalls final : public Chooser {
  private:
   nb::object policy_;
   bool learns_;
+  int k_;
   std::vector<double> costs_;
 };
 

@@ -35,14 +35,6 @@ void bind_retrained(nb::module_& m) {
              pool->grow(to_vector(values), classes);
            },
            nb::arg("values"), nb::arg("classes"))
-      .def("least_bytes",
-           [](const RetrainedPool& self, int i, const In1<std::int32_t>& values, int classes) {
-             const auto pool = readable(self);
-             expect(i >= 0 && i < pool->models(), "no such model");
-             expect_growth(*pool, values, classes);
-             return pool->model(i).least_bytes(to_vector(values), classes);
-           },
-           nb::arg("i"), nb::arg("values"), nb::arg("classes"))
       .def("summary",
            [](const RetrainedPool& self, int i) {
              const auto pool = readable(self);
@@ -56,6 +48,8 @@ void bind_retrained(nb::module_& m) {
              expect(i >= 0 && i < pool->models(), "no such model");
              return to_array(pool->model(i).gains());
            });
+  pool.attr("FIRST") = Retrained::kFirst;
+  bind_least_bytes(pool);
   bind_state(pool);
 }
 

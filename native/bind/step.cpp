@@ -120,7 +120,7 @@ class BoundStep {
       policy_ = nullptr;
       return compiled;
     }
-    auto calls = std::make_unique<PolicyCalls>(std::move(policy));
+    auto calls = std::make_unique<PolicyCalls>(std::move(policy), k);
     policy_ = calls.get();
     return calls;
   }

@@ -3,10 +3,13 @@
 import json
 from importlib.metadata import version
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from heros import streams
 from heros.cli import app
+from heros.errors import DataNotice
 
 runner = CliRunner()
 POOL = 'kind = "mlp"\n[grid]\nhidden = [8]\nlearning_rates = [0.01]\noptimizers = ["sgd"]\n'
@@ -224,3 +227,20 @@ def test_uneven_classes_have_their_pr_auc_without_being_asked(place):
     result = runner.invoke(app, ["run", str(place / "u.csv"), "--pool", str(place / "pool.toml")])
     assert "rarest class 'yes' (5.0%)" in result.output
     assert "PR-AUC" in result.output
+
+
+def test_an_example_is_written_once_and_is_the_stream_of_that_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = runner.invoke(app, ["example", "deliveries"])
+    assert made.exit_code == 0, made.output
+    with pytest.warns(DataNotice):
+        X, y = streams.read("deliveries.csv", target="late").draw(6000)
+    with pytest.warns(DataNotice):
+        named_X, named_y = streams.load("deliveries").draw(6000)
+    assert X.shape == (6000, 8)
+    np.testing.assert_array_equal(X, named_X)
+    np.testing.assert_array_equal(y, named_y)
+    assert 0.2 < y.mean() < 0.5
+    again = runner.invoke(app, ["example", "deliveries"])
+    assert again.exit_code == 2
+    assert "The file deliveries.csv must not exist" in again.stderr

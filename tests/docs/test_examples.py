@@ -16,16 +16,18 @@ PAGES = sorted(
     for page in DOCS.rglob("*.md")
     if ">>>" in page.read_text(encoding="utf-8")
 )
-NEEDS = {"capymoa.md": "capymoa"}
+NEEDS = {"capymoa.md": "capymoa", "mlflow.md": "mlflow"}
 """Pages about packages that are not installed with the tests."""
 
 
 @pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*AnyType:UserWarning")  # MLflow, about its own classes
 @pytest.mark.parametrize("page", PAGES)
 def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
     if page in NEEDS:
         pytest.importorskip(NEEDS[page])
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # the page says so
     options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     text = re.sub(r"^```.*$", "", (DOCS / page).read_text(encoding="utf-8"), flags=re.MULTILINE)
     examples = doctest.DocTestParser().get_doctest(text, {}, page, str(DOCS / page), 0)

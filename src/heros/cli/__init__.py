@@ -1,12 +1,12 @@
-"""The command line: `heros`. Each of these modules adds its commands to the application."""
+"""The command line, `heros`: each of these modules adds its commands to the application."""
 
 from heros.cli import (
     checkpoints,
     compare,
     doctor,
+    example,
     listing,
     look,
-    paper,
     predict,
     report,
     run,

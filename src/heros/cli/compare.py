@@ -22,6 +22,7 @@ from heros.errors import HerosError, ParameterError
 from heros.meters import Meter
 from heros.pools import default_regression
 from heros.report import write_report
+from heros.report.groups import Group
 from heros.run import records
 from heros.run.executors import Processes, Serial
 from heros.run.experiments import Experiment, Job, run_all
@@ -145,60 +146,32 @@ def _expect_none(todo: Sequence[Job], out: Path) -> None:
 
 
 def _rows(runs: list[Run]) -> list[dict[str, Any]]:
-    """The mean figures of each policy, its mean rank by the first, and what it saves against everything."""
-    names = list(dict.fromkeys(run.settings["policy"] for run in runs))
-    groups = {name: [run for run in runs if run.settings["policy"] == name] for name in names}
+    """The mean figures of each policy, its mean rank by the first one, and its saving against everything."""
+    names = dict.fromkeys(run.settings["policy"] for run in runs)
+    groups = [Group(0, one, tuple(run for run in runs if run.settings["policy"] == one)) for one in names]
+    full = next((group.joules for group in groups if group.label == "everything"), None)
     first = runs[0].measures[0]
-    figures = [[run.figures[first.name] for run in groups[name]] for name in names]
-    table = np.array(figures)  # (policies, seeds)
+    table = np.array([[run.figures[first.name] for run in group.runs] for group in groups])
     better = table[:, None] < table[None] if first.better == "higher" else table[:, None] > table[None]
     ranks = 1 + better.sum(axis=1) + ((table[:, None] == table[None]).sum(axis=1) - 1) / 2
-    joules = {name: float(np.mean([run.energy.joules for run in group])) for name, group in groups.items()}
-    rows = []
-    for name, rank in zip(names, ranks.mean(axis=1), strict=True):
-        group = groups[name]
-        rows.append(
-            {
-                "policy": name,
-                **_figures(group),
-                f"{first.label} spread": _spread([run.figures[first.name] for run in group]),
-                "rank": float(rank),
-                "Σγ share": float(np.mean([run.gamma_share for run in group])),
-                **_price(group),
-                "train s": float(np.mean([run.cpu["train"] for run in group])),
-                "CPU s": float(np.mean([run.cpu_seconds for run in group])),
-                "energy J": joules[name],
-                "CO2e g": _grams(group),
-                "saving": 1 - joules[name] / joules["everything"] if "everything" in joules else None,
-            }
-        )
-    return rows
-
-
-def _spread(figures: list[float]) -> float:
-    """Their standard deviation, as the report has it; 0 of a single one."""
-    return float(np.std(figures, ddof=1)) if len(figures) > 1 else 0.0
-
-
-def _figures(runs: list[Run]) -> dict[str, float]:
-    """The mean of every measure, by its label."""
-    return {one.label: float(np.mean([run.figures[one.name] for run in runs])) for one in runs[0].measures}
-
-
-def _price(runs: list[Run]) -> dict[str, float | None]:
-    """What looking and training cost on one scale; None where that could not be measured."""
-    known = [run.price for run in runs if run.price is not None]
-    if len(known) < len(runs):
-        return {"looking": None, "training": None, "price": None}
-    looking, training = (
-        float(np.mean([getattr(one, part) for one in known])) for part in ("looking", "training")
-    )
-    return {"looking": looking, "training": training, "price": looking + training}
-
-
-def _grams(runs: list[Run]) -> float | None:
-    kilograms = [run.energy.co2e_kg for run in runs if run.energy.co2e_kg is not None]
-    return 1000 * float(np.mean(kilograms)) if len(kilograms) == len(runs) else None
+    return [
+        {
+            "policy": group.label,
+            **{one.label: group.figure(one) for one in runs[0].measures},
+            f"{first.label} spread": group.spread(first) if len(group.runs) > 1 else 0.0,
+            "rank": float(rank),
+            "Σγ share": group.gamma_share,
+            "looking": None if group.price is None else group.price.looking,
+            "training": None if group.price is None else group.price.training,
+            "price": None if group.price is None else group.price.total,
+            "train s": group.cpu("train"),
+            "CPU s": group.cpu_seconds,
+            "energy J": group.joules,
+            "CO2e g": group.grams,
+            "saving": None if full is None else 1 - group.joules / full,
+        }
+        for group, rank in zip(groups, ranks.mean(axis=1), strict=True)
+    ]
 
 
 def _table(rows: list[dict[str, Any]], runs: list[Run], seeds: int) -> Table:

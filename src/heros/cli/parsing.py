@@ -18,7 +18,7 @@ from heros.errors import DataError, DataNotice, HerosError, ParameterError
 from heros.meters import Carbon, Cpu, Meter
 from heros.streams import Stream
 from heros.streams.live import Source, connect, is_address
-from heros.streams.live.passed import First
+from heros.streams.live.wrappers import First
 from heros.streams.pipe import read_pipe
 
 __all__ = ["class_weight_of", "few_enough", "meter_of", "reading", "source_of", "stream_of", "watch_of"]
@@ -97,7 +97,7 @@ def _opened(text: str, target: str | None, on_bad_row: str, how: Mapping[str, An
         stream = read_pipe(
             cast(BufferedIOBase, sys.stdin.buffer), target=target, on_bad_row=on_bad_row, **how
         )
-    elif text in streams.NAMES:
+    elif text in (*streams.NAMES, *streams.EXAMPLES):
         for name, given in {"target": target, **how}.items():
             if given is not None:
                 raise ParameterError.of(name, "heros", f"left out, for {text} has its own", given)
@@ -105,8 +105,9 @@ def _opened(text: str, target: str | None, on_bad_row: str, how: Mapping[str, An
     elif "." in text or "/" in text or _is_there(text):
         stream = streams.read(text, target=target, on_bad_row=on_bad_row, **how)
     else:
-        rule = f"a file, - or one of {', '.join(streams.NAMES)}"
-        raise ParameterError.of("stream", "heros", rule, text, streams.NAMES)
+        known = (*streams.NAMES, *streams.EXAMPLES)
+        rule = f"a file, - or one of {', '.join(known)}"
+        raise ParameterError.of("stream", "heros", rule, text, known)
     return stream
 
 

@@ -167,7 +167,7 @@ def _show(run: Run, out: Path | None, as_json: bool, fault: HerosError | None) -
 
 @app.command("demo")
 def demo_command(
-    n: Annotated[int, typer.Option("--n", min=1000, help="How many instances.")] = 60_000,
+    n: Annotated[int, typer.Option("--n", min=1000, help="Instances of the drifting stream.")] = 8_000,
 ) -> None:
-    """Three policies on a stream whose concept changes three times: their bills, in under a minute."""
+    """Run Heros() on an example file and on a drifting stream, beside River's forest if it is installed."""
     demo.main(n)

@@ -27,14 +27,20 @@ from heros.ensemble.inspection import Explanation, Leaderboard, PoolSummary
 from heros.ensemble.learner import Learner, Learnt, enough_memory
 from heros.ensemble.pacing import fresh_pace
 from heros.ensemble.task import Classification, Regression, Task, task_of
-from heros.ensemble.watch import Answer, Watch, checked_burst, checked_watch, native_answer, turns
+from heros.ensemble.watch import (
+    Answer,
+    Watch,
+    checked_burst,
+    checked_watch,
+    expect_watched,
+    native_answer,
+    native_watch,
+)
 from heros.errors import DataError, HerosError, ParameterError
 from heros.policies import Policy
 from heros.policies.base import expect_policy
-from heros.policies.calls import bound_policy
+from heros.policies.calls import bound_policy, layers_of
 from heros.policies.pace import Pace
-from heros.policies.surprise import by_surprise
-from heros.policies.within import paced
 from heros.pools import BoundPool, Pool
 from heros.pools.base import shares
 from heros.scores import Adwin, Score
@@ -85,9 +91,9 @@ class Heros:
         that answer; or a whole number n: these, and each model at rest at every n-th instance, one after
         the other. Unless all look, the order is: the policy chooses, from L as it stands; those who have to
         look; they answer; the score of those who looked is updated; the chosen ones are trained. L of a
-        model that does not look stays as it is, whatever happens meanwhile. A policy that never explores
-        (`Zeta` without `Explore`, `Cheapest`, ...) might leave a model at rest, and its L unseen, for ever:
-        with such a policy of HEROS's own "trained" means 8. Where the whole pool answers, all look.
+        model that does not look stays as it is, whatever happens meanwhile. With a policy that never
+        explores (`Zeta` without `Explore`, `Cheapest`, ...) "trained" is refused, since a model that is not
+        trained would never be evaluated again. Where the whole pool answers, all look.
     burst
         Where not all look: for how many instances all of them do once the best model gets worse (ADWIN with
         δ = .002 over how right the model with the highest L was), since what those at rest are worth may have
@@ -170,9 +176,9 @@ class Heros:
             rule = "None, as the target is no class"
             raise ParameterError.of("class_weight", "Heros", rule, self.class_weight)
         parts = self._given.completed(task, self.watch)
-        self.task, self.pool, self.answer = task, parts.pool, parts.answer
-        self._policy, self._k = parts.policy, parts.k
+        expect_watched(self.watch, parts.policy)
         self._pace = fresh_pace(parts.policy, parts.pool.n_models)
+        self.task, self._parts = task, parts
 
     def suit(self, schema: Schema) -> None:
         """Take on the task that a schema asks for, if none was given; else it has to be that one.
@@ -211,30 +217,42 @@ class Heros:
         return None if self._task_is_open else "classification"
 
     @property
+    def pool(self) -> Pool:
+        """The models, as they were described."""
+        return self._parts.pool
+
+    @property
+    def answer(self) -> Answer:
+        """Which models predict for the ensemble."""
+        return self._parts.answer
+
+    @property
     def policy(self) -> Policy:
         """Which models to train."""
-        return self._policy
+        return self._parts.policy
 
     @policy.setter
     def policy(self, policy: Policy) -> None:
         expect_policy(policy, "Heros")
+        expect_watched(self.watch, policy)
         with self._alone:
             self._pace = fresh_pace(policy, self.pool.n_models)
-            self._policy = policy
-            self._given = replace(self._given, policy=policy)
-            self._bind_policy()
+            self._say(policy=policy)
 
     @property
     def k(self) -> int:
         """How many models may be trained per step."""
-        return self._k
+        return self._parts.k
 
     @k.setter
     def k(self, k: int) -> None:
         with self._alone:
-            self._k = checked_k(k, self.pool)
-            self._given = replace(self._given, k=self._k)
-            self._bind_policy()
+            self._say(k=checked_k(k, self.pool))
+
+    def _say(self, **parts: Any) -> None:
+        """Have these parts from now on, whatever the task turns out to be."""
+        self._given, self._parts = replace(self._given, **parts), replace(self._parts, **parts)
+        self._bind_policy()
 
     @property
     def rng(self) -> np.random.Generator:
@@ -257,7 +275,7 @@ class Heros:
     @property
     def _k_now(self) -> int:
         """How many models may be trained at the step at hand."""
-        return self._k if self._pace is None or self._pace.k is None else self._pace.k
+        return self.k if self._pace is None or self._pace.k is None else self._pace.k
 
     # -- the schema -----------------------------------------------------------------------------------
 
@@ -309,8 +327,8 @@ class Heros:
     def _learner_of(self, schema: Schema, bound: BoundPool, scores: ScoreCalls | None = None) -> Learner:
         """These models and a step that works with them; with scores that are known already."""
         kept = scores or bound_score(self.score, self.pool.n_models)
-        policy, surprise = by_surprise(paced(self.policy)[0])
-        chooser = bound_policy(policy, self._k_now, self.rng)
+        layers = layers_of(self.policy)
+        chooser = bound_policy(layers.policy, self.rng)
         step = _core.Step(
             pool=bound.native,
             task=self.task.native(),
@@ -320,10 +338,10 @@ class Heros:
             bits=self.rng.bit_generator,
             costs=bound.costs,
             answer=native_answer(self.answer),
-            watch=turns(self.watch, policy),
+            watch=native_watch(self.watch),
             burst=self.burst,
             warmup=self.warmup,
-            surprise=surprise,
+            surprise=layers.native_surprise,
         )
         if self.class_weight is not None:
             self._expect_weighing(step)
@@ -332,9 +350,10 @@ class Heros:
     def _bind_policy(self) -> None:
         """The policy as it is now takes over."""
         if self._learner is not None:
-            policy, surprise = by_surprise(paced(self.policy)[0])
-            chooser = bound_policy(policy, self._k_now, self.rng)
-            self._learner.choose_by(chooser, self._k_now, self.rng, turns(self.watch, policy), surprise)
+            layers = layers_of(self.policy)
+            chooser = bound_policy(layers.policy, self.rng)
+            watch, surprise = native_watch(self.watch), layers.native_surprise
+            self._learner.choose_by(chooser, self._k_now, self.rng, watch, surprise)
 
     # -- predicting and learning ------------------------------------------------------------------------
 
@@ -569,7 +588,7 @@ class Heros:
             self._expect_weighing(learner.step)
         with self._alone:
             weights = self._weights.of(targets, sample_weight, learner.schema.classes)
-            return learner.run(X, targets, weights, self._pace, self._k, checked_delays(delay, len(X)))
+            return learner.run(X, targets, weights, self._pace, self.k, checked_delays(delay, len(X)))
 
     def _expect_weighing(self, step: _core.Step) -> None:
         """Refuse weights where models written in Python would not be told of them."""
@@ -655,7 +674,8 @@ class Heros:
         learner = self._at_work
         if learner.last is None:
             raise HerosError("There is no choice to explain: nothing was learnt yet, or the policy failed.")
-        policy, _ = paced(self.policy)
+        layers = layers_of(self.policy)
+        policy = layers.surprise or layers.policy
         return Explanation.of(self.pool, policy, self._k_now, self.warmup, learner.step, learner.last)
 
     def pool_summary(self) -> PoolSummary:

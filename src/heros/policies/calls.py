@@ -1,9 +1,9 @@
-"""A policy written in Python, as the core calls it."""
+"""A policy as the core takes it: in layers, and called where it is written in Python."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,26 +12,59 @@ from heros._base import core as _core
 from heros.errors import ParameterError
 from heros.policies.base import Policy, compiled
 from heros.policies.explore import Explore
+from heros.policies.surprise import Surprise
+from heros.policies.within import Within
 
-__all__ = ["PolicyCalls", "bound_policy"]
+__all__ = ["Layers", "PolicyCalls", "bound_policy", "layers_of"]
+
+
+class Layers(NamedTuple):
+    """A policy taken apart."""
+
+    policy: Policy
+    """What chooses, perhaps an `Explore`."""
+    surprise: Surprise | None
+    """Which instances are trained on, if not all."""
+    within: Within | None
+    """The budget that k follows, if there is one."""
+
+    @property
+    def native_surprise(self) -> _core.Surprise | None:
+        """Which instances are trained on, as the core knows it."""
+        return None if self.surprise is None else self.surprise.native()
+
+
+def layers_of(policy: Policy) -> Layers:
+    """Take a policy apart: ``Within(Surprise(Explore(...)))``, any of which may be missing.
+
+    Examples
+    --------
+    >>> from heros.policies import Cand, Within
+    >>> layers_of(Within(Cand(), microseconds=40)).policy
+    Cand()
+    """
+    within = policy if isinstance(policy, Within) else None
+    inner = policy if within is None else within.policy
+    surprise = inner if isinstance(inner, Surprise) else None
+    return Layers(inner if surprise is None else surprise.policy, surprise, within)
 
 
 class PolicyCalls:
     """What the core calls to have a policy written in Python choose; the choice is checked."""
 
-    def __init__(self, policy: Policy, k: int, rng: np.random.Generator) -> None:
-        self.policy, self.k, self.rng = policy, k, rng
+    def __init__(self, policy: Policy, rng: np.random.Generator) -> None:
+        self.policy, self.rng = policy, rng
         self.draws: Mapping[str, Any] | None = None  # the generator before an exploring policy was asked
 
-    def choose(self, scores: NDArray[np.float64], costs: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def choose(self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int) -> NDArray[np.bool_]:
         """The models to train."""
         self.draws = self.rng.bit_generator.state if isinstance(self.policy, Explore) else None
-        mask = np.asarray(self.policy.choose(scores, costs, self.k, self.rng))
+        mask = np.asarray(self.policy.choose(scores, costs, k, self.rng))
         if mask.shape != scores.shape or mask.dtype != np.bool_:
             rule = f"a boolean mask of {len(scores)} models"
             raise ParameterError(f"The policy {self.policy!r} must return {rule}. Got {mask!r} instead.")
-        if mask.sum() > self.k:
-            rule = f"at most {self.k} models"
+        if mask.sum() > k:
+            rule = f"at most {k} models"
             raise ParameterError(
                 f"The policy {self.policy!r} must choose {rule}. Got {int(mask.sum())} instead."
             )
@@ -54,7 +87,7 @@ def _innermost(policy: Any) -> Any:
     return policy
 
 
-def bound_policy(policy: Policy, k: int, rng: np.random.Generator) -> _core.Policy | PolicyCalls:
+def bound_policy(policy: Policy, rng: np.random.Generator) -> _core.Policy | PolicyCalls:
     """The policy as the core takes it."""
     native = compiled(policy)
-    return PolicyCalls(policy, k, rng) if native is None else native
+    return PolicyCalls(policy, rng) if native is None else native

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from heros._base.tables import in_words, settings_text, told_apart
 from heros._base.tables import short as values_of
+from heros.report.html import bar, card, row, table
 from heros.report.maps import columns_for, heat_map, ribbon
 from heros.run.result import Run
 
@@ -121,40 +122,30 @@ def _table(run: Run, reigns: Sequence[Reign]) -> str:
             continue
         place, reign = led.get(model, (COLOURS, None))
         key = f'<i class="key b{min(place, COLOURS - 1)}"></i>' if reign else '<i class="key"></i>'
-        when = "" if reign is None else f' title="first at {reign.first:,}, last at {reign.last:,}"'
-        cells = [
-            "–" if scores is None else f"{scores[model]:.4f}",
-            _bar(run.trained[model] / run.n_instances),
-            f"{run.looked[model] / run.n_instances:.0%}",
-            f"{costs[model] / dearest:.3f}",
-        ]
+        when = f"first at {reign.first:,}, last at {reign.last:,}" if reign else ""
+        trained = run.trained[model] / run.n_instances
         rows.append(
-            f"<tr><td>{rank + 1}</td>"
-            f'<td title="{escape(settings_text(models[model]))}">{key}{escape(titles[model])}</td>'
-            + "".join(f"<td>{cell}</td>" for cell in cells[:1])
-            + f"<td{when}>{'–' if reign is None else f'{reign.share:.0%}'}</td>"
-            + "".join(f"<td>{cell}</td>" for cell in cells[1:])
-            + "</tr>"
+            row(
+                (
+                    str(rank + 1),
+                    (key + escape(titles[model]), settings_text(models[model])),
+                    "–" if scores is None else f"{scores[model]:.4f}",
+                    "–" if reign is None else (f"{reign.share:.0%}", when),
+                    bar(trained, f"{trained:.0%}"),
+                    f"{run.looked[model] / run.n_instances:.0%}",
+                    f"{costs[model] / dearest:.3f}",
+                )
+            )
         )
-    heads = ("", "model", "L", "led", "trained", "looked", "γ")
-    head = "".join(f"<th>{heading}</th>" for heading in heads)
-    more = len(models) - len(rows)
     first = "most trained" if scores is None else "best at the end"
-    rest = f" Models shown: {len(rows)} of {len(models)}." if more else ""
-    rest += f" All have {escape(shared)}." if shared else ""
-    return (
-        f'<div class="card whole"><h4>Models: the {first} first</h4><div class="wide">'
-        f'<table class="models"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
-        f'<p class="faint small">L: running performance at the end. Led: how long it had the highest L. '
-        f"Trained, looked: at how many instances. γ: cost of a training step, the dearest model's is 1."
-        f"{rest}</p></div>"
+    note = (
+        "L: running performance at the end. Led: share of the time with the highest L. Trained, evaluated: "
+        "on which share of the instances. γ: cost of a training step, relative to the most expensive model."
     )
-
-
-def _bar(share: float) -> str:
-    """A share as a bar and as a number."""
-    wide = 100 * min(1.0, max(0.0, float(share)))
-    return f'<span class="bar"><i style="width:{wide:.1f}%"></i></span>{share:.0%}'
+    note += f" Models shown: {len(rows)} of {len(models)}." if len(rows) < len(models) else ""
+    note += f" All have {escape(shared)}." if shared else ""
+    heads = ("", "model", "L", "led", "trained", "evaluated", "γ")
+    return card(f"Models: the {first} first", table(heads, rows, "models"), note, whole=True)
 
 
 def _map(run: Run, names: Sequence[str], marks: Sequence[tuple[float, float]], label: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from html import escape
 
@@ -140,5 +139,4 @@ def tiles(groups: Sequence[Group], measure: Caption | None) -> str:
 
 
 def _grams(group: Group) -> str:
-    grams = group.mean(lambda run: math.nan if run.energy.co2e_kg is None else run.energy.co2e_kg * 1000)
-    return f"{grams:.3g} g CO2e" if math.isfinite(grams) else group.runs[0].energy.source
+    return group.runs[0].energy.source if group.grams is None else f"{group.grams:.3g} g CO2e"

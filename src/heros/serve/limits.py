@@ -1,4 +1,4 @@
-"""What a service takes, and how much of it: the rest is refused, and costs next to nothing."""
+"""How much a service takes, and how it refuses the rest."""
 
 from __future__ import annotations
 
@@ -7,19 +7,36 @@ from typing import Any
 
 from heros.data import encoder
 
-__all__ = ["Limits", "NotNow", "Unknown", "Wrong", "expect_fields", "expect_name"]
+__all__ = ["Limits", "NotNow", "Refusal", "Unknown", "Wrong", "expect_fields", "expect_name"]
 
 
-class Wrong(Exception):
-    """A request that cannot be served as it is: what is wrong with it."""
+class Refusal(Exception):
+    """A request that is refused: the reason, the status of the reply and further headers."""
+
+    status = 400
+
+    def __init__(self, why: str, status: int | None = None, *headers: tuple[bytes, bytes]) -> None:
+        super().__init__(why)
+        self.status, self.headers = self.status if status is None else status, headers
 
 
-class Unknown(Exception):
-    """A label of an instance that is not, or no more, waiting."""
+class Wrong(Refusal):
+    """A request that cannot be served as it is."""
+
+    status = 422
 
 
-class NotNow(Exception):
-    """There is too much to do: try again later."""
+class Unknown(Refusal):
+    """A request for something that is not there: a label for an instance that does not wait, say."""
+
+    status = 404
+
+
+class NotNow(Refusal):
+    """A request that may be sent again later: there is too much to do."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why, 429, (b"retry-after", b"1"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +56,8 @@ class Limits:
     requests: int = 512  # at a time
     batch: int = 5_000  # instances in one request
     queue: int = 20_000  # labelled instances that are not learnt yet
+    queue_bytes: int = 256_000_000  # what they take
+    bodies: int = 256_000_000  # bytes of all bodies that are being received or dealt with
     features: int = 1_000
     values: int = 1_000  # of a nominal feature
     classes: int = 200
@@ -51,28 +70,32 @@ class Limits:
 
 
 def expect_name(text: str, what: str, limits: Limits) -> str:
-    """A text that is short enough."""
+    """The text, if it is short enough."""
     if len(text) > limits.text:
         raise Wrong(f"{what} must have at most {limits.text} characters. Got {len(text):,}.")
     return text
 
 
-def expect_fields(x: Any, most: int) -> None:
-    """Refuse an instance that is no object, or has too many fields, those of objects in it included.
+def expect_fields(x: Any, most: int, limits: Limits) -> None:
+    """Refuse an instance that is no object, or has too many or too long names, also in objects inside it.
 
     Examples
     --------
-    >>> expect_fields({"size": 1, "place": {"x": 1, "y": 2}}, most=3)
+    >>> expect_fields({"size": 1, "place": {"x": 1, "y": 2}}, 3, Limits())
     Traceback (most recent call last):
         ...
     heros.serve.limits.Wrong: An instance must have at most 3 features. Got 4.
     """
     if type(x) is not dict:
         raise Wrong(f"An instance must be an object of names and values. Got a {type(x).__name__}.")
-    fields, inner = len(x), [x] if dict in map(type, x.values()) else []
+    fields, inner = len(x), [x]
     while inner:
-        some = [value for value in inner.pop().values() if type(value) is dict]
-        fields += sum(map(len, some))
-        inner += some
+        one = inner.pop()
+        if one and max(map(len, one)) > limits.text:
+            expect_name(max(one, key=len), "A name", limits)
+        if dict in map(type, one.values()):
+            some = [value for value in one.values() if type(value) is dict]
+            fields += sum(map(len, some))
+            inner += some
     if fields > most:
         raise Wrong(f"An instance must have at most {most:,} features. Got {fields:,}.")

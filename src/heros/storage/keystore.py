@@ -77,6 +77,7 @@ class KeyStore:
         with self._said():
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))  # it may hold what was sent
             except OSError as error:
                 raise HerosError(
                     f"The directory {self.path.parent} must be writable. Got: {error}."

@@ -26,12 +26,8 @@ class Received:
 class Journal:
     """Messages in the order they came, on disk before `append` returns, until they are trimmed.
 
-    Parameters
-    ----------
-    path
-        The file; None: in memory, for those who need no second look.
-    recent
-        How many of the newest are kept whatever is trimmed: those that may come again.
+    Without a `path` they are kept in memory. The `recent` newest are kept whatever is trimmed: the broker may
+    send them again.
 
     Examples
     --------
@@ -51,6 +47,7 @@ class Journal:
         try:
             if self.path is not None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))  # it holds messages as they came
             self._file = sqlite3.connect(
                 ":memory:" if path is None else os.fspath(path), check_same_thread=False
             )

@@ -1,0 +1,33 @@
+"""`heros example`: a small file to try things on."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from heros import streams
+from heros._base.parameters import one_of
+from heros.cli.app import app
+from heros.errors import HerosError
+
+__all__ = ["example_command"]
+
+
+@app.command("example")
+def example_command(
+    name: Annotated[str, typer.Argument(help=f"One of {', '.join(streams.EXAMPLES)}.")] = "deliveries",
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The file to write; by default NAME.csv here."),
+    ] = None,
+) -> None:
+    """Write an example file: 6,000 deliveries, some of them late, and halfway the busy hours change."""
+    one_of(name, "name", "example", streams.EXAMPLES, f"one of {', '.join(streams.EXAMPLES)}")
+    path = out or Path(f"{name}.csv")
+    if path.exists():
+        raise HerosError(f"The file {path} must not exist. Got one: remove it, or name another with --out.")
+    path.write_bytes(gzip.decompress(streams.EXAMPLES[name].read_bytes()))
+    typer.echo(f"{path}: heros look {path} --target late shows how it is read")
