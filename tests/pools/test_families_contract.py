@@ -7,6 +7,7 @@ import pytest
 
 import test_ensemble as contract
 from heros import Heros, policies, pools
+from heros.checks import check_pool
 from test_ensemble import (  # noqa: F401
     test_a_copy_in_mid_stream_continues_bit_for_bit,
     test_a_copy_is_independent_and_an_unbound_one_can_be_copied,
@@ -66,6 +67,10 @@ FAMILIES = {  # 12 models each
 @pytest.fixture(autouse=True, params=FAMILIES)
 def _family(request, monkeypatch):
     monkeypatch.setattr(contract, "SMALL", FAMILIES[request.param])
+
+
+def test_passes_the_public_check():
+    check_pool(contract.SMALL)
 
 
 def test_a_seed_fixes_everything():

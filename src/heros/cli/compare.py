@@ -18,10 +18,10 @@ from heros.cli.app import app, in_options, say
 from heros.cli.checkpoints import FILE_OPTIONS, told
 from heros.cli.file_options import FileOptions, reads_files
 from heros.cli.parsing import few_enough, meter_of, stream_of, watch_of
+from heros.cli.results import Results
 from heros.errors import HerosError, ParameterError
 from heros.meters import Meter
 from heros.pools import default_regression
-from heros.report import write_report
 from heros.report.groups import Group
 from heros.run import records
 from heros.run.executors import Processes, Serial
@@ -42,7 +42,7 @@ def compare_command(
     files: FileOptions,
     policy: Annotated[
         list[str] | None,
-        typer.Option(help="E.g. zeta:0.05@0.2; several times. Without it, a usual four."),
+        typer.Option(help="E.g. zeta:0.05@0.2; may be repeated. By default four common policies."),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="How many runs of each policy: seeds 1, 2, ...")] = 1,
     jobs: Annotated[int, typer.Option(min=1, help="How many runs at a time, each in a process.")] = 1,
@@ -57,7 +57,10 @@ def compare_command(
     k: options.K = None,
     watch: options.WatchName = "all",
     answer: Annotated[
-        str, typer.Option(help="Who answers: best, average, weighted, or top:N:SHARPNESS, e.g. top:5:60.")
+        str,
+        typer.Option(
+            help="Which models predict: best, average, weighted, or top:N:SHARPNESS, e.g. top:5:60."
+        ),
     ] = "best",
     n: options.N = None,
     window: options.Window = 1000,
@@ -73,7 +76,7 @@ def compare_command(
     on_bad_row: options.OnBadRow = "skip",
     as_json: options.AsJson = False,
 ) -> None:
-    """Run several policies on a stream: a table with ranks and the saving against training everything."""
+    """Run several policies on a stream: a table with ranks, and savings against training every model."""
     if stream == "-":
         raise ParameterError.of(
             "stream", "compare", "a name or a file: standard input is read only once", "-"
@@ -89,7 +92,7 @@ def compare_command(
         first = opened()
         exact = few_enough(first)
     models = default_regression() if first.schema.numeric and pool is None else pool_of(pool or "mlp")
-    opened = partial(opened, quiet=True)  # what there was to say has been said
+    opened = partial(opened, quiet=True)  # notices about columns were shown once
     chosen = [policy_of(text, epsilon) for text in policy or DEFAULT]
     made = partial(Experiment, window=window, exact=exact, meter=reader)
     made = partial(made, watch=watch_of(watch), answer=answer_of(answer))
@@ -113,7 +116,8 @@ def compare_command(
     runs = [outcome.runs.get(job.id) or records.read(Path(str(out), job.id)) for job in todo]
     fault = next(iter(outcome.unrecorded.values()), None)
     if out is not None and fault is None:
-        fault = _reported(out)
+        error = Results(out, None, None, replace=True).reported()
+        fault = None if error is None else str(error)
     rows = _rows(runs)
     if as_json:
         typer.echo(json.dumps(rows, ensure_ascii=False))
@@ -123,20 +127,11 @@ def compare_command(
             typer.echo(in_options(runs[0].bad_rows.text(), FILE_OPTIONS))
         if out is not None and fault is None:
             typer.echo(f"records: {out}\nreport: {out / 'report.html'}")
-    if fault is not None:  # after the results, which nobody loses by it
+    if fault is not None:  # after the results, so that these are not lost
         raise HerosError(fault)
     if any(run.too_many_bad_rows for run in runs):
         say(f"heros: {runs[0].stream} has too many bad rows: the runs ended early", style="yellow")
         raise typer.Exit(1)
-
-
-def _reported(out: Path) -> str | None:
-    """Write the report; what went wrong."""
-    try:
-        write_report(out, out / "report.html")
-    except HerosError as error:
-        return str(error)
-    return None
 
 
 def _expect_none(todo: Sequence[Job], out: Path) -> None:

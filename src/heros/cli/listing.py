@@ -38,8 +38,8 @@ def policies_command(as_json: options.AsJson = False) -> None:
     _show(("policy", "trains"), rows, as_json)
     if not as_json:
         typer.echo(
-            "Append @EPSILON to explore: zeta:0.05@0.2 trains k random models in 20 % of the steps.\n"
-            "Append +surprise:SURE:SHARE to train seldom on instances that the ensemble expected."
+            "Append @EPSILON to explore: zeta:0.05@0.2 trains k random models in 20 %\nof the steps. "
+            "Append +surprise:SURE:SHARE to train seldom on instances\nthat the ensemble expected."
         )
 
 

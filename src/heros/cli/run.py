@@ -1,4 +1,4 @@
-"""`heros run` and `heros demo`: one model on one stream, and its bill."""
+"""`heros run` and `heros demo`: evaluate a model on a stream."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def run_command(
     k: options.K = None,
     watch: options.WatchName = "all",
     burst: Annotated[
-        int, typer.Option(min=0, help="So many instances at which all look after L has changed.")
+        int,
+        typer.Option(min=0, help="Evaluate all models on so many instances after a score has changed."),
     ] = 0,
     within: Annotated[
         float | None,
@@ -59,7 +60,9 @@ def run_command(
     ] = None,
     answer: Annotated[
         str | None,
-        typer.Option(help="Who answers: best, average, weighted, stack, or top:N:SHARPNESS, e.g. top:5:60."),
+        typer.Option(
+            help="Which models predict: best, average, weighted, stack, or top:N:SHARPNESS, e.g. top:5:60."
+        ),
     ] = None,
     class_weight: options.ClassWeights = None,
     seed: options.Seed = 1,
@@ -67,7 +70,7 @@ def run_command(
     window: options.Window = 1000,
     measure: Annotated[
         list[str] | None,
-        typer.Option(help=f"One more measure, of {', '.join(Measure.names())}; several times."),
+        typer.Option(help=f"A further measure, of {', '.join(Measure.names())}; may be repeated."),
     ] = None,
     meter: options.MeterName = "cpu",
     watts: options.Watts = None,
@@ -86,11 +89,11 @@ def run_command(
     resume_from: options.ResumeFrom = None,
     on_checkpoint_error: options.OnCheckpointError = "raise",
 ) -> None:
-    """Test, then train a self-tuning model on a stream: its performance and its bill.
+    """Test, then train a self-tuning model on a stream: its performance and its cost.
 
-    Ctrl-C ends the stream and sums up what was learnt until then; so do too many bad rows. With --checkpoint
-    and --resume the same command goes on where an earlier one was stopped or killed. With --save the model is
-    kept, for heros predict; with --predictions all it said before it saw the labels.
+    Ctrl-C ends the run and shows the results so far; so do too many bad rows. With --checkpoint and --resume
+    the same command continues where an earlier one was stopped or killed. --save writes the model, for heros
+    predict; --predictions writes all predictions, made before the labels were seen.
     """
     kept = checkpointing(checkpoint, every, keep, resume, resume_from, on_checkpoint_error)
     model = described(
@@ -127,7 +130,7 @@ def run_command(
             say(f"heros: the run is finished; its record is {there} (--force runs it again)")
             _show(finished, out, as_json, results.reported())
             return
-        force = True  # it goes on, and the record of it so far is replaced
+        force = True  # the run continues, and replaces its record so far
     exact = predictions is not None or (stream != "-" and few_enough(source))
     with told(), source:
         run = evaluate(
@@ -150,7 +153,7 @@ def run_command(
 
 
 def _show(run: Run, out: Path | None, as_json: bool, fault: HerosError | None) -> None:
-    """The results first, whatever could not be written."""
+    """Show the results first, then raise the error, if something could not be written."""
     if as_json:
         typer.echo(json.dumps(records.document(run), ensure_ascii=False))
     else:
