@@ -54,7 +54,8 @@ async def asked_for_metrics(api):
 
 def test_the_dashboard_and_the_alerts_ask_for_metrics_of_the_service():
     with Service(OneModel(Heros(pools.MLPGrid(hidden=[8]), seed=1))) as service:
-        service.learn({"x": {"km": 1.0}, "y": "yes"})
+        for i in range(300):  # measures are known when both classes have been predicted
+            service.learn({"x": {"km": i % 7}, "y": "yes" if i % 7 > 3 else "no"})
         service.wait()
         given = set(re.findall(r"^heros_\w+", asyncio.run(asked_for_metrics(Api(service))), re.M))
     dashboard = json.loads(read("deploy/grafana/dashboards/heros.json"))
