@@ -295,6 +295,22 @@ def test_idle_connections_do_not_shut_others_out():
             assert len(client.running.server.connections) <= 50
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="limits on files are of Unix")
+def test_connections_are_as_many_as_there_are_files_for(tmp_path):
+    heros = Path(sys.executable).with_name("heros")
+    limited = ["sh", "-c", 'ulimit -n 160 && exec "$0" "$@"', str(heros), "serve", "--port", "0"]
+    process = subprocess.Popen(limited, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    try:
+        address = re.search(r"http://\S+:(\d+)", process.stderr.readline())
+        with ExitStack() as stack:
+            for _ in range(300):
+                stack.enter_context(socket.create_connection(("127.0.0.1", int(address[1])), timeout=20))
+            assert httpx.get(f"{address[0]}/health", timeout=20).status_code == 200
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
 def test_health_answers_when_there_is_too_much_to_do():
     with served(one(limits=Limits(requests=1))) as client:
         hold = threading.Event()

@@ -99,7 +99,8 @@ class Pending(Generic[T]):
 
     def hold(self, id: Id, what: T, since: float) -> None:
         """Have it wait as it did before, since a time that is known; none go for it."""
-        self.take(id)
+        if id in self._held:
+            self.take(id)
         self._held[id] = what, since
         self.bytes += self._size(what)
 
@@ -122,13 +123,19 @@ class Pending(Generic[T]):
 
     def let_go(self) -> None:
         """Give up those for which there is no more room or time, oldest first."""
-        too_old = float("-inf") if self.longest is None else self._clock() - self.longest
+        while self._held and (len(self._held) > self.most or self._is_full()):
+            self.give_up(next(iter(self._held)))
+        if self.longest is None:
+            return
+        too_old = self._clock() - self.longest
         while self._held:
             id, (_, since) = next(iter(self._held.items()))
-            full = self.most_bytes is not None and self.bytes > self.most_bytes
-            if len(self._held) <= self.most and since >= too_old and not full:
+            if since >= too_old:
                 return
             self.give_up(id)
+
+    def _is_full(self) -> bool:
+        return self.most_bytes is not None and self.bytes > self.most_bytes
 
     def all(self) -> list[tuple[Id, T, float]]:
         """Everything that waits: id, what, since when."""

@@ -35,7 +35,7 @@ JSON = b"application/json"
 SAFE = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 FOR_PAGE = ((b"content-security-policy", CSP.encode()), (b"referrer-policy", b"no-referrer"))
 OPEN = frozenset({"/", "/health"})  # paths that need no token: they show nothing that was learnt
-NOTICED = frozenset({b"authorization", b"content-type", b"host"})
+PLAIN = ((b"content-type", JSON),)
 HEALTH = {
     "fault": "learns no more",
     "checkpoint_error": "checkpoints fail",
@@ -45,7 +45,8 @@ MOST_NOTICES = 50
 SLICE = 20  # instances of a batch that are dealt with before other requests have a turn
 
 Reply = tuple[int, Any] | tuple[int, bytes, bytes]  # status, then plain data, or bytes and their type
-Handler = Callable[[Any], Awaitable[Reply]]  # of a parsed body, or of the query
+Act = Callable[[Any], Reply | Awaitable[Reply]]  # on a parsed body
+View = Callable[[bytes], Awaitable[Reply]]  # of a query
 T = TypeVar("T")
 
 
@@ -71,13 +72,13 @@ class Api:
         self._known_hosts: set[bytes] = set()  # as they came, a few of them
         self._threads = ThreadPoolExecutor(1, "heros predicts") if service.learner.keyed else None
         self._page = resources.files("heros.serve").joinpath("page.html").read_bytes()
-        self.posts: dict[str, Handler] = {
+        self.posts: dict[str, Act] = {
             "/predict": self._predict,
             "/predict/batch": self._predict_batch,
             "/learn": self._learn,
             "/learn/batch": self._learn_batch,
         }
-        self.gets: dict[str, Handler] = {
+        self.gets: dict[str, View] = {
             "/": self._index,
             "/explain": self._explain,
             "/health": self._health,
@@ -102,24 +103,27 @@ class Api:
         requests.now += 1
         status = 499  # the client has gone
         try:
-            headers = {name: value for name, value in scope["headers"] if name in NOTICED}
+            headers = dict(scope["headers"])
             self._expect_welcome(headers, path)
             if scope["method"] == "POST" and path in self.posts:
                 body = await self._body(headers, receive)
                 if body is None:
                     return
-                reply = await self._act(path, body, scope["query_string"])
-                more: tuple[tuple[bytes, bytes], ...] = ()
+                reply = self.posts[path](self._parsed(path, body))
+                if not isinstance(reply, tuple):
+                    reply = await reply
+                if scope["query_string"]:
+                    await self._wait(scope["query_string"])
+                status = reply[0]
+                await _send(send, status, _dumped(reply[1]), PLAIN)
             else:
-                reply = await self._look(scope["method"], path, scope["query_string"])
+                status, body, kind = await self._look(scope["method"], path, scope["query_string"])
                 more = SAFE + FOR_PAGE if path == "/" else SAFE
-            status = reply[0]
-            body, kind = (_dumped(reply[1]), JSON) if len(reply) == 2 else reply[1:]
-            await _send(send, status, body, (b"content-type", kind), *more)
+                await _send(send, status, body, ((b"content-type", kind), *more))
         except (Refusal, HerosError) as error:
             why = error if isinstance(error, Refusal) else Refusal(str(error), 503)
             status = why.status
-            await _send(send, status, _dumped({"detail": str(why)}), (b"content-type", JSON), *why.headers)
+            await _send(send, status, _dumped({"detail": str(why)}), PLAIN + why.headers)
         finally:
             requests.now -= 1
             requests.count(path if path in self.posts or path in self.gets else "other", status, start)
@@ -163,30 +167,37 @@ class Api:
             raise Refusal(f"A body must have at most {self.limits.body:,} bytes.", 413)
         return body
 
-    async def _act(self, path: str, body: bytes, query: bytes) -> Reply:
-        if path.startswith("/learn"):
+    def _parsed(self, path: str, body: bytes) -> Any:
+        if path == "/learn/batch":
             self.service.expect_room(1)  # before the body is parsed, which takes longer
         try:
-            request = orjson.loads(body)
+            return orjson.loads(body)
         except orjson.JSONDecodeError as error:
             raise Refusal(f"The body must be JSON. Got: {error}.", 400) from None
-        reply = await self.posts[path](request)
-        if query and any(pair in (b"wait=true", b"wait=1") for pair in query.split(b"&")):
-            await asyncio.wrap_future(self.service.after(self.service.publish))
-        return reply
 
-    async def _look(self, method: str, path: str, query: bytes) -> Reply:
+    async def _wait(self, query: bytes) -> None:
+        """Wait until predictions know of what was sent, if the query asks for that."""
+        if any(pair in (b"wait=true", b"wait=1") for pair in query.split(b"&")):
+            await asyncio.wrap_future(self.service.after(self.service.publish))
+
+    async def _look(self, method: str, path: str, query: bytes) -> tuple[int, bytes, bytes]:
         handler = self.gets.get(path)
         if handler is None and path not in self.posts:
             raise Refusal("There is no such path.", 404)
         if handler is None or method not in ("GET", "HEAD"):
             allowed = b"POST" if handler is None else b"GET, HEAD"
             raise Refusal(f"The method must be {allowed.decode()}.", 405, (b"allow", allowed))
-        return await handler(query)
+        reply = await handler(query)
+        return (reply[0], _dumped(reply[1]), JSON) if len(reply) == 2 else reply
 
     # -- predicting and learning --------------------------------------------------------------------------
 
-    async def _predict(self, request: Any) -> Reply:
+    def _predict(self, request: Any) -> Reply | Awaitable[Reply]:
+        if self._threads is not None:
+            return self._predict_elsewhere(request)
+        return 200, self.service.predict(request)
+
+    async def _predict_elsewhere(self, request: Any) -> Reply:
         return 200, await self._do(self.service.predict, request)
 
     async def _predict_batch(self, request: Any) -> Reply:
@@ -195,7 +206,7 @@ class Api:
             predictions += await self._do(self.service.predict_all, some)
         return 200, {"predictions": predictions}
 
-    async def _learn(self, request: Any) -> Reply:
+    def _learn(self, request: Any) -> Reply:
         self.service.learn(request)
         return 202, {"accepted": 1}
 
@@ -251,7 +262,7 @@ class Api:
     async def _view(self, query: bytes, look: Callable[[Heros], T]) -> T:
         """What there is to see of the model, or of the model of a key."""
         keys = parse_qs(query.decode("latin-1")).get("key")
-        key = None if keys is None else expect_name(keys[-1], "The key", self.limits)
+        key = None if keys is None else expect_name(keys[-1], "The key", self.limits.text)
         look_at = self.service.learner.look
         if self._threads is None:
             found = look_at(look, key)
@@ -330,9 +341,8 @@ def _dumped(said: Any) -> bytes:
         return json.dumps(said).encode()
 
 
-async def _send(send: Send, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:
-    length = (b"content-length", b"%d" % len(body))
-    await send({"type": "http.response.start", "status": status, "headers": (*headers, length)})
+async def _send(send: Send, status: int, body: bytes, headers: tuple[tuple[bytes, bytes], ...]) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 

@@ -69,33 +69,35 @@ class Limits:
         return encoder.Limits(self.features, self.values, self.classes, self.text)
 
 
-def expect_name(text: str, what: str, limits: Limits) -> str:
+def expect_name(text: str, what: str, longest: int) -> str:
     """The text, if it is short enough."""
-    if len(text) > limits.text:
-        raise Wrong(f"{what} must have at most {limits.text} characters. Got {len(text):,}.")
+    if len(text) > longest:
+        raise Wrong(f"{what} must have at most {longest} characters. Got {len(text):,}.")
     return text
 
 
-def expect_fields(x: Any, most: int, limits: Limits) -> None:
+def expect_fields(x: Any, most: int, longest: int | None = None) -> None:
     """Refuse an instance that is no object, or has too many or too long names, also in objects inside it.
 
     Examples
     --------
-    >>> expect_fields({"size": 1, "place": {"x": 1, "y": 2}}, 3, Limits())
+    >>> expect_fields({"size": 1, "place": {"x": 1, "y": 2}}, most=3)
     Traceback (most recent call last):
         ...
     heros.serve.limits.Wrong: An instance must have at most 3 features. Got 4.
     """
     if type(x) is not dict:
         raise Wrong(f"An instance must be an object of names and values. Got a {type(x).__name__}.")
+    short = longest is None or len("".join(x)) <= longest
+    if short and len(x) <= most and dict not in map(type, x.values()):
+        return  # as nearly always
     fields, inner = len(x), [x]
     while inner:
         one = inner.pop()
-        if one and max(map(len, one)) > limits.text:
-            expect_name(max(one, key=len), "A name", limits)
-        if dict in map(type, one.values()):
-            some = [value for value in one.values() if type(value) is dict]
-            fields += sum(map(len, some))
-            inner += some
+        if longest is not None and one:
+            expect_name(max(one, key=len), "A name", longest)
+        some = [value for value in one.values() if type(value) is dict]
+        fields += sum(map(len, some))
+        inner += some
     if fields > most:
         raise Wrong(f"An instance must have at most {most:,} features. Got {fields:,}.")

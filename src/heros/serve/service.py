@@ -212,7 +212,7 @@ class Service:
             raise Wrong('A request for a prediction must be an object with "x". Got something else.')
         if not request.keys() <= PREDICT:
             raise Wrong(f"A request for a prediction must have {_named(PREDICT)}. Got others.")
-        expect_fields(request["x"], self._most_fields, self.limits)
+        expect_fields(request["x"], self._most_fields, self.limits.text)
         return self._name(request, "id"), self._key(request), request["x"]
 
     def _name(self, request: dict[str, Any], what: str) -> Id | None:
@@ -221,7 +221,7 @@ class Service:
             return name
         if type(name) is not str:
             raise Wrong(f"The {what} must be a text or a whole number. Got something else.")
-        return expect_name(name, f"The {what}", self.limits)
+        return expect_name(name, f"The {what}", self.limits.text)
 
     def _key(self, request: dict[str, Any]) -> Id | None:
         key = self._name(request, "key")
@@ -238,7 +238,7 @@ class Service:
         if known is None:
             waiting = Waiting(row, key, output[1], self.learner.known())
             most = self.pending.most_bytes
-            if most is not None and waiting.bytes() > most // 4:
+            if most is not None and len(row) > most // 4:
                 raise Wrong(
                     f"Instances that wait must have at most {most:,} bytes in all, one a quarter of it."
                 )
@@ -308,6 +308,7 @@ class Service:
             raise Wrong(f"A request to learn must have {_named(LEARN)}. Got others.")
         if "x" in request:
             key = self._key(request)
+            expect_fields(request["x"], self._most_fields)  # the encoder refuses new names that are too long
             self._enqueue(Labelled(key, *self._encoded(request["x"], request["y"]), None))
             return
         id = self._name(request, "id")
@@ -318,7 +319,6 @@ class Service:
 
     def _encoded(self, x: Any, y: Any) -> tuple[list[float], float]:
         """An instance and its class index or number; what is new in it is known from now on."""
-        expect_fields(x, self._most_fields, self.limits)
         first = self._bound.n_features == 0  # an instance without a feature is refused, and leaves no trace
         encoder = copy.deepcopy(self._encoder) if first else self._encoder
         try:
@@ -346,7 +346,7 @@ class Service:
             self._jobs.append(lambda: self._grow(schema))
         self._jobs.append(labelled)
         self._queued += 1
-        self._queued_bytes += _size(labelled)
+        self._queued_bytes += OVERHEAD + CELL * len(labelled.row)
         self._since_checkpoint += 1
         self._unsaved = True
         if self.store is not None and self.every is not None and self._since_checkpoint >= self.every:
@@ -459,7 +459,7 @@ class Service:
             finally:
                 with self._door:
                     self._queued -= len(block)
-                    self._queued_bytes -= sum(map(_size, block))
+                    self._queued_bytes -= sum(OVERHEAD + CELL * len(one.row) for one in block)
                     self.counts.learnt = self.history.learnt
                 self._changed = True
         else:
@@ -567,10 +567,6 @@ class Service:
             told = str(error) if isinstance(error, HerosError) else _told(error)
             rule = f"The directory {self.store.directory} must hold a whole service"
             raise DataError(f"{rule}. Got: {told[:LONGEST]}") from None
-
-
-def _size(labelled: Labelled) -> int:
-    return OVERHEAD + CELL * len(labelled.row)
 
 
 def _told(error: Exception) -> str:
