@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Generator, MutableMapping
 from email.utils import formatdate
 from functools import partial
+from types import coroutine
 from typing import Any, cast
 from urllib.parse import unquote
 
@@ -390,30 +391,24 @@ class Server:
             connection.reply(request, 500, JSON, b'{"detail":"Internal Server Error"}')
 
 
-async def _resumed(work: Coroutine[Any, None, None], awaited: Any) -> None:
-    """The rest of a coroutine that has begun and awaits something. Most requests need no task."""
-    await _Rest(work, awaited)
+async def _resumed(work: Coroutine[Any, Any, None], awaited: Any) -> None:
+    """The rest of a coroutine that has begun and awaits something."""
+    await _rest(work, awaited)
 
 
-class _Rest:
-    """What is left of a coroutine, to be awaited."""
-
-    def __init__(self, work: Coroutine[Any, None, None], awaited: Any) -> None:
-        self._work, self._awaited = work, awaited
-
-    def __await__(self) -> Generator[Any, Any, None]:
-        awaited = self._awaited
-        while True:
-            try:
-                told = yield awaited
-            except BaseException as error:
-                step = partial(self._work.throw, error)
-            else:
-                step = partial(self._work.send, told)
-            try:
-                awaited = step()
-            except StopIteration:
-                return
+@coroutine
+def _rest(work: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, None]:
+    while True:
+        try:
+            told = yield awaited
+        except BaseException as error:
+            step = partial(work.throw, error)
+        else:
+            step = partial(work.send, told)
+        try:
+            awaited = step()
+        except StopIteration:
+            return
 
 
 def _affordable(connections: int) -> int:
