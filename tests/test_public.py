@@ -64,7 +64,8 @@ def test_every_public_name_is_there_and_documented():
         errors,
         heros.streams,
         heros.run.checkpoints,
-        heros.integrations.onnx,
+        heros.export,
+        checks,
         heros.mlflow,
     ):
         for name in module.__all__:

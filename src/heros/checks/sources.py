@@ -45,7 +45,7 @@ def check_source(source: Any, *, most: int = 1000) -> None:
     rest: list[tuple[Any, Any]] = []  # what came behind the first block
     while read < most and not ended:
         asked = min(7 if read == 0 else 100, most - read)
-        block = known.poll(asked, 1.0)
+        block: Any = known.poll(asked, 1.0)
         if block is IDLE:
             break
         ended = block is END
@@ -65,7 +65,8 @@ def check_source(source: Any, *, most: int = 1000) -> None:
         expect(known.poll(1, 0.0) is END, source, "stay at its end")
     if place and rest:
         known.seek(place)
-        X, y = known.poll(len(rest[0][0]), 1.0)
+        again: Any = known.poll(len(rest[0][0]), 1.0)
+        X, y = again
         n = min(len(X), len(rest[0][0]))
         rule = "give the same instances again behind a position that it has been sent back to"
         expect(same(X[:n], rest[0][0][:n]) and same(y[:n], rest[0][1][:n]), source, rule)

@@ -11,13 +11,14 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from heros._base.registry import answer_of, policy_id, policy_of, pool_of, written_parts
+from heros._base.registry import policy_id, policy_of, pool_of
 from heros._base.tables import Table
 from heros.cli import options
 from heros.cli.app import app, in_options, say
 from heros.cli.checkpoints import FILE_OPTIONS, told
 from heros.cli.file_options import FileOptions, reads_files
-from heros.cli.parsing import few_enough, meter_of, stream_of, watch_of
+from heros.cli.model_options import EnsembleOptions, describes_models
+from heros.cli.parsing import few_enough, meter_of, stream_of
 from heros.cli.results import Results
 from heros.errors import HerosError, ParameterError
 from heros.meters import Meter
@@ -37,31 +38,17 @@ HEADINGS = ("rank", "Σγ", "price", "train s", "CPU s", "joules", "saving")
 
 @app.command("compare")
 @reads_files
+@describes_models
 def compare_command(
     stream: options.StreamName,
     files: FileOptions,
+    described: EnsembleOptions,
     policy: Annotated[
         list[str] | None,
         typer.Option(help="E.g. zeta:0.05@0.2; may be repeated. By default four common policies."),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="How many runs of each policy: seeds 1, 2, ...")] = 1,
     jobs: Annotated[int, typer.Option(min=1, help="How many runs at a time, each in a process.")] = 1,
-    pool: Annotated[
-        str | None,
-        typer.Option(
-            help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools). By default mlp; of "
-            "numbers perceptrons, neighbours and linear models."
-        ),
-    ] = None,
-    epsilon: options.Epsilon = None,
-    k: options.K = None,
-    watch: options.WatchName = "all",
-    answer: Annotated[
-        str,
-        typer.Option(
-            help="Which models predict: best, average, weighted, or top:N:SHARPNESS, e.g. top:5:60."
-        ),
-    ] = "best",
     n: options.N = None,
     window: options.Window = 1000,
     meter: options.MeterName = "cpu",
@@ -91,13 +78,14 @@ def compare_command(
     with told():
         first = opened()
         exact = few_enough(first)
-    models = default_regression() if first.schema.numeric and pool is None else pool_of(pool or "mlp")
+    numbers = first.schema.numeric and described.pool is None
+    models = default_regression() if numbers else pool_of(described.pool or "mlp")
     opened = partial(opened, quiet=True)  # notices about columns were shown once
-    chosen = [policy_of(text, epsilon) for text in policy or DEFAULT]
-    made = partial(Experiment, window=window, exact=exact, meter=reader)
-    made = partial(made, watch=watch_of(watch), answer=answer_of(answer))
+    chosen = [policy_of(text, described.epsilon) for text in policy or DEFAULT]
     todo = [
-        made(opened, models, one, k, seed)
+        Experiment(
+            opened, models, one, seed=seed, window=window, exact=exact, meter=reader, **described.settings
+        )
         for one in {policy_id(one): one for one in chosen}.values()
         for seed in range(1, seeds + 1)
     ]

@@ -10,12 +10,11 @@ from typing import Annotated
 import typer
 
 from heros import demo
-from heros._base.registry import written_parts
 from heros.cli import options
 from heros.cli.app import app, in_options, say
 from heros.cli.checkpoints import FILE_OPTIONS, checkpointing, recorded_before, told
-from heros.cli.described import described
 from heros.cli.file_options import FileOptions, reads_files
+from heros.cli.model_options import ModelOptions, describes_model
 from heros.cli.parsing import few_enough, meter_of, source_of
 from heros.cli.results import Results
 from heros.errors import HerosError
@@ -31,41 +30,11 @@ BLOCK = 1000
 
 @app.command("run")
 @reads_files
+@describes_model
 def run_command(
     stream: options.StreamName,
     files: FileOptions,
-    pool: Annotated[
-        str | None,
-        typer.Option(
-            help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools); by default eleven "
-            "models of six kinds, with the policy, k and answer that go with them (of numbers: other ones)."
-        ),
-    ] = None,
-    policy: Annotated[
-        str | None,
-        typer.Option(
-            help="E.g. cand, or zeta:0.05@0.2 (ζ and ε), the default with --pool (see heros policies)."
-        ),
-    ] = None,
-    epsilon: options.Epsilon = None,
-    k: options.K = None,
-    watch: options.WatchName = "all",
-    burst: Annotated[
-        int,
-        typer.Option(min=0, help="Evaluate all models on so many instances after a score has changed."),
-    ] = 0,
-    within: Annotated[
-        float | None,
-        typer.Option(help="Microseconds of CPU time per instance: k follows what there is time for."),
-    ] = None,
-    answer: Annotated[
-        str | None,
-        typer.Option(
-            help="Which models predict: best, average, weighted, stack, or top:N:SHARPNESS, e.g. top:5:60."
-        ),
-    ] = None,
-    class_weight: options.ClassWeights = None,
-    seed: options.Seed = 1,
+    described: ModelOptions,
     n: options.N = None,
     window: options.Window = 1000,
     measure: Annotated[
@@ -96,18 +65,7 @@ def run_command(
     predict; --predictions writes all predictions, made before the labels were seen.
     """
     kept = checkpointing(checkpoint, every, keep, resume, resume_from, on_checkpoint_error)
-    model = described(
-        pool,
-        policy,
-        epsilon,
-        k,
-        watch=watch,
-        burst=burst,
-        within=within,
-        answer=answer,
-        class_weight=class_weight,
-        seed=seed,
-    )
+    model = described.model()
     reader = meter_of(meter, watts, carbon_intensity, country)
     results = Results(out, save, predictions, replace=force or bool(kept.get("resume")))
     results.expect_places(model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +13,7 @@ from heros._base.extras import needed
 from heros.cli import options
 from heros.cli.app import app, say
 from heros.cli.checkpoints import told
-from heros.cli.described import described
+from heros.cli.model_options import ModelOptions, describes_model
 from heros.ensemble import Heros
 from heros.errors import HerosError, ParameterError
 
@@ -22,22 +23,15 @@ PACKAGES = ("httptools", "orjson", "prometheus_client")
 
 
 @app.command("serve")
+@describes_model
 def serve_command(
+    described: ModelOptions,
     model: Annotated[
         Path | None, typer.Option(help="A file that Heros.save wrote; else a new model as described.")
     ] = None,
-    pool: Annotated[
-        str | None, typer.Option("--pool", help="As for heros run; without one, eleven models of six kinds.")
-    ] = None,
-    policy: Annotated[str | None, typer.Option(help="E.g. zeta:0.05@0.2 (see heros policies).")] = None,
-    epsilon: options.Epsilon = None,
-    k: options.K = None,
-    watch: options.WatchName = "all",
-    answer: Annotated[str | None, typer.Option("--answer", help="Who answers, as for heros run.")] = None,
     task: Annotated[
         str | None, typer.Option("--task", help="regression if labels are numbers; else they are classes.")
     ] = None,
-    seed: options.Seed = 1,
     nominal: Annotated[
         list[str] | None, typer.Option(help="A feature whose numbers are names; several times.")
     ] = None,
@@ -94,17 +88,19 @@ def serve_command(
     from heros.serve.running import serve  # noqa: PLC0415
     from heros.serve.service import Service  # noqa: PLC0415
 
-    options_of = {"pool": pool, "policy": policy or epsilon, "k": k, "answer": answer, "task": task}
+    options_of = {
+        "pool": described.pool,
+        "policy": described.policy or described.epsilon or described.within,
+        "k": described.k,
+        "answer": described.answer,
+        "task": task,
+    }
     given = [name for name, value in options_of.items() if value is not None]
     if model is not None and given:
         raise HerosError("The model of heros serve must be a file or a description. Got both.")
     if not keys and (capacity is not None or memory is not None):
         raise ParameterError.of("capacity", "heros serve", "left out without --keys", capacity or memory)
-    heros = (
-        Heros.load(model)
-        if model
-        else described(pool, policy, epsilon, k, watch=watch, answer=answer, task=task, seed=seed)
-    )
+    heros = Heros.load(model) if model else described.model(task)
     labels, seconds = every_of(every)
     store = None if checkpoint is None else CheckpointDirectory(checkpoint)
     if store is not None:
@@ -129,6 +125,7 @@ def serve_command(
     )
     if service.history.learnt:
         say(f"heros: goes on after {_instances(service.history.learnt)}")
+    logging.basicConfig(format="heros: %(message)s")
     with told():
         serve(
             service,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -16,11 +16,9 @@ from typing import Protocol
 from heros import streams
 from heros._base.progress import progress as progress_bar
 from heros.ensemble import Heros
-from heros.ensemble.watch import Answer, Watch
+from heros.ensemble.settings import ModelSettings, heros_of
 from heros.errors import HerosError, ParameterError
 from heros.meters import Meter
-from heros.policies import Policy
-from heros.pools import Pool
 from heros.run import records
 from heros.run.executors import Executor, Serial, WorkerDied
 from heros.run.loop import evaluate
@@ -57,8 +55,13 @@ class Job(Protocol):
         """Run it."""
 
 
-@dataclass(frozen=True, eq=False)
-class Experiment:
+@dataclass(eq=False)
+class _Subject:
+    stream: str | Callable[[], Stream]
+
+
+@dataclass(eq=False)
+class Experiment(ModelSettings, _Subject):
     """HEROS on a stream.
 
     Parameters
@@ -66,7 +69,7 @@ class Experiment:
     stream
         A name for `heros.streams.load`, or a function that opens the stream, e.g.
         ``functools.partial(streams.read, "orders.csv", target="fraud")``.
-    pool, policy, k, seed, watch, burst, answer
+    pool, policy, k, answer, watch, burst, warmup, seed
         The model, as for `heros.Heros`.
     n
         Use only the first n instances.
@@ -85,10 +88,7 @@ class Experiment:
     ('led_a/trees50/random/k20/seed1', 1000)
     """
 
-    stream: str | Callable[[], Stream]
-    pool: Pool
-    policy: Policy
-    k: int | None = None
+    _: KW_ONLY
     seed: int = 1
     n: int | None = None
     window: int = 1000
@@ -97,9 +97,6 @@ class Experiment:
     span: tuple[int, int] | None = None
     compact: bool = False
     work: float = 1.0
-    watch: Watch = "all"
-    burst: int = 0
-    answer: Answer = "best"
 
     @property
     def id(self) -> str:
@@ -114,15 +111,7 @@ class Experiment:
 
     def model(self) -> Heros:
         """Return a new model."""
-        return Heros(
-            self.pool,
-            self.policy,
-            self.k,
-            seed=self.seed,
-            watch=self.watch,
-            burst=self.burst,
-            answer=self.answer,
-        )
+        return heros_of(self)
 
     def open(self) -> Stream:
         """Open the stream at its start."""

@@ -118,7 +118,7 @@ def policy_id(policy: object) -> str:
     return "_".join([*inside[:1], *([name] if name else []), *numbers])
 
 
-def variant_id(watch: object, answer: object, burst: int = 0) -> str:
+def variant_id(watch: object, answer: object, burst: int = 0, warmup: int = 100) -> str:
     """Who looks and who answers, in a word; nothing where it is as in the paper.
 
     Examples
@@ -131,6 +131,7 @@ def variant_id(watch: object, answer: object, burst: int = 0) -> str:
     """
     who_looks = "" if watch == "all" else f"-{_word(f'watch {watch}')}"
     who_looks += f"-burst_{burst}" if burst else ""
+    who_looks += f"-warmup_{warmup}" if warmup != 100 else ""
     return who_looks + ("" if answer == "best" else f"-{_word(str(answer))}")
 
 
