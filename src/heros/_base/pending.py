@@ -70,7 +70,7 @@ class Pending(Generic[T]):
         self.longest = None if longest is None else number(longest, "longest", owner, 0)
         self.most_bytes = None if most_bytes is None else whole(most_bytes, "most_bytes", owner, 1)
         self.bytes = 0
-        self._size: Callable[[T], int] = (lambda what: 0) if size is None else size
+        self._size: Callable[[T], int] = _no_bytes if size is None else size
         self._given_up, self._clock = given_up, clock
         self._held: OrderedDict[Id, tuple[T, float]] = OrderedDict()  # with the time since when
 
@@ -140,3 +140,7 @@ class Pending(Generic[T]):
     def all(self) -> list[tuple[Id, T, float]]:
         """Everything that waits: id, what, since when."""
         return [(id, what, since) for id, (what, since) in self._held.items()]
+
+
+def _no_bytes(_: object) -> int:
+    return 0
