@@ -178,7 +178,7 @@ PoolName = Annotated[
     str | None,
     typer.Option(
         help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools). By default eleven "
-        "models of six kinds with their own policy, k and answer; heros compare: mlp. Others for a number."
+        "models of five kinds with their own policy, k and answer; heros compare: mlp. Others for a number."
     ),
 ]
 PolicyName = Annotated[

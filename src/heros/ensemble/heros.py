@@ -56,15 +56,16 @@ AT_WORK = "This Heros is at work already, in another thread or in its own policy
 class Heros:
     """A heterogeneous online ensemble: M models, of which k are worth training at every step.
 
-    For every instance: the model with the highest running score answers; every model is tested and its
-    score updated; the policy chooses at most k models from the updated scores and the costs; those are
-    trained. That is the paper, in which every model looks at every instance; with `watch`, models that are
-    not trained need not look, and cost nothing.
+    For every instance: the ensemble predicts, by default with all models and learnt weights (`answer`); every
+    model is evaluated and its running score updated; the policy chooses at most k models from the updated
+    scores and the costs; the chosen models are trained. With `watch`, models that are not trained need not
+    be evaluated, and then cost nothing. In the paper, and in ``Heros`` with a pool of your own, the model with
+    the highest running score predicts.
 
     Parameters
     ----------
     pool
-        The models. Without one it is `heros.pools.default`, eleven models of six kinds, with the policy, k
+        The models. Without one it is `heros.pools.default`, eleven models of five kinds, with the policy, k
         and answer that go with it (of numbers `heros.pools.default_regression`); what else is given takes the
         place of these. `heros.pools.Paper` is the paper's 50 perceptrons.
     policy
@@ -699,7 +700,7 @@ class Heros:
         """Write all of it to a file, which `load` opens: data, no code, checksummed, whole or not there.
 
         A policy, pool or score of your own is written by the name of its class, and its state if it has
-        ``state()`` and ``restore(state)``. docs/reliability.md has the format.
+        ``state()`` and ``restore(state)``. docs/save.md has the format.
 
         Examples
         --------

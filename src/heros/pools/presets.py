@@ -25,7 +25,7 @@ COSTS = (25, 6, 14, 50, 3, 2)  # CPU of each pool, in % of all, on ten numbers a
 
 
 def default() -> Join:
-    """Eleven models of six kinds, which know different things: what `Heros()` learns with.
+    """Eleven models of five kinds, which know different things: what `Heros()` learns with.
 
     Five perceptrons (of different optimisers, rates and scales), nearest neighbours with three windows, a
     forest of 30 trees, a logistic regression and a naive Bayes that forgets. How they were chosen, and on
