@@ -22,7 +22,7 @@ from heros import Heros
 from heros.errors import DataNotice, HerosError, ParameterError
 from heros.serve.api import Api
 from heros.serve.learners import OneModel
-from heros.serve.running import Running
+from heros.serve.server import Running
 from heros.serve.service import Service
 from heros.serve.state import memory
 from serve.serving import await_picture, many, model, numbers, one, rows, served

@@ -81,11 +81,11 @@ def serve_command(
         needed(package, "heros serve", "serve")
     from heros.ensemble.keyed import Keyed  # noqa: PLC0415
     from heros.meters import Cpu  # noqa: PLC0415
-    from heros.serve.bill import Bill  # noqa: PLC0415
     from heros.serve.checkpoint import CheckpointDirectory  # noqa: PLC0415
+    from heros.serve.energy import Bill  # noqa: PLC0415
     from heros.serve.learners import Learner, ModelPerKey, OneModel  # noqa: PLC0415
     from heros.serve.limits import Limits  # noqa: PLC0415
-    from heros.serve.running import serve  # noqa: PLC0415
+    from heros.serve.server import serve  # noqa: PLC0415
     from heros.serve.service import Service  # noqa: PLC0415
 
     options_of = {

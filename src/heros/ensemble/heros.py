@@ -20,7 +20,7 @@ from heros.data.encoder import Batch, Encoder
 from heros.data.frames import form_of, labels_of, row_of
 from heros.data.schema import Schema
 from heros.data.weights import ClassWeight, Weights, checked_class_weight, checked_weights
-from heros.ensemble import files
+from heros.ensemble import packing
 from heros.ensemble.block import Block
 from heros.ensemble.defaults import Given, checked_k
 from heros.ensemble.inspection import Explanation, Leaderboard, PoolSummary
@@ -715,7 +715,7 @@ class Heros:
         >>> again, bool((again.predict_proba(X) == model.predict_proba(X)).all())
         (<Heros MLPGrid(50 models, costs='hidden'), Explore(Zeta(0.05), 0.2), k=3, 200 instances>, True)
         """
-        archive.write(path, "model", *files.pack(self))
+        archive.write(path, "model", *packing.pack(self))
 
     @classmethod
     def load(
@@ -736,14 +736,14 @@ class Heros:
         if kind == "checkpoint":
             document, arrays = document.get("model", {}), archive.subset(arrays, "model")
         try:
-            return files.unpack(cls, document, arrays, task=task, pool=pool, policy=policy, score=score)
+            return packing.unpack(cls, document, arrays, task=task, pool=pool, policy=policy, score=score)
         except DataError as error:
             raise DataError(f"The file {os.fspath(path)} must hold a whole model. {error}") from None
 
     def state(self) -> dict[str, dict[str, NDArray[Any]]]:
         """What it has learnt, as groups of arrays that `restore` takes back; nothing before it is bound.
 
-        Settings, schema and generator are not among them: `heros.ensemble.files` has it all.
+        Settings, schema and generator are not among them: `heros.ensemble.packing` has it all.
         """
         if self._learner is None:
             return {}

@@ -11,6 +11,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, Self, overload
@@ -23,13 +24,13 @@ from heros._base.parameters import identifier, whole
 from heros.data.encoder import Encoder
 from heros.data.frames import form_of, labels_of
 from heros.data.schema import Schema, schema_of, schema_plain
-from heros.ensemble import Block, Heros, files
+from heros.ensemble import Block, Heros, packing
 from heros.ensemble.block import joined
 from heros.ensemble.copies import Copies
 from heros.ensemble.task import Task
 from heros.errors import DataError, ParameterError
 from heros.storage import archive
-from heros.storage.keystore import KeyStore, Tally
+from heros.storage.keystore import KeyStore, NotKept, Tally
 
 __all__ = ["KeyFigures", "Keyed"]
 
@@ -207,7 +208,8 @@ class Keyed:
         resident.count(block, y)
         if resident.learnt_since_weighed >= WEIGHED:
             self._weigh(resident)
-        self._make_room(name)
+        with suppress(NotKept):  # it has learnt; the next call is refused before it learns
+            self._make_room(name)
         return block
 
     def _run_rows(self, name: str, x: Any, y: Any) -> Block:
@@ -268,14 +270,11 @@ class Keyed:
 
     def _asked(self, key: Key, ask: Callable[[Heros, Any], Any], x: Any) -> Any:
         with self._lock:
-            name = _name(key)
-            resident = self._resident(name, make=False)
+            resident = self._resident(_name(key), make=False)
             model = self.template if resident is None else self._fitted(resident)
             if form_of(x) != "array":
                 model.read_with(self.encoder())
-            answer = ask(model, x)
-            self._make_room(name)
-            return answer
+            return ask(model, x)
 
     def bind(self, schema: Schema) -> Self:
         """Fit all models to this schema, each when it next learns.
@@ -316,9 +315,9 @@ class Keyed:
             name = _name(key)
             if self._tally(name) is None:
                 raise KeyError(key)
-            resident = self._residents.pop(name, None)
-            self._bytes -= 0 if resident is None else resident.size
             self._store.remove(name)
+            if name in self._residents:
+                self._drop(name)
 
     def figures(self, key: Key) -> KeyFigures:
         """How the model of a key has done; nothing yet, if the key is new."""
@@ -359,14 +358,18 @@ class Keyed:
     def commit(self, position: Mapping[str, Any] | None = None) -> None:
         """Write all models that have changed, and where the source stands, as one: all of it or nothing.
 
-        After a kill everything is as the last commit left it, `position` included.
+        After a kill everything is as the last commit left it, `position` included. On a full disk the error is a
+        `heros.errors.HerosError`, nothing is lost, and a later commit may succeed.
         """
         with self._lock:
-            for name, resident in self._residents.items():
-                self._write(name, resident)
             schema = self.template.schema
             new = None if schema is None or schema is self._kept else schema_plain(schema)
-            self._store.commit(position, new)
+            changed = {name: one for name, one in self._residents.items() if one.dirty}
+            self._store.commit(
+                position, new, ((name, self._packed(one), one.tally) for name, one in changed.items())
+            )
+            for resident in changed.values():
+                resident.dirty = False
             self._kept = schema
 
     def snapshot(self, position: Mapping[str, Any] | None, path: str | os.PathLike[str]) -> None:
@@ -404,8 +407,13 @@ class Keyed:
     @overload
     def _resident(self, name: str, *, make: Literal[False]) -> _Resident | None: ...
     def _resident(self, name: str, *, make: bool) -> _Resident | None:
-        """The model of a key, brought into memory; a new one if it has none and one is to be made."""
+        """The model of a key, brought into memory; a new one if it has none and one is to be made.
+
+        If there is no room for it, because no other model can be written, one that is to learn is refused; one that
+        is only to be read does not stay.
+        """
         resident = self._residents.get(name)
+        came = resident is None
         if resident is None:
             data = self._store.get(name)
             if data is None and not make:
@@ -415,6 +423,13 @@ class Keyed:
             self._count(resident, resident.size)
             self._moved += resident.size
         self._residents.move_to_end(name)
+        try:
+            self._make_room(name)
+        except NotKept:
+            if came:
+                self._drop(name)
+            if make:
+                raise
         if make:
             self._grow(resident)
         return resident
@@ -474,19 +489,30 @@ class Keyed:
         self._bytes += resident.size
 
     def _make_room(self, using: str) -> None:
-        """Spill those least recently used, but for the one in use."""
-        while len(self._residents) > 1 and self._too_many():
-            name = next(iter(self._residents))
-            if name == using:
+        """Spill those least recently used, but for the one in use; if they cannot be written, those in the file."""
+        refused: NotKept | None = None
+        while self._too_many():
+            others = ((name, one) for name, one in self._residents.items() if name != using)
+            name, resident = next(
+                ((name, one) for name, one in others if refused is None or not one.dirty), (None, None)
+            )
+            if name is None or resident is None:
                 break
-            resident = self._residents[name]
-            self._write(name, resident)
-            del self._residents[name]
-            self._bytes -= resident.size
-            self._moved += resident.size
+            try:
+                self._write(name, resident)
+            except NotKept as error:
+                refused = error
+            else:
+                self._moved += resident.size
+                self._drop(name)
         if self.memory is not None and self._moved > min(MOVED, self.memory // 8):
             self._moved = 0
             _core.give_back_memory()
+        if refused is not None and self._too_many():
+            raise refused
+
+    def _drop(self, name: str) -> None:
+        self._bytes -= self._residents.pop(name).size
 
     def _too_many(self) -> bool:
         if self.capacity is not None and len(self._residents) > self.capacity:
@@ -495,9 +521,11 @@ class Keyed:
 
     def _write(self, name: str, resident: _Resident) -> None:
         if resident.dirty:
-            parts = archive.encoded("model", *files.pack(resident.model), str(self._store.path))
-            self._store.put(name, b"".join(parts), resident.tally)
+            self._store.put(name, self._packed(resident), resident.tally)
             resident.dirty = False
+
+    def _packed(self, resident: _Resident) -> bytes:
+        return b"".join(archive.encoded("model", *packing.pack(resident.model), str(self._store.path)))
 
     def _tally(self, name: str) -> Tally | None:
         resident = self._residents.get(name)

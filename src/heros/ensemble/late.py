@@ -15,7 +15,7 @@ from heros._base.parameters import expect_list, identifier, whole
 from heros._base.pending import Counts, Id, Pending
 from heros.data.frames import form_of, row_of
 from heros.data.values import plain_value, value_of
-from heros.ensemble import Heros, files
+from heros.ensemble import Heros, packing
 from heros.errors import DataError, ParameterError
 from heros.measures import Measure
 from heros.storage import archive
@@ -225,7 +225,7 @@ class LateLabels:
 
         Values of dictionaries that JSON does not have are kept as `heros.data.values.plain_value` says.
         """
-        model, learnt = files.pack(self.model)
+        model, learnt = packing.pack(self.model)
         held = self._waiting.all()
         counted = {f"measures/{measure.name}": measure.state() for measure in self.measures}
         document = {
@@ -270,7 +270,7 @@ class LateLabels:
         """What `save` wrote. Measures and parts of your own have to be brought along, as for `Heros.load`."""
         document, arrays = archive.read(path, KIND)
         try:
-            model = files.unpack(Heros, document["model"], archive.subset(arrays, "model"), **own)
+            model = packing.unpack(Heros, document["model"], archive.subset(arrays, "model"), **own)
             given = map(Measure.of, document["measures"]) if measures is None else measures
             late = cls(
                 model,
