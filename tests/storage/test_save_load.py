@@ -130,7 +130,7 @@ def test_a_policy_of_ones_own_is_brought_along_and_gets_its_state_back(wrap, tmp
     model = learnt(policy=wrap(Fair()))
     model.save(tmp_path / "model")
     with pytest.raises(
-        HerosError, match=r"The policy \S+\.Fair is not one of HEROS's own: pass policy= to bring it along\.$"
+        HerosError, match=r"The policy \S+\.Fair is not part of HEROS: pass the object as policy=\.$"
     ):
         Heros.load(tmp_path / "model")
     with pytest.raises(ParameterError, match="The 'policy' parameter of load must be the one in the file"):
@@ -155,7 +155,7 @@ def test_no_code_of_a_file_is_ever_named_or_run(tmp_path):
         model = learnt()
         document, arrays = packing.pack(model)
         archive.write(tmp_path / "model", "model", document | {"policy": {"kind": kind}}, arrays)
-        with pytest.raises(DataError, match=r"must hold a whole model|must name a class of HEROS"):
+        with pytest.raises(DataError, match=r"must hold a complete model|must name a class of HEROS"):
             Heros.load(tmp_path / "model")
 
 
@@ -213,7 +213,7 @@ def test_what_is_as_deep_as_may_be_is_kept_and_prints_itself_and_what_is_deeper_
         policy = policies.Explore(policy, 0.01)
     learnt(policy=policy).save(tmp_path / "model")
     assert repr(Heros.load(tmp_path / "model").policy) == repr(policy)
-    with pytest.raises(HerosError, match=r"^Parts must be inside each other at most 32 deep\. Got more\.$"):
+    with pytest.raises(HerosError, match=r"^Parts must be nested at most 32 levels deep\.$"):
         learnt(policy=policies.Explore(policy, 0.01)).save(tmp_path / "deeper")
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 

@@ -1,4 +1,4 @@
-"""The one list of parts: how they are made, described, stored, named and written."""
+"""The registry of parts: their creation, description, storage, names and command-line notation."""
 
 from heros._base.registry.descriptions import described, own_part, rebuilt
 from heros._base.registry.ids import policy_id, pool_id, settings_of, variant_id
