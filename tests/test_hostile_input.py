@@ -162,7 +162,7 @@ def test_a_column_with_a_million_categories():
     ):
         model = Heros(pool, k=1, seed=1, schema=schema).learn(X, y)  # quadratic in the values: hours
         assert np.isfinite(model.predict_proba(X[:3])).all()
-    with pytest.raises(HerosError, match="must fit into memory"):
+    with pytest.raises(HerosError, match="do not fit into memory"):
         Heros(pools.MLP([{"hidden": 1 << 20}]), k=1, schema=schema)
 
 
@@ -178,7 +178,7 @@ def test_a_pool_that_could_not_grow_stays_as_it_was():
     model = Heros(pools.MLP([{"hidden": 1 << 18}]), k=1, seed=1, schema=SCHEMA)
     before = model.predict_proba([1.0, 2.0])
     wide = Schema((*SCHEMA.features, Feature("c", tuple(map(str, range(1_000_000))))), SCHEMA.classes)
-    with pytest.raises(HerosError, match="must fit into memory"):
+    with pytest.raises(HerosError, match="do not fit into memory"):
         model.bind(wide)
     np.testing.assert_array_equal(model.predict_proba([1.0, 2.0]), before)
     grown = Schema((*SCHEMA.features, Feature("c")), SCHEMA.classes)
@@ -371,7 +371,7 @@ def test_a_damaged_state_of_scores_is_refused():
             model._learner.step.restore(state)
     state = model.__getstate__()
     state["learnt"] = state["learnt"]._replace(arrays={"pool": {}})
-    with pytest.raises(DataError, match="The state of a Heros must be whole"):
+    with pytest.raises(DataError, match="The state of a Heros must have the groups"):
         Heros.__new__(Heros).__setstate__(state)
 
 

@@ -1,4 +1,4 @@
-"""Many models like one: what never changes is there once for all of them."""
+"""Many copies of one model that share everything that never changes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from heros.ensemble import Heros, packing
 
 __all__ = ["Copies"]
 
-STANDING = ("rng", "schema")  # what a document says beside what a model is made of
+STANDING = ("rng", "schema")  # entries of a document that do not describe parts or settings
 
 
 class Copies:
-    """Makes models like one that is not to change meanwhile, by `fresh` or from what `packing.pack` gave.
+    """Create copies of one model, by `fresh` or from the output of `packing.pack`.
 
-    Parts of HEROS's own are frozen, so all copies have the same; a part of the user's own is copied.
+    The model must not change meanwhile. Built-in parts are immutable, so all copies share them; user-defined
+    parts are copied.
 
     Examples
     --------
@@ -49,15 +50,15 @@ class Copies:
 
     @property
     def size(self) -> int:
-        """Bytes of what a fresh one has learnt."""
+        """The size in bytes of what a fresh copy has learnt."""
         return sum(array.nbytes for group in self._arrays.values() for array in group.values())
 
     def fresh(self) -> Heros:
-        """A copy of the model."""
+        """Return a copy of the model."""
         return self._made(self._state)
 
     def opened(self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Heros:
-        """A copy that knows what was packed; a DataError if it cannot."""
+        """Return a copy with the packed state; raise a DataError if the state does not fit."""
         made_of = {name: value for name, value in document.items() if name not in STANDING}
         if not self._all_ours or made_of != self._document:
             return packing.unpack(Heros, document, arrays, **self._own_parts(document))
@@ -72,7 +73,7 @@ class Copies:
         return model
 
     def _own_parts(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Copies of the parts of the user's own, which files only name."""
+        """Return copies of the user-defined parts, which files only name."""
         own = [role for role in packing.PARTS if '"own"' in json.dumps(document.get(role))]
         return {role: copy.deepcopy(getattr(self.model, role)) for role in own}
 

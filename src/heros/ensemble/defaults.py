@@ -1,4 +1,4 @@
-"""What a Heros is made of: what was said of it, and what goes with its task where nothing was."""
+"""The parts of a Heros: the given parts, and the defaults for the others."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from heros.pools import Pool, default, default_regression
 
 __all__ = ["Given", "Parts", "checked_k"]
 
-DEFAULT_SHARE = 0.6  # of a pool that is given is trained if k is not: the paper's 30 of 50
+DEFAULT_SHARE = 0.6  # the default k as a share of a given pool: the paper's 30 of 50
 DEFAULT_K = 8  # of the models of the default pool
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Those parts of a model that go together."""
+    """The pool of a model and the parts whose defaults depend on it."""
 
     pool: Pool
     policy: Policy
@@ -30,7 +30,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a model was told to be made of; None where that was left open."""
+    """The parts that the user gave; None for each part that was not given."""
 
     task: Task | None
     pool: Pool | None
@@ -39,7 +39,7 @@ class Given:
     answer: Answer | None
 
     def completed(self, task: Task, watch: Watch) -> Parts:
-        """All parts, checked: with what goes with this task, or with the pool, where nothing was given.
+        """Return all parts, checked; defaults of the task or the pool replace those not given.
 
         Examples
         --------
@@ -59,12 +59,12 @@ class Given:
 
 
 def checked_k(k: object, pool: Pool) -> int:
-    """How many models of a pool may be trained, if it can be that many."""
+    """Return k, checked to be between 1 and the number of models of the pool."""
     return whole(k, "k", "Heros", 1, pool.n_models)
 
 
 def _usual_for_pool(pool: object) -> Parts:
-    """As the paper has it."""
+    """Return the paper's defaults for a given pool."""
     if not isinstance(pool, Pool):
         raise ParameterError.of("pool", "Heros", "a pool, e.g. heros.pools.MLPGrid()", pool)
     return Parts(pool, Explore(Zeta(0.05), 0.2), max(1, round(DEFAULT_SHARE * pool.n_models)), "best")
@@ -74,5 +74,5 @@ def _usual_for_task(task: Task, watch: Watch) -> Parts:
     together = Stack() if watch == "all" else Top()
     if task.numeric:
         pool = default_regression()
-        return Parts(pool, Cand(), pool.n_models, together)  # what it costs to train them all pays
+        return Parts(pool, Cand(), pool.n_models, together)  # training all models is worth the cost
     return Parts(default(), Cand(), DEFAULT_K, together)
