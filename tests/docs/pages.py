@@ -28,8 +28,8 @@ class Block:
 
     @property
     def needs(self) -> str | None:
-        """The package without which the block is skipped."""
-        found = re.search(r'needs="(\w+)"', self.options)
+        """The package without which the block is skipped, as its title says."""
+        found = re.search(r"needs (\w+)", self.options)
         return found[1] if found else None
 
     def commands(self) -> list[tuple[str, str]]:
