@@ -56,7 +56,10 @@ def small(pool=None):
             "Column 'a' (0) of row 0 must be a finite number",
         ),
         *(
-            (np.array([[1.0, value]], dtype=object), f"Got one with {type(value).__name__} in it instead.")
+            (
+                np.array([[1.0, value]], dtype=object),
+                f"Got an array that contains {type(value).__name__} instead.",
+            )
             for value in ("1", b"1", 1j, np.datetime64("2020-01-01"), np.timedelta64(1), datetime.now(UTC))
         ),
     ],
@@ -103,7 +106,7 @@ def test_numbers_of_any_kind_are_numbers_in_an_array_of_objects():
         (["hm"], "The label of row 0 must be one of the classes 'no', 'yes'. Got 'hm' instead."),
         (
             np.ma.masked_array([1], mask=[True]),
-            "y must have a label for every instance. Got masked ones instead.",
+            "y must have a label for every instance. Got masked values instead.",
         ),
     ],
 )
@@ -197,7 +200,7 @@ def test_a_pool_that_could_not_grow_stays_as_it_was():
         (lambda: Schema(("a",), ("no",)), "The 'features' parameter of Schema must be a tuple of features."),
         (
             lambda: Schema.of([3], ["no"]),
-            "made of names, (name, value, ...) tuples and features. Got 3 instead.",
+            "a list of names, (name, value, ...) tuples and features. Got 3 instead.",
         ),
         (
             lambda: small().bind("x"),

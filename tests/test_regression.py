@@ -127,7 +127,7 @@ def test_arrays_of_numbers_are_a_stream_of_numbers():
     with pytest.raises(DataError) as error:
         streams.from_arrays(X, whole)
     assert str(error.value) == (
-        "The target 'y' of from_arrays has more than 100 different whole numbers: say task='regression' if they "
+        "The target 'y' of from_arrays has more than 100 different whole numbers: set task='regression' if they "
         "are quantities, task='classification' if they are classes."
     )
     assert streams.from_arrays(X, whole, task="regression").schema.numeric
