@@ -258,8 +258,8 @@ def test_a_changed_bit_in_a_model_is_found(tmp_path):
 def test_a_file_of_another_format_is_refused(tmp_path):
     Keyed(template(), directory=tmp_path).close()
     with sqlite3.connect(tmp_path / FILE) as file:
-        file.execute("PRAGMA user_version=2")
-    with pytest.raises(HerosError, match=r"must have the format 1\. Got 2"):
+        file.execute("PRAGMA user_version=3")
+    with pytest.raises(HerosError, match=r"must have the format 2\. Got 3"):
         Keyed(template(), directory=tmp_path)
 
 

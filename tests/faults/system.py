@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import itertools
 import os
+import resource
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -94,6 +95,17 @@ def every_call(root: Path, mode: str, stride: int = 1) -> Iterator[Faulty]:
         yield faulty
         if not faulty.happened:
             return
+
+
+@contextmanager
+def no_room_beyond(size: int) -> Iterator[None]:
+    """Within this no file of the process grows beyond so many bytes, whoever writes it: SQLite does so itself."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def drafts(root: Path) -> list[Path]:

@@ -21,6 +21,7 @@ import pytest
 
 pytest.importorskip("httptools", reason="heros serve is not installed")
 
+from faults.system import no_room_beyond
 from heros import Heros, pools
 from heros.ensemble.keyed import Keyed
 from heros.errors import HerosError
@@ -30,7 +31,7 @@ from heros.serve.limits import Limits, NotNow, Wrong
 from heros.serve.service import Service
 from heros.serve.state import memory
 from heros.storage import archive
-from serve.serving import many, one, rows, served
+from serve.serving import many, model, one, rows, served
 from serve.test_wire import command
 
 DOCS = Path(__file__).parents[2] / "docs" / "serve.md"
@@ -84,6 +85,40 @@ def test_a_checkpoint_that_fails_is_told_at_once_and_tried_again(tmp_path, monke
         assert soon(lambda: "heros_checkpoint_failed 0.0" in client.get("/metrics").text)
         assert "again" in caplog.records[-1].message
         assert service.checkpoints == 1
+
+
+def test_models_for_which_the_disk_has_no_room_are_kept_and_labels_refused(tmp_path, monkeypatch):
+    """Labels that were accepted are learnt when there is room again; meanwhile others are refused with the reason."""
+    monkeypatch.setattr("heros.serve.service.RETRY", 0.3)
+    store = CheckpointDirectory(tmp_path)
+    keyed = Keyed(model(), capacity=3, directory=tmp_path / "keys")
+    service, accepted = Service(ModelPerKey(keyed), store=store, seconds=0.5), []
+    with served(service) as client:
+
+        def send():
+            x, y = next(rows(1, len(accepted)))
+            reply = client.post("/learn", json={"key": f"{len(accepted) % 20}", "x": x, "y": y})
+            accepted.extend([x] if reply.status_code == 202 else [])
+            return reply
+
+        for _ in range(40):
+            assert send().status_code == 202
+        service.wait()
+        with no_room_beyond(0):
+            assert soon(lambda: send().status_code == 507)
+            assert "keys.sqlite must be writable" in send().json()["detail"]
+            health = client.get("/health")
+            assert health.status_code == 503
+            assert "must be writable" in health.json()["storage_error"]
+            assert client.post("/predict", json={"key": "3", "x": {"size": 1.0}}).status_code == 200
+            assert keyed.in_memory <= 3
+        assert soon(lambda: client.get("/health").json()["storage_error"] is None)
+        assert send().status_code == 202
+        service.wait()
+        assert service.failed == 0
+        assert keyed.overall().instances == service.counts.learnt == len(accepted)
+    with many(tmp_path / "keys", store=CheckpointDirectory(tmp_path)) as again:
+        assert again.learner.models.overall().instances == again.counts.learnt == len(accepted)
 
 
 def test_checkpoints_are_written_by_time(tmp_path):
@@ -169,7 +204,7 @@ def test_keys_of_another_pool_are_refused_at_the_start(tmp_path):
     with many(tmp_path / "keys", store=CheckpointDirectory(tmp_path)) as service:
         teach(service, 20, key="roof")
     with pytest.raises(
-        HerosError, match=r"The pool must be the one of the checkpoint.*\"hidden\":8.*Got.*\"hidden\":32"
+        HerosError, match=r"The pool must be the same as in the checkpoint.*\"hidden\":8.*Got.*\"hidden\":32"
     ):
         Service(
             ModelPerKey(Keyed(other_pool(), directory=tmp_path / "keys")), store=CheckpointDirectory(tmp_path)
@@ -228,7 +263,7 @@ def test_instances_to_learn_are_bounded_in_bytes():
         request = {"x": {f"f{j}": float(j) for j in range(100)}, "y": "a"}
         for _ in range(27):
             service.learn(request)
-        with pytest.raises(NotNow, match="still to be learnt"):
+        with pytest.raises(NotNow, match="training queue is full"):
             service.learn(request)
         hold.set()
         service.wait()
@@ -361,7 +396,7 @@ def test_a_thread_that_fails_is_told_and_stops(monkeypatch):
         service.learn({"x": {"size": 1.0}, "y": "odd"})
         assert soon(lambda: service.fault is not None)
         health = client.get("/health")
-        assert (health.status_code, health.json()["status"]) == (503, "learns no more")
+        assert (health.status_code, health.json()["status"]) == (503, "training stopped")
         assert "ZeroDivisionError" in health.json()["fault"]
         said = client.post("/learn", json={"x": {"size": 1.0}, "y": "odd"})
         assert (said.status_code, "division" in said.json()["detail"]) == (503, True)
@@ -485,4 +520,4 @@ def test_a_made_up_checkpoint_is_a_clear_error_or_a_service_that_works(tmp_path,
         finally:
             service.stop()
     assert len(refused) > 20
-    assert all("must hold a whole service. Got: " in why and len(why) < 600 for why in refused), refused
+    assert all("must hold a complete checkpoint. Got: " in why and len(why) < 600 for why in refused), refused

@@ -1,4 +1,4 @@
-"""The service as an ASGI application: each route once, without a framework between the wire and the model."""
+"""The service as an ASGI application, written without a web framework."""
 
 from __future__ import annotations
 
@@ -34,19 +34,20 @@ CSP = (
 JSON = b"application/json"
 SAFE = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 FOR_PAGE = ((b"content-security-policy", CSP.encode()), (b"referrer-policy", b"no-referrer"))
-OPEN = frozenset({"/", "/health"})  # paths that need no token: they show nothing that was learnt
+OPEN = frozenset({"/", "/health"})  # paths that need no token: they show no data
 PLAIN = ((b"content-type", JSON),)
 HEALTH = {
-    "fault": "learns no more",
+    "fault": "training stopped",
+    "storage_error": "training waits for storage",
     "checkpoint_error": "checkpoints fail",
     "publish_error": "predictions are out of date",
 }
 MOST_NOTICES = 50
-SLICE = 20  # instances of a batch that are dealt with before other requests have a turn
+SLICE = 20  # instances of a batch processed before other requests get a turn
 
-Reply = tuple[int, Any] | tuple[int, bytes, bytes]  # status, then plain data, or bytes and their type
-Act = Callable[[Any], Reply | Awaitable[Reply]]  # on a parsed body
-View = Callable[[bytes], Awaitable[Reply]]  # of a query
+Reply = tuple[int, Any] | tuple[int, bytes, bytes]  # status and plain data; or status, bytes and content type
+Act = Callable[[Any], Reply | Awaitable[Reply]]  # handler of a parsed body
+View = Callable[[bytes], Awaitable[Reply]]  # handler of a query string
 T = TypeVar("T")
 
 
@@ -56,12 +57,12 @@ class Api:
     Parameters
     ----------
     service
-        What predicts and learns.
+        The service that predicts and trains.
     token
-        The token that requests have to bring in ``Authorization: Bearer …``; None: no token is needed.
+        The token that requests must send as ``Authorization: Bearer …``; None means no token.
     hosts
-        The names by which clients may call the service, besides ``localhost`` and all addresses in digits.
-        Another name in the header ``Host`` is that of a page that had its name point here (DNS rebinding).
+        The host names that clients may use, besides ``localhost`` and IP addresses. Another name in the
+        ``Host`` header is rejected, because it indicates DNS rebinding.
     """
 
     def __init__(self, service: Service, token: str | None = None, hosts: Iterable[str] = ()) -> None:
@@ -69,7 +70,7 @@ class Api:
         self.picture, self.requests = Picture(service), Requests()
         self._token = None if token is None else b"Bearer " + token.encode()
         self._hosts = {"localhost", *(host.lower() for host in hosts)}
-        self._known_hosts: set[bytes] = set()  # as they came, a few of them
+        self._known_hosts: set[bytes] = set()  # raw headers that were accepted, at most 100
         self._threads = ThreadPoolExecutor(1, "heros predicts") if service.learner.keyed else None
         self._page = resources.files("heros.serve").joinpath("page.html").read_bytes()
         self.posts: dict[str, Act] = {
@@ -90,7 +91,7 @@ class Api:
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+        """Handle one request."""
         if scope["type"] == "http":
             await self._serve(scope, receive, send)
         elif scope["type"] == "websocket":
@@ -101,7 +102,7 @@ class Api:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         start, requests, path = time.perf_counter(), self.requests, scope["path"]
         requests.now += 1
-        status = 499  # the client has gone
+        status = 499  # the client has disconnected
         try:
             headers = dict(scope["headers"])
             self._expect_welcome(headers, path)
@@ -130,28 +131,28 @@ class Api:
 
     def _expect_welcome(self, headers: dict[bytes, bytes], path: str) -> None:
         if self.requests.now > self.limits.requests and path != "/health":
-            raise NotNow("There are too many requests at a time.")
+            raise NotNow("Too many concurrent requests.")
         if (host := headers.get(b"host")) not in self._known_hosts and path != "/health":
             self._expect_host(host)
         if self._token is None or path in OPEN:
             return
         if not hmac.compare_digest(headers.get(b"authorization", b""), self._token):
-            raise Refusal("The token must be the right one.", 401, (b"www-authenticate", b"Bearer"))
+            raise Refusal("The token is missing or wrong.", 401, (b"www-authenticate", b"Bearer"))
 
     def _expect_host(self, host: bytes | None) -> None:
-        if host is None:  # HTTP/1.0, which no browser speaks
+        if host is None:  # HTTP/1.0, which no browser uses
             return
         name = host.decode("latin-1").rpartition("@")[2].lower()
         name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
         if name not in self._hosts and not _is_address(name):
             raise Refusal(
-                f"The host {name[:100]!r} must be allowed: start the service with --allow-host.", 403
+                f"The host {name[:100]!r} is not allowed; start the service with --allow-host.", 403
             )
         if len(self._known_hosts) < 100:
             self._known_hosts.add(host)
 
     async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes | None:
-        """The body, if it is JSON and not too large; None if the client has gone."""
+        """Return the body; raise an error if it is not JSON or too large; None if the client disconnected."""
         if headers.get(b"content-type") != JSON:
             kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
             if kind != JSON:
@@ -169,21 +170,21 @@ class Api:
 
     def _parsed(self, path: str, body: bytes) -> Any:
         if path == "/learn/batch":
-            self.service.expect_room(1)  # before the body is parsed, which takes longer
+            self.service.expect_room(1)  # checked before the body is parsed, which takes longer
         try:
             return orjson.loads(body)
         except orjson.JSONDecodeError as error:
             raise Refusal(f"The body must be JSON. Got: {error}.", 400) from None
 
     async def _wait(self, query: bytes) -> None:
-        """Wait until predictions know of what was sent, if the query asks for that."""
+        """If the query has wait=true, wait until the model that predicts includes all data sent so far."""
         if any(pair in (b"wait=true", b"wait=1") for pair in query.split(b"&")):
             await asyncio.wrap_future(self.service.after(self.service.publish))
 
     async def _look(self, method: str, path: str, query: bytes) -> tuple[int, bytes, bytes]:
         handler = self.gets.get(path)
         if handler is None and path not in self.posts:
-            raise Refusal("There is no such path.", 404)
+            raise Refusal("Unknown path.", 404)
         if handler is None or method not in ("GET", "HEAD"):
             allowed = b"POST" if handler is None else b"GET, HEAD"
             raise Refusal(f"The method must be {allowed.decode()}.", 405, (b"allow", allowed))
@@ -217,7 +218,7 @@ class Api:
                 self.service.learn_some(some, taken)
         if taken.accepted == 0 and taken.refused:
             at, why = taken.refused[0]
-            raise Wrong(f"None of the instances can be learnt. Number {at}: {why}")
+            raise Wrong(f"All instances were rejected. Instance {at}: {why}")
         refused = [{"at": at, "why": why} for at, why in taken.refused]
         return 202, {"accepted": taken.accepted, "unknown": taken.unknown, "refused": refused}
 
@@ -234,12 +235,12 @@ class Api:
         return instances
 
     async def _do(self, step: Callable[[Any], T], argument: Any) -> T:
-        """Predict: here or, where a model may have to be read from disk, in a thread."""
+        """Predict in this thread, or in another one if a model may have to be read from disk."""
         if self._threads is None:
             return step(argument)
         return await asyncio.get_running_loop().run_in_executor(self._threads, step, argument)
 
-    # -- what there is to see -----------------------------------------------------------------------------
+    # -- views of the model and the service ---------------------------------------------------------------
 
     async def _model(self, query: bytes) -> Reply:
         def about(model: Heros) -> dict[str, Any]:
@@ -260,7 +261,7 @@ class Api:
         return 200, await self._view(query, explanation)
 
     async def _view(self, query: bytes, look: Callable[[Heros], T]) -> T:
-        """What there is to see of the model, or of the model of a key."""
+        """Return a view of the model, or of the model of the key in the query."""
         keys = parse_qs(query.decode("latin-1")).get("key")
         key = None if keys is None else expect_name(keys[-1], "The key", self.limits.text)
         look_at = self.service.learner.look
@@ -293,7 +294,7 @@ class Api:
         return 200, _described(self.service.learner.task.numeric, self._token is not None)
 
     async def _fresh(self) -> dict[str, Any]:
-        """The picture, at most a second old unless there is very much to do."""
+        """Return the state for the page, at most about a second old unless the service is overloaded."""
         self.picture.ask()
         for _ in range(80):
             if self.picture.is_fresh:
@@ -303,7 +304,7 @@ class Api:
 
 
 def _described(numeric: bool, secured: bool) -> dict[str, Any]:
-    """The OpenAPI document, for labels that are numbers or classes, with or without a token."""
+    """Return the OpenAPI document for numeric or class labels, with or without a token."""
     document: dict[str, Any] = orjson.loads(
         resources.files("heros.serve").joinpath("openapi.json").read_bytes()
     )
@@ -320,7 +321,7 @@ def _described(numeric: bool, secured: bool) -> dict[str, Any]:
 
 
 async def _slices(instances: list[Any]) -> AsyncIterator[list[Any]]:
-    """A few instances at a time: in between, other requests have a turn."""
+    """Yield a few instances at a time; other requests get a turn in between."""
     for start in range(0, len(instances), SLICE):
         if start:
             await asyncio.sleep(0)
@@ -347,7 +348,7 @@ async def _send(send: Send, status: int, body: bytes, headers: tuple[tuple[bytes
 
 
 async def _live(receive: Receive, send: Send) -> None:
-    """Begin and end with the server: nothing is to be done, for the service begins before and ends after."""
+    """Acknowledge start and shutdown of the server; the service starts before it and stops after it."""
     while True:
         message = await receive()
         await send({"type": f"{message['type']}.complete"})

@@ -1,4 +1,4 @@
-"""What learns behind a service: one model, or one model per key."""
+"""The learners of a service: one model, or one model per key."""
 
 from __future__ import annotations
 
@@ -17,92 +17,104 @@ from heros.data import Encoder, Schema
 from heros.ensemble import Block, Heros
 from heros.ensemble.keyed import Keyed
 from heros.ensemble.task import Task
-from heros.errors import ParameterError
+from heros.errors import HerosError, ParameterError
 from heros.pools import Pool
+from heros.storage.keystore import NotKept
 
-__all__ = ["Labelled", "Learner", "Learnt", "ModelPerKey", "OneModel"]
+__all__ = ["Labelled", "Learner", "Learnt", "ModelPerKey", "NotLearnt", "OneModel"]
 
 Id = str | int
 T = TypeVar("T")
 
 
 class Labelled(NamedTuple):
-    """A labelled instance to learn from."""
+    """A labelled training instance."""
 
     key: Id | None
     row: list[float]
-    label: float  # the index of its class, or a number
-    predicted: NDArray[np.float64] | None  # when the instance came; None: it came with its label
-    known: int | None = None  # how many labels the model had learnt from when it predicted
+    label: float  # class index, or numeric target
+    predicted: NDArray[np.float64] | None  # prediction given earlier; None if the label came with it
+    known: int | None = None  # number of labels the model was trained on when it predicted
 
 
 Output = tuple[tuple[str, ...], NDArray[np.float64]]
-"""Classes and their probabilities; or no classes, and a number with its interval; or nothing at all."""
+"""Classes and their probabilities; or no classes, and a number with its interval; or both empty."""
 NOTHING: Output = ((), np.zeros(0))
 Learnt = tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]
-"""Labels (n,), the predictions given (n, width), which models were trained (n, M), their costs Σγ (n,)."""
+"""Labels (n,), predictions given (n, width), trained models (n, M), costs Σγ (n,)."""
+
+
+class NotLearnt(HerosError):
+    """Instances of a block whose models cannot be stored; the other instances were learnt."""
+
+    def __init__(self, why: str, rows: list[Labelled]) -> None:
+        super().__init__(why)
+        self.rows = rows
 
 
 class Learner(ABC):
-    """What learns and predicts. One thread learns; others may ask for predictions meanwhile."""
+    """Base class of learners. One thread trains; other threads may predict at the same time."""
 
     keyed = False
-    chunk = 64  # instances that are learnt at a time: whoever waits for the model waits no longer
+    chunk = 64  # instances per training block, which bounds the time that others wait for the model
 
     @property
     @abstractmethod
     def model(self) -> Heros:
-        """The model, or the one that every key starts as; for the thread that learns."""
+        """The model, or the template of the models per key; only for the training thread."""
 
     @property
     @abstractmethod
     def seen(self) -> int:
-        """How many instances were learnt from."""
+        """The number of training instances so far."""
 
     @property
     def pool(self) -> Pool:
-        """The models that there are to train."""
+        """The pool of models."""
         return self.model.pool
 
     @property
     def task(self) -> Task:
-        """What is learnt."""
+        """The task: classification or regression."""
         return self.model.task
 
     @property
     def schema(self) -> Schema | None:
-        """What is known of the instances."""
+        """The schema of the instances; None before the first instance."""
         return self.model.schema
 
     @abstractmethod
     def open(self, schema: Schema) -> None:
-        """Know this schema from now on, which has grown."""
+        """Adopt a schema that has grown."""
 
     @abstractmethod
     def predict(self, asked: list[tuple[Id | None, Any]]) -> list[Output]:
-        """Predict instances, given with their keys; raise `Refused` if one cannot be read."""
+        """Predict instances given with their keys; raise `Refused` if an instance cannot be read."""
 
     def known(self) -> int | None:
-        """How many labels the model that predicts has learnt from; None if there is one model per key."""
+        """Return the number of labels known to the model that predicts; None with one model per key."""
         return None
 
     @abstractmethod
     def learn(self, block: list[Labelled]) -> Iterator[Learnt]:
-        """Learn from instances, one after the other."""
+        """Train on instances in order; at the end, raise `NotLearnt` if models of some cannot be stored."""
 
     @abstractmethod
     def look(self, what: Callable[[Heros], T], key: str | None = None) -> T | None:
-        """Look at the model that predicts, or at that of a key, in any thread; None if no model has it."""
+        """Apply `what` to the model that predicts, or to a key's model; None if the key is unknown.
+
+        Thread-safe.
+        """
 
     def publish(self) -> None:  # noqa: B027
-        """Predict from what is known now."""
+        """Make predictions use the current state of the model."""
 
     def close(self) -> None:  # noqa: B027
-        """Close the files."""
+        """Close open files."""
 
 
 class OneModel(Learner):
-    """One model. Predictions come from a copy, which `publish` brings up to date."""
+    """One model. Predictions come from a copy that `publish` updates."""
 
     def __init__(self, model: Heros) -> None:
         if not isinstance(model, Heros):
@@ -111,15 +123,15 @@ class OneModel(Learner):
         self.take_over(model)
 
     def take_over(self, model: Heros) -> None:
-        """Put another model in the place of the one given, before any request."""
+        """Replace the model, before any request."""
         self._model = model
         self._shown, self._spare = copy.deepcopy(model), copy.deepcopy(model)
-        self._reader: tuple[Schema, Encoder] | None = None  # how rows are read, by which schema
-        self._delay = 0  # how many labels came between the prediction and the label of the last one learnt
+        self._reader: tuple[Schema, Encoder] | None = None  # the schema and the encoder that reads rows
+        self._delay = 0  # number of labels between the prediction and the label of the last training instance
 
     @property
     def model(self) -> Heros:
-        """The model; for the thread that learns."""
+        """The model; only for the training thread."""
         return self._model
 
     @property
@@ -128,7 +140,7 @@ class OneModel(Learner):
         return 0 if self._model.schema is None else self._model.instances
 
     def open(self, schema: Schema) -> None:
-        """Know this schema from now on, which has grown."""
+        """Adopt a schema that has grown."""
         if schema.n_features > 0 and schema.n_outputs > 0:
             self._model.bind(schema)
 
@@ -142,19 +154,19 @@ class OneModel(Learner):
             return [(schema.classes, p) for p in self._shown.outputs(block, self._delay)]
 
     def known(self) -> int:
-        """How many labels the model that predicts has learnt from."""
+        """Return the number of labels that the model that predicts was trained on."""
         with self._looking:
             return 0 if self._shown.schema is None else self._shown.instances
 
     def learn(self, block: list[Labelled]) -> Iterator[Learnt]:
-        """Learn from instances, one after the other."""
+        """Train on instances in order."""
         now = self.seen
         delays = [0 if one.known is None else max(0, now + at - one.known) for at, one in enumerate(block)]
         yield _learnt(partial(self._model.test_then_train, delay=delays), block, self.task)
         self._delay = delays[-1]
 
     def publish(self) -> None:
-        """Predict from what is known now."""
+        """Make predictions use the current state of the model."""
         self._spare.follow(self._model)
         schema, reader = self._model.schema, self._reader
         if schema is not None and (reader is None or reader[0] is not schema):
@@ -163,59 +175,68 @@ class OneModel(Learner):
             self._shown, self._spare, self._reader = self._spare, self._shown, reader
 
     def look(self, what: Callable[[Heros], T], key: str | None = None) -> T | None:
-        """Look at the copy that predicts, in any thread."""
+        """Apply `what` to the copy that predicts. Thread-safe."""
         with self._looking:
             return what(self._shown) if key is None else None
 
 
 class ModelPerKey(Learner):
-    """A model per key. A prediction waits while its key, or another one, learns a few rows."""
+    """One model per key. A prediction waits while a model is trained on a few rows."""
 
     keyed = True
-    chunk = 1024  # the rows of a key go together: its model may have to be read from the file for them
+    chunk = 1024  # rows of a key are grouped, because its model may have to be read from disk
 
     def __init__(self, keyed: Keyed) -> None:
         self.models = keyed
 
     @property
     def model(self) -> Heros:
-        """The model that every key starts as."""
+        """The template of the models per key."""
         return self.models.template
 
     @property
     def seen(self) -> int:
-        """How many instances were learnt from, over all keys."""
+        """The number of training instances over all keys."""
         return self.models.seen
 
     def open(self, schema: Schema) -> None:
-        """Know this schema from now on, which has grown."""
+        """Adopt a schema that has grown."""
         if schema.n_features > 0 and schema.n_outputs > 0:
             self.models.bind(schema)
 
     def predict(self, asked: list[tuple[Id | None, Any]]) -> list[Output]:
-        """Predict instances, each by the model of its key."""
+        """Predict each instance with the model of its key."""
         if self.schema is None:
             return [NOTHING] * len(asked)
         predicted: list[Output] = []
         for key, group in groupby(asked, key=lambda pair: pair[0]):
             assert key is not None
             outputs = self.models.outputs(key, [x for _, x in group])
-            predicted += [(self.schema.classes[: len(p)], p) for p in outputs]  # others may have come since
+            predicted += [(self.schema.classes[: len(p)], p) for p in outputs]  # without newer classes
         return predicted
 
     def learn(self, block: list[Labelled]) -> Iterator[Learnt]:
-        """Learn from instances; those of a key in their order."""
+        """Train on instances, grouped by key and in order within a key."""
         by_key: dict[Id, list[Labelled]] = {}
         for one in block:
             assert one.key is not None
             by_key.setdefault(one.key, []).append(one)
+        why, left = "", list[Labelled]()
         for key, rows in by_key.items():
-            yield _learnt(partial(self.models.test_then_train, key), rows, self.task)
+            try:
+                learnt = _learnt(partial(self.models.test_then_train, key), rows, self.task)
+            except NotKept as error:
+                why = str(error)
+                left += rows
+            else:
+                yield learnt
+        if left:
+            raise NotLearnt(why, left)
 
     def look(self, what: Callable[[Heros], T], key: str | None = None) -> T | None:
-        """Look at the model of a key, in any thread; without a key, at the one that every key starts as.
+        """Apply `what` to the model of a key, or to the template without a key. Thread-safe.
 
-        A key that is a number may be written as text.
+        A numeric key may be given as text.
         """
         if key is None:
             return what(self.model)
@@ -224,18 +245,18 @@ class ModelPerKey(Learner):
         return None if known is None else what(self.models[known])
 
     def close(self) -> None:
-        """Close the file of the models."""
+        """Close the file that stores the models."""
         self.models.close()
 
 
 def _learnt(test_then_train: Callable[..., Block], block: list[Labelled], task: Task) -> Learnt:
-    width = len(block[-1].row)  # a block never spans a growth
+    width = len(block[-1].row)  # the schema is the same within a block
     X = np.array([one.row for one in block], dtype=np.float64).reshape(len(block), width)
     y = np.array([one.label for one in block], dtype=np.float64 if task.numeric else np.int64)
     done = test_then_train(X, y)
     outputs = done.outputs
     for at, one in enumerate(block):
-        if one.predicted is not None:  # the prediction that was given counts, not that of now
+        if one.predicted is not None:  # measures use the prediction given earlier, not the current one
             outputs[at] = 0.0
             outputs[at, : len(one.predicted)] = one.predicted
     return y, outputs, done.chosen, done.spent

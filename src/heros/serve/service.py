@@ -1,4 +1,4 @@
-"""The service without HTTP: predicts at once, learns in a thread of its own, writes checkpoints."""
+"""The service without HTTP: it predicts at once, trains in a background thread, and writes checkpoints."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from heros.errors import DataError, DataNotice, HerosError, ParameterError
 from heros.serve.checkpoint import CheckpointDirectory, Waiting
 from heros.serve.energy import Bill
 from heros.serve.history import History
-from heros.serve.learners import Labelled, Learner, Output
-from heros.serve.limits import Limits, NotNow, Unknown, Wrong, expect_fields, expect_name
+from heros.serve.learners import Labelled, Learner, NotLearnt, Output
+from heros.serve.limits import Limits, NotNow, Refusal, Unknown, Wrong, expect_fields, expect_name
 
 __all__ = ["Service", "Taken"]
 
-GATHER = 0.004  # seconds in which labelled instances are gathered: a block costs less than its rows
-FEW = 64  # with fewer queued instances than this it pays to gather more
-IDLE = 1.0  # seconds after which the thread that learns looks around though nothing has come
-SHARE = 20  # publishing takes at most one of so many parts of the time
-LONGEST = 400  # characters of what is said to be wrong with an instance
-FRESH = 0.02  # seconds between two updates of the model that predicts: nobody needs it more often
-RETRY = 5.0  # seconds after which a checkpoint that could not be written is tried again
-CELL, OVERHEAD = 32, 600  # bytes of a value of a labelled instance, and of an instance besides
+GATHER = 0.004  # seconds to collect labelled instances: training on a block is cheaper than on single rows
+FEW = 64  # collect more instances if fewer than this are queued
+IDLE = 1.0  # longest sleep of the training thread in seconds
+SHARE = 20  # publishing takes at most 1/20 of the time
+LONGEST = 400  # maximum length of an error message about an instance
+FRESH = 0.02  # least seconds between two updates of the model that predicts
+RETRY = 5.0  # seconds until a failed write is retried
+CELL, OVERHEAD = 32, 600  # bytes per value and per instance in the training queue
 LOG = logging.getLogger("heros.serve")
 PREDICT = frozenset({"x", "id", "key"})
 LEARN = frozenset({"x", "y", "id", "key"})
@@ -48,61 +48,61 @@ Prediction = dict[str, Any]
 
 @dataclass(slots=True)
 class Taken:
-    """What became of a batch of instances to learn from."""
+    """The outcome of a batch of training instances."""
 
     accepted: int = 0
-    unknown: int = 0  # labels of instances that do not wait
-    refused: list[tuple[int, str]] = field(default_factory=list)  # which, and why
+    unknown: int = 0  # labels with an id for which no instance waits
+    refused: list[tuple[int, str]] = field(default_factory=list)  # index and reason
 
     @property
     def seen(self) -> int:
-        """How many instances there were so far."""
+        """The number of instances processed so far."""
         return self.accepted + self.unknown + len(self.refused)
 
 
 class _Encoder(Encoder):
-    """Reads the instances to learn from, and keeps its notices."""
+    """An encoder of training instances that keeps its notices."""
 
     def __init__(self, *known: Any, **settings: Any) -> None:
         self.notices: list[str] = []
         super().__init__(*known, **settings)
 
     def tell(self, text: str) -> None:
-        """Keep a notice and give it; a filter that makes errors of warnings does not matter here."""
+        """Store a notice and issue it as a warning; a filter that raises warnings as errors has no effect."""
         self.notices.append(text)
         with suppress(DataNotice):
             super().tell(text)
 
 
 class Service:
-    """A model that predicts and learns at the same time, for as many clients as ask.
+    """A model that predicts and trains at the same time, for any number of clients.
 
-    Predictions come from a published state of the model, so that nobody waits for it to learn. The state is
-    published as often as that takes less than a twentieth of the time, and at most 50 times a second.
-    Labels come with their instance, or later under its id.
+    Predictions come from a published copy of the model, so that they do not wait for training. Publishing
+    takes at most a twentieth of the time and happens at most 50 times a second. Labels arrive with their
+    instance, or later with its id.
 
     Parameters
     ----------
     learner
         `heros.serve.learners.OneModel`, or `ModelPerKey`.
     limits
-        How much the service takes.
+        The limits on requests and queues.
     most, longest
-        How many instances may wait for their labels, and for how many seconds (None: as long as there is
-        room).
+        The maximum number of instances that wait for their labels, and the maximum time in seconds. None
+        means no time limit.
     store
-        Where checkpoints go. The service goes on from the one that is there.
+        The directory for checkpoints. The service continues from the checkpoint in it.
     every, seconds
-        After how many labelled instances, or after how many seconds in which anything was accepted, a
-        checkpoint is written; None: not by that. One that could not be written is tried again.
+        Write a checkpoint after this many labelled instances, or after this many seconds if anything was
+        accepted. None disables the rule. A failed checkpoint is retried.
     waiting_bytes
-        How many bytes the instances that wait for their labels may take.
+        The maximum memory in bytes of the instances that wait for their labels.
     bill
-        Reads the energy.
+        The energy meter.
     nominal
-        Features whose numbers are names.
+        Nominal features, even if their values are numbers.
     window
-        Over how many instances a point of the curves is taken, to begin with.
+        The initial number of instances per point of the curves.
 
     Examples
     --------
@@ -139,28 +139,30 @@ class Service:
             most, longest, self._gone, time.monotonic, "Service", waiting_bytes, Waiting.bytes
         )
         self.counts = Counts()
-        self.failed = 0  # instances at which a model raised an error
+        self.failed = 0  # instances on which a model raised an error
         self.last_error: str | None = None
-        self.fault: str | None = None  # why the service can no longer learn
-        self.publish_error: str | None = None  # why predictions do not follow what is learnt
+        self.fault: str | None = None  # why the service can no longer train
+        self.publish_error: str | None = None  # why predictions are out of date
+        self.storage_error: str | None = None  # why training waits: models cannot be written
         self.checkpoint_error: str | None = None  # why the last checkpoint could not be written
         self.bill = Bill() if bill is None else bill
         self.store, self.every, self.seconds = store, every, seconds
         self.checkpoints = 0
-        self.published = 0  # times
-        self.on_work: list[Callable[[], object]] = []  # called by the thread that learns, now and then
-        self._door = threading.RLock()  # before what is known and what waits; held for microseconds
+        self.published = 0  # number of updates of the model that predicts
+        self.on_work: list[Callable[[], object]] = []  # called regularly by the training thread
+        self._door = threading.RLock()  # protects the encoder and waiting instances
         self._jobs: deque[Labelled | Callable[[], object]] = deque()
         self._queued = 0
-        self._expected = 0  # instances of batches that are being taken
+        self._expected = 0  # instances of batches that are being received
         self._queued_bytes = 0
-        self._since_checkpoint = 0  # instances queued since the last one
-        self._unsaved = False  # whether anything was accepted since the last one
+        self._since_checkpoint = 0  # instances queued since the last checkpoint
+        self._unsaved = False  # whether anything was accepted since the last checkpoint
         self._due = float("inf") if seconds is None else time.monotonic() + seconds
         self._news = threading.Event()
         self._stopping = False
         self._changed = False
         self._next_publishing = 0.0
+        self._retry = 0.0  # when training is retried after a storage error
         try:
             self._resume(window)
         except BaseException:
@@ -170,7 +172,7 @@ class Service:
         self._encoder = _Encoder(
             learner.schema,
             numeric=task.numeric,
-            fractions=False,  # JSON has text for the names of classes
+            fractions=False,  # in JSON, class names are text
             nominal=nominal,
             limits=self.limits.of_schema,
             seen=learner.seen,
@@ -187,11 +189,11 @@ class Service:
     # -- predicting ---------------------------------------------------------------------------------------
 
     def predict(self, request: Any) -> Prediction:
-        """Predict an instance: ``{"x": {...}}``, with an ``id`` if its label will come."""
+        """Predict an instance ``{"x": {...}}``, with an ``id`` if its label will arrive later."""
         return self.predict_all([request])[0]
 
     def predict_all(self, requests: list[Any]) -> list[Prediction]:
-        """Predict several instances in one go."""
+        """Predict several instances in one call."""
         asked = [self._asked(request) for request in requests]
         try:
             outputs = self.learner.predict([(key, x) for _, key, x in asked])
@@ -209,9 +211,12 @@ class Service:
 
     def _asked(self, request: Any) -> tuple[Id | None, Id | None, Any]:
         if type(request) is not dict or "x" not in request:
-            raise Wrong('A request for a prediction must be an object with "x". Got something else.')
+            raise Wrong('A prediction request must be an object with "x".')
         if not request.keys() <= PREDICT:
-            raise Wrong(f"A request for a prediction must have {_named(PREDICT)}. Got others.")
+            raise Wrong(
+                f"A prediction request may have {_named(PREDICT)}. "
+                f"Got {min(request.keys() - PREDICT)[:99]!r}."
+            )
         expect_fields(request["x"], self._most_fields, self.limits.text)
         return self._name(request, "id"), self._key(request), request["x"]
 
@@ -220,18 +225,18 @@ class Service:
         if name is None or type(name) is int:
             return name
         if type(name) is not str:
-            raise Wrong(f"The {what} must be a text or a whole number. Got something else.")
+            raise Wrong(f"The {what} must be a text or a whole number. Got a {type(name).__name__}.")
         return expect_name(name, f"The {what}", self.limits.text)
 
     def _key(self, request: dict[str, Any]) -> Id | None:
         key = self._name(request, "key")
         if (key is None) == self.learner.keyed:
-            rule = "have a key, for there is a model for each" if key is None else "have no key"
+            rule = "have a key, because the service has one model per key" if key is None else "have no key"
             raise Wrong(f"The request must {rule}.")
         return key
 
     def _hold(self, id: Id, key: Id | None, x: Any, output: Output) -> Output:
-        """Have an instance wait for its label; asked again, the prediction is the one that was given."""
+        """Store an instance until its label arrives; a repeated request gets the same prediction."""
         self.pending.let_go()
         row = orjson.dumps(x)
         known = self.pending.get(id)
@@ -240,13 +245,13 @@ class Service:
             most = self.pending.most_bytes
             if most is not None and len(row) > most // 4:
                 raise Wrong(
-                    f"Instances that wait must have at most {most:,} bytes in all, one a quarter of it."
+                    f"Waiting instances must have at most {most:,} bytes in total, one at most a quarter."
                 )
             self.pending.put(id, waiting)
             self._unsaved = True
             return output
         if known.row != row or known.key != key:
-            raise Wrong(f"The id {id!r} must be a new one. Got that of another instance that waits.")
+            raise Wrong(f"The id {id!r} must be a new one. Another instance waits under this id.")
         return output[0][: len(known.predicted)], known.predicted
 
     def _gone(self, id: Id, waiting: Waiting) -> None:
@@ -255,14 +260,14 @@ class Service:
     # -- learning -------------------------------------------------------------------------------------------
 
     def learn(self, request: Any) -> None:
-        """Learn from ``{"x": {...}, "y": label}``, or from ``{"id": id, "y": label}`` if that waits."""
+        """Queue ``{"x": {...}, "y": label}``, or a late label ``{"id": id, "y": label}``."""
         with self._door:
             self.expect_room(1)
             self._learn(request)
         self.poke()
 
     def learn_all(self, requests: list[Any]) -> Taken:
-        """Learn from several instances: from all of them but those that are wrong, or from none."""
+        """Queue all valid instances of a batch, or raise an error if the queue has no space for the batch."""
         taken = Taken()
         with self.room_for(len(requests)):
             self.learn_some(requests, taken)
@@ -270,7 +275,7 @@ class Service:
 
     @contextmanager
     def room_for(self, n: int) -> Iterator[None]:
-        """Keep room for so many instances, which come meanwhile by `learn_some`."""
+        """Reserve space in the queue for n instances, which `learn_some` adds."""
         with self._door:
             self.expect_room(n)
             self._expected += n
@@ -281,7 +286,7 @@ class Service:
                 self._expected -= n
 
     def learn_some(self, requests: list[Any], taken: Taken) -> None:
-        """Take the next instances of a batch for which there is room."""
+        """Queue the next instances of a batch with reserved space."""
         with self._door:
             for request in requests:
                 try:
@@ -294,21 +299,26 @@ class Service:
         self.poke()
 
     def expect_room(self, n: int) -> None:
-        """Refuse so many instances to learn from if too many wait already."""
+        """Raise an error if the training queue has no space for n instances."""
         if self.fault is not None:
-            raise HerosError(f"The service can no longer learn: {self.fault}")
+            raise HerosError(f"The service can no longer train: {self.fault}")
+        if self.storage_error is not None:
+            why = f"Training waits until models can be written: {self.storage_error}"
+            raise Refusal(why, 507, (b"retry-after", b"5"))
         full = self._queued_bytes > self.limits.queue_bytes
         if full or self._queued + self._expected + n > self.limits.queue:
-            raise NotNow(f"{self._queued:,} instances are still to be learnt.")
+            raise NotNow(f"The training queue is full: {self._queued:,} instances.")
 
     def _learn(self, request: Any) -> None:
         if type(request) is not dict or "y" not in request or ("x" in request) == ("id" in request):
-            raise Wrong('A request to learn must be an object with "y" and either "x" or "id".')
+            raise Wrong('A training request must be an object with "y" and either "x" or "id".')
         if not request.keys() <= LEARN:
-            raise Wrong(f"A request to learn must have {_named(LEARN)}. Got others.")
+            raise Wrong(
+                f"A training request may have {_named(LEARN)}. Got {min(request.keys() - LEARN)[:99]!r}."
+            )
         if "x" in request:
             key = self._key(request)
-            expect_fields(request["x"], self._most_fields)  # the encoder refuses new names that are too long
+            expect_fields(request["x"], self._most_fields)  # the encoder rejects new names that are too long
             self._enqueue(Labelled(key, *self._encoded(request["x"], request["y"]), None))
             return
         id = self._name(request, "id")
@@ -318,16 +328,16 @@ class Service:
         self._enqueue(Labelled(waiting.key, *coded, waiting.predicted, waiting.known))
 
     def _encoded(self, x: Any, y: Any) -> tuple[list[float], float]:
-        """An instance and its class index or number; what is new in it is known from now on."""
-        first = self._bound.n_features == 0  # an instance without a feature is refused, and leaves no trace
+        """Encode an instance and its label; new features, values and classes extend the schema."""
+        first = self._bound.n_features == 0  # an instance without features must not change the schema
         encoder = copy.deepcopy(self._encoder) if first else self._encoder
         try:
             coded = encoder.encode(x, y)
         except Refused as why:
             raise _wrong(why) from None
-        assert coded is not None, "it may grow"
+        assert coded is not None, "the schema may grow"
         if first and not encoder.schema.n_features:
-            raise Wrong("The first instance must have a feature. Got one without.")
+            raise Wrong("The first instance must have at least one feature. Got 0 features.")
         self._encoder = encoder
         return coded
 
@@ -336,7 +346,7 @@ class Service:
         waiting = None if id is None else self.pending.get(id)
         if waiting is None:
             self.counts.unknown += 1
-            raise Unknown(f"No instance waits under the id {id!r}.")
+            raise Unknown(f"No instance waits for a label with the id {id!r}.")
         return waiting
 
     def _enqueue(self, labelled: Labelled) -> None:
@@ -354,22 +364,22 @@ class Service:
 
     @property
     def notices(self) -> list[str]:
-        """How columns are read, or that they are left out, where that may come as a surprise."""
+        """The notices about columns that are read in an unexpected way or ignored."""
         return self._encoder.notices
 
     @property
     def queued(self) -> int:
-        """How many labelled instances are not learnt yet."""
+        """The number of labelled instances in the training queue."""
         return self._queued
 
-    # -- waiting for it, stopping it ----------------------------------------------------------------------
+    # -- waiting and stopping -----------------------------------------------------------------------------
 
     def wait(self, timeout: float | None = 60.0) -> None:
-        """Wait until all that was sent is learnt and published."""
+        """Wait until all queued instances are trained on and published."""
         self.after(self.publish).result(timeout)
 
     def after(self, action: Callable[[], Any]) -> Future[Any]:
-        """Have the thread that learns do something once all that was sent is learnt."""
+        """Run an action in the training thread after all queued instances."""
         done: Future[Any] = Future()
 
         def act() -> None:
@@ -386,12 +396,12 @@ class Service:
         return done
 
     def poke(self) -> None:
-        """Have the thread that learns look around."""
+        """Wake the training thread."""
         if not self._news.is_set():  # setting it takes a lock
             self._news.set()
 
     def checkpoint(self) -> Future[Any]:
-        """Have everything that is known by now written, as soon as it is learnt."""
+        """Request a checkpoint that includes all instances queued so far."""
         with self._door:
             self._since_checkpoint, self._unsaved = 0, False
             self._due = float("inf") if self.seconds is None else time.monotonic() + self.seconds
@@ -399,9 +409,9 @@ class Service:
             return self.after(lambda: self._write(held, counts))
 
     def stop(self) -> None:
-        """Learn what is left, write a checkpoint if there is a place for it, and end.
+        """Train on the queued instances, write a checkpoint if there is a directory, and stop.
 
-        A second time does nothing.
+        Further calls have no effect.
         """
         if self._stopping:
             return
@@ -426,40 +436,43 @@ class Service:
     def __exit__(self, *what: object) -> None:
         self.stop()
 
-    # -- the thread that learns ---------------------------------------------------------------------------
+    # -- the training thread ------------------------------------------------------------------------------
 
     def _work(self) -> None:
         while not (self._stopping and not self._jobs):
             try:
                 self._round()
-            except Exception as error:  # a mistake of ours: nothing more is learnt, and that is told
+            except Exception as error:  # a bug: training stops, and /health reports it
                 if self.fault is None:
-                    LOG.exception("The service can no longer learn")
+                    LOG.exception("The service can no longer train")
                     self.fault = _told(error)
 
     def _round(self) -> None:
-        """Wait for news, learn what has come, and publish it."""
+        """Wait for queued instances, train on them, and publish the model."""
         due = max(0.0, self._next_publishing - time.monotonic())
         self._news.wait(due if self._changed else IDLE)
         self._news.clear()
         if self._queued < FEW and not self._stopping:
             time.sleep(GATHER)
-        while self._jobs:
+        while self._jobs and (time.monotonic() >= self._retry or self._stopping):
             self._turn()
         self._look_around()
 
     def _turn(self) -> None:
-        """Do what comes next: a block of instances, or something in between."""
+        """Process the next item of the queue: a block of instances, or an action."""
         block: list[Labelled] = []
         while self._jobs and len(block) < self.learner.chunk and isinstance(self._jobs[0], Labelled):
             block.append(self._jobs.popleft())  # type: ignore[arg-type]
         if block:
+            left: list[Labelled] = []
             try:
-                self._learn_block(block)
+                left = self._learn_block(block)
             finally:
                 with self._door:
-                    self._queued -= len(block)
-                    self._queued_bytes -= sum(OVERHEAD + CELL * len(one.row) for one in block)
+                    self._jobs.extendleft(reversed(left))
+                    self._queued -= len(block) - len(left)
+                    sizes = (sum(OVERHEAD + CELL * len(one.row) for one in some) for some in (left, block))
+                    self._queued_bytes += next(sizes) - next(sizes)
                     self.counts.learnt = self.history.learnt
                 self._changed = True
         else:
@@ -467,47 +480,57 @@ class Service:
         if time.monotonic() >= self._next_publishing:
             self._look_around()
 
-    def _learn_block(self, block: list[Labelled]) -> None:
-        learnt = self.history.learnt
+    def _learn_block(self, block: list[Labelled]) -> list[Labelled]:
+        """Train on a block; return the instances that must wait until models can be written."""
+        learnt, left = self.history.learnt, list[Labelled]()
         try:
             if self.fault is None:
                 for y, outputs, chosen, spent in self.learner.learn(block):
                     self.history.add(y, outputs, chosen, spent, time.time())
-        except Exception as error:  # of a policy or a model of the user's own: the others go on
+                if self.storage_error is not None:
+                    LOG.warning("Models can be written again")
+                self.storage_error = None
+        except NotLearnt as error:
+            if self.storage_error is None or self._stopping:
+                LOG.error("Models cannot be written: %s", error)  # noqa: TRY400
+            self.storage_error, self._retry = str(error), time.monotonic() + RETRY
+            left = [] if self._stopping else error.rows  # a stopping service does not wait
+        except Exception as error:  # raised by a user's policy or model; other instances are not affected
             self.last_error = _told(error)
-        self.failed += len(block) - (self.history.learnt - learnt)
+        self.failed += len(block) - len(left) - (self.history.learnt - learnt)
+        return left
 
     def _grow(self, schema: Any) -> None:
         try:
             self.learner.open(schema)
         except Exception as error:
             self.fault = _told(error)
-            LOG.exception("The service can no longer learn")
+            LOG.exception("The service can no longer train")
             return
-        with suppress(Exception):  # it is told, and tried again
+        with suppress(Exception):  # the error is logged, and publishing is retried
             self.publish()
 
     def _look_around(self) -> None:
         now = time.monotonic()
         if self._changed and now >= self._next_publishing:
-            with suppress(Exception):  # it is told, and tried again
+            with suppress(Exception):  # the error is logged, and publishing is retried
                 self.publish()
-        if self.store is not None and self._unsaved and now >= self._due:
+        if self.store is not None and self._unsaved and now >= self._due and self.storage_error is None:
             self.checkpoint()
         for look in self.on_work:
             try:
                 look()
-            except Exception as error:  # learning matters more than being looked at
+            except Exception as error:  # an error of the page must not stop training
                 self.last_error = _told(error)
 
     def publish(self) -> None:
-        """Predict from what is known now; for the thread that learns."""
+        """Update the model that predicts; only for the training thread."""
         start = time.monotonic()
         try:
             self.learner.publish()
         except Exception as error:
             if self.publish_error is None:
-                LOG.exception("Predictions do not follow what is learnt; trying again every second")
+                LOG.exception("Cannot update the model that predicts; retrying every second")
             self.publish_error, self._next_publishing = _told(error), start + IDLE
             raise
         self._changed, self.publish_error = False, None
@@ -516,9 +539,10 @@ class Service:
 
     @property
     def errors(self) -> dict[str, str | None]:
-        """What is wrong with the service; None where nothing is."""
+        """The current errors of the service; None where there is no error."""
         return {
             "fault": self.fault,
+            "storage_error": self.storage_error,
             "checkpoint_error": self.checkpoint_error,
             "publish_error": self.publish_error,
         }
@@ -527,13 +551,13 @@ class Service:
 
     def _write(self, held: list[tuple[Id, Waiting, float]], counts: Counts) -> None:
         if self.store is None:
-            raise HerosError("A checkpoint must have a place. Got none: start the service with one.")
+            raise HerosError("The service has no checkpoint directory; start it with one.")
         counts.learnt = self.history.learnt
         document = {"counts": asdict(counts), "failed": self.failed, "bill": self.bill.document()}
         try:
             self.store.write(self.learner, document, held, self.history.state(time.time()))
         except Exception as error:
-            LOG.error("A checkpoint cannot be written, trying again in %g s: %s", RETRY, error)  # noqa: TRY400
+            LOG.error("Cannot write the checkpoint; retrying in %g s: %s", RETRY, error)  # noqa: TRY400
             self.checkpoint_error = str(error) if isinstance(error, HerosError) else _told(error)
             self._unsaved, self._due = True, time.monotonic() + RETRY
             raise
@@ -543,7 +567,7 @@ class Service:
         self.checkpoints += 1
 
     def _resume(self, window: int) -> None:
-        """Go on from the checkpoint, if there is one: it holds the model and says what is learnt."""
+        """Restore the service from its checkpoint, if there is one."""
         learner = self.learner
         try:
             kept = None if self.store is None else self.store.read(learner)
@@ -560,12 +584,12 @@ class Service:
             self.history.restore(history)
             for id, waiting, since in held:
                 self.pending.hold(id, waiting, since)
-        except Exception as error:  # also of a file that was made up, with the right checksum
+        except Exception as error:  # the file may be forged, with a valid checksum
             if isinstance(error, HerosError) and not isinstance(error, DataError | ParameterError):
                 raise
             assert self.store is not None
             told = str(error) if isinstance(error, HerosError) else _told(error)
-            rule = f"The directory {self.store.directory} must hold a whole service"
+            rule = f"The directory {self.store.directory} must hold a complete checkpoint"
             raise DataError(f"{rule}. Got: {told[:LONGEST]}") from None
 
 

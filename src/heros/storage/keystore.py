@@ -24,8 +24,8 @@ SUMS = (
 )
 SCHEMA = (  # figures apart from models: all of them are looked at often, and models are large
     "CREATE TABLE IF NOT EXISTS models (id INTEGER PRIMARY KEY, learnt BLOB NOT NULL)",
-    f"CREATE TABLE IF NOT EXISTS figures (key TEXT PRIMARY KEY, model INTEGER NOT NULL, {SUMS}) WITHOUT ROWID",
-    # since the last commit; without a model: a key that is to be removed
+    f"CREATE TABLE IF NOT EXISTS figures (key TEXT PRIMARY KEY, model INTEGER, {SUMS}) WITHOUT ROWID",
+    # changes since the last commit; without a model: a key that is to be removed
     f"CREATE TABLE IF NOT EXISTS drafts (key TEXT PRIMARY KEY, model INTEGER, {SUMS}) WITHOUT ROWID",
     "CREATE VIEW IF NOT EXISTS present AS SELECT * FROM drafts WHERE model IS NOT NULL UNION ALL "
     "SELECT * FROM figures WHERE NOT EXISTS (SELECT 1 FROM drafts WHERE drafts.key = figures.key)",
@@ -44,7 +44,7 @@ ADOPT = (
 
 
 class NotKept(HerosError):
-    """The store has no room, or cannot write for another reason; what it held before, it still holds."""
+    """A write to the store failed, for example on a full disk, and had no effect."""
 
 
 class Tally(NamedTuple):
@@ -75,9 +75,9 @@ class KeyStore:
     """The models of a `heros.ensemble.keyed.Keyed` that are not in memory, and notes.
 
     What is put is visible to this process at once, and survives it after `commit`: a kill discards everything
-    since the last commit. Each put is a small transaction of its own, of a draft beside what was committed, and a
-    commit adopts all drafts in one: where SQLite gives up a transaction, on a full disk say, only the call that
-    raised `NotKept` has done nothing.
+    since the last commit. Each put is a small transaction that writes a draft beside the committed model, and
+    a commit adopts all drafts in one transaction. If SQLite gives up a transaction, as on a full disk,
+    the call raises `NotKept` and has no effect, and the drafts of earlier calls remain.
 
     Examples
     --------
@@ -114,9 +114,7 @@ class KeyStore:
     def _open(self) -> None:
         with self._said():
             self._file.execute(f"PRAGMA page_size={PAGE}")  # of a file that is new
-            self._file.execute("PRAGMA locking_mode=EXCLUSIVE")  # no other process until it is closed
             self._file.execute("PRAGMA journal_mode=WAL")
-            self._file.execute("PRAGMA synchronous=NORMAL")  # drafts need not survive; see `commit`
         with self._transaction():
             kept = self._file.execute("PRAGMA user_version").fetchone()[0]
             if kept not in {0, FORMAT}:  # 0: a new file
@@ -125,7 +123,7 @@ class KeyStore:
                 self._file.execute(statement)
 
     def put(self, key: str, learnt: bytes, tally: Tally) -> None:
-        """Keep a model's bytes and its figures; raise `NotKept`, and change nothing, if there is no room."""
+        """Store the bytes and the figures of a model; raise `NotKept` if they cannot be written."""
         with self._transaction():
             self._draft(key, learnt, tally)
 
@@ -179,41 +177,49 @@ class KeyStore:
     ) -> None:
         """Commit all that was put, further models, the note, and the schema if given, in one transaction."""
         notes = {"position": note} | ({} if schema is None else {"schema": schema})
-        with self._said():
-            self._file.execute("PRAGMA synchronous=FULL")
-        try:
-            with self._transaction():
-                for model in models:
-                    self._draft(*model)
-                for statement in ADOPT:
-                    self._file.execute(statement)
-                for name, value in notes.items():
-                    kept = "INSERT OR REPLACE INTO notes VALUES (?, ?)"
-                    self._file.execute(kept, (name, json.dumps(value)))
-        finally:
-            self._file.execute("PRAGMA synchronous=NORMAL")
+        with self._transaction("FULL"):
+            for model in models:
+                self._draft(*model)
+            for statement in ADOPT:
+                self._file.execute(statement)
+            for name, value in notes.items():
+                kept = "INSERT OR REPLACE INTO notes VALUES (?, ?)"
+                self._file.execute(kept, (name, json.dumps(value)))
 
     def copy(self, path: str | os.PathLike[str]) -> None:
-        """Write the state of the last commit to another file; drafts go there too, and are discarded there."""
+        """Write the state of the last commit to another file, without later changes."""
         with self._said():
-            self._file.execute("VACUUM INTO ?", (os.fspath(path),))
+            self._file.execute("ROLLBACK")
+            try:
+                self._file.execute("VACUUM INTO ?", (os.fspath(path),))
+            except sqlite3.OperationalError as error:
+                if "already exists" not in str(error):
+                    Path(path).unlink(missing_ok=True)  # a part of it
+                raise
+            finally:
+                self._begin()
 
     def close(self) -> None:
         """Close the file; uncommitted changes are discarded."""
         self._file.close()
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """All that is executed within this, or nothing."""
+    def _transaction(self, synchronous: str = "NORMAL") -> Iterator[None]:
+        """Execute all statements of the block or none; "FULL" waits until the disk has them."""
         with self._said():
-            self._file.execute("BEGIN IMMEDIATE")
+            self._begin(synchronous)
             try:
                 yield
                 self._file.execute("COMMIT")
-            except BaseException:
-                if self._file.in_transaction:  # at some errors SQLite has rolled back itself
-                    self._file.execute("ROLLBACK")
-                raise
+            finally:
+                self._begin()
+
+    def _begin(self, synchronous: str = "NORMAL") -> None:
+        """Discard what is not committed, and begin a transaction, which holds off any other writer."""
+        if self._file.in_transaction:  # after some errors SQLite has rolled back itself
+            self._file.execute("ROLLBACK")
+        self._file.execute(f"PRAGMA synchronous={synchronous}")
+        self._file.execute("BEGIN IMMEDIATE")
 
     @contextmanager
     def _said(self) -> Iterator[None]:

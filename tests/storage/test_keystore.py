@@ -1,0 +1,127 @@
+"""The store of models by key on a full disk: all of a commit or nothing, and nothing that was learnt is lost."""
+
+import contextlib
+
+import pytest
+
+from faults.system import no_room_beyond
+from heros.ensemble.keyed import Keyed
+from heros.errors import HerosError
+from heros.storage.keystore import KeyStore, Tally
+from test_keyed import STREAM, alone, template, visits
+
+MODEL = bytes(100_000)
+
+
+def full(path, more=0):
+    """No room, but for so many bytes more than the largest file of the store has."""
+    return no_room_beyond(max(file.stat().st_size for file in path.iterdir()) + more)
+
+
+@pytest.mark.matrix(most=3)
+@pytest.mark.parametrize("more", [0, 4096, 100_000, 400_000, 1_500_000])
+def test_a_commit_is_whole_or_nothing_on_a_full_disk(tmp_path, more):
+    store = KeyStore(tmp_path)
+    for i in range(10):
+        store.put(f"{i}", MODEL, Tally(1))
+    store.commit({"offset": 10})
+    kept = {}
+    with full(tmp_path, more):
+        for turn in range(2, 30):
+            for i in range(10):
+                with contextlib.suppress(HerosError):
+                    store.put(f"{i}", MODEL, Tally(turn))
+                    kept[f"{i}"] = Tally(turn)
+                assert store.tally(f"{i}") == kept.get(f"{i}", Tally(1))
+            with contextlib.suppress(HerosError):
+                store.commit({"offset": 10 * turn})
+                break
+    assert dict(store.tallies()) == {f"{i}": kept.get(f"{i}", Tally(1)) for i in range(10)}
+    expected = (store.note(), dict(store.tallies())) if store.note() != {"offset": 10} else None
+    store.close()
+    again = KeyStore(tmp_path)
+    found = (again.note(), dict(again.tallies()))
+    assert found == (expected or ({"offset": 10}, {f"{i}": Tally(1) for i in range(10)}))
+    assert all(again.get(f"{i}") == MODEL for i in range(10))
+    again.close()
+
+
+def test_it_goes_on_when_there_is_room(tmp_path):
+    store = KeyStore(tmp_path)
+    store.put("a", MODEL, Tally(1))
+    with full(tmp_path):
+        for _ in range(3):
+            with pytest.raises(HerosError, match=r"must be writable\. Got: .*(full|I/O error)"):
+                store.put("b", bytes(5_000_000), Tally(2))
+    store.put("b", b"later", Tally(2))
+    store.commit({"offset": 2})
+    store.close()
+    again = KeyStore(tmp_path)
+    assert (again.note(), again.get("a"), again.get("b")) == ({"offset": 2}, MODEL, b"later")
+    again.close()
+
+
+@pytest.mark.matrix(most=3)
+@pytest.mark.parametrize("room", [0.0, 0.3, 0.6, 0.9])
+def test_no_instance_is_lost_or_learnt_twice_on_a_full_disk(tmp_path, room):
+    """`learn` either learns or raises, and then the same instances can be given again."""
+    keyed, refused, committed = Keyed(template(), capacity=3, directory=tmp_path), 0, None
+    todo = visits(40, 200)
+    with contextlib.ExitStack() as stack:
+        for i, (key, X, y) in enumerate(todo):
+            if i == 60:
+                largest = max(file.stat().st_size for file in tmp_path.iterdir())
+                stack.enter_context(no_room_beyond(int(room * largest)))
+            try:
+                keyed.learn(key, X, y)
+            except HerosError:
+                refused += 1
+                assert keyed.in_memory <= 3
+                keyed.predict_proba(key, X)  # reading needs no room
+                assert keyed.in_memory <= 3
+                stack.close()
+                keyed.learn(key, X, y)
+            if i % 20 == 19:
+                with contextlib.suppress(HerosError):
+                    keyed.commit({"done": i + 1})
+                    committed = i + 1
+    assert refused
+    X, _ = STREAM.take(50).draw(50)
+    for key, model in alone(todo).items():
+        assert (keyed.answers(key, X) == model.answers(X)).all()
+        assert keyed.figures(key).instances == model.instances
+    keyed.close()
+    with Keyed(template(), directory=tmp_path) as keyed:
+        assert keyed.position == {"done": committed}
+        for key, model in alone(todo[:committed]).items():
+            assert (keyed.answers(key, X) == model.answers(X)).all()
+            assert keyed.figures(key).instances == model.instances
+
+
+def test_a_failed_commit_keeps_all_in_memory_and_may_be_repeated(tmp_path):
+    X, y = STREAM.take(200).draw(200)
+    with Keyed(template(), directory=tmp_path) as keyed:
+        keyed.learn("a", X[:100], y[:100])
+        keyed.commit({"done": 100})
+        keyed.learn("a", X[100:], y[100:])
+        keyed.learn("b", X, y)
+        for i in range(50):
+            keyed.learn(i, X, y)
+        with full(tmp_path), pytest.raises(HerosError, match="must be writable"):
+            keyed.commit({"done": 300})
+        assert (keyed.position, len(keyed)) == ({"done": 100}, 52)
+        keyed.commit({"done": 400})
+    with Keyed(template(), directory=tmp_path) as keyed:
+        assert (keyed.figures("a").instances, keyed.figures("b").instances) == (200, 200)
+
+
+def test_a_snapshot_for_which_there_is_no_room_leaves_no_part_of_it(tmp_path):
+    store = KeyStore(tmp_path / "kept")
+    store.commit(None, models=[(f"{i}", MODEL, Tally(1)) for i in range(10)])
+    with no_room_beyond(500_000), pytest.raises(HerosError, match="must be writable"):
+        store.copy(tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+    store.copy(tmp_path / "copy")
+    store.put("more", MODEL, Tally(1))
+    store.commit(None)
+    store.close()
