@@ -1,4 +1,4 @@
-"""Pools: M models with different settings, and what each costs to train."""
+"""Pools: M models with different settings, and their training costs."""
 
 from heros.pools.base import BoundPool, Pool
 from heros.pools.boosted import Boosted, BoostedGrid, BoundBoosted

@@ -1,6 +1,6 @@
-"""Models of other libraries as members of a pool: asked and taught in one way.
+"""Adapters that give models of other libraries one interface, as members of a pool.
 
-Libraries are told apart by the methods a model has, and none is imported unless a member needs it.
+The methods of a model show its library. A library is imported only if a member needs it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Instance", "Member", "capymoa_schema", "kind_of", "makes", "member_o
 
 
 class Instance:
-    """One instance, in the form each library wants it; each form is made once, when it is first asked for.
+    """One instance in the form of each library; each form is created once, on first use.
 
     Examples
     --------
@@ -38,12 +38,12 @@ class Instance:
 
     @cached_property
     def table(self) -> NDArray[np.float64]:
-        """A table of one row, as scikit-learn has it."""
+        """A table of one row, for scikit-learn."""
         return self.row[np.newaxis]
 
     @cached_property
     def named(self) -> dict[str, float | str]:
-        """Values by name, as River has it: nominal ones in words, missing ones left out."""
+        """A dictionary for River: nominal values by name, without missing values."""
         pairs = zip(self.schema.features, self.row.tolist(), strict=True)
         return {
             feature.name: value if feature.values is None else feature.values[int(value)]
@@ -52,14 +52,14 @@ class Instance:
         }
 
     def capymoa(self, schema: Any) -> Any:
-        """An instance of CapyMOA's, without a label; MOA reads NaN as missing."""
+        """Return a CapyMOA instance without a label; MOA reads NaN as a missing value."""
         if id(schema) not in self._capymoa:
             self._capymoa[id(schema)] = _capymoa("core").Instance.from_array(schema, self.row)
         return self._capymoa[id(schema)]
 
 
 class Member(ABC):
-    """A model of some library.
+    """A model of another library.
 
     Parameters
     ----------
@@ -67,34 +67,34 @@ class Member(ABC):
         The model itself.
     """
 
-    needs: ClassVar[tuple[str, ...]]  # the methods by which such a model is known
+    needs: ClassVar[tuple[str, ...]]  # the methods that identify a model of this kind
 
     def __init__(self, model: Any) -> None:
         self.model = model
 
     @classmethod
     def knows(cls, subject: Any) -> bool:
-        """Whether such a model, or the class of it, can be one of these members."""
+        """Return whether this adapter supports a model or a class of models."""
         return _has(subject, *cls.needs)
 
     def bind(self, schema: Schema) -> None:
-        """Be told the schema, at first and whenever it has grown; an error if the model cannot follow."""
+        """Set the schema, at first and after each growth; raise an error if the model does not support it."""
         self.schema = schema
 
     @abstractmethod
     def predict_proba(self, instance: Instance) -> Any:
-        """The probabilities of the classes, in any scale; None if the model has no opinion yet."""
+        """Return the class probabilities on any scale; None if the model cannot predict yet."""
 
     @abstractmethod
     def learn(self, instance: Instance, y: float) -> None:
-        """Learn from an instance of class y, or whose target is the number y."""
+        """Learn from an instance whose class index or numeric target is y."""
 
     @abstractmethod
     def predict(self, instance: Instance) -> Any:
-        """What the target is, where it is a number; None if the model has no opinion yet."""
+        """Return the predicted number; None if the model cannot predict yet."""
 
     def _one_hot(self, label: Any) -> NDArray[np.float64] | None:
-        """The probabilities of a model that only names a class."""
+        """Return the probabilities of a model that predicts only a class."""
         if label is None:
             return None
         votes = np.zeros(self.schema.n_classes)
@@ -112,7 +112,7 @@ class RiverMember(Member):
         self._has_probabilities = hasattr(model, "predict_proba_one")
 
     def predict_proba(self, instance: Instance) -> Any:
-        """What `predict_proba_one` says, or the vote of a model that has none."""
+        """Call `predict_proba_one`, or `predict_one` if the model has no probabilities."""
         if self._has_probabilities:
             try:
                 return self._by_class(self.model.predict_proba_one(instance.named))
@@ -121,11 +121,11 @@ class RiverMember(Member):
         return self._one_hot(self.model.predict_one(instance.named))
 
     def learn(self, instance: Instance, y: float) -> None:
-        """`learn_one`."""
+        """Call `learn_one`."""
         self.model.learn_one(instance.named, y)
 
     def predict(self, instance: Instance) -> Any:
-        """`predict_one`."""
+        """Call `predict_one`."""
         return self.model.predict_one(instance.named)
 
     def _by_class(self, by_label: dict[Any, float]) -> NDArray[np.float64]:
@@ -141,15 +141,15 @@ class SklearnMember(Member):
     needs = ("partial_fit", "predict")
 
     def bind(self, schema: Schema) -> None:
-        """Once it has learnt, it knows no further features and classes."""
+        """Set the schema; a trained model refuses new features and classes."""
         if hasattr(self, "schema") and self._has_learnt:
             older = self.schema
             if (older.n_features, older.n_classes) != (schema.n_features, schema.n_classes):
-                raise ValueError("features and classes cannot be added once it has learnt")
+                raise ValueError("a trained model does not support new features or classes")
         super().bind(schema)
 
     def predict_proba(self, instance: Instance) -> Any:
-        """What `predict_proba` says, or the vote of a model that has none."""
+        """Call `predict_proba`, or `predict` if the model has no probabilities."""
         if not self._has_learnt:
             return None
         if not hasattr(self.model, "predict_proba"):
@@ -159,13 +159,13 @@ class SklearnMember(Member):
         return votes
 
     def learn(self, instance: Instance, y: float) -> None:
-        """`partial_fit`, of a classifier the first time with all classes."""
+        """Call `partial_fit`, with all classes on the first call of a classifier."""
         known = self._has_learnt or self.schema.numeric
         classes = {} if known else {"classes": np.arange(self.schema.n_classes)}
         self.model.partial_fit(instance.table, np.array([y]), **classes)
 
     def predict(self, instance: Instance) -> Any:
-        """`predict`; None before it has learnt."""
+        """Call `predict`; return None if the model is not trained."""
         return self.model.predict(instance.table).ravel()[0] if self._has_learnt else None
 
     @property
@@ -174,44 +174,44 @@ class SklearnMember(Member):
 
 
 class CapyMoaMember(Member):
-    """A CapyMOA classifier or regressor, MOA's among them. Its header is fixed: its schema cannot grow."""
+    """A CapyMOA or MOA classifier or regressor. Its schema is fixed and cannot grow."""
 
     needs = ("train", "predict_proba")
 
     @classmethod
     def knows(cls, subject: Any) -> bool:
-        """Regressors have no probabilities: they are known by where they come from."""
+        """Return whether the model is CapyMOA's; regressors are identified by their module."""
         kind = subject if isinstance(subject, type) else type(subject)
         theirs = any(base.__module__.split(".")[0] == "capymoa" for base in kind.__mro__)
         return super().knows(subject) or (theirs and _has(subject, "train", "predict"))
 
     def bind(self, schema: Schema) -> None:
-        """Its own schema, which it was made with, stays."""
+        """Check the schema against the schema of the model."""
         if hasattr(self, "schema"):
-            raise ValueError("its schema cannot grow")
+            raise ValueError("the schema of a CapyMOA model cannot grow")
         known = self.model.schema
         classes = 0 if known.is_regression() else known.get_num_classes()
         if (known.get_num_attributes(), classes) != (schema.n_features, schema.n_classes):
-            raise ValueError("it was made for another number of features or classes")
+            raise ValueError("the model was created for another number of features or classes")
         super().bind(schema)
 
     def predict_proba(self, instance: Instance) -> Any:
-        """What `predict_proba` says."""
+        """Call `predict_proba`."""
         return self.model.predict_proba(instance.capymoa(self.model.schema))
 
     def learn(self, instance: Instance, y: float) -> None:
-        """`train`."""
+        """Call `train`."""
         core = _capymoa("core")
         kind = core.RegressionInstance if self.schema.numeric else core.LabeledInstance
         self.model.train(kind.from_array(self.model.schema, instance.row, y))
 
     def predict(self, instance: Instance) -> Any:
-        """`predict`."""
+        """Call `predict`."""
         return self.model.predict(instance.capymoa(self.model.schema))
 
     def __getstate__(self) -> dict[str, Any]:
         buffer = io.BytesIO()
-        _capymoa("core.io").save_model(self.model, buffer)  # pickle alone cannot take what lives in Java
+        _capymoa("core.io").save_model(self.model, buffer)  # pickle alone cannot store Java objects
         return {**vars(self), "model": buffer.getvalue()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -219,34 +219,34 @@ class CapyMoaMember(Member):
 
 
 class OwnMember(Member):
-    """Any object with `predict_proba(x)` and `learn(x, y)`; `bind(schema)`, if it has it, is called first.
+    """Any object with `learn(x, y)` and `predict_proba(x)` or, for regression, `predict(x)`.
 
-    Where the target is a number, it has `predict(x)`.
+    If the object has a method `bind(schema)`, it is called first.
     """
 
     needs = ("learn",)
 
     @classmethod
     def knows(cls, subject: Any) -> bool:
-        """Of classes or of numbers."""
+        """Return whether the object has `learn` and one of `predict_proba` and `predict`."""
         return super().knows(subject) and (_has(subject, "predict_proba") or _has(subject, "predict"))
 
     def bind(self, schema: Schema) -> None:
-        """Tell the object, if it wants to know."""
+        """Set the schema, and call the object's `bind` if it has one."""
         super().bind(schema)
         if hasattr(self.model, "bind"):
             self.model.bind(schema)
 
     def predict_proba(self, instance: Instance) -> Any:
-        """What `predict_proba` says of the row."""
+        """Call `predict_proba` with the row."""
         return self.model.predict_proba(instance.row)
 
     def learn(self, instance: Instance, y: float) -> None:
-        """`learn` with the row and the class index."""
+        """Call `learn` with the row and the class index or number."""
         self.model.learn(instance.row, y)
 
     def predict(self, instance: Instance) -> Any:
-        """What `predict` says of the row."""
+        """Call `predict` with the row."""
         return self.model.predict(instance.row)
 
 
@@ -258,7 +258,7 @@ KINDS: tuple[type[Member], ...] = (RiverMember, CapyMoaMember, SklearnMember, Ow
 
 
 def kind_of(model: Any) -> type[Member]:
-    """How a model, or a class or partial that will make one, is asked and taught."""
+    """Return the adapter of a model, or of a class or partial that creates one."""
     subject = model.func if isinstance(model, partial) else model
     for kind in KINDS:
         if kind.knows(subject):
@@ -271,12 +271,12 @@ def kind_of(model: Any) -> type[Member]:
 
 
 def makes(model: Any) -> bool:
-    """Whether this makes a model rather than being one."""
+    """Return whether the object creates a model rather than being one."""
     return isinstance(model, type | partial)
 
 
 def member_of(model: Any, schema: Schema) -> Member:
-    """A member of its own for this schema: a copy of the model, or what its class or partial makes.
+    """Return a member for this schema: a copy of the model, or a new model from its class or partial.
 
     Examples
     --------
@@ -299,7 +299,7 @@ def member_of(model: Any, schema: Schema) -> Member:
 
 @lru_cache(maxsize=8)
 def capymoa_schema(schema: Schema) -> Any:
-    """The schema as CapyMOA has it: features in order, nominal ones with their values, then the class."""
+    """Return the CapyMOA schema: the features in order, nominal ones with their values, then the class."""
     target = "class"
     names = [feature.name for feature in schema.features]
     while target in names:
@@ -309,7 +309,7 @@ def capymoa_schema(schema: Schema) -> Any:
     return _capymoa("stream").Schema.from_custom([*names, target], target, categories)
 
 
-@lru_cache(maxsize=4)  # asked for at every instance
+@lru_cache(maxsize=4)  # called for every instance
 def _capymoa(part: str) -> Any:
-    """A part of CapyMOA, and Java with it."""
+    """Import a part of CapyMOA, which starts Java."""
     return needed(f"capymoa.{part}", "A CapyMOA member", "capymoa")

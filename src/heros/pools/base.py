@@ -1,4 +1,4 @@
-"""What a pool is: a description of M models that is bound to a schema when it is first used."""
+"""The base classes of pools: a description of M models, and the models bound to a schema."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ ROUNDING = 1e-12
 
 
 class Pool(Part, ABC):
-    """A description of M models. It holds no weights: `bind` makes the models."""
+    """A description of M models. It holds no weights: `bind` creates the models."""
 
     role: ClassVar[str] = "pool"
 
     grid: ClassVar[bool] = False
-    """Whether it is made from a grid of settings: what `--pool` and its name give."""
+    """Whether the pool is a grid of settings, which `--pool` can name."""
 
     @property
     @abstractmethod
@@ -41,22 +41,22 @@ class Pool(Part, ABC):
 
     @property
     def n_models(self) -> int:
-        """M: how many models there are."""
+        """The number M of models."""
         return len(self.configurations)
 
     @abstractmethod
     def bind(
         self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
     ) -> BoundPool:
-        """The models, fresh, for instances of this schema; with these costs, if they are known already."""
+        """Create the models for this schema; `costs` are their costs, if already known."""
 
     @property
     def settles_after(self) -> int:
-        """After how many instances a step costs what it will cost: costs are measured after these."""
+        """The number of instances after which the cost of a step is stable; costs are measured then."""
         return 0
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Refuse a state that is too small to be one of these models, before memory is taken for them."""
+        """Refuse a state that is too small for these models, before allocating memory."""
         return
 
 
@@ -64,38 +64,37 @@ class BoundPool(ABC):
     """M models for one schema."""
 
     native: _core.Pool
-    pool: Any  # what it was made from
+    pool: Any  # the description of the models
     schema: Schema
-    parts: tuple[BoundPool, ...] = ()  # if it is made of other pools
+    parts: tuple[BoundPool, ...] = ()  # the bound pools of a Join
     costs: NDArray[np.float64]  # (M,) γ, summing to 1
-    costs_change: bool = False  # whether `measure` gives other costs as the models learn
+    costs_change: bool = False  # whether the costs change while the models learn
 
     def measure(self) -> NDArray[np.float64]:
-        """γ as it is now; kept in `costs`."""
+        """Update `costs` and return the current cost γ of each model."""
         return self.costs
 
     def seconds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """CPU seconds of a look, and of a training step, of each model, if the pool keeps count of them."""
+        """Return each model's CPU seconds per evaluation and per training step; None if not measured."""
         return None
 
     @abstractmethod
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
-        """Fit the models to a schema that extends the one they know."""
+        """Extend the models to a schema that extends the current one."""
 
     @abstractmethod
     def state(self) -> dict[str, NDArray[Any]]:
-        """Everything learnt, as arrays."""
+        """Return everything learnt as arrays."""
 
     @abstractmethod
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Take back what `state` gave."""
+        """Restore what `state` returned."""
 
 
 def feature_values(schema: Schema) -> NDArray[np.int32]:
-    """The number of values of each feature, 0 for a numeric one.
+    """Return the number of values of each feature, 0 for numeric features.
 
-    A nominal feature whose values are all still to come counts as one with a single value: its kind never
-    changes.
+    A nominal feature without values yet counts as one value, so that it stays nominal.
     """
     return np.array([_values(feature) for feature in schema.features], dtype=np.int32)
 
@@ -105,7 +104,7 @@ def _values(feature: Feature) -> int:
 
 
 def expect_mappings(configurations: object, owner: str) -> list[Mapping[str, Any]]:
-    """The configurations of a pool's models, if that is what they are."""
+    """Return the configurations as a list; raise an error if one is not a mapping."""
     rule = "one mapping per model"
     try:
         models: list[Mapping[str, Any]] = list(configurations)  # type: ignore[call-overload]
@@ -118,7 +117,7 @@ def expect_mappings(configurations: object, owner: str) -> list[Mapping[str, Any
 
 
 def expect_schema(state: Mapping[str, NDArray[Any]], schema: Schema, owner: str) -> None:
-    """Refuse a pool's state that was made for instances of another schema."""
+    """Refuse the state of a pool for another schema."""
     values, classes = state.get("values", np.empty(0)), state.get("classes", np.empty(0))
     plain = all(isinstance(array, np.ndarray) and array.dtype.kind in "iuf" for array in (values, classes))
     if not (
@@ -126,11 +125,11 @@ def expect_schema(state: Mapping[str, NDArray[Any]], schema: Schema, owner: str)
         and np.array_equal(values, feature_values(schema))
         and np.array_equal(classes, [schema.n_outputs])
     ):
-        raise ParameterError.of("state", owner, "one of a pool for this schema", schema)
+        raise ParameterError.of("state", owner, "the state of a pool for this schema", schema)
 
 
 def shares(costs: ArrayLike | Sequence[float], n_models: int, owner: str) -> NDArray[np.float64]:
-    """Costs as shares of their sum: γ, with Σγ = 1. What sums to 1 but for rounding stays as it is.
+    """Return costs as shares γ of their sum; costs that already sum to 1 do not change.
 
     Examples
     --------

@@ -33,24 +33,23 @@ Costs = Literal["rounds", "measured"] | Sequence[float]
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Boosted(Family):
-    """Trees one after the other, each of which mends what those before it left; each such row is one model.
+    """Incremental gradient-boosted trees: each tree corrects the trees before it; each sequence is one model.
 
-    All trees learn from every instance. A tree sees the first and second derivatives of the loss at what the
-    trees before it say (SGBT, Gunasekara et al. 2024), and its leaves answer with the step that lowers the
-    loss most, times the learning rate. The loss of classes is the log-loss, that of a number half the squared
-    error. A leaf splits where two steps are better than one, once the best feature is ahead of the second
-    with the confidence asked for, or both are as good. Departures from SGBT are listed in docs/families.md:
-    one tree per round with a step for every class, and leaves that hold derivatives rather than FIMT-DD's
-    means and linear models.
+    All trees learn from every instance. A tree uses the first and second derivatives of the loss at the sum
+    of the trees before it (SGBT, Gunasekara et al. 2024). Its leaves predict the step that lowers the loss
+    most, times the learning rate. The loss is the log loss for classes and half the squared error for
+    numbers. A leaf splits when the best feature is better than the second with the given confidence, or when
+    they tie. docs/families.md lists the differences from SGBT: one tree per round with a step for each class,
+    and leaves that store derivatives rather than FIMT-DD's means and linear models.
 
     Parameters
     ----------
     configurations
-        One mapping per model; a setting that is left out has its default. The keys are
+        One mapping per model; settings left out have their defaults. The keys are
 
         {settings}
     costs
-        γ, the cost of a training step: "rounds" (∝ their number), "measured" (CPU time on made-up instances
+        The cost γ of a training step: "rounds" (∝ their number), "measured" (CPU time on random instances
         when the pool is bound), or one number per model. Always scaled to sum to 1.
 
     Examples
@@ -62,10 +61,10 @@ class Boosted(Family):
 
     written: ClassVar[str] = "boosted"
     settings = (
-        Setting("rounds", 50, whole_number(1, 1000), "How many trees."),
+        Setting("rounds", 50, whole_number(1, 1000), "The number of trees."),
         Setting("learning_rate", 0.2, above_zero(1), "The weight of a tree's step."),
         Setting(
-            "features", 0.75, above_zero(1), "The share of the features that a tree knows, drawn at random."
+            "features", 0.75, above_zero(1), "The share of the features that a tree uses, drawn at random."
         ),
         replace(GRACE_PERIOD, default=50),
         replace(SPLIT_CONFIDENCE, default=0.05, rule=inside_unit()),
@@ -75,19 +74,19 @@ class Boosted(Family):
             "shrinkage",
             1.0,
             above_zero(),
-            "λ: the larger, the smaller the steps of leaves that have seen little.",
+            "The L2 term λ: a larger λ gives smaller steps in leaves with few instances.",
         ),
         Setting(
             "horizon",
             1000.0,
             or_none(real_number(1, 1e12)),
-            "A leaf's step follows about so many of its latest instances; None: all of them.",
+            "The number of latest instances that determine a leaf's step, roughly; None means all.",
             none=0.0,
         ),
         replace(
             MAX_BYTES,
-            text="The memory of nodes and statistics of all trees; each tree has an equal part. Where "
-            "that is not enough, the leaves that the fewest instances come to stop searching for splits.",
+            text="The memory of nodes and statistics of all trees; each tree has an equal part. If that "
+            "is not enough, the leaves with the fewest instances stop searching for splits.",
         ),
     )
     cost_models: ClassVar[CostModels] = {"rounds": by_setting("rounds")}
@@ -95,11 +94,11 @@ class Boosted(Family):
     costs: Costs = "rounds"
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Refuse a state that is too small to be one of these models, before memory is taken for them."""
+        """Refuse a state that is too small for these models, before allocating memory."""
         for i, configuration in enumerate(self.configurations):
             rounds, found = configuration["rounds"], state.get(f"model_{i}_ints_sizes", np.empty(0)).size
             if found < rounds:
-                raise ParameterError.of("state", "Boosted", f"one of {rounds} trees", found)
+                raise ParameterError.of("state", "Boosted", f"the state of {rounds} trees", found)
 
 
 class BoostedGrid(Boosted):
@@ -128,7 +127,7 @@ class BoostedGrid(Boosted):
 
 
 class BoundBoosted(BoundNative, of=Boosted):
-    """The models of a `Boosted` pool, for one schema.
+    """The models of a `Boosted` pool for one schema.
 
     Examples
     --------
@@ -145,9 +144,9 @@ class BoundBoosted(BoundNative, of=Boosted):
         return _core.BoostedPool(settings, schema.numeric, seeds_of(rng, self.pool.n_models))
 
     def stats(self) -> list[TreeStats]:
-        """The size of every model: of all its trees together, the depth of the deepest."""
+        """Return the size of each model: the totals over its trees, and the depth of the deepest tree."""
         return stats_of(self)
 
     def gains(self, i: int) -> dict[str, float]:
-        """By how much the splits of model i by each feature have lowered the loss."""
+        """Return how much the splits on each feature have lowered the loss of model i."""
         return gains_of(self, self._expect_model(i, "gains"))

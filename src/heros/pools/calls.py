@@ -1,4 +1,4 @@
-"""The members of a pool as the core asks them: what they say is checked, what they raise is dealt with."""
+"""Calls from the core to models of other libraries: outputs are checked and exceptions are handled."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OnError = Literal["set_aside", "raise"]
 
 
 class MemberClock:
-    """CPU seconds that members have taken, and how often.
+    """The CPU seconds and the number of calls of each member.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class MemberClock:
         self.seconds, self.times = [0.0] * members, [0] * members
 
     def of(self, i: int) -> MemberClock:
-        """For a ``with``: the time in it is this member's."""
+        """Return a context whose time is added to this member."""
         self._member = i
         return self
 
@@ -49,14 +49,17 @@ class MemberClock:
         self.times[self._member] += 1
 
     def means(self) -> NDArray[np.float64]:
-        """Of each member; one that was never called is taken to be like the others."""
+        """Return the mean seconds of each member; a member never called gets the mean of the others."""
         times = np.array(self.times)
         known = np.divide(self.seconds, times, where=times > 0, out=np.zeros(len(times)))
         return np.where(times > 0, known, known[times > 0].mean() if times.any() else 0.0)
 
 
 class MemberCalls:
-    """What the core calls to ask and teach the members. It must not know the core's pool: that knows it."""
+    """The callbacks with which the core evaluates and trains the members.
+
+    It must not refer to the core's pool, which refers to it.
+    """
 
     def __init__(self, names: tuple[str, ...], members: list[Member], on_error: OnError) -> None:
         self.names, self.members, self.on_error = names, members, on_error
@@ -64,7 +67,7 @@ class MemberCalls:
         self.look_clock, self.train_clock = MemberClock(len(members)), MemberClock(len(members))
 
     def fit(self, schema: Schema) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.uint8]]:
-        """Room for what the members say of instances of this schema."""
+        """Allocate the output arrays of the members for this schema."""
         models = len(self.members)
         self.schema = schema
         self.outputs = np.full((models, schema.n_outputs), self._nothing)
@@ -88,7 +91,7 @@ class MemberCalls:
                 self._try(i, partial(self._ask, i, self.instance), "predict")
 
     def train(self, target: float, chosen: NDArray[np.uint8]) -> None:
-        """All chosen members are trained before an exception of one of them goes on."""
+        """Train all chosen members, then raise the first exception, if any."""
         y = target if self.schema.numeric else int(target)
         first: HerosError | None = None
         for i in self._able(chosen):
@@ -101,12 +104,12 @@ class MemberCalls:
             raise first
 
     def answer(self, i: int, row: NDArray[np.float64]) -> None:
-        """One member predicts any instance."""
+        """Let one member predict an instance."""
         if self.active[i]:
             self._try(i, partial(self._ask, i, Instance(self.schema, row)), "predict")
 
     def _able(self, asked: NDArray[np.uint8] | None = None) -> list[int]:
-        """Those of the members (None: all) that have not been set aside."""
+        """Return the indices of the given members (None: all) that are not excluded."""
         able: list[int] = np.flatnonzero(self.active if asked is None else self.active & asked).tolist()
         return able
 
@@ -120,7 +123,7 @@ class MemberCalls:
 
     @property
     def _nothing(self) -> float:
-        """Each output of a member that says nothing."""
+        """The value of each output of a member without a prediction."""
         return 0.0 if self.schema.numeric else 1 / self.schema.n_classes
 
     def _try(self, i: int, act: Callable[[], None], what: str) -> None:
@@ -132,7 +135,7 @@ class MemberCalls:
                 raise HerosError(text) from error
             self.faults[self.names[i]] = text
             self._silence(i)
-            warnings.warn(f"{text}; it is set aside.", RuntimeWarning, stacklevel=2)
+            warnings.warn(f"{text}; the model is excluded.", RuntimeWarning, stacklevel=2)
 
     def _silence(self, i: int) -> None:
         self.active[i], self.favoured[i] = 0, -1
@@ -140,24 +143,24 @@ class MemberCalls:
 
 
 def _number(answer: Any) -> tuple[float, int]:
-    """A number, and 0 if it is finite, else -1; a member that has no opinion yet says 0."""
+    """Return the number, and 0 if it is finite, else -1; None becomes the number 0."""
     if answer is None:
         return 0.0, 0
     try:
         value = float(answer)
     except (TypeError, ValueError):
-        raise ValueError(f"a number was expected, not {answer!r}") from None
+        raise ValueError(f"expected a number, got {answer!r}") from None
     return (value, 0) if math.isfinite(value) else (0.0, -1)
 
 
 def _checked(answer: ArrayLike | None, classes: int) -> tuple[NDArray[np.float64] | float, int]:
-    """Probabilities that sum to 1, and the class they favour: -1 if they are not finite."""
+    """Return probabilities that sum to 1, and the most probable class, -1 if they are not finite."""
     if answer is None:
         return 1 / classes, 0
     p = np.asarray(answer, dtype=np.float64)
     if p.shape != (classes,):
-        raise ValueError(f"{classes} probabilities were expected, not an array of shape {p.shape}")
-    values = p.tolist()  # a few numbers are looked at faster as a list
+        raise ValueError(f"expected {classes} probabilities, got an array of shape {p.shape}")
+    values = p.tolist()  # for a few numbers, a list is faster than an array
     total = sum(values)
     if not math.isfinite(total):
         return 1 / classes, -1
@@ -167,5 +170,5 @@ def _checked(answer: ArrayLike | None, classes: int) -> tuple[NDArray[np.float64
 
 
 def fault(name: str, i: int, what: str, error: Exception) -> str:
-    """What a model did not do, and why."""
-    return f"The model {name!r} ({i}) must {what}. Got {type(error).__name__}: {error}"
+    """Return the message for a model that failed in `what`, with the error."""
+    return f"The model {name!r} ({i}) failed to {what}. Got {type(error).__name__}: {error}"

@@ -30,16 +30,16 @@ class ForestStats:
     Parameters
     ----------
     trees, background
-        How many trees answer, and how many more grow in the background, to take over if drift is found.
+        The number of trees that predict, and of trees in the background that replace others after drift.
     nodes, leaves, active_leaves
-        Of all trees that answer. Leaves that are not active have been deactivated to stay inside the byte
-        limit: they count classes and answer with the majority.
+        The totals over the trees that predict. The other leaves were deactivated to stay inside the byte
+        limit: they count classes and predict the majority class.
     depth
-        The number of tests on the longest way down.
+        The number of tests on the longest path.
     bytes, max_bytes
-        What the nodes and observers of all trees hold, and the limit that is never crossed.
+        The memory of the nodes and observers of all trees, and its limit, which is never exceeded.
     warnings, replaced
-        How many trees have begun in the background, and how many have been replaced, since the beginning.
+        The number of trees started in the background, and of trees replaced, since the start.
     """
 
     trees: int
@@ -56,24 +56,24 @@ class ForestStats:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Forest(Family):
-    """Forests of Hoeffding trees of given configurations; each forest is one model.
+    """Forests of Hoeffding trees; each forest is one model.
 
-    Its trees differ: each draws from a Poisson distribution how often an instance counts (online bagging,
-    Oza and Russell 2001), and sees or is offered a random part of the features. A tree whose hits become
-    fewer is replaced (ADWIN): at a warning another one begins in its background, and takes over at drift.
-    The forest's probabilities are those of its trees, averaged, each weighted by its accuracy since it was
-    last replaced. With ``subspace="node"`` that is an adaptive random forest (Gomes et al. 2017), with
-    ``"tree"`` streaming random patches (Gomes, Read and Bifet 2019). Departures from MOA's are listed in
-    docs/families.md; the one that matters: nominal features are split by one value against the rest.
+    Each tree draws the weight of an instance from a Poisson distribution (online bagging, Oza and Russell
+    2001) and uses a random subset of the features. A tree whose accuracy falls is replaced: at a warning of
+    ADWIN a new tree starts in the background, and at drift it takes the place of the old one. The forest
+    averages the probabilities of its trees, each weighted by its accuracy since it was last replaced. With
+    ``subspace="node"`` this is an adaptive random forest (Gomes et al. 2017), with ``"tree"`` streaming
+    random patches (Gomes, Read and Bifet 2019). docs/families.md lists the differences from MOA. The main
+    one: nominal features are split into one value and the rest.
 
     Parameters
     ----------
     configurations
-        One mapping per forest; a setting that is left out has its default. The keys are
+        One mapping per forest; settings left out have their defaults. The keys are
 
         {settings}
     costs
-        γ, the cost of a training step: "trees" (∝ their number), "measured" (CPU time on made-up instances
+        The cost γ of a training step: "trees" (∝ their number), "measured" (CPU time on random instances
         when the pool is bound), or one number per forest. Always scaled to sum to 1.
 
     Examples
@@ -85,25 +85,25 @@ class Forest(Family):
 
     written: ClassVar[str] = "forest"
     settings = (
-        Setting("trees", 30, whole_number(1, 1000), "How many trees."),
+        Setting("trees", 30, whole_number(1, 1000), "The number of trees."),
         Setting(
             "features",
             0.6,
             above_zero(1),
-            "The share of the features that a tree sees, or that a leaf may be split by.",
+            "The share of the features that a tree uses, or that a leaf can be split by.",
         ),
         Setting(
             "subspace",
             "node",
             among(*SUBSPACES),
-            "'tree': the features are drawn once for each tree, which knows no others; 'node': they are "
-            "drawn for every leaf, and leaves observe all features.",
+            "'tree': features are drawn once for each tree, which ignores the others; 'node': features are "
+            "drawn for each leaf, and leaves observe all features.",
         ),
         Setting(
             "bagging",
             6.0,
             real_number(0, 100),
-            "λ, the mean of how often an instance counts; 0: each counts once.",
+            "The mean λ of the Poisson weight of an instance; 0 gives each instance weight 1.",
         ),
         replace(GRACE_PERIOD, default=50),
         replace(SPLIT_CONFIDENCE, default=0.01),
@@ -112,7 +112,7 @@ class Forest(Family):
             "random_cuts",
             False,
             flag(),
-            "Whether a numeric feature offers one cut drawn at random instead of twelve at even distances.",
+            "Whether a numeric feature has one random candidate cut instead of twelve evenly spaced ones.",
         ),
         Setting(
             "warning",
@@ -131,8 +131,8 @@ class Forest(Family):
         replace(
             MAX_BYTES,
             default=64 << 20,
-            text="The memory of the nodes and observers of all trees, kept at every instance. Each tree has "
-            "an equal part, of which a quarter is kept for the one in its background.",
+            text="The memory of the nodes and observers of all trees, enforced at every instance. Each tree "
+            "has an equal part, a quarter of which is reserved for its background tree.",
         ),
     )
     cost_models: ClassVar[CostModels] = {"trees": by_setting("trees")}
@@ -141,11 +141,11 @@ class Forest(Family):
     costs: Costs = "trees"
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Refuse a state that is too small to be one of these forests, before memory is taken for them."""
+        """Refuse a state that is too small for these forests, before allocating memory."""
         for i, configuration in enumerate(self.configurations):
             trees, found = configuration["trees"], state.get(f"forest_{i}_behind", np.empty(0)).size
             if found < trees:
-                raise ParameterError.of("state", "Forest", f"one of {trees} trees", found)
+                raise ParameterError.of("state", "Forest", f"the state of {trees} trees", found)
 
 
 class ForestGrid(Forest):
@@ -174,7 +174,7 @@ class ForestGrid(Forest):
 
 
 class BoundForest(BoundNative, of=Forest):
-    """The forests of a `Forest` pool, for one schema.
+    """The forests of a `Forest` pool for one schema.
 
     Examples
     --------
@@ -193,15 +193,15 @@ class BoundForest(BoundNative, of=Forest):
 
     @property
     def bytes(self) -> NDArray[np.int64]:
-        """What the trees of each forest hold."""
+        """The bytes used by the trees of each forest."""
         return self.native.bytes
 
     def stats(self) -> list[ForestStats]:
-        """The size of every forest."""
+        """Return the size of each forest."""
         return [self._stats(i, c) for i, c in enumerate(self.pool.configurations)]
 
     def text(self, i: int, *, tree: int = 0) -> str:
-        """A tree of forest i as indented text: its tests, and for each leaf the majority and its count."""
+        """Return a tree of forest i as indented text: its tests, and each leaf's majority class and count."""
         self._expect_model(i, "text")
         whole(tree, "tree", "text", 0, self.pool.configurations[i]["trees"] - 1)
         columns, state = self.native.tree(i, tree)

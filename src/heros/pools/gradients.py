@@ -1,4 +1,4 @@
-"""What families that learn by gradients share: the scale of numbers, and the loss of a number."""
+"""Parameters shared by families trained by gradient descent: the scale of numbers and the loss."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ LOSS = Setting(
     "loss",
     "squared",
     among("squared", "huber"),
-    "Where the target is a number: half the square of the error, or 'huber', which is linear beyond an "
-    "error of one standard deviation of the target.",
+    "The loss for regression: half the squared error, or 'huber', which is linear beyond an error of one "
+    "standard deviation of the target.",
     optional=True,
 )
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Scaled(Family):
-    """A family whose models see numbers divided by their running standard deviation."""
+    """A family whose models scale numbers by their running standard deviation."""
 
     role: ClassVar[str] = "pool"
 
     scale: bool | float = True
     divisor: float = field(
         init=False, repr=False
-    )  # what `scale` comes to: True and 1.0 are equal, but differ
+    )  # the divisor from `scale`, in which True and 1.0 mean different things
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -44,7 +44,7 @@ class Scaled(Family):
 
 
 def divisor_of(scale: object, owner: str) -> float:
-    """How many standard deviations of a number become 1, by a pool's `scale`; 0: numbers stay as they are.
+    """Return the number of standard deviations scaled to 1, from `scale`; 0 means no scaling.
 
     Examples
     --------
@@ -61,8 +61,8 @@ def divisor_of(scale: object, owner: str) -> float:
 
 
 def expect_loss(configurations: Any, schema: Schema, owner: str) -> None:
-    """Refuse a loss of numbers where the target is a class."""
+    """Refuse a regression loss if the target is a class."""
     losses = [one["loss"] for one in configurations if "loss" in one]
     if losses and not schema.numeric:
-        rule = "left out where the target is a class: that is learnt with cross-entropy"
+        rule = "left out if the target is a class, since classes use cross-entropy"
         raise ParameterError.of("loss", owner, rule, losses[0])

@@ -32,7 +32,7 @@ SIZES = tuple(1024 << k for k in range(1, 11))  # 2, 4, ..., 1024 KB
 
 
 def _bytes(bound: Any) -> list[float]:
-    """What each tree holds now."""
+    """Return the current size of each tree in bytes."""
     return [float(n) for n in bound.native.bytes]
 
 
@@ -40,21 +40,21 @@ def _bytes(bound: Any) -> list[float]:
 class Hoeffding(Family):
     """Hoeffding trees of given configurations.
 
-    The VFDT of Domingos and Hulten (2000), equal to MOA's `HoeffdingTree` with the same settings where
-    no byte limit binds: Gaussian observers with 10 candidate cuts for numbers, a branch per value for
-    nominal features. A leaf is split when the best test is better than the second by more than
-    ε = √(R² ln(1/δ) / 2n), or when ε is below the tie threshold. Features are taken as they come:
-    nothing is scaled or one-hot. Departures from MOA are listed in docs/trees.md.
+    The VFDT of Domingos and Hulten (2000). Unless a tree reaches its byte limit, it equals MOA's
+    `HoeffdingTree` with the same settings: Gaussian observers with 10 candidate cuts for numbers, a branch
+    per value for nominal features. A leaf is split when the best test is better than the second by more than
+    ε = √(R² ln(1/δ) / 2n), or when ε is below the tie threshold. Features are neither scaled nor one-hot
+    encoded. docs/trees.md lists the differences from MOA.
 
     Parameters
     ----------
     configurations
-        One mapping per tree; a setting that is left out has its default. The keys are
+        One mapping per tree; settings left out have their defaults. The keys are
 
         {settings}
     costs
-        γ, the cost of a training step: "max-bytes" (∝ the byte limit, as in the paper), "bytes" (∝ what
-        each tree holds, measured anew every 1000 instances), "measured" (CPU time on made-up instances
+        The cost γ of a training step: "max-bytes" (∝ the byte limit, as in the paper), "bytes" (∝ the
+        current size of each tree, updated every 1000 instances), "measured" (CPU time on random instances
         when the pool is bound), or one number per tree. Always scaled to sum to 1.
 
     Examples
@@ -74,28 +74,28 @@ class Hoeffding(Family):
             "criterion",
             "information_gain",
             among("information_gain", "gini"),
-            "What makes a test a good one.",
+            "The criterion that compares tests.",
         ),
         Setting(
             "prediction",
             "adaptive",
             among("majority", "naive_bayes", "adaptive"),
-            "How leaves predict; 'adaptive': like whichever of the two others was right more often there.",
+            "How leaves predict; 'adaptive' uses the method that was more accurate in the leaf.",
         ),
         Setting(
             "binary_splits",
             False,
             flag(),
-            "Whether nominal features are split by one value against the rest only.",
+            "Whether nominal features are split only into one value and the rest.",
         ),
         MAX_DEPTH,
         Setting(
             "split_on",
             "bound",
             among("bound", "change"),
-            "'change': a leaf takes the best test as soon as its hits have become more or fewer (HDDM-A with "
-            "`split_confidence` as its δ, 0.001 or so), however far ahead the test is, in the manner of "
-            "local adaptive streaming trees (LAST). Grace period and tie threshold then mean nothing.",
+            "'change': a leaf splits by the best test as soon as its accuracy changes (HDDM-A with "
+            "`split_confidence` as its δ, e.g. 0.001), whatever the lead of the test, as in local adaptive "
+            "streaming trees (LAST). Grace period and tie threshold then have no effect.",
         ),
     )
     cost_models: ClassVar[CostModels] = {"max-bytes": by_setting("max_bytes"), "bytes": _bytes}
@@ -107,8 +107,8 @@ class Hoeffding(Family):
 class HoeffdingGrid(Hoeffding):
     """Hoeffding trees over a grid of sizes and grace periods; the paper's pool of 50 by default.
 
-    In the paper the sizes never took effect (CapyMOA reads a size of 0, and MOA looks at its limit only
-    every million instances), so its cheapest trees equal its most expensive ones. Here they do.
+    In the paper the sizes had no effect (CapyMOA reads a size of 0, and MOA checks its limit only every
+    million instances), so its cheapest trees equal its most expensive ones. Here the sizes have an effect.
 
     Examples
     --------
@@ -134,7 +134,7 @@ class HoeffdingGrid(Hoeffding):
 
 
 class BoundHoeffding(BoundNative, of=Hoeffding):
-    """The trees of a `Hoeffding` pool, for one schema.
+    """The trees of a `Hoeffding` pool for one schema.
 
     Examples
     --------
@@ -153,15 +153,15 @@ class BoundHoeffding(BoundNative, of=Hoeffding):
         return _core.HoeffdingPool(self._settings(_settings))
 
     def stats(self) -> list[TreeStats]:
-        """The size of every tree."""
+        """Return the size of each tree."""
         return stats_of(self)
 
     def text(self, i: int) -> str:
-        """Tree i as indented text: its tests, and for each leaf the majority class and its count."""
+        """Return tree i as indented text: its tests, and the majority class and count of each leaf."""
         return tree_text(self.native.tree_state(self._expect_model(i, "text")), self.schema)
 
     def measure(self) -> NDArray[np.float64]:
-        """γ as it is now: measured anew if it goes by bytes."""
+        """Return the current cost γ of each tree, updated if `costs` is "bytes"."""
         if self.costs_change:
             self.costs = self._costs()
         return self.costs

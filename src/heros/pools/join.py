@@ -1,4 +1,4 @@
-"""Pools of several kinds as one: perceptrons, trees, models of other libraries, and one policy over all."""
+"""Join pools of several kinds into one, so that one policy chooses among all models."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ Costs = Literal["measured"] | Sequence[float]
 
 @dataclass(frozen=True, init=False)
 class Join(Pool):
-    """Several pools as one: the models of the first, then those of the second, and so on.
+    """Several pools as one: the models of the first, then the models of the second, and so on.
 
-    A policy chooses among all of them, so their costs have to be on one scale.
+    The policy chooses among all models, so their costs must be on one scale.
 
     Parameters
     ----------
     pools
-        The pools to join; a joined one among them counts as its parts.
+        The pools to join; a `Join` among them is replaced by its pools.
     costs
-        γ, the cost of a training step: "measured" (CPU time of a look and a training step of each model, on
-        made-up instances, when the pool is bound: not the same from run to run), one number per pool (what
-        all its models cost together; each has the share of it that its own pool gives it), or one number
-        per model. Always scaled to sum to 1.
+        The cost γ of a training step: "measured" (CPU time of an evaluation and a training step of each model
+        on random instances when the pool is bound, which varies from run to run), one number per pool (the
+        total of its models, divided among them by the costs of that pool), or one number per model. Always
+        scaled to sum to 1.
 
     Examples
     --------
@@ -67,19 +67,19 @@ class Join(Pool):
 
     @classmethod
     def made_of(cls, **settings: Any) -> Join:
-        """The pool that its description describes."""
+        """Return the pool with these described settings."""
         return cls(*settings.pop("pools", ()), **settings)
 
     @property
     def plain(self) -> bool:  # type: ignore[override]
-        """Whether what its models learn is plain data, which files and checkpoints can hold."""
+        """Whether files and checkpoints can store the models, without Python objects."""
         return all(part.plain for part in self.pools)
 
     @property
     def configurations(self) -> tuple[Mapping[str, Any], ...]:
-        """The settings of each model, in the order of the pools, with the name of its kind.
+        """The settings of each model, in the order of the pools, with the name of its family.
 
-        Where pools of a kind scale numbers differently, that is a setting, too.
+        If pools of one family scale numbers differently, the scale is included.
         """
         scales: dict[str, set[float]] = {}
         for part in self.pools:
@@ -95,11 +95,11 @@ class Join(Pool):
     def bind(
         self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
     ) -> BoundJoin:
-        """The models of all pools, fresh, for instances of this schema."""
+        """Create the models of all pools for this schema."""
         return BoundJoin(self, schema, rng, costs)
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Refuse a state that is too small to be one of these models, before memory is taken for them."""
+        """Refuse a state that is too small for these models, before allocating memory."""
         for i, part in enumerate(self.pools):
             part.expect_room(schema, archive.subset(state, str(i)))
 
@@ -108,7 +108,7 @@ class Join(Pool):
 
 
 class BoundJoin(BoundPool):
-    """The models of joined pools, for one schema.
+    """The models of joined pools for one schema.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class BoundJoin(BoundPool):
         self.costs = self._costs() if costs is None else costs
 
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
-        """Fit all models to a schema that extends the one they know. Measured costs stay as they are."""
+        """Extend all models to a schema that extends the current one; measured costs do not change."""
         for part in self.parts:
             part.grow(schema, rng)
         self.schema = schema
@@ -147,7 +147,7 @@ class BoundJoin(BoundPool):
             self.costs = self._costs()
 
     def measure(self) -> NDArray[np.float64]:
-        """γ as it is now: what a pool costs in all stays, its models' shares of it may have changed."""
+        """Update `costs` and return them: the total of each pool stays, the shares of its models change."""
         if self.costs_change:
             totals = [self.costs[at].sum() for at in self._places()]
             parts = [total * part.measure() for total, part in zip(totals, self.parts, strict=True)]
@@ -155,7 +155,7 @@ class BoundJoin(BoundPool):
         return self.costs
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Everything learnt, as arrays: those of each pool under its number."""
+        """Return everything learnt as arrays, grouped by the index of the pool."""
         return {
             **archive.grouped({str(i): part.state() for i, part in enumerate(self.parts)}),
             "values": feature_values(self.schema),
@@ -164,7 +164,7 @@ class BoundJoin(BoundPool):
         }
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Take back what `state` gave."""
+        """Restore what `state` returned."""
         expect_schema(state, self.schema, "Join")
         costs = shares(state.get("gamma", ()), self.pool.n_models, "Join")
         for i, part in enumerate(self.parts):
@@ -172,7 +172,7 @@ class BoundJoin(BoundPool):
         self.costs = costs
 
     def _places(self) -> Iterator[slice]:
-        """Where the models of each pool are."""
+        """Yield the slice of models of each pool."""
         start = 0
         for part in self.pool.pools:
             yield slice(start, start := start + part.n_models)
@@ -194,7 +194,7 @@ class BoundJoin(BoundPool):
 
 
 def _given(costs: Sequence[float], pools: int, models: int) -> tuple[float, ...]:
-    """Costs as shares, if there is one per pool or per model."""
+    """Return costs as shares; raise an error unless there is one per pool or per model."""
     try:
         count = len(costs)
     except TypeError:
@@ -206,6 +206,6 @@ def _given(costs: Sequence[float], pools: int, models: int) -> tuple[float, ...]
 
 
 def _own_share(costs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What the models of one pool cost, among themselves."""
+    """Return the costs of the models of one pool, scaled to sum to 1."""
     total = costs.sum()
     return costs / total if total > 0 else np.full(len(costs), 1 / len(costs))

@@ -1,4 +1,4 @@
-"""Pools of memories of labels: what follows what."""
+"""Pools of models that predict a label from the labels before it."""
 
 from __future__ import annotations
 
@@ -36,28 +36,28 @@ class LabelMemory(Family):
     """Models that predict a label from the labels before it, and ignore the features.
 
     Classes: the model counts which class followed the last label (`order` 1) or the last two (`order` 2). A
-    context that was seen seldom borrows from the shorter context, the shortest being how frequent the classes
-    are. Numbers: the last label plus a weighted sum of the trend, the mean, the mean of the last eight labels
+    rare context is smoothed with the shorter context, and finally with the class frequencies. Numbers: the
+    prediction is the last label plus a weighted sum of the trend, the mean, the mean of the last eight labels
     and the labels one season ago, each as a difference from the last label. The weights come from least
     squares with fading. Seasons are lags at which differences between labels are correlated; the pool finds
     up to two of them among lags below `memory`.
 
-    All models share the latest labels, which are kept whichever models are trained. With late labels the pool
-    uses only labels that had arrived when the instance was predicted (see the `delay` parameter of
-    `Heros.learn`). In streams without order in their labels a model predicts the frequencies of the classes,
-    or the mean. Features are never used, so a pool of this family is meant to be joined with others.
+    All models share the latest labels, which are stored whichever models are trained. With late labels the
+    pool uses only labels that had arrived when the instance was predicted (see the `delay` parameter of
+    `Heros.learn`). If labels do not depend on earlier labels, a model predicts the class frequencies or the
+    mean. Features are never used, so a pool of this family is meant to be joined with others.
 
     Parameters
     ----------
     configurations
-        One mapping per model; a setting that is left out has its default. The keys are
+        One mapping per model; settings left out have their defaults. The keys are
 
         {settings}
     memory
-        How many labels are kept. A label that comes later than that is predicted from the frequencies of the
-        classes, or the mean.
+        The number of labels to store. An instance whose delay is longer is predicted by the class frequencies
+        or the mean.
     costs
-        γ, the cost of a training step: "equal", "measured" (CPU time on made-up instances when the pool is
+        The cost γ of a training step: "equal", "measured" (CPU time on random instances when the pool is
         bound), or one number per model. Always scaled to sum to 1.
 
     Examples
@@ -76,10 +76,10 @@ class LabelMemory(Family):
             "fading",
             0.9995,
             real_number(0.5, 1),
-            "The weight of an instance compared with the next: with .9995 the last 2000 or so count.",
+            "The weight of an instance relative to the next one: .9995 uses about the last 2000 instances.",
         ),
-        Setting("order", 1, whole_number(1, 2), "Classes: how many of the last labels count."),
-        Setting("seasons", 2, whole_number(0, 2), "Numbers: how many seasonal lags are used at most."),
+        Setting("order", 1, whole_number(1, 2), "Classes: the number of last labels used."),
+        Setting("seasons", 2, whole_number(0, 2), "Numbers: the maximum number of seasonal lags."),
     )
     cost_models: ClassVar[CostModels] = {"equal": equal}
 
@@ -87,7 +87,7 @@ class LabelMemory(Family):
     costs: Costs = "equal"
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Refuse a state that is too small to be one of these models, before memory is taken for them."""
+        """Refuse a state that is too small for these models, before allocating memory."""
         name = "sums" if schema.numeric else "counts"
         least = self.n_models * schema.n_outputs
         if state[name].size < least:
@@ -95,7 +95,7 @@ class LabelMemory(Family):
 
 
 class LabelMemoryGrid(LabelMemory):
-    """Memories of labels over a grid of how fast they fade and how many labels count.
+    """Label memories over a grid of fading factors and orders.
 
     Examples
     --------
@@ -119,7 +119,7 @@ class LabelMemoryGrid(LabelMemory):
 
 
 class BoundLabelMemory(BoundNative, of=LabelMemory):
-    """The models of a `LabelMemory` pool, for one schema."""
+    """The models of a `LabelMemory` pool for one schema."""
 
     native: _core.LabelPool
 
@@ -129,11 +129,11 @@ class BoundLabelMemory(BoundNative, of=LabelMemory):
     def follows(self, i: int) -> NDArray[np.float64]:
         """Return the probability of each class (columns) after each last label (rows), by model i."""
         if self.schema.numeric:
-            raise HerosError("Numbers have no table of what follows what: ask coefficients.")
+            raise HerosError("Regression has no table of following classes. Call coefficients.")
         return self.native.follows(self._expect_model(i, "BoundLabelMemory"))
 
     def coefficients(self, i: int) -> dict[str, float]:
-        """Return the weight of each input in the predictions of model i, where the target is a number.
+        """Return the weight of each input in the predictions of model i, for regression.
 
         Examples
         --------
@@ -145,16 +145,16 @@ class BoundLabelMemory(BoundNative, of=LabelMemory):
         ((7,), 1.0)
         """
         if not self.schema.numeric:
-            raise HerosError("Classes have no coefficients: ask follows.")
+            raise HerosError("Classification has no coefficients. Call follows.")
         weights = self.native.coefficients(self._expect_model(i, "BoundLabelMemory")).tolist()
         return dict(zip(INPUTS, weights, strict=True))
 
     @property
     def seasons(self) -> tuple[int, ...]:
-        """The lags at which the labels repeat themselves, as far as they have been found."""
+        """The seasonal lags of the labels found so far."""
         return tuple(lag for lag in self.native.seasons.tolist() if lag)
 
     @property
     def remembered(self) -> int:
-        """How many labels are kept now."""
+        """The number of labels stored now."""
         return self.native.remembered

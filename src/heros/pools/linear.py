@@ -24,38 +24,37 @@ Costs = Literal["numbers", "measured"] | Sequence[float]
 
 
 def _numbers(bound: Any) -> list[float]:
-    """How many numbers a model keeps per weight, itself included."""
+    """Return how many numbers each model stores per weight, the weight included."""
     return [float(_core.LinearPool.numbers(one["optimizer"])) for one in bound.pool.configurations]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Linear(Scaled):
-    """Linear models of given configurations: logistic regressions or, of a number, regressions.
+    """Linear models: logistic regression for classes, linear regression for numbers.
 
-    Softmax cross-entropy, squared or Huber loss, one instance at a time, from weights of zero. Numbers are
-    scaled by running moments, nominal features with more than two values are one-hot; a step touches the
-    active inputs only, whatever their number. The results are those of dense steps (up to Adam's ε on inputs
-    that were inactive).
+    Models are trained on one instance at a time, from weights of zero, with softmax cross-entropy, squared or
+    Huber loss. Numbers are scaled by their running mean and standard deviation; nominal features with more
+    than two values are one-hot encoded. A step reads and writes the weights of active inputs only. The
+    results equal those of dense steps, up to Adam's ε on inputs that were inactive.
 
     Parameters
     ----------
     configurations
-        One mapping per model; a setting that is left out has its default. The keys are
+        One mapping per model; settings left out have their defaults. The keys are
 
         {settings}
     own_values
-        How many values of a nominal feature have an input of their own: the first ones of the schema.
+        The number of values of a nominal feature that have a separate input: the first ones of the schema.
     hashed_to
-        The others, of all features, share so many inputs, spread by a hash: a feature with very many values
-        takes a bounded number of weights.
+        The number of inputs that all other values share, by a hash. This bounds the number of weights of
+        features with very many values.
     costs
-        γ, the cost of a training step: "numbers" (∝ the numbers kept per weight: 1 with "sgd", else 3),
-        "measured" (CPU time on made-up instances when the pool is bound), or one number per model. Always
+        The cost γ of a training step: "numbers" (∝ the numbers stored per weight: 1 for "sgd", else 3),
+        "measured" (CPU time on random instances when the pool is bound), or one number per model. Always
         scaled to sum to 1.
     scale
-        By how many standard deviations numbers are divided, (x − mean)/(scale·sd), running. True: by 3,
-        with 1, steps are larger. False: not at all, which is for data
-        that is scaled already.
+        Numbers are scaled to (x − mean)/(scale·sd), with running moments. True means 3; with 1, training
+        steps are larger. False turns scaling off, for data that is already scaled.
 
     Examples
     --------
@@ -71,26 +70,29 @@ class Linear(Scaled):
             "adam",
             among("sgd", "adam", "ftrl", "pa"),
             "Adam has β = .9, .999 and ε = 1e-8; 'ftrl' is FTRL-Proximal (McMahan et al. 2013) with β = 1, "
-            "a learning rate per weight that falls with what it has learnt. 'pa', for numbers only, is "
+            "with a learning rate per weight that falls with its past gradients. 'pa', for numbers only, is "
             "passive-aggressive (Crammer et al. 2006, PA-I): it corrects each error beyond `epsilon` at "
             "once, by steps of at most `learning_rate`.",
         ),
-        Setting("learning_rate", 0.01, above_zero(), "η; α of FTRL."),
+        Setting("learning_rate", 0.01, above_zero(), "The learning rate η; α for FTRL."),
         Setting(
             "l1",
             0.0,
             real_number(0),
-            "Of 'ftrl': weights below it are exactly zero. The bias pays neither l1 nor l2.",
+            "L1 regularisation, for 'ftrl': small weights become exactly zero. The bias has no l1 or l2.",
         ),
         Setting(
-            "l2", 0.0, real_number(0), "Of 'ftrl', and of 'sgd': weights shrink by 1 − η·l2 at every step."
+            "l2",
+            0.0,
+            real_number(0),
+            "L2 regularisation, for 'ftrl' and 'sgd': weights shrink by 1 − η·l2 at every step.",
         ),
         LOSS,
         Setting(
             "epsilon",
             0.1,
             real_number(0),
-            "Of 'pa': an error that counts as none, in standard deviations of the target.",
+            "For 'pa': errors below this are ignored, in standard deviations of the target.",
             optional=True,
         ),
     )
@@ -112,7 +114,7 @@ class Linear(Scaled):
             raise ParameterError.of("epsilon", "Linear", rule, given["epsilon"])
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Refuse a state that is too small to be one of these models, before memory is taken for them."""
+        """Refuse a state that is too small for these models, before allocating memory."""
         values = np.minimum(feature_values(schema), self.own_values)
         inputs = int(np.where(values > 2, values, 1).sum(dtype=np.int64))
         numbers = sum(_core.LinearPool.numbers(one["optimizer"]) for one in self.configurations)
@@ -122,7 +124,7 @@ class Linear(Scaled):
 
 
 class LinearGrid(Linear):
-    """Logistic regressions over a grid of optimisers and learning rates.
+    """Linear models over a grid of optimisers and learning rates.
 
     Examples
     --------
@@ -155,7 +157,7 @@ class LinearGrid(Linear):
 
 
 class BoundLinear(BoundNative, of=Linear):
-    """The models of a `Linear` pool, for one schema.
+    """The models of a `Linear` pool for one schema.
 
     Examples
     --------
@@ -171,13 +173,13 @@ class BoundLinear(BoundNative, of=Linear):
         pool = self.pool
         expect_loss(pool.configurations, schema, "Linear")
         if not schema.numeric and any(one["optimizer"] == "pa" for one in pool.configurations):
-            rule = "'sgd', 'adam' or 'ftrl' where the target is a class"
+            rule = "'sgd', 'adam' or 'ftrl' if the target is a class"
             raise ParameterError.of("optimizer", "Linear", rule, "pa")
         settings = self._settings(_core.LinearSettings)
         return _core.LinearPool(settings, pool.divisor, pool.own_values, pool.hashed_to, schema.numeric)
 
     def weights(self, i: int) -> NDArray[np.float64]:
-        """The weights of model i (rows, classes): bias, shared inputs if there are any, the other inputs."""
+        """Return the weights of model i (rows, classes): bias, shared inputs if any, the other inputs."""
         weights = np.empty((self.native.rows, self.native.outputs))
         self.native.read_weights(self._expect_model(i, "weights"), weights)
         return weights

@@ -33,27 +33,28 @@ def _multiply_adds(bound: Any) -> list[float]:
 class MLP(Scaled):
     """Multilayer perceptrons of given configurations.
 
-    One hidden layer, ReLU, one instance at a time; softmax cross-entropy or, where the target is a number, a
-    linear output. PyTorch's default initialisation and optimiser settings (Adam with β = .9, .999 and ε =
-    1e-8; SGD without momentum), and its results up to float rounding. Numbers are scaled by running moments,
-    nominal features with more than two values are one-hot.
+    A model has one hidden layer with ReLU and is trained on one instance at a time, with softmax
+    cross-entropy or, for regression, a linear output. Initialisation and optimiser settings are PyTorch's
+    defaults (Adam with β = .9, .999 and ε = 1e-8; SGD without momentum), and results equal PyTorch's up to
+    float rounding. Numbers are scaled by their running mean and standard deviation; nominal features with
+    more than two values are one-hot encoded.
 
     Parameters
     ----------
     configurations
-        One mapping per model; a setting that is left out has its default. The keys are
+        One mapping per model; settings left out have their defaults. The keys are
 
         {settings}
     costs
-        γ, the cost of a training step: "hidden" (∝ hidden units, as in the paper), "multiply-adds"
+        The cost γ of a training step: "hidden" (∝ hidden units, as in the paper), "multiply-adds"
         (∝ their number for one instance with every input active), "measured" (by timing each model when
         the pool is bound), or one number per model. Always scaled to sum to 1.
     scale
-        By how many standard deviations numbers are divided, (x − mean)/(scale·sd), running. True: by 3,
-        as in the paper; with 1, steps are larger and drift is followed faster. False: not at all, which
-        is for data that is scaled already: on Electricity the AUROC falls from .966 to .894 without it.
+        Numbers are scaled to (x − mean)/(scale·sd), with running moments. True means 3, as in the paper; with
+        1, training steps are larger and models follow drift faster. False turns scaling off, for data that is
+        already scaled: on Electricity, AUROC falls from .966 to .894 without scaling.
     isa
-        The instruction set of the kernels; by default the widest the machine has (`heros._core.isas()`).
+        The instruction set of the kernels; by default the widest of the machine (`heros._core.isas()`).
 
     Examples
     --------
@@ -64,9 +65,9 @@ class MLP(Scaled):
 
     written: ClassVar[str] = "mlp"
     settings = (
-        Setting("optimizer", "adam", among(*OPTIMIZERS), "How weights follow the gradient."),
-        Setting("learning_rate", 0.005, real_number(0), "The size of a step."),
-        Setting("hidden", 64, whole_number(1, 1 << 20), "Hidden units."),
+        Setting("optimizer", "adam", among(*OPTIMIZERS), "The optimiser of the weights."),
+        Setting("learning_rate", 0.005, real_number(0), "The learning rate."),
+        Setting("hidden", 64, whole_number(1, 1 << 20), "The number of hidden units."),
         LOSS,
     )
     cost_models: ClassVar[CostModels] = {"hidden": by_setting("hidden"), "multiply-adds": _multiply_adds}
@@ -76,7 +77,7 @@ class MLP(Scaled):
     isa: str | None = option(None, or_none(among(*_core.isas())))
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Refuse a state that is too small to be one of these models, before memory is taken for them."""
+        """Refuse a state that is too small for these models, before allocating memory."""
         values = feature_values(schema)
         inputs = int(np.where(values > 2, values, 1).sum(dtype=np.int64))
         least = sum(one["hidden"] for one in self.configurations) * (inputs + schema.n_outputs)
@@ -87,8 +88,8 @@ class MLP(Scaled):
 class MLPGrid(MLP):
     """Multilayer perceptrons over a grid of settings; the paper's pool of 50 by default.
 
-    The paper lists the widths 16, 64, 256 and 1024, which makes 40 models, and says 50; the fifth width,
-    512, is our reading (docs/paper.md).
+    The paper lists the widths 16, 64, 256 and 1024, which give 40 models, but it reports 50. The fifth width,
+    512, is our interpretation (docs/paper.md).
 
     Examples
     --------
@@ -115,7 +116,7 @@ class MLPGrid(MLP):
 
 
 class BoundMLP(BoundNative, of=MLP):
-    """The models of an `MLP` pool, for one schema."""
+    """The models of an `MLP` pool for one schema."""
 
     native: _core.MlpPool
 
@@ -137,19 +138,19 @@ class BoundMLP(BoundNative, of=MLP):
         self.native.grow(values, outputs, rng.bit_generator.capsule)
 
     def weights(self, i: int) -> dict[str, NDArray[np.float32]]:
-        """The weights of model i, laid out and named as in a `torch.nn.Sequential` of two linear layers."""
+        """Return the weights of model i, named as in a `torch.nn.Sequential` of two linear layers."""
         weights = self._empty_weights(i)
         self.native.read_weights(i, *weights.values())
         return weights
 
     def set_weights(self, i: int, weights: Mapping[str, NDArray[np.float32]]) -> None:
-        """Give model i these weights, and forget its optimiser's moments."""
+        """Set the weights of model i and reset its optimiser's moments."""
         shapes = {name: array.shape for name, array in self._empty_weights(i).items()}
         given = {
             name: np.array(weights[name], dtype=np.float32, order="C") for name in shapes if name in weights
         }
         if {name: array.shape for name, array in given.items()} != shapes:
-            raise ParameterError.of("weights", "set_weights", f"arrays of the shapes {shapes}", weights)
+            raise ParameterError.of("weights", "set_weights", f"arrays with the shapes {shapes}", weights)
         self.native.write_weights(i, *given.values())
 
     def _empty_weights(self, i: int) -> dict[str, NDArray[np.float32]]:

@@ -1,4 +1,4 @@
-"""Pools of models from anywhere: River, scikit-learn, CapyMOA, your own."""
+"""Pools of models of other libraries: River, scikit-learn, CapyMOA and your own."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ __all__ = ["BoundModels", "Models"]
 
 Costs = Literal["measured"] | Sequence[float] | Callable[[Any], float]
 
-LINE = 300  # characters of a model as text
-TIMED = 200  # instances on which the cost of a member is measured
+LINE = 300  # maximum characters of a model as text
+TIMED = 200  # number of instances on which the cost of a member is measured
 
 
 @dataclass(frozen=True, init=False)
 class Models(Pool):
-    """Models of other libraries, mixed as you like, with the policies, scores and records of every pool.
+    """Models of other libraries, in any mixture, used like the models of any other pool.
 
     Parameters
     ----------
     models
-        Each one a River model, a scikit-learn model with `partial_fit`, a CapyMOA model, or an object with
-        ``learn(x, y)`` and ``predict_proba(x)`` or, where the target is a number, ``predict(x)``; or a class
-        or `functools.partial` that makes one (CapyMOA classes are given the stream's schema); or a pair of a
-        name and one of these. The pool works with copies: what a model has learnt before, its copy knows.
-        Their random numbers are their own: the seed of `Heros` does not reach them.
+        Each model is a River model, a scikit-learn model with `partial_fit`, a CapyMOA model, or an object
+        with ``learn(x, y)`` and ``predict_proba(x)`` (for regression ``predict(x)``). It can also be a class
+        or `functools.partial` that creates such a model (CapyMOA classes get the stream's schema), or a pair
+        of a name and a model. The pool uses copies, which keep what the models have already learnt. The seed
+        of `Heros` has no effect on these models.
     costs
-        γ, the cost of a training step: one number per model, a function of a model, or "measured" (CPU
-        time on made-up instances when the pool is bound: not the same from run to run). Always scaled to
+        The cost γ of a training step: one number per model, a function of a model, or "measured" (CPU
+        time on random instances when the pool is bound, which varies from run to run). Always scaled to
         sum to 1.
     on_error
-        What happens if a model raises an exception: "set_aside" (a warning with its name; from then on it
-        counts as wrong, is not trained even if it is chosen, and does not answer) or "raise".
+        What to do if a model raises an exception. "set_aside" warns and excludes the model: from then on its
+        predictions count as wrong, and it is neither trained nor used to predict. "raise" raises the error.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class Models(Pool):
     ['Majority', 'HoeffdingTreeClassifier', 'sgd']
     """
 
-    plain: ClassVar[bool] = False  # the members are Python objects: only pickle knows their state
+    plain: ClassVar[bool] = False  # the members are Python objects, which only pickle can store
 
     names: tuple[str, ...]
     models: tuple[Any, ...]
@@ -109,11 +109,11 @@ class Models(Pool):
     def bind(
         self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
     ) -> BoundModels:
-        """The models, copied or made, for instances of this schema. Nothing is drawn from `rng`."""
+        """Copy or create the models for this schema; `rng` is not used."""
         return BoundModels(self, schema, costs)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Models are pickled as members: what lives in Java needs its own way."""
+        """Pickle the models as members, since models in Java cannot be pickled directly."""
         members = tuple(model if makes(model) else kind_of(model)(model) for model in self.models)
         return {**vars(self), "models": members}
 
@@ -126,7 +126,7 @@ class Models(Pool):
 
 
 class BoundModels(BoundPool):
-    """The models of a `Models` pool, for one schema.
+    """The models of a `Models` pool for one schema.
 
     Examples
     --------
@@ -147,26 +147,26 @@ class BoundModels(BoundPool):
         self.costs = self._costs() if costs is None else costs
 
     def __getitem__(self, name: str) -> Any:
-        """The model of this name as it is now."""
+        """Return the current model with this name."""
         self.native.expect_readable()
         return self._calls.members[self.pool.names.index(name)].model
 
     @property
     def set_aside(self) -> dict[str, str]:
-        """The models that have been set aside, and why."""
+        """The names of the excluded models, with the error of each."""
         return dict(self._calls.faults)
 
     def seconds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """CPU seconds of a look, and of a training step, of each model: the mean of all it has done here."""
+        """Return each model's mean CPU seconds per evaluation and per training step so far."""
         return self._calls.look_clock.means(), self._calls.train_clock.means()
 
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
-        """Tell the models of a schema that extends the one they know. Costs stay as they are."""
+        """Extend the models to a schema that extends the current one; the costs do not change."""
         self._calls.grow(schema)
         self._fit(schema)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Everything learnt, as arrays: the models as the bytes of their pickle."""
+        """Return everything learnt as arrays; the models are pickle bytes."""
         self.native.expect_readable()
         learnt = pickle.dumps((self._calls.members, self._calls.faults))
         return {
@@ -177,12 +177,13 @@ class BoundModels(BoundPool):
         }
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Take back what `state` gave."""
+        """Restore what `state` returned."""
         expect_schema(state, self.schema, "Models")
         self.native.expect_writable()
         members, faults = _unpickled(state["learnt"].tobytes())
         if len(members) != self.pool.n_models:
-            raise ParameterError.of("state", "Models", f"one of {self.pool.n_models} models", len(members))
+            rule = f"the state of {self.pool.n_models} models"
+            raise ParameterError.of("state", "Models", rule, len(members))
         self._calls.members, self._calls.faults = members, faults
         self._fit(self.schema)
         self.costs = shares(state["gamma"], self.pool.n_models, "Models")
@@ -198,7 +199,7 @@ class BoundModels(BoundPool):
         return shares(seconds, self.pool.n_models, "Models")
 
     def _seconds(self) -> list[float]:
-        """CPU seconds of each model; one that cannot be timed costs as much as the most expensive one."""
+        """Return the CPU seconds of each model; a model that cannot be timed gets the highest cost."""
         seconds = []
         with progress() as bar:
             for model in bar.track(self.pool.models, description="timing"):
@@ -214,18 +215,18 @@ def _unpickled(learnt: bytes) -> tuple[list[Member], dict[str, str]]:
     try:
         members, faults = pickle.loads(learnt)
     except Exception as error:
-        raise DataError(f"The models must be those that were pickled. Got: {error!r}.") from None
+        raise DataError(f"The pickled models cannot be read. Got: {error!r}.") from None
     return members, faults
 
 
 def _seconds_of(model: Any, schema: Schema) -> float:
-    """The better of two rounds: in the first one Java compiles."""
+    """Return the CPU seconds of the faster of two rounds; Java compiles during the first."""
     alone = Models([model], costs=[1], on_error="raise")
     return min(seconds_alone(alone, schema, TIMED) for _ in range(2))
 
 
 def _members(pool: Models, schema: Schema) -> list[Member]:
-    """The models for this schema; one that does not fit it is named."""
+    """Return the members for this schema; an error names the model that does not fit."""
     members = []
     for i, (name, model) in enumerate(zip(pool.names, pool.models, strict=True)):
         try:
@@ -238,7 +239,7 @@ def _members(pool: Models, schema: Schema) -> list[Member]:
 
 
 def _distinct(names: list[str]) -> tuple[str, ...]:
-    """The names, numbered where they come more than once."""
+    """Return the names, with numbers added to repeated names."""
     seen: dict[str, int] = {}
     distinct = []
     for name in names:
@@ -253,7 +254,7 @@ def _class_of(model: Any) -> Any:
 
 
 def _text(model: Any) -> str:
-    """A model in a line: its repr, or its class where that says no more than where it is in memory."""
+    """Return a model in one line: its repr, or its class name if it has only the default repr."""
     kind = _class_of(model)
     plain = f"{kind.__module__}.{kind.__qualname__}"
     if isinstance(model, partial):

@@ -25,19 +25,19 @@ Costs = Literal["equal", "measured"] | Sequence[float]
 class NaiveBayes(Family):
     """Naive Bayes models of given configurations.
 
-    P(c) ∏ P(x_f | c), with a Gaussian for each number and counts for each nominal value; a missing value is
-    left out. With `fading` below 1 old instances count less and less, so that a model follows drift. With the
-    settings {"variance_prior": 0} it is scikit-learn's `GaussianNB` (without its var_smoothing) for
-    numbers, and its `CategoricalNB` for nominal features.
+    The probability of class c is proportional to P(c) ∏ P(x_f | c), with a Gaussian for each numeric feature
+    and counts for each nominal value. Missing values are left out. With `fading` below 1 the weight of old
+    instances falls, so that a model follows drift. With {"variance_prior": 0} the model equals
+    scikit-learn's `GaussianNB` (without var_smoothing) for numbers, and `CategoricalNB` for nominal features.
 
     Parameters
     ----------
     configurations
-        One mapping per model; a setting that is left out has its default. The keys are
+        One mapping per model; settings left out have their defaults. The keys are
 
         {settings}
     costs
-        γ, the cost of a training step: "equal", "measured" (CPU time on made-up instances when the pool is
+        The cost γ of a training step: "equal", "measured" (CPU time on random instances when the pool is
         bound), or one number per model. Always scaled to sum to 1.
 
     Examples
@@ -52,20 +52,20 @@ class NaiveBayes(Family):
             "fading",
             1.0,
             real_number(0.5, 1),
-            "The weight of an instance compared with the next: with .999 the last 1000 or so count.",
+            "The weight of an instance relative to the next one: .999 uses about the last 1000 instances.",
         ),
         Setting(
             "smoothing",
             1.0,
             above_zero(),
-            "Instances of every nominal value that count as seen, in every class, from the start (Laplace).",
+            "The initial count of each nominal value in each class (Laplace smoothing).",
         ),
         Setting(
             "variance_prior",
             1.0,
             real_number(0),
-            "Instances with the variance of all classes together that count as seen, in every class, from "
-            "the start: a class that came only once is no spike. No variance is below a billionth of it.",
+            "The number of virtual instances in each class that have the variance of all classes together. "
+            "They keep the variance of a rare class above 0. No variance is below a billionth of it.",
         ),
     )
     cost_models: ClassVar[CostModels] = {"equal": equal}
@@ -74,7 +74,7 @@ class NaiveBayes(Family):
     costs: Costs = "equal"
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Refuse a state that is too small to be one of these models, before memory is taken for them."""
+        """Refuse a state that is too small for these models, before allocating memory."""
         least = self.n_models * (1 + schema.n_classes)
         if state["statistics"].size < least:
             rule = f"at least {least} statistics"
@@ -82,7 +82,7 @@ class NaiveBayes(Family):
 
 
 class NaiveBayesGrid(NaiveBayes):
-    """Naive Bayes models that fade at different speeds.
+    """Naive Bayes models with different fading.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class NaiveBayesGrid(NaiveBayes):
 
 
 class BoundNaiveBayes(BoundNative, of=NaiveBayes):
-    """The models of a `NaiveBayes` pool, for one schema."""
+    """The models of a `NaiveBayes` pool for one schema."""
 
     native: _core.BayesPool
 

@@ -1,4 +1,4 @@
-"""What the core's own families of models share: a table of settings, costs, growth and state."""
+"""The base classes of the compiled families of models: settings, costs, growth and state."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 CostModel = Callable[["BoundNative"], Sequence[float]]
-"""What each model of a pool costs, on any scale."""
+"""A function that returns the cost of each model of a pool, on any scale."""
 
 CostModels = Mapping[str, CostModel]
 
@@ -38,22 +38,22 @@ Configurations = Sequence[Mapping[str, Any]]
 
 
 def by_setting(name: str) -> CostModel:
-    """Costs in proportion to a setting of the models."""
+    """Return a cost model in proportion to a setting of the models."""
     return lambda bound: [float(one[name]) for one in bound.pool.configurations]
 
 
 def equal(bound: BoundNative) -> list[float]:
-    """The same cost for every model."""
+    """Return the same cost for every model."""
     return [1.0] * bound.pool.n_models
 
 
 def option(default: Any, rule: Rule) -> Any:
-    """A parameter of a whole pool, which must follow a rule."""
+    """Return a dataclass field for a parameter of the whole pool, checked by a rule."""
     return field(default=default, metadata={"rule": rule})
 
 
 def grid_of(axes: Mapping[str, Iterable[Any]], settings: Mapping[str, Any] | None = None) -> Configurations:
-    """Every combination of the values along the axes, each with the same further settings.
+    """Return all combinations of the values of the axes, each with the same further settings.
 
     Examples
     --------
@@ -65,30 +65,30 @@ def grid_of(axes: Mapping[str, Iterable[Any]], settings: Mapping[str, Any] | Non
 
 @dataclass(frozen=True)
 class Family(Pool):
-    """A pool of one of the core's own families: below it, a class says what its models can be told.
+    """The base class of pools of a compiled family; a subclass lists the settings of its models.
 
-    Where the docstring of such a class has ``{settings}``, the documentation of its settings stands.
+    ``{settings}`` in the docstring of a subclass is replaced by the documentation of its settings.
     """
 
     role: ClassVar[str] = "pool"
 
     settings: ClassVar[tuple[Setting, ...]]
-    """The settings of a model, in the order in which its configuration has them."""
+    """The settings of a model, in the order of its configuration."""
 
     cost_models: ClassVar[CostModels]
-    """The names that `costs` may have, besides "measured"."""
+    """The cost models by the names that `costs` accepts besides "measured"."""
 
     targets: ClassVar[Literal["classes", "numbers", "both"]] = "both"
-    """What its models can learn."""
+    """The kinds of targets that the models can learn."""
 
     timed: ClassVar[int] = 1000
-    """Instances on which a model is timed, if costs are measured."""
+    """The number of instances on which a model is timed, if costs are measured."""
 
     family: ClassVar[type[Family]]
-    """The class with the settings: that of a grid's models."""
+    """The class that defines the settings; for a grid, its base class."""
 
     bound_by: ClassVar[type[BoundNative]]
-    """The class of its models."""
+    """The class of the bound pool."""
 
     configurations: Configurations = field(default=({},), hash=False)
     _: KW_ONLY
@@ -115,7 +115,7 @@ class Family(Pool):
             object.__setattr__(self, name, value)
 
     def _checked(self, model: Mapping[str, Any]) -> dict[str, Any]:
-        """All settings of a model, in their own types; optional ones where they are not the default."""
+        """Return the checked settings of a model, without optional settings that have their default."""
         owner, known = self.family.__name__, {setting.name: setting for setting in self.settings}
         if unknown := sorted(set(model) - set(known)):
             rule = f"mappings with keys among {list(known)}"
@@ -135,7 +135,7 @@ class Family(Pool):
         return one_of(costs, "costs", owner, (*self.cost_models, "measured"), rule)
 
     def complete(self, i: int) -> dict[str, Any]:
-        """The settings of model i as the core takes them: optional ones, too, and a number for None."""
+        """Return all settings of model i for the core, with a number in place of None."""
         given = self.configurations[i]
         values = {setting.name: given.get(setting.name, setting.default) for setting in self.settings}
         return {one.name: one.none if values[one.name] is None else values[one.name] for one in self.settings}
@@ -143,11 +143,11 @@ class Family(Pool):
     def bind(
         self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
     ) -> BoundNative:
-        """The models, fresh, for instances of this schema; what they need at random is drawn from `rng`."""
+        """Create the models for this schema; `rng` supplies their random numbers."""
         return self.bound_by(self, schema, rng, costs)
 
     def alone(self, i: int) -> Family:
-        """A pool of model i alone."""
+        """Return a pool with model i only."""
         others = {one.name: getattr(self, one.name) for one in fields(self) if one.init}
         return self.family(**{**others, "configurations": [self.configurations[i]], "costs": [1.0]})
 
@@ -157,13 +157,13 @@ class Family(Pool):
 
 
 class BoundNative(BoundPool):
-    """The models of one of the core's families, for one schema.
+    """The models of a compiled family for one schema.
 
-    A class below it says of which: ``class BoundForest(BoundNative, of=Forest)``.
+    A subclass names its family: ``class BoundForest(BoundNative, of=Forest)``.
     """
 
     pool: Any
-    native: Any  # a pool of the core: each family has a class of its own, with the methods used here
+    native: Any  # a pool of the core: each family has its own class with the methods used here
 
     def __init_subclass__(cls, of: type[Family], **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -179,24 +179,24 @@ class BoundNative(BoundPool):
         self.costs = self._costs() if costs is None else costs
 
     def _native(self, schema: Schema, rng: np.random.Generator) -> Any:
-        """The pool of the core, before it knows the features of the schema."""
+        """Create the compiled pool, before it is told the features of the schema."""
         raise NotImplementedError
 
     def _settings(self, kind: Callable[..., Any]) -> list[Any]:
-        """The settings of every model as the core has them."""
+        """Return the settings of each model in the form of the core."""
         return [kind(**self.pool.complete(i)) for i in range(self.pool.n_models)]
 
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
-        """Fit the models to a schema that extends the one they know. What they have learnt stays."""
+        """Extend the models to a schema that extends the current one; they keep what they have learnt."""
         self._fit(schema, rng)
         self.costs = self._costs()
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Everything learnt, as arrays."""
+        """Return everything learnt as arrays."""
         return {**self.native.state(), "gamma": self.costs}
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Take back what `state` gave."""
+        """Restore what `state` returned."""
         expect_schema(state, self.schema, self._owner)
         costs = shares(state.get("gamma", ()), self.pool.n_models, self._owner)
         self.native.restore(state)
@@ -214,9 +214,9 @@ class BoundNative(BoundPool):
         targets = self.pool.targets
         if targets == "both" or schema.numeric == (targets == "numbers"):
             return
-        rule, got = ("one with classes, for its models cannot learn a number", "a number as the target")
+        rule, got = ("a schema with classes, since its models cannot predict numbers", "a number as target")
         if targets == "numbers":
-            rule, got = ("one with a number as its target", "classes")
+            rule, got = ("a schema with a number as target", "classes")
         raise ParameterError(f"The 'schema' parameter of {self._owner} must be {rule}. Got {got} instead.")
 
     def _fit(self, schema: Schema, rng: np.random.Generator) -> None:
@@ -229,7 +229,7 @@ class BoundNative(BoundPool):
         self.native.grow(values, outputs)
 
     def _expect_bytes(self, schema: Schema, values: NDArray[np.int32]) -> None:
-        """Refuse byte limits below which the smallest model does not fit."""
+        """Refuse a byte limit that is too small for the smallest model."""
         for i, configuration in enumerate(self.pool.configurations):
             limit = configuration.get("max_bytes", getattr(self.pool, "max_bytes", None))
             if limit is None:
@@ -251,6 +251,6 @@ class BoundNative(BoundPool):
 
 
 def seeds_of(rng: np.random.Generator, models: int) -> list[int]:
-    """A seed for each model that draws numbers of its own."""
+    """Return a seed for each model that draws random numbers."""
     seeds: list[int] = rng.integers(0, 1 << 64, size=models, dtype=np.uint64).tolist()
     return seeds

@@ -27,12 +27,12 @@ class NeighbourStats:
     Parameters
     ----------
     rows
-        How many instances the model looks at now: fewer than its window at the beginning of a stream, and
-        after it has forgotten.
+        The number of instances that the model searches now: fewer than its window at the start of a stream
+        and after a change (see `forget`).
     most
-        How many it can come to: its window, or what the byte limit leaves of it.
+        The maximum number of instances: the window, or fewer if the byte limit is too small for it.
     window
-        Its setting.
+        The setting of this name.
     """
 
     rows: int
@@ -42,36 +42,34 @@ class NeighbourStats:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Neighbours(Family):
-    """The nearest of the last instances, with windows of given lengths.
+    """k nearest neighbours among the latest instances, with windows of given lengths.
 
-    A model finds the k nearest of the instances in its window; each weighs 1/(distance + 0.001), or 1, for
-    its class, and every class has 0.01 from the start; where the target is a number, the answer is the mean
-    of theirs with these weights. The distance is Euclidean: numbers in standard deviations (running; each
-    instance is kept as it was scaled when it came, and what is more than 6 from the mean counts as 6), a
-    nominal value that differs counts like one standard deviation. A missing number counts as the mean, a
-    missing nominal value as a value of its own. Distances are those of a brute-force search in float32; of
-    instances at the same distance the newer are taken.
+    A model finds the k nearest instances in its window. Each neighbour adds the weight 1/(distance + 0.001),
+    or 1, to its class; each class starts with 0.01. In regression, the prediction is the weighted mean of the
+    neighbours' targets. The distance is Euclidean. Numbers are divided by their running standard deviation
+    when the instance arrives, and limited to 6 from the mean. Two different nominal values differ by one
+    standard deviation. A missing number counts as the mean, a missing nominal value as a separate value.
+    The search is exact, by brute force in float32; at equal distances the newer instance is used.
 
-    All models share one store of instances and one pass over it. So the store takes an instance if any of the
-    models is chosen for training, and then all of them see it; if none is, no one does. What a model does for
-    itself when it is chosen is to watch for change: see `forget`.
+    All models share one store of instances and one pass over it. The store adds an instance if any of the
+    models is chosen for training, and then all models can use it. Only a model that is itself chosen checks
+    for change: see `forget`.
 
     Parameters
     ----------
     configurations
-        One mapping per model; a setting that is left out has its default. The keys are
+        One mapping per model; settings left out have their defaults. The keys are
 
         {settings}
     max_bytes
-        What the store may hold. Where the longest window does not fit, windows are as long as the store:
-        `BoundNeighbours.stats` says how long.
+        The maximum size of the store. If the longest window does not fit, windows are shortened to the
+        store; `BoundNeighbours.stats` returns their length.
     forget
-        A model whose hits become fewer (numbers: whose errors become larger, see
-        `heros.ensemble.task.Regression`), as ADWIN finds with this δ over the instances it was
-        trained on, forgets what is older than ADWIN's window; its own window grows again from there.
-        None: never.
+        The δ of an ADWIN on the outcomes of a model (for numbers see `heros.ensemble.task.Regression`), over
+        the instances it was trained on. When the outcomes get worse, the model drops instances older than
+        ADWIN's window, and its own window grows again. None turns this off.
     costs
-        γ, the cost of a training step: "window" (∝ the window), "measured" (CPU time on made-up instances
+        The cost γ of a training step: "window" (∝ the window), "measured" (CPU time on random instances
         when the pool is bound), or one number per model. Always scaled to sum to 1.
 
     Examples
@@ -83,8 +81,8 @@ class Neighbours(Family):
 
     written: ClassVar[str] = "neighbours"
     settings = (
-        Setting("window", 1000, whole_number(1, 1 << 31), "How many of the last instances a model searches."),
-        Setting("neighbours", 10, whole_number(1, 1 << 20), "k: how many neighbours predict."),
+        Setting("window", 1000, whole_number(1, 1 << 31), "The number of latest instances to search."),
+        Setting("neighbours", 10, whole_number(1, 1 << 20), "The number k of neighbours."),
         Setting("weighting", "distance", among("distance", "uniform"), "How neighbours are weighted."),
     )
     cost_models: ClassVar[CostModels] = {"window": by_setting("window")}
@@ -95,7 +93,7 @@ class Neighbours(Family):
 
     @property
     def settles_after(self) -> int:
-        """When the longest window is full; one that would take more than a second or so counts as shorter."""
+        """The length of the longest window, limited so that timing takes about a second at most."""
         longest: int = max(one["window"] for one in self.configurations)
         return min(longest, LONGEST_TIMED)
 
@@ -128,7 +126,7 @@ class NeighboursGrid(Neighbours):
 
 
 class BoundNeighbours(BoundNative, of=Neighbours):
-    """The models of a `Neighbours` pool, for one schema.
+    """The models of a `Neighbours` pool for one schema.
 
     Examples
     --------
@@ -153,11 +151,11 @@ class BoundNeighbours(BoundNative, of=Neighbours):
 
     @property
     def bytes(self) -> int:
-        """What the store of instances holds."""
+        """The size of the store of instances in bytes."""
         return self.native.bytes
 
     def stats(self) -> list[NeighbourStats]:
-        """The window of every model."""
+        """Return the window of each model."""
         rows, most = self.native.windows()
         windows = [one["window"] for one in self.pool.configurations]
         return [NeighbourStats(int(r), int(m), w) for r, m, w in zip(rows, most, windows, strict=True)]

@@ -1,4 +1,4 @@
-"""The pool of `Heros()`, and names for those of the paper."""
+"""The default pools of `Heros()`, and names for the pools of the paper."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ Paper = MLPGrid
 """The paper's 50 perceptrons: ``Heros(pools.Paper(), policies.Explore(policies.Zeta(0.05), 0.2), k=30)``."""
 
 PaperTrees = HoeffdingGrid
-"""The paper's 50 Hoeffding trees, likewise."""
+"""The paper's 50 Hoeffding trees."""
 
 FOREST_BYTES, STORE_BYTES = 32 << 20, 16 << 20
-COSTS = (25, 6, 14, 50, 3, 2)  # CPU of each pool, in % of all, on ten numbers and five classes
+COSTS = (25, 6, 14, 50, 3, 2)  # CPU time of each pool in %, with ten numeric features and five classes
 
 
 def default() -> Join:
-    """Eleven models of five kinds, which know different things: what `Heros()` learns with.
+    """Return the default pool of `Heros()`: eleven models of five kinds.
 
-    Five perceptrons (of different optimisers, rates and scales), nearest neighbours with three windows, a
-    forest of 30 trees, a logistic regression and a naive Bayes that forgets. How they were chosen, and on
-    which streams, is told in docs/choosing.md.
+    Five perceptrons (with different optimisers, rates and scales), nearest neighbours with three windows, a
+    forest of 30 trees, a logistic regression and a naive Bayes with fading. docs/choosing.md explains how
+    and on which streams they were chosen.
 
     Examples
     --------
@@ -55,13 +55,13 @@ def default() -> Join:
     )
 
 
-REGRESSION_COSTS = (21, 7, 10, 2, 5, 55)  # likewise, on ten numbers
+REGRESSION_COSTS = (21, 7, 10, 2, 5, 55)  # CPU time of each pool in %, with ten numeric features
 
 
 def default_regression() -> Join:
-    """What `Heros(task="regression")` learns with: fourteen models of five kinds.
+    """Return the default pool of `Heros(task="regression")`: fourteen models of five kinds.
 
-    What each adds, and on which streams that was measured, is told in docs/regression.md.
+    docs/regression.md has the measured effect of each model, by stream.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Pools of Hoeffding trees that learn a number."""
+"""Pools of Hoeffding trees for regression."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ Costs = Literal["max-bytes", "measured"] | Sequence[float]
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RegressionTrees(Family):
-    """Hoeffding trees for a target that is a number, with byte limits that bind.
+    """Hoeffding trees for regression, with enforced byte limits.
 
-    A leaf looks for the split that takes most variance from its targets, and takes it once the best feature
-    is ahead of the second with the confidence asked for (FIMT, Ikonomovska et al. 2011: the ratio of their
-    merits against the Hoeffding bound), or both are as good. Numbers are seen through 24 bins of equal width,
-    which double when a value is outside; a nominal feature splits into one value and the others. Changes are
-    not looked for in the tree: HEROS's scores see them.
+    A leaf searches for the split that reduces the variance of its targets most. It splits when the best
+    feature is better than the second with the given confidence (FIMT, Ikonomovska et al. 2011: the ratio of
+    their merits against the Hoeffding bound), or when they tie. Numbers are counted in 24 bins of equal
+    width, which double when a value is outside; a nominal feature is split into one value and the others. The
+    trees do not detect changes; the scores of HEROS do.
 
     Parameters
     ----------
     configurations
-        One mapping per model; a setting that is left out has its default. The keys are
+        One mapping per model; settings left out have their defaults. The keys are
 
         {settings}
     costs
-        γ, the cost of a training step: "max-bytes", "measured" (CPU time on made-up instances when the pool
+        The cost γ of a training step: "max-bytes", "measured" (CPU time on random instances when the pool
         is bound), or one number per model. Always scaled to sum to 1.
 
     Examples
@@ -62,8 +62,8 @@ class RegressionTrees(Family):
         replace(
             MAX_BYTES,
             default=1 << 20,
-            text="The memory of nodes and statistics. Where these do not fit, the leaves with the least "
-            "squared error stop searching for splits.",
+            text="The memory of nodes and statistics. If they do not fit, the leaves with the least squared "
+            "error stop searching for splits.",
         ),
         GRACE_PERIOD,
         replace(SPLIT_CONFIDENCE, rule=inside_unit()),
@@ -72,9 +72,9 @@ class RegressionTrees(Family):
             "prediction",
             "adaptive",
             among("mean", "linear", "adaptive"),
-            "'mean' of the leaf's targets, 'linear' (a model of the numeric features, learnt by normalised "
-            "steps and handed on to the children), or 'adaptive': whichever of both has been better in the "
-            "leaf lately.",
+            "'mean' of the leaf's targets, 'linear' (a model of the numeric features, trained by normalised "
+            "steps and copied to the children), or 'adaptive': the one of both that was recently better in "
+            "the leaf.",
         ),
         MAX_DEPTH,
     )
@@ -84,14 +84,14 @@ class RegressionTrees(Family):
     costs: Costs = "max-bytes"
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Refuse a state that is too small to be one of these models, before memory is taken for them."""
+        """Refuse a state that is too small for these models, before allocating memory."""
         if state["nodes"].size < self.n_models:
             rule = f"at least {self.n_models} trees"
             raise ParameterError.of("state", "RegressionTrees", rule, state["nodes"].size)
 
 
 class RegressionTreesGrid(RegressionTrees):
-    """Regression trees over a grid of byte limits, grace periods and ways to answer.
+    """Regression trees over a grid of byte limits, grace periods and ways to predict.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class RegressionTreesGrid(RegressionTrees):
 
 
 class BoundRegressionTrees(BoundNative, of=RegressionTrees):
-    """The models of a `RegressionTrees` pool, for one schema.
+    """The models of a `RegressionTrees` pool for one schema.
 
     Examples
     --------
@@ -130,5 +130,5 @@ class BoundRegressionTrees(BoundNative, of=RegressionTrees):
         return _core.RegressionTreePool(self._settings(_core.RegressionTreeSettings))
 
     def stats(self) -> list[TreeStats]:
-        """The size of every tree."""
+        """Return the size of each tree."""
         return stats_of(self)

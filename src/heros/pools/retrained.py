@@ -23,7 +23,7 @@ MOST = 1 << 30  # instances of a window
 
 
 def _training(bound: Any) -> list[float]:
-    """Work per instance: all trees, each of which sorts the instances of the window into its leaves."""
+    """Return the work per instance: each tree sorts the instances of the window into its leaves."""
     return [
         float(one["trees"] * log2(2 * one["leaves"]) * one["window"] / one["every"])
         for one in bound.pool.configurations
@@ -32,50 +32,50 @@ def _training(bound: Any) -> list[float]:
 
 @dataclass(frozen=True)
 class RetrainedStats:
-    """What one model of a `Retrained` pool holds."""
+    """The size of one model of a `Retrained` pool."""
 
     trainings: int
-    """Trainings that are done."""
+    """The number of completed trainings."""
     trees: int
-    """Trees of the last one."""
+    """The number of trees of the last training."""
     leaves: int
-    """Leaves of all these trees."""
+    """The number of leaves of these trees."""
     depth: int
-    """Splits above the deepest leaf."""
+    """The number of splits above the deepest leaf."""
     instances: int
-    """Instances in the window."""
+    """The number of instances in the window."""
     window: int
-    """Instances that the window can hold: fewer than asked for if `max_bytes` is too small."""
+    """The maximum number of instances in the window: less than the setting if `max_bytes` is too small."""
     bytes: int
-    """Bytes of instances, trees and the training that is going on."""
+    """The bytes of instances, trees and the training in progress."""
     max_bytes: int
-    """The limit."""
+    """The limit of `bytes`."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Retrained(Family):
-    """Gradient-boosted trees, trained anew on a window of the latest instances.
+    """Gradient-boosted trees, retrained on a window of the latest instances.
 
-    Each training grows `trees` trees (with three classes or more: for each class) one after the other on the
-    first and second derivatives of the loss, leaf by leaf, over histograms of binned features, as LightGBM
-    does. The loss of classes is the log-loss, the loss of a number half the squared error. The first training
-    is at 50 instances; the next when the instances have doubled, or after `every` of them. The work of a
-    training is spread over the instances that come next (`spread`), so that no single one waits for a whole
-    training; until it is done the trees of the training before predict. `Boosted` is the other family of
-    boosted trees: its trees grow with every instance and are never trained anew.
+    Each training grows `trees` trees in sequence (with three classes or more, for each class) on the first
+    and second derivatives of the loss, leaf by leaf, over histograms of binned features, as LightGBM does.
+    The loss is the log loss for classes and half the squared error for numbers. The first training is after
+    50 instances. The next one is when their number has doubled, or after `every` instances. The work is
+    spread over the following instances (`spread`), so that no single instance waits for a whole training.
+    The previous trees predict until the training is complete. The trees of the other boosted family,
+    `Boosted`, grow with each instance and are never retrained.
 
-    Nominal features are split by sets of values, and a missing value goes to the side that lowers the loss
-    more. The results depend on the instances alone: nothing is drawn at random.
+    Nominal features are split by sets of values. A missing value goes to the side that lowers the loss more.
+    Training uses no random numbers.
 
     Parameters
     ----------
     configurations
-        One mapping per model; a setting that is left out has its default. The keys are
+        One mapping per model; settings left out have their defaults. The keys are
 
         {settings}
     costs
-        γ, the cost of a training step: "training" (∝ trees · log₂(2 · leaves) · window / every), "measured"
-        (CPU time on made-up instances when the pool is bound), or one number per model. Always scaled to sum
+        The cost γ of a training step: "training" (∝ trees · log₂(2 · leaves) · window / every), "measured"
+        (CPU time on random instances when the pool is bound), or one number per model. Always scaled to sum
         to 1.
 
     Examples
@@ -91,38 +91,38 @@ class Retrained(Family):
             "window",
             5000,
             whole_number(_core.RetrainedPool.FIRST, MOST),
-            "How many of the latest instances a training uses.",
+            "The number of latest instances that a training uses.",
         ),
-        Setting("every", 1000, whole_number(1, MOST), "Instances between two trainings."),
+        Setting("every", 1000, whole_number(1, MOST), "The number of instances between two trainings."),
         Setting(
             "spread",
             None,
             or_none(whole_number(1, MOST)),
-            "Over how many instances the work of a training is spread, at most `every`; 1: all of it at "
-            "once. None: over as many as a step of about a millisecond takes, at most half of `every`.",
+            "The number of instances over which the work of a training is spread, at most `every`. 1: all at "
+            "once. None: so that a step takes about a millisecond, over at most half of `every` instances.",
             none=0,
         ),
-        Setting("trees", 30, whole_number(1, 1000), "Trees per output."),
-        Setting("leaves", 15, whole_number(2, 1000), "The largest number of leaves of a tree."),
+        Setting("trees", 30, whole_number(1, 1000), "The number of trees per output."),
+        Setting("leaves", 15, whole_number(2, 1000), "The maximum number of leaves of a tree."),
         Setting("learning_rate", 0.2, above_zero(1), "The weight of a tree's step."),
-        Setting("bins", 63, whole_number(2, 255), "Bins of a numeric feature."),
+        Setting("bins", 63, whole_number(2, 255), "The number of bins of a numeric feature."),
         Setting(
             "min_leaf",
             20,
             whole_number(1, MOST),
-            "Instances in a leaf, at least; estimated from second derivatives, as LightGBM does.",
+            "The minimum number of instances in a leaf, estimated from second derivatives as in LightGBM.",
         ),
         Setting(
             "shrinkage",
             1.0,
             real_number(0),
-            "λ, added to a leaf's second derivatives: the larger, the smaller its step.",
+            "The L2 term λ added to a leaf's second derivatives: a larger λ gives smaller steps.",
         ),
         replace(
             MAX_BYTES,
             default=64 << 20,
-            text="The memory of instances, trees and a training. Where the window does not fit, it is "
-            "shorter: `BoundRetrained.stats` says how long.",
+            text="The memory of instances, trees and a training. A window that does not fit is shortened; "
+            "`BoundRetrained.stats` returns its length.",
         ),
     )
     cost_models: ClassVar[CostModels] = {"training": _training}
@@ -130,7 +130,7 @@ class Retrained(Family):
     costs: Costs = "training"
 
     def expect_together(self, settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-        """Refuse a training that is spread over more instances than there are before the next one."""
+        """Refuse a `spread` larger than `every`."""
         if settings["spread"] is not None:
             whole(settings["spread"], "spread", "Retrained", 1, settings["every"])
 
@@ -161,7 +161,7 @@ class RetrainedGrid(Retrained):
 
 
 class BoundRetrained(BoundNative, of=Retrained):
-    """The models of a `Retrained` pool, for one schema.
+    """The models of a `Retrained` pool for one schema.
 
     Examples
     --------
@@ -177,10 +177,10 @@ class BoundRetrained(BoundNative, of=Retrained):
         return _core.RetrainedPool(self._settings(_core.RetrainedSettings), schema.numeric)
 
     def stats(self) -> list[RetrainedStats]:
-        """What every model holds."""
+        """Return the size of each model."""
         limits = [configuration["max_bytes"] for configuration in self.pool.configurations]
         return [RetrainedStats(*self.native.summary(i), limit) for i, limit in enumerate(limits)]
 
     def gains(self, i: int) -> dict[str, float]:
-        """By how much the splits of model i by each feature lowered the loss in the last training."""
+        """Return how much the splits on each feature lowered the loss in the last training of model i."""
         return gains_of(self, self._expect_model(i, "gains"))

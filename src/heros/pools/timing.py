@@ -1,4 +1,4 @@
-"""What a model costs, measured."""
+"""Measure the costs of models."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from heros.pools.base import BoundPool, Pool, feature_values
 
 __all__ = ["PriceList", "price_list", "prices", "seconds_alone"]
 
-TIMED = 100  # instances on which the prices of a pool are measured
+TIMED = 100  # number of instances on which the prices of a pool are measured
 
 
 def seconds_alone(pool: Pool, schema: Schema, instances: int) -> float:
-    """CPU seconds of evaluating and training a pool of one model on made-up instances of this schema."""
+    """Return the CPU seconds to evaluate and train a pool of one model on random instances."""
     bound = pool.bind(schema, np.random.default_rng(0))
     X, y = _made_up(schema, pool.settles_after + instances)
     step = _step(bound)
@@ -32,7 +32,7 @@ def seconds_alone(pool: Pool, schema: Schema, instances: int) -> float:
 def prices(
     pool: Pool, schema: Schema, instances: int = 500
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """CPU seconds of a look, and of a training step after it, of each model: measured on made-up instances.
+    """Return each model's CPU seconds per evaluation and per training step, on random instances.
 
     Examples
     --------
@@ -49,23 +49,23 @@ def prices(
 
 @dataclass(frozen=True, eq=False)
 class PriceList:
-    """What a look and a training step of each model cost, as shares of what all of them cost together.
+    """The prices of an evaluation and a training step of each model, as shares of the sum of all prices.
 
-    So 1 is the price of an instance at which every model looks and is trained.
+    The price of an instance on which every model is evaluated and trained is 1.
     """
 
     look: NDArray[np.float64]  # (M,)
     train: NDArray[np.float64]  # (M,)
 
     def bill(self, looked: NDArray[np.int64], trained: NDArray[np.int64]) -> tuple[float, float]:
-        """The price of so many looks and training steps of each model."""
+        """Return the prices of these numbers of evaluations and of training steps of each model."""
         return float(self.look @ looked), float(self.train @ trained)
 
 
 def price_list(bound: BoundPool) -> PriceList | None:
-    """What the models of a pool cost: as they have measured it themselves, else on made-up instances.
+    """Return the prices of a pool's models: measured while they ran, else on random instances.
 
-    The latter is done once for every kind of pool and shape of instance. None if there is nothing to go by.
+    Random instances are timed once per kind of pool and shape of instance. None if timing fails.
 
     Examples
     --------
@@ -89,7 +89,7 @@ _known: dict[tuple[object, ...], tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 def _seconds(bound: BoundPool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """CPU seconds of a look and of a training step of each model."""
+    """Return each model's CPU seconds per evaluation and per training step."""
     if bound.parts:
         parts = [_seconds(part) for part in bound.parts]
         return np.concatenate([look for look, _ in parts]), np.concatenate([train for _, train in parts])
@@ -112,7 +112,7 @@ def _seconds(bound: BoundPool) -> tuple[NDArray[np.float64], NDArray[np.float64]
 
 
 def _step(bound: BoundPool) -> _core.Step:
-    """A step in which every model is trained."""
+    """Return a step in which every model is trained."""
     models = len(bound.costs)
     return _core.Step(
         pool=bound.native,
@@ -130,7 +130,7 @@ def _step(bound: BoundPool) -> _core.Step:
 
 
 def _made_up(schema: Schema, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Random values; the target depends on the first feature, so that there is something to learn."""
+    """Return random instances whose target depends on the first feature, so that models can learn."""
     rng = np.random.default_rng(0)
     values = feature_values(schema)
     codes = rng.integers(0, np.maximum(values, 1), (n, len(values)))

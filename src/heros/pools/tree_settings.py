@@ -1,4 +1,4 @@
-"""What families of trees share: the size of a tree, and a Hoeffding tree as text."""
+"""Settings and functions shared by families of trees: the size of a tree, a Hoeffding tree as text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
     "tree_text",
 ]
 
-# What `node_test` and `node_link` of a Hoeffding tree's state hold.
+# The codes in `node_test` and `node_link` of a Hoeffding tree's state.
 LEAF, ABSENT, INACTIVE = _core.HoeffdingPool.LEAF, _core.HoeffdingPool.ABSENT, _core.HoeffdingPool.INACTIVE
 AT_MOST, EACH_VALUE = _core.HoeffdingPool.AT_MOST, _core.HoeffdingPool.EACH_VALUE
 
@@ -39,21 +39,21 @@ MAX_BYTES = Setting(
     "max_bytes",
     32 << 20,
     whole_number(1, 1 << 62),
-    "The memory of nodes and observers. The limit is kept at every instance: when something new would "
-    "cross it, the least promising leaves are deactivated; they come back when they promise more than "
-    "others. MOA and River look at theirs every million instances.",
+    "The memory of nodes and observers. The limit is enforced at every instance: when it is reached, the "
+    "least promising leaves are deactivated, and activated again when they are more promising than "
+    "others. MOA and River check their limits every million instances.",
 )
 GRACE_PERIOD = Setting(
     "grace_period",
     200,
     whole_number(1, (1 << 31) - 1),
-    "How many instances a leaf sees between two searches for a split.",
+    "The number of instances in a leaf between two searches for a split.",
 )
 SPLIT_CONFIDENCE = Setting(
     "split_confidence",
     1e-7,
     above_zero(1),
-    "δ: the probability of choosing another test than an infinite sample would.",
+    "The probability δ of choosing another test than an infinite sample would.",
 )
 TIE_THRESHOLD = Setting(
     "tie_threshold",
@@ -65,7 +65,7 @@ MAX_DEPTH = Setting(
     "max_depth",
     None,
     or_none(whole_number(0, 1 << 20)),
-    "The most tests on the way to a leaf; None means no limit.",
+    "The maximum number of tests on the path to a leaf; None means no limit.",
     none=-1,
 )
 
@@ -77,14 +77,14 @@ class TreeStats:
     Parameters
     ----------
     nodes, leaves
-        How many there are; a leaf is a node, too.
+        The number of nodes and of leaves; leaves are nodes.
     active_leaves
         Leaves that learn. The others were deactivated to stay inside the byte limit: they count
         classes and predict the majority.
     depth
-        The number of tests on the longest way down.
+        The number of tests on the longest path.
     bytes, max_bytes
-        What the nodes and observers hold, and the limit that is never crossed.
+        The memory of the nodes and observers, and its limit, which is never exceeded.
     """
 
     nodes: int
@@ -96,22 +96,22 @@ class TreeStats:
 
 
 def stats_of(bound: Any) -> list[TreeStats]:
-    """The size of every model of a pool of trees."""
+    """Return the size of each model of a pool of trees."""
     limits = [configuration["max_bytes"] for configuration in bound.pool.configurations]
     return [TreeStats(*(*bound.native.summary(i), limit)) for i, limit in enumerate(limits)]
 
 
 def gains_of(bound: Any, i: int) -> dict[str, float]:
-    """By how much the splits of model i by each feature have lowered the loss."""
+    """Return how much the splits on each feature have lowered the loss of model i."""
     names = [feature.name for feature in bound.schema.features]
     return dict(zip(names, bound.native.gains(i).tolist(), strict=True))
 
 
 def tree_text(state: Mapping[str, NDArray[Any]], schema: Schema) -> str:
-    """A tree's state as text: a line per test and per leaf, indented by depth.
+    """Return a tree's state as text: a line per test and per leaf, indented by depth.
 
-    A leaf shows its majority class, how often it counted it and how many instances it counted; counts
-    begin with the share of the parent's that a split hands down. A leaf that has been deactivated says so.
+    A leaf shows its majority class, the count of that class and the count of all instances. Counts start with
+    the leaf's share of the counts of its parent. An inactive leaf is marked.
 
     Examples
     --------
@@ -140,7 +140,7 @@ class _Nodes:
         self.value, self.test, self.link, self.counts, self.schema = value, test, link, counts, schema
 
     def lines(self, node: int, indent: str) -> Iterator[str]:
-        """The lines of the subtree below a node."""
+        """Yield the lines of the subtree below a node."""
         if self.test[node] < 0:
             yield indent + self.leaf(node)
             return
@@ -155,7 +155,7 @@ class _Nodes:
                 yield from self.lines(child, indent + "    ")
 
     def conditions(self, node: int) -> list[str]:
-        """The condition of every branch of a split."""
+        """Return the condition of each branch of a split."""
         feature = self.schema.features[self.test[node] >> 2]
         kind = self.test[node] & 3
         if kind == AT_MOST:
@@ -167,7 +167,7 @@ class _Nodes:
         return [f"{feature.name} = {value}", f"{feature.name} != {value}"]
 
     def leaf(self, node: int) -> str:
-        """What a leaf has counted."""
+        """Return the majority class and the counts of a leaf as text."""
         counts = self.counts[node]
         top = int(np.argmax(counts))
         note = ", inactive" if self.link[node] == INACTIVE else ""
