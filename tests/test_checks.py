@@ -272,7 +272,7 @@ class Wrong(Majority):
     ("model", "rule"),
     [
         (Changing(0.9), "predict the same again"),
-        (Wrong(0.9), r"must predict\. Got ValueError: 2 probabilities were expected"),
+        (Wrong(0.9), r"failed to predict\. Got ValueError: expected 2 probabilities"),
         (object(), "The 'models' parameter"),
     ],
 )

@@ -139,6 +139,27 @@ def test_a_target_that_is_no_number_changes_nothing():
         assert keyed.figures("a").instances == 5
 
 
+def test_an_interrupt_leaves_figures_that_are_those_of_the_model():
+    class Pressing:
+        """A policy at whose third instance somebody presses Ctrl-C."""
+
+        calls = 0
+
+        def choose(self, scores, costs, k, rng):
+            self.calls += 1
+            if self.calls == 3:
+                signal.raise_signal(signal.SIGINT)
+            return np.arange(len(scores)) < k
+
+    X, y = STREAM.take(10).draw(10)
+    with Keyed(template(policy=Pressing(), warmup=0)) as keyed:
+        with pytest.raises(KeyboardInterrupt):
+            keyed.learn("a", X, y)
+        assert keyed.figures("a").instances == keyed["a"].instances == 10
+        keyed.learn("a", X, y)
+        assert keyed.figures("a").instances == keyed["a"].instances == 20
+
+
 def test_asking_makes_no_key_and_changes_nothing():
     X, _ = STREAM.take(5).draw(5)
     with Keyed(template()) as keyed:

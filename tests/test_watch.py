@@ -341,7 +341,7 @@ def test_a_model_set_aside_is_not_paid_for_whoever_looks():
     runs = []
     for size in (1, 200):
         model = Heros(pool, policies.Random(), 1, **settings)
-        with pytest.warns(RuntimeWarning, match="set aside"):
+        with pytest.warns(RuntimeWarning, match="the model is excluded"):
             blocks = [model.test_then_train(X[s : s + size], y[s : s + size]) for s in range(0, 200, size)]
         runs.append((np.concatenate([b.chosen for b in blocks]), model.trained, model.scores, model.diverged))
     for one, other in zip(*runs, strict=True):

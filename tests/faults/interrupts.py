@@ -29,6 +29,7 @@ from heros import Heros, evaluate, pools, streams
 from heros.__main__ import no_interrupt_lost
 from heros._base.progress import progress
 from heros.cli import app
+from heros.ensemble.keyed import Keyed
 from heros.errors import HerosError
 from heros.run import checkpoints
 
@@ -131,6 +132,25 @@ def learning(rng: random.Random, place: Path, task: str) -> str:
     return "stopped" if stopped else "finished"
 
 
+def learning_by_key(rng: random.Random, place: Path, task: str) -> str:
+    """A model per key: the figures of every key are those of its model, and no more models are held than may be."""
+    X, y = STREAMS[task]().draw(120)
+    with Keyed(model(task).bind(STREAMS[task]().schema), capacity=3) as keyed:
+        said = "finished"
+        try:
+            with presses(rng, 0.05):
+                for i in range(0, len(y), 3):
+                    keyed.learn(i % 7, X[i : i + 3], y[i : i + 3])
+                    keyed.answers(i % 5, X[i])
+        except KeyboardInterrupt:
+            said = "stopped"
+        for key in keyed:
+            assert keyed.figures(key).instances == keyed[key].instances, "something else was counted"
+        assert keyed.in_memory <= 3
+        assert keyed.bytes_in_memory == sum(one.size for one in keyed._residents.values())
+    return said
+
+
 def streams_of(place: Path, task: str) -> list[streams.Stream]:
     """A file and a generator."""
     return [streams.read(csv(place, task), task=task), STREAMS[task]().take(ROWS)]
@@ -219,6 +239,7 @@ def starting(rng: random.Random, place: Path, task: str) -> str:
 Kind = Callable[[random.Random, Path, str], str]
 KINDS: dict[Kind, int] = {
     learning: 8,
+    learning_by_key: 4,
     evaluating: 6,
     keeping: 3,
     commanding: 4,

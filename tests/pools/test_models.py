@@ -192,7 +192,7 @@ def test_a_capymoa_model_made_for_other_instances_is_refused():
     model = heros([learner]).learn(*easy(50))
     assert model.scores[0] > 0.6
     assert copy.deepcopy(model).predict_proba([1.0, 0.0]).tolist() == model.predict_proba([1.0, 0.0]).tolist()
-    with pytest.raises(HerosError, match="made for another number of features or classes"):
+    with pytest.raises(HerosError, match="created for another number of features or classes"):
         heros([learner], schema=Schema.of(["a"], ["no", "yes"]))
 
 
@@ -251,7 +251,7 @@ def test_a_model_that_raises_is_named_and_set_aside(method, what):
     """From then on it is neither asked nor taught and never answers; the others are as if it were not there."""
     X, y = easy(400)
     model = heros([Fragile(method, at=50), Nearest(0), Majority()], policies.Cheapest(), 2, warmup=0)
-    message = rf"The model 'Fragile' \(0\) must {what}. Got ZeroDivisionError: no luck; it is set aside."
+    message = rf"The model 'Fragile' \(0\) failed to {what}. Got ZeroDivisionError: no luck; the model is excluded."
     with pytest.warns(RuntimeWarning, match=message):
         block = model.test_then_train(X, y)
     assert list(model.bound.set_aside) == ["Fragile"]
@@ -272,7 +272,7 @@ def test_a_model_that_raises_is_named_and_set_aside(method, what):
 def test_with_raise_the_exception_goes_on_and_what_came_before_is_kept():
     X, y = easy(30)
     model = heros([Fragile("predict_proba", at=20), Witness()], on_error="raise", warmup=0)
-    with pytest.raises(HerosError, match=r"The model 'Fragile' \(0\) must predict. Got Zero") as error:
+    with pytest.raises(HerosError, match=r"The model 'Fragile' \(0\) failed to predict. Got Zero") as error:
         model.learn(X, y)
     assert isinstance(error.value.__cause__, ZeroDivisionError)
     assert model.instances == len(model.bound["Witness"].taught) == 20
@@ -282,7 +282,7 @@ def test_with_raise_the_exception_goes_on_and_what_came_before_is_kept():
 def test_with_raise_the_others_are_still_trained_on_the_instance():
     X, y = easy(30)
     model = heros([Fragile("learn", at=20), Witness()], on_error="raise", warmup=0)
-    with pytest.raises(HerosError, match=r"The model 'Fragile' \(0\) must learn. Got Zero"):
+    with pytest.raises(HerosError, match=r"The model 'Fragile' \(0\) failed to learn. Got Zero"):
         model.learn(X, y)
     assert model.instances == len(model.bound["Witness"].taught) == 21
 
@@ -290,7 +290,7 @@ def test_with_raise_the_others_are_still_trained_on_the_instance():
 def test_when_all_are_set_aside_the_answer_is_uniform():
     X, y = easy(20)
     model = heros([Fragile(at=5)], warmup=0)
-    with pytest.warns(RuntimeWarning, match="set aside"):
+    with pytest.warns(RuntimeWarning, match="the model is excluded"):
         block = model.test_then_train(X, y)
     assert (block.probabilities[5:] == 0.5).all()
     assert not block.chosen[5:].any()
@@ -299,7 +299,7 @@ def test_when_all_are_set_aside_the_answer_is_uniform():
 @pytest.mark.parametrize(
     ("says", "fault"),
     [
-        ([1.0, 2.0, 3.0], "ValueError: 2 probabilities were expected, not an array of shape (3,)"),
+        ([1.0, 2.0, 3.0], "ValueError: expected 2 probabilities, got an array of shape (3,)"),
         ([-0.5, 1.5], "ValueError: a probability is negative: -0.5"),
         ("yes", "ValueError: could not convert string to float: 'yes'"),
     ],
@@ -308,7 +308,7 @@ def test_what_is_no_probability_is_a_fault(says, fault):
     model = heros([Fragile(at=99, says=says)], on_error="raise")
     with pytest.raises(HerosError) as error:
         model.predict_proba([0.0, 0.0])
-    assert str(error.value) == f"The model 'Fragile' (0) must predict. Got {fault}"
+    assert str(error.value) == f"The model 'Fragile' (0) failed to predict. Got {fault}"
 
 
 def test_probabilities_are_scaled_and_what_is_not_finite_counts_as_wrong():
@@ -343,7 +343,7 @@ def test_before_it_has_learnt_a_scikit_learn_model_can_follow():
     model = heros([SGDClassifier(random_state=1)], on_error="raise")
     model.bind(Schema.of(["a", "b", "c"], ["no", "yes", "maybe"]))
     model.learn([[0.0, 1.0, 2.0]], [2])
-    with pytest.raises(HerosError, match="features and classes cannot be added once it has learnt"):
+    with pytest.raises(HerosError, match="a trained model does not support new features or classes"):
         model.bind(Schema.of(["a", "b", "c", "d"], ["no", "yes", "maybe"]))
 
 

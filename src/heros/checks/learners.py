@@ -48,8 +48,8 @@ def check_model(model: Any, *, numeric: bool = False) -> None:
     >>> check_model(Wrong())
     Traceback (most recent call last):
         ...
-    heros.checks.base.CheckError: Models(Wrong) must learn from plain instances. The model 'Wrong' (0) must
-    predict. Got ValueError: 2 probabilities were expected, not an array of shape (1,)
+    heros.checks.base.CheckError: Models(Wrong) must learn from plain instances. The model 'Wrong' (0) failed
+    to predict. Got ValueError: expected 2 probabilities, got an array of shape (1,)
     """
     try:
         pool = Models([model], costs=[1], on_error="raise")

@@ -1,4 +1,4 @@
-"""The checkpoint of a service: one file, or part of the file of the models per key, whole at any time."""
+"""The checkpoint of a service: one file, or part of the keyed models' file, replaced atomically."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["CheckpointDirectory", "Waiting"]
 KIND = "service"
 NAME = "service.heros"
 LOCK = "service.lock"
-OVERHEAD = 600  # bytes of an instance that waits, besides its row and its prediction
+OVERHEAD = 600  # bytes of a waiting instance, besides its row and prediction
 LOOSE = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS | orjson.OPT_SORT_KEYS
 Id = str | int
 Held = list[tuple[Id, "Waiting", float]]
@@ -37,24 +37,24 @@ State = dict[str, dict[str, NDArray[Any]]]
 
 
 class Waiting(NamedTuple):
-    """An instance whose label has not come."""
+    """An instance that waits for its label."""
 
     row: bytes  # JSON, as it was sent
     key: Id | None
     predicted: NDArray[np.float64]
-    known: int | None = None  # how many labels the model had learnt from when it predicted
+    known: int | None = None  # number of labels the model was trained on when it predicted
 
     def bytes(self) -> int:
-        """What it takes in memory, more or less."""
+        """The approximate memory size of the instance in bytes."""
         return OVERHEAD + len(self.row) + self.predicted.nbytes
 
 
 class CheckpointDirectory:
-    """The directory in which one service is kept, and no other at the time.
+    """The locked directory that holds the checkpoint of one service.
 
-    One model is in a file of the service. Models per key are in their own file, and the rest of the service
-    is written there in the same transaction. Only the owner may read the files: they hold instances as they
-    were sent.
+    A single model is stored in the service's file. Models per key are stored in their own file, together
+    with the rest of the service in one transaction. Only the owner may read the files, because they contain
+    instances.
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
@@ -68,7 +68,7 @@ class CheckpointDirectory:
                 f"The directory {self.directory} must be writable. Got: {reason(error)}."
             ) from None
         free = True
-        with suppress(OSError):  # a file system without locks
+        with suppress(OSError):  # the file system may not support locks
             free = filelock.lock_descriptor(self._lock.fileno(), blocking=False)
         if not free:
             holder = self._lock.read(200)
@@ -81,24 +81,24 @@ class CheckpointDirectory:
         self._lock.flush()
 
     def close(self) -> None:
-        """Let others have the directory."""
+        """Release the lock on the directory."""
         self._lock.close()
 
     def expect(self, *, keyed: bool) -> None:
-        """Refuse a directory of one model for a model per key, and the reverse."""
+        """Raise an error if the directory holds one model and keys are used, or the reverse."""
         if keyed and self.path.exists():
             raise HerosError(f"The directory {self.directory} must hold a model per key. Got one model.")
         if not keyed and not self.path.exists() and (self.directory / "keys" / KEYS).exists():
             raise HerosError(f"The directory {self.directory} must hold one model. Got a model per key.")
 
     def expect_same(self, model: Heros, names: list[str]) -> None:
-        """Refuse a model that differs from the checkpoint in these parts and settings."""
+        """Raise an error if the model differs from the checkpoint in these parts and settings."""
         if self.path.exists():
             kept = archive.read(self.path, KIND)[0].get("model")
             _expect_same(self.directory, kept, packing.description(model), names)
 
     def write(self, learner: Learner, document: dict[str, Any], held: Held, history: State) -> None:
-        """Write everything, as one."""
+        """Write the whole service atomically."""
         groups: dict[str, Mapping[str, NDArray[Any]]] = {"pending": _plain(held)}
         groups |= {f"history/{group}": arrays for group, arrays in history.items()}
         content = document | {"history": list(history), "written": time.time()}
@@ -111,7 +111,7 @@ class CheckpointDirectory:
             archive.write(self.path, KIND, content, archive.grouped(groups), private=True)
 
     def read(self, learner: Learner) -> tuple[dict[str, Any], Held, State] | None:
-        """What was written last, or None. A model that was kept takes the place of the learner's."""
+        """Return the last checkpoint, or None. Its model replaces the model of the learner."""
         self.expect(keyed=learner.keyed)
         if isinstance(learner, ModelPerKey):
             position = learner.models.position
@@ -133,11 +133,11 @@ class CheckpointDirectory:
 
 def _expect_same(place: Path, kept: Any, given: Mapping[str, Any], names: list[str]) -> None:
     if not isinstance(kept, dict):
-        raise DataError(f"The directory {place} must hold a whole service. Got one without a model.")
+        raise DataError(f"The checkpoint in {place} is incomplete: it has no model.")
     for name in names:
         if orjson.dumps(kept.get(name), option=LOOSE) != orjson.dumps(given[name], option=LOOSE):
             raise HerosError(
-                f"The {name} must be the one of the checkpoint in {place}: {_short(kept.get(name))}. "
+                f"The {name} must be the same as in the checkpoint in {place}: {_short(kept.get(name))}. "
                 f"Got {_short(given[name])}."
             )
 
@@ -148,7 +148,7 @@ def _short(part: Any) -> str:
 
 
 def _plain(held: Held) -> dict[str, NDArray[Any]]:
-    """The waiting instances as arrays: a document of a hundred thousand rows would take too long."""
+    """Return the waiting instances as arrays, which are faster to write than a JSON document."""
     names = [orjson.dumps([id, waiting.key]) for id, waiting, _ in held]
     rows = [waiting.row for _, waiting, _ in held]
     predicted = [waiting.predicted for _, waiting, _ in held]
@@ -175,16 +175,16 @@ def _held(arrays: Mapping[str, NDArray[Any]], passed: float) -> Held:
         id, key = orjson.loads(name.tobytes())
         named = type(id) in (str, int) and (key is None or type(key) in (str, int))
         if not named or type(known) is not int or not math.isfinite(since) or not np.isfinite(output).all():
-            raise DataError("an instance must wait under its id")
+            raise DataError("a waiting instance must have an id")
         if type(orjson.loads(row.tobytes())) is not dict:
-            raise DataError("an instance that waits must be an object")
+            raise DataError("a waiting instance must be an object")
         held.append((id, Waiting(row.tobytes(), key, output, known if known >= 0 else None), since))
     return held
 
 
 def _cut(values: NDArray[Any], lengths: NDArray[Any], kind: type) -> list[NDArray[Any]]:
     if values.dtype != kind or lengths.dtype != np.int64 or values.ndim != 1 or lengths.ndim != 1:
-        raise DataError("instances that wait must be arrays of bytes and numbers")
+        raise DataError("waiting instances must be stored as arrays of bytes and numbers")
     if (lengths < 0).any() or (lengths > len(values)).any() or len(values) != lengths.sum():
-        raise DataError("there must be as many bytes as the lengths of the waiting instances say")
+        raise DataError("the lengths of the waiting instances must add up to the number of bytes")
     return np.split(values, np.cumsum(lengths)[:-1]) if len(lengths) else []

@@ -1,4 +1,4 @@
-"""What a service costs: joules since it began, also before it was last started."""
+"""The energy use of a service, including the time before its last restart."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from heros.meters.base import Reading
 
 __all__ = ["Bill"]
 
-LATELY = 30.0  # seconds over which watts are taken
+LATELY = 30.0  # seconds over which the power is averaged
 
 
 class Bill:
-    """The energy of a process: all of it, and what it draws lately.
+    """The total energy of a process and its power over the last 30 seconds.
 
     Examples
     --------
@@ -34,15 +34,15 @@ class Bill:
         self._lately: deque[tuple[float, float]] = deque()
 
     def start(self) -> None:
-        """Begin to count."""
+        """Start the meter."""
         self.meter.start()
 
     def resume(self, document: Mapping[str, float]) -> None:
-        """Go on after what was spent before."""
+        """Add the energy and time of an earlier process, read from a checkpoint."""
         self._earlier = {name: number(document[name], name, "Bill", 0) for name in self._earlier}
 
     def document(self) -> dict[str, float]:
-        """What was spent so far, as a checkpoint keeps it."""
+        """Return the energy and time used so far, for a checkpoint."""
         now = self._now()
         return {name: getattr(now, name) + earlier for name, earlier in self._earlier.items()}
 
@@ -50,7 +50,7 @@ class Bill:
         return self.meter.so_far()
 
     def read(self) -> dict[str, Any]:
-        """What was spent so far, and the watts of the last half minute."""
+        """Return the energy and time used so far, and the power over the last 30 seconds."""
         spent, now = self.document(), time.monotonic()
         self._lately.append((now, spent["joules"]))
         while now - self._lately[0][0] > LATELY:

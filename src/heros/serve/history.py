@@ -1,4 +1,4 @@
-"""What a service has seen so far: how good its answers were, what was trained, where things got worse."""
+"""The history of a service: performance of its predictions, trained models, and drifts."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = ["History", "Worse"]
 
 MOST_POINTS = 240
 MOST_DRIFTS = 50
-DELTA = 0.002  # how unlikely a change must be to be marked
-CHECKED = 32  # outcomes between two looks for one
-HELD = 256  # instances that are held before they are counted: windows grow with the stream, this does not
-RECENT = 1000.0  # targets that the spread of numbers is taken over
-QUIET = 500  # what gets worse again before so many instances is still the same drift
+DELTA = 0.002  # significance level of a drift
+CHECKED = 32  # outcomes between two drift checks
+HELD = 256  # instances buffered before they are added to the measures; windows may be longer
+RECENT = 1000.0  # number of recent targets for the standard deviation
+QUIET = 500  # a change within this many instances after a drift belongs to the same drift
 
 
 class Nearness:
-    """How right numbers are, in [0, 1]: 1 − |error| / (|error| + s), s the deviation of recent targets.
+    """A score in [0, 1] for numeric predictions: 1 − |error| / (|error| + s).
 
-    As `heros.ensemble.task.Regression` has it.
+    s is the standard deviation of recent targets, as in `heros.ensemble.task.Regression`.
 
     Examples
     --------
@@ -41,12 +41,12 @@ class Nearness:
         self._n, self._mean, self._variance = 0.0, 0.0, 0.0
 
     def update(self, y: NDArray[np.float64], answers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Of targets (n,) and the answers that were given (n, width), each how right it was."""
+        """Return the score of each prediction, given targets (n,) and predictions (n, width)."""
         errors = np.abs(y - answers[:, 0])
         return np.array([_near(error, self._spread(one)) for one, error in zip(y, errors, strict=True)])
 
     def _spread(self, target: float) -> float:
-        """The deviation of the last thousand targets or so, this one included."""
+        """Return the standard deviation of about the last thousand targets, including this one."""
         self._n = min(self._n + 1.0, RECENT)
         off = target - self._mean
         self._mean += off / self._n
@@ -54,11 +54,11 @@ class Nearness:
         return math.sqrt(self._variance)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """What it knows."""
+        """Return the state as arrays."""
         return {"moments": np.array([self._n, self._mean, self._variance])}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take that back."""
+        """Restore the arrays that `state` returned."""
         self._n, self._mean, self._variance = (float(one) for one in state["moments"])
 
 
@@ -67,7 +67,7 @@ def _near(error: float, spread: float) -> float:
 
 
 class Worse:
-    """Notices when answers get worse: ADWIN over how right they were, e.g. hits and misses.
+    """A drift detector: ADWIN over the scores of the predictions, e.g. hits and misses.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class Worse:
         self._left, self._width = CHECKED, 0
 
     def update(self, hits: NDArray[np.float64]) -> bool:
-        """Whether they got worse within these, each in [0, 1]."""
+        """Add scores in [0, 1]; return whether the predictions got worse."""
         worse = False
         for hit in hits[:, np.newaxis]:
             before = self._scores.values[0] if self._left == 1 else 0.0
@@ -98,30 +98,30 @@ class Worse:
         return shrunk
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """What it knows."""
+        """Return the state as arrays."""
         return {**self._scores.state(), "left": np.array([self._left]), "last": np.array([self._width])}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take that back."""
+        """Restore the arrays that `state` returned."""
         kept = dict(state)
         self._left, self._width = int(kept.pop("left")[0]), int(kept.pop("last")[0])
         self._scores.restore(kept)
 
 
 class History:
-    """Curves and figures of the answers whose labels have come, in bounded memory.
+    """Curves and measures of the predictions whose labels have arrived, in bounded memory.
 
     Parameters
     ----------
     measures
-        What is measured.
+        The measures.
     models
-        How many models there are.
+        The number of models.
     window
-        Over how many instances a point of the curves is taken, to begin with: when points are merged, those
-        to come are as long.
+        The initial number of instances per point of the curves. When points are merged, later points have
+        the merged length.
     numeric
-        Whether labels are numbers.
+        Whether the labels are numbers.
     """
 
     def __init__(
@@ -135,12 +135,12 @@ class History:
             sums=("spent", "trained"),
             latest=("end", "time"),
         )
-        self.drifts: list[int] = []  # the last of them
+        self.drifts: list[int] = []  # the most recent drifts
         self.drift_count = 0
         self.learnt = 0
         self.spent = 0.0
         self._models = models
-        self._noticed: int | None = None  # when it last got worse
+        self._noticed: int | None = None  # position of the last detected drift
         self._worse = Worse()
         self._nearness = Nearness() if numeric else None
         self._labels: list[NDArray[Any]] = []
@@ -160,7 +160,7 @@ class History:
         spent: NDArray[np.float64],
         now: float,
     ) -> None:
-        """Count a block: labels (n,), answers (n, width), which models were trained (n, M), Σγ (n,)."""
+        """Add a block: labels (n,), predictions (n, width), trained models (n, M), costs Σγ (n,)."""
         start = 0
         while start < len(y):
             part = slice(start, start + self.window - self._held)
@@ -188,14 +188,14 @@ class History:
             self._noticed = self.learnt
 
     def _outcomes(self, y: NDArray[Any], answers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """How right each answer was, in [0, 1]."""
+        """Return the score of each prediction in [0, 1]."""
         if self._nearness is not None:
             return self._nearness.update(y, answers)
         hits: NDArray[np.bool_] = answers.argmax(axis=1) == y
         return hits.astype(np.float64)
 
     def close(self, now: float) -> None:
-        """Make a point of what was counted since the last one."""
+        """Add a point to the curves for the instances since the last point."""
         if self._held == 0:
             return
         self._count()
@@ -204,11 +204,11 @@ class History:
             measure.merge(part)
         held = {"spent": self._spent, "trained": self._trained}
         self.points.add({"end": self.learnt, "time": now, **held, **figures})
-        self.window = max(self.window, self.points.curves["end"][0])  # as long as those that were merged
+        self.window = max(self.window, self.points.curves["end"][0])  # the length of merged points
         self._open()
 
     def _count(self) -> None:
-        """Count what is held."""
+        """Add the buffered instances to the measures."""
         if not self._labels:
             return
         width = max(block.shape[1] for block in self._answers)
@@ -220,18 +220,18 @@ class History:
 
     @property
     def figures(self) -> dict[str, float]:
-        """The figures over everything counted in points."""
+        """Return each measure over all points."""
         return {measure.name: measure.value for measure in self.measures}
 
     @property
     def lately(self) -> dict[str, float]:
-        """The figures of the last point."""
+        """Return each measure over the last point."""
         if len(self.points) == 0:
             return {}
         return {measure.name: self.points.last(measure.name) for measure in self.measures}
 
     def state(self, now: float) -> dict[str, dict[str, NDArray[Any]]]:
-        """All of it as groups of arrays; a point is made of what was counted since the last one."""
+        """Return the state as groups of arrays; instances since the last point become a point."""
         self.close(now)
         return {
             "curves": {
@@ -249,19 +249,19 @@ class History:
         }
 
     def restore(self, state: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
-        """Go on from what `state` gave."""
+        """Restore the groups of arrays that `state` returned."""
         points = len(state["curves"]["end"])
         for name, like in self.state(0.0)["curves"].items():
             shape = (points, self._models) if name == "trained" and points else (points,)
             if state["curves"][name].shape != shape or state["curves"][name].dtype != like.dtype:
-                raise DataError(f"The curve {name!r} must have {points} points. Got others.")
+                raise DataError(f"The curve {name!r} must have {points} points of type {like.dtype}.")
         counts = state["counts"]
         whole = [*counts["learnt"], *counts["drift_count"], *counts["drifts"], *state["curves"]["end"]]
         if (
             not all(0 <= one < 2**62 and one == int(one) for one in whole)
             or (np.diff(state["curves"]["end"]) <= 0).any()
         ):
-            raise DataError("Counts must be whole numbers that grow. Got others.")
+            raise DataError("The instance counts of the curves must be increasing whole numbers.")
         self.points.restore(state["curves"])
         self.points.curves["end"] = [int(end) for end in self.points.curves["end"]]
         self._worse.restore(state["worse"])
@@ -276,6 +276,6 @@ class History:
 
 
 def _wide(block: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    """The answers, with no probability for classes that nobody knew then."""
+    """Pad the predictions with probability 0 for classes that were not known yet."""
     missing = width - block.shape[1]
     return block if missing == 0 else np.pad(block, ((0, 0), (0, missing)))

@@ -1,7 +1,7 @@
 """An HTTP/1.1 server for one ASGI application, with limits on connections, heads, bodies and slow clients.
 
-General servers bound neither heads nor slow clients, and spend more on a request than a small model does.
-httptools parses the requests; a body is handed over in one piece, and a reply is one write.
+General servers limit neither heads nor slow clients, and cost more per request than a small model.
+httptools parses the requests; a body is passed on in one piece, and a reply is one write.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Headers = list[tuple[bytes, bytes]]
 
 ASGI = {"version": "3.0", "spec_version": "2.3"}
 BACKLOG = 2048
-OTHER_FILES = 64  # files that a process needs besides its connections
+OTHER_FILES = 64  # file descriptors that a process needs besides its connections
 GRACE = 5.0  # seconds for requests to finish when the server stops
 KEEP_ALIVE = 75.0  # seconds that a connection may be idle between two requests
 JSON = [(b"content-type", b"application/json")]
@@ -44,12 +44,12 @@ LOG = logging.getLogger("heros.serve")
 
 
 class _Request:
-    """One request, as the application sees it: its scope, `receive` and `send`."""
+    """One request with its ASGI interface: scope, `receive` and `send`."""
 
     def __init__(self, connection: _Connection, scope: Scope, keep_alive: bool) -> None:
         self._connection, self.scope, self.keep_alive = connection, scope, keep_alive
-        self.complete = False  # whether all of its body is here
-        self.wants_100 = False  # whether the client waits to be told to send its body
+        self.complete = False  # whether the whole body has arrived
+        self.wants_100 = False  # whether the client waits for "100 Continue" before it sends the body
         self.size = 0
         self._parts: list[bytes] = []
         self._waiting: asyncio.Future[None] | None = None
@@ -62,12 +62,12 @@ class _Request:
         self.size += len(part)
 
     def wake(self) -> None:
-        """Have `receive` look again: the body is complete, or the client has gone."""
+        """Wake `receive`: the body is complete, or the client has disconnected."""
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
 
     async def receive(self) -> Message:
-        """Return the whole body, once it is here; after that, wait until the client has gone."""
+        """Return the whole body when it has arrived; later calls wait until the client disconnects."""
         connection = self._connection
         if self.wants_100 and not self.complete:
             self.wants_100 = False
@@ -82,7 +82,7 @@ class _Request:
         return {"type": "http.request", "body": body, "more_body": False}
 
     async def send(self, message: Message) -> None:
-        """Take the head of the reply, or a part of its body; the last part sends all of it."""
+        """Collect the head or a part of the body of the reply; the last part sends the reply."""
         if message["type"] == "http.response.start":
             self._head = message
             return
@@ -98,21 +98,21 @@ class _Request:
 
 
 class _Connection(asyncio.Protocol):
-    """A connection: requests come in, wait for their turn, and are answered in order."""
+    """A connection: it queues incoming requests and sends replies in order."""
 
     def __init__(self, server: Server) -> None:
         self.server, self.limits = server, server.limits
         self.parser = httptools.HttpRequestParser(self)
         self.gone = False
-        self.since = 0.0  # when the request began to come, or the connection became idle
-        self.coming = True  # a request is on its way, or awaited: whoever connects says something
-        self._head: int | None = None  # bytes of a head that is not complete
+        self.since = 0.0  # when the current request began, or the connection became idle
+        self.coming = True  # a request is being received or expected
+        self._head: int | None = None  # bytes received of an incomplete head
         self._url = b""
         self._headers: Headers = []
-        self._incoming: _Request | None = None  # of which the body is not complete
-        self._working: _Request | None = None  # which the application works on
-        self._queue: deque[_Request] = deque()  # sent before the reply to the one before
-        self._paused = False  # nothing is read, for requests wait for their turn
+        self._incoming: _Request | None = None  # request with an incomplete body
+        self._working: _Request | None = None  # request that the application processes
+        self._queue: deque[_Request] = deque()  # pipelined requests
+        self._paused = False  # reading is paused while requests are queued
         self._full = False  # the client does not read the replies
 
     # -- from the transport -------------------------------------------------------------------------------
@@ -139,11 +139,11 @@ class _Connection(asyncio.Protocol):
             return
         try:
             self.parser.feed_data(data)
-        except httptools.HttpParserUpgrade:  # no other protocol is spoken here
+        except httptools.HttpParserUpgrade:  # no other protocol is supported
             pass
         except httptools.HttpParserError:
             last = self._working if self._incoming is None else self._incoming
-            if last is None or last.keep_alive:  # else bytes behind a request that was to be the last
+            if last is None or last.keep_alive:  # otherwise extra bytes after the last request
                 self.refuse(400, "The request must be HTTP/1.1.")
             return
         if self._head is not None:
@@ -208,7 +208,7 @@ class _Connection(asyncio.Protocol):
         if request.size > self.limits.body:
             self._refuse_body()
         elif self.server.bodies > self.limits.bodies:
-            self.refuse(429, "There are too many bodies at a time.")
+            self.refuse(429, "Too many request bodies at the same time.")
 
     def on_message_complete(self) -> None:
         request, self._incoming, self.coming = self._incoming, None, False
@@ -232,7 +232,7 @@ class _Connection(asyncio.Protocol):
         self.server.start(self, request)
 
     def reply(self, request: _Request, status: int, headers: Any, body: bytes) -> None:
-        """Send the reply, and go on with the next request."""
+        """Send the reply and start the next request."""
         if self.transport.is_closing():
             return
         last = not (request.keep_alive and request.complete) or self.server.stopping
@@ -268,7 +268,7 @@ class _Connection(asyncio.Protocol):
         self.refuse(413, f"A body must have at most {self.limits.body:,} bytes.")
 
     def refuse(self, status: int, why: str) -> None:
-        """Say what is wrong with a request, unless a reply is on its way, and hang up."""
+        """Send an error, unless a reply has begun, and close the connection."""
         if self.transport.is_closing():
             return
         if self._working is None or not self._working.is_answered:
@@ -283,31 +283,31 @@ class _Connection(asyncio.Protocol):
 
 
 class Server:
-    """An ASGI application at a socket.
+    """A server that runs an ASGI application on a socket.
 
     Parameters
     ----------
     app
-        The application. It is not told of the server's start and end.
+        The application. It gets no lifespan events.
     sock
-        A socket that is bound.
+        A bound socket.
     limits
-        How much clients may send, and how long they may take.
+        The limits on size and duration of requests.
     """
 
     def __init__(self, app: App, sock: socket.socket, limits: Limits) -> None:
         self.app, self.socket, self.limits = app, sock, limits
         self.most = _affordable(limits.connections)
         self.connections: set[_Connection] = set()
-        self.quiet: dict[_Connection, None] = {}  # without a request at work, the longest first
-        self.bodies = 0  # bytes of bodies that are being received or dealt with
+        self.quiet: dict[_Connection, None] = {}  # connections without a request in progress, longest first
+        self.bodies = 0  # bytes of request bodies being received or processed
         self.tasks: set[asyncio.Task[None]] = set()
         self.stopping = False
-        self.date = b""  # the header, renewed every second
+        self.date = b""  # the date header, updated every second
         self._over = asyncio.Event()
 
     async def run(self, started: Callable[[], object] = lambda: None) -> None:
-        """Serve until `stop`; requests at work are finished, for some seconds at most."""
+        """Serve until `stop`; requests in progress get a few seconds to finish."""
         self.loop = asyncio.get_running_loop()
         self._tick()
         listening = await self.loop.create_server(
@@ -324,7 +324,7 @@ class Server:
             ticking.cancel()
 
     def stop(self) -> None:
-        """Have `run` come to its end; for the thread that it is in."""
+        """Stop `run`; call this in the thread of the event loop."""
         self._over.set()
 
     async def _finish(self) -> None:
@@ -345,32 +345,32 @@ class Server:
             self._tick()
 
     def _tick(self) -> None:
-        """Renew the date, and hang up on clients that take too long."""
+        """Update the date header, and close connections of slow clients."""
         self.date = b"date: %b\r\n" % formatdate(usegmt=True).encode()
         now = self.loop.time()
         for connection in list(self.quiet):
             if connection.coming and connection.since < now - self.limits.seconds:
-                connection.refuse(408, f"A request must come within {self.limits.seconds:g} seconds.")
+                connection.refuse(408, f"A request must arrive within {self.limits.seconds:g} seconds.")
             elif connection.is_idle and connection.since < now - KEEP_ALIVE:
                 connection.transport.close()
 
     def welcome(self, connection: _Connection) -> None:
-        """Take a connection in; if there are too many, the one that has been quiet for longest goes."""
+        """Add a connection; if there are too many, close the one that has been idle for longest."""
         self.connections.add(connection)
         self.quiet[connection] = None
         if len(self.connections) > self.most:
             oldest = next(iter(self.quiet))
             if oldest is not connection:
-                oldest.refuse(429, "There are too many connections.")
+                oldest.refuse(429, "Too many connections.")
                 self.forget(oldest)
 
     def forget(self, connection: _Connection) -> None:
-        """Count a connection no more."""
+        """Remove a connection."""
         self.connections.discard(connection)
         self.quiet.pop(connection, None)
 
     def start(self, connection: _Connection, request: _Request) -> None:
-        """Have the application deal with a request: at once, and as a task from where it has to wait."""
+        """Run the application on a request at once; if it has to wait, continue it as a task."""
         if request.complete:
             self.quiet.pop(connection, None)
         work = self._deal(connection, request)
@@ -392,7 +392,7 @@ class Server:
 
 
 async def _resumed(work: Coroutine[Any, Any, None], awaited: Any) -> None:
-    """The rest of a coroutine that has begun and awaits something."""
+    """Run the rest of a coroutine that has started and awaits something."""
     await _rest(work, awaited)
 
 
@@ -412,7 +412,7 @@ def _rest(work: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, 
 
 
 def _affordable(connections: int) -> int:
-    """So many connections, or as many as the process may have files for; its own limit is raised for them."""
+    """Return the possible number of connections; raise the process's limit on open files if needed."""
     if sys.platform == "win32":
         return connections
     import resource  # noqa: PLC0415  not on Windows
@@ -426,9 +426,9 @@ def _affordable(connections: int) -> int:
 
 
 def _target(url: bytes) -> tuple[str, bytes]:
-    """The path of a request's address, and its query."""
+    """Return the path and the query of a request's URL."""
     if url[:1] != b"/":
-        parsed = httptools.parse_url(url)  # of a request to a proxy; what is no address is a parser's error
+        parsed = httptools.parse_url(url)  # a proxy request; an invalid URL raises a parser error
         url = (parsed.path or b"/") + (b"?" + parsed.query if parsed.query else b"")
     raw, _, query = url.partition(b"?")
     path = raw.partition(b"#")[0].decode("ascii")

@@ -1,4 +1,4 @@
-"""How much a service takes, and how it refuses the rest."""
+"""The limits of a service, and the errors for requests that exceed them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Limits", "NotNow", "Refusal", "Unknown", "Wrong", "expect_fields", "
 
 
 class Refusal(Exception):
-    """A request that is refused: the reason, the status of the reply and further headers."""
+    """A rejected request: the reason, the status of the reply and additional headers."""
 
     status = 400
 
@@ -21,19 +21,19 @@ class Refusal(Exception):
 
 
 class Wrong(Refusal):
-    """A request that cannot be served as it is."""
+    """The request is invalid."""
 
     status = 422
 
 
 class Unknown(Refusal):
-    """A request for something that is not there: a label for an instance that does not wait, say."""
+    """The request names an unknown object, e.g. an id for which no instance waits."""
 
     status = 404
 
 
 class NotNow(Refusal):
-    """A request that may be sent again later: there is too much to do."""
+    """The service is overloaded; the client may retry later."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why, 429, (b"retry-after", b"1"))
@@ -41,7 +41,7 @@ class NotNow(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much a service takes.
+    """The limits of a service.
 
     Examples
     --------
@@ -50,34 +50,34 @@ class Limits:
     """
 
     body: int = 8_000_000  # bytes of a request's body
-    head: int = 16_384  # bytes of its first line and headers
-    seconds: float = 10.0  # for head and body to come
+    head: int = 16_384  # bytes of the request line and headers
+    seconds: float = 10.0  # time to receive the head and body of a request
     connections: int = 2_000
-    requests: int = 512  # at a time
+    requests: int = 512  # concurrent requests
     batch: int = 5_000  # instances in one request
-    queue: int = 20_000  # labelled instances that are not learnt yet
-    queue_bytes: int = 256_000_000  # what they take
-    bodies: int = 256_000_000  # bytes of all bodies that are being received or dealt with
+    queue: int = 20_000  # labelled instances in the training queue
+    queue_bytes: int = 256_000_000  # bytes of the training queue
+    bodies: int = 256_000_000  # bytes of all request bodies being received or processed
     features: int = 1_000
-    values: int = 1_000  # of a nominal feature
+    values: int = 1_000  # distinct values of a nominal feature
     classes: int = 200
     text: int = 200  # characters of a name, a value, an id or a key
 
     @property
     def of_schema(self) -> encoder.Limits:
-        """How far the schema may grow."""
+        """The limits on the growth of the schema."""
         return encoder.Limits(self.features, self.values, self.classes, self.text)
 
 
 def expect_name(text: str, what: str, longest: int) -> str:
-    """The text, if it is short enough."""
+    """Return the text, or raise an error if it is too long."""
     if len(text) > longest:
         raise Wrong(f"{what} must have at most {longest} characters. Got {len(text):,}.")
     return text
 
 
 def expect_fields(x: Any, most: int, longest: int | None = None) -> None:
-    """Refuse an instance that is no object, or has too many or too long names, also in objects inside it.
+    """Raise an error unless an instance is an object whose names, also nested ones, are few and short enough.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def expect_fields(x: Any, most: int, longest: int | None = None) -> None:
         raise Wrong(f"An instance must be an object of names and values. Got a {type(x).__name__}.")
     short = longest is None or len("".join(x)) <= longest
     if short and len(x) <= most and dict not in map(type, x.values()):
-        return  # as nearly always
+        return  # the common case
     fields, inner = len(x), [x]
     while inner:
         one = inner.pop()

@@ -1,4 +1,4 @@
-"""Figures for Prometheus."""
+"""Metrics in the text format of Prometheus."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 
 
 class Requests:
-    """Requests so far, by path and status, and how long they took.
+    """Counts and durations of requests, by path and status.
 
     Examples
     --------
@@ -28,20 +28,20 @@ class Requests:
     """
 
     def __init__(self) -> None:
-        self.now = 0  # at work
+        self.now = 0  # requests in progress
         self.total: dict[tuple[str, int], int] = {}
         self.buckets: dict[str, list[int]] = {}
         self.seconds: dict[str, float] = {}
 
     def count(self, path: str, status: int, start: float) -> None:
-        """Count one that began at this time."""
+        """Count a request that began at `start`."""
         took = time.perf_counter() - start
         self.total[path, status] = self.total.get((path, status), 0) + 1
         self.buckets.setdefault(path, [0] * (len(BOUNDS) + 1))[bisect_left(BOUNDS, took)] += 1
         self.seconds[path] = self.seconds.get(path, 0.0) + took
 
     def families(self) -> Iterable[Metric]:
-        """All of it as Prometheus knows it."""
+        """Return the counts and durations as Prometheus metrics."""
         total = CounterMetricFamily("heros_requests", "Requests.", labels=["path", "status"])
         for (path, status), n in sorted(self.total.items()):
             total.add_metric([path, str(status)], n)
@@ -49,17 +49,17 @@ class Requests:
         for path, counts in sorted(self.buckets.items()):
             bounds = (*map(str, BOUNDS), "+Inf")
             took.add_metric([path], list(zip(bounds, accumulate(counts), strict=True)), self.seconds[path])
-        return total, took, GaugeMetricFamily("heros_requests_now", "Requests at work.", self.now)
+        return total, took, GaugeMetricFamily("heros_requests_now", "Requests in progress.", self.now)
 
 
 class _Collector:
-    """What the page shows, as metrics."""
+    """The state that the page shows, as metrics."""
 
     def __init__(self, state: Mapping[str, Any], requests: Requests) -> None:
         self._state, self._requests = state, requests
 
     def collect(self) -> Iterable[Metric]:
-        """All metrics; a figure that is not known yet is left out."""
+        """Yield all metrics; values that are not known yet are omitted."""
         yield from self._requests.families()
         state = self._state
         pending, bill, keys = state["pending"], state["bill"], state["keys"] or {}
@@ -67,9 +67,9 @@ class _Collector:
             "answered": ("Instances predicted.", pending["answered"]),
             "learnt": ("Instances learnt.", pending["learnt"]),
             "expired": ("Instances whose label came too late or never.", pending["expired"]),
-            "unknown": ("Labels of instances that do not wait.", pending["unknown"]),
-            "failed": ("Instances at which models raised an error.", state["failed"]),
-            "drifts": ("Times that predictions got worse.", state["drifts_total"]),
+            "unknown": ("Labels with an id for which no instance waits.", pending["unknown"]),
+            "failed": ("Instances on which a model raised an error.", state["failed"]),
+            "drifts": ("Detected drifts.", state["drifts_total"]),
             "joules": (f"Energy ({bill['source']}).", bill["joules"]),
             "cpu_seconds": ("CPU time.", bill["cpu_seconds"]),
             "published": ("Updates of the model that predicts.", state["published"]),
@@ -77,16 +77,16 @@ class _Collector:
         }
         gauges = {
             "waiting": ("Instances that wait for labels.", pending["waiting"]),
-            "queued": ("Labelled instances not learnt yet.", state["queued"]),
+            "queued": ("Labelled instances in the training queue.", state["queued"]),
             "training_share": ("Cost of training, as a share of training every model.", bill["share"]),
             "memory_bytes": ("Resident memory.", state["memory"]),
-            "fault": ("1 if the service can no longer learn.", state["fault"] is not None),
+            "fault": ("1 if the service can no longer train.", state["fault"] is not None),
             "checkpoint_failed": (
                 "1 if the last checkpoint could not be written.",
                 state["checkpoint_error"] is not None,
             ),
             "publish_failed": ("1 if predictions are out of date.", state["publish_error"] is not None),
-            "waiting_bytes": ("What the instances that wait take.", pending["bytes"]),
+            "waiting_bytes": ("Bytes of the instances that wait for labels.", pending["bytes"]),
             "keys": ("Keys.", keys.get("count")),
             "keys_in_memory": ("Models in memory.", keys.get("in_memory")),
         }
@@ -102,7 +102,7 @@ class _Collector:
 
 
 def metrics(state: Mapping[str, Any], requests: Requests) -> bytes:
-    """The text of /metrics, from what the page shows."""
+    """Return the text of /metrics for the state that the page shows."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collector(state, requests))
     return generate_latest(registry)

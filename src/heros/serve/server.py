@@ -1,4 +1,4 @@
-"""The service at an address, until it is told to stop."""
+"""Run the service at an address until it is stopped."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from heros.serve.service import Service
 
 __all__ = ["Running", "serve"]
 
-SWITCH = 0.0005  # seconds after which a thread lets another have its turn: a prediction waits that long
-SELDOM = (20_000, 20, 20)  # when garbage is collected: most objects wait to be learnt, and are none
+SWITCH = 0.0005  # thread switch interval in seconds: the longest delay of a prediction
+SELDOM = (20_000, 20, 20)  # rare garbage collection: most new objects are queued instances, not garbage
 
 
 class Running:
-    """A server for one service, which is stopped with it.
+    """A server for one service; stopping the server stops the service.
 
     Parameters
     ----------
     service
-        What is served.
+        The service.
     host, port
-        The address; port 0 takes any that is free.
+        The address; port 0 picks a free port.
     token
-        What requests have to bring along; None: nothing, which only this machine may do.
+        The token that requests must send. None means no token, allowed only for loopback addresses.
     allow_hosts
-        Further names by which clients may call the service, as for `heros.serve.api.Api`.
+        Additional host names that clients may use, as for `heros.serve.api.Api`.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Running:
         if token is not None and not (token.isascii() and token.isprintable() and 8 <= len(token) <= 200):
             raise ParameterError.of("token", "serve", "8 to 200 characters of ASCII", "another")
         if token is None and not _is_this_machine(host):
-            raise ParameterError.of("token", "serve", f"given where others may ask, as at {host}", None)
+            raise ParameterError.of("token", "serve", f"given if other machines can reach {host}", None)
         self.service = service
         self.socket = _bound(host, port)
         self.api = Api(service, token, [host, socket.gethostname(), *allow_hosts])
@@ -60,16 +60,16 @@ class Running:
 
     @property
     def address(self) -> str:
-        """Where it is served."""
+        """The URL of the service."""
         host, port = self.socket.getsockname()[:2]
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
     def work(self) -> None:
-        """Serve until SIGTERM, Ctrl-C or `stop`; then learn what is left."""
+        """Serve until SIGTERM, Ctrl-C or `stop`; then train on the queued instances."""
         before, often = sys.getswitchinterval(), gc.get_threshold()
         sys.setswitchinterval(SWITCH)
         gc.collect()
-        gc.freeze()  # what was imported stays: looking through it would keep everybody waiting
+        gc.freeze()  # imported modules stay: scanning them would delay all requests
         gc.set_threshold(*SELDOM)
         main = threading.current_thread() is threading.main_thread()
         signals = (signal.SIGINT, signal.SIGTERM) if main else ()
@@ -93,7 +93,7 @@ class Running:
         await self.server.run(self.started.set)
 
     def stop(self) -> None:
-        """Have `work` come to its end; from any thread, or a signal."""
+        """Stop `work`; may be called from any thread or from a signal handler."""
         self._stopped = True
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self.server.stop)
@@ -108,7 +108,7 @@ def serve(
     allow_hosts: Iterable[str] = (),
     started: Callable[[str], object] = print,
 ) -> None:
-    """Serve until SIGTERM or Ctrl-C; `started` is told the address."""
+    """Serve until SIGTERM or Ctrl-C; `started` is called with the URL."""
     try:
         running = Running(service, host=host, port=port, token=token, allow_hosts=allow_hosts)
     except BaseException:
@@ -119,7 +119,7 @@ def serve(
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """The event loop of uvloop where it is installed: requests cost less with it."""
+    """Return the event loop of uvloop if it is installed: it handles requests faster."""
     try:
         import uvloop  # noqa: PLC0415
     except ImportError:
@@ -137,7 +137,7 @@ def _bound(host: str, port: int) -> socket.socket:
             if sys.platform != "win32":
                 bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             bound.bind(address)
-            bound.listen(BACKLOG)  # a client that is told the address may come before the server has begun
+            bound.listen(BACKLOG)  # a client may connect before the server has started
         except BaseException:
             bound.close()
             raise

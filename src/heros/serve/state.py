@@ -1,4 +1,4 @@
-"""What the page shows: measures, which models are trained, the leaderboard, costs, waiting instances."""
+"""The data for the page: measures, trained models, leaderboard, costs, waiting instances."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from heros.serve.service import Service
 __all__ = ["Picture", "explanation", "leaderboard"]
 
 SHOWN = {False: ("auroc", "accuracy"), True: ("mae", "r2")}
-"""The measures that stand above all else, of classes and of numbers."""
+"""The main measures for classification (False) and regression (True)."""
 KEYS_SHOWN = 50
-KEYS_EVERY = 5.0  # seconds: all keys have to be looked at
+KEYS_EVERY = 5.0  # seconds between updates of the key table, which visits all keys
 EVERY = 1.0
-WATCHED = 15.0  # seconds for which the picture is kept fresh after somebody has looked
+WATCHED = 15.0  # seconds for which the state is updated after the last request for it
 
 
 class Picture:
-    """Everything that the page shows. The thread that learns renews it every second while somebody looks."""
+    """The state that the page shows. The training thread updates it every second on request."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -44,14 +44,14 @@ class Picture:
         service.on_work.append(self._keep)
 
     def ask(self) -> None:
-        """Say that somebody looks."""
+        """Request an up-to-date state."""
         self._asked = time.monotonic()
         if not self.is_fresh:
             self._service.poke()
 
     @property
     def is_fresh(self) -> bool:
-        """Whether the picture is from now, more or less."""
+        """Whether the state is recent."""
         return time.monotonic() - self._made < 1.5 * EVERY
 
     def _keep(self) -> None:
@@ -99,10 +99,10 @@ class Picture:
             "memory": memory(),
             "keys": self._all_keys(),
         }
-        self._made = began  # only now: whoever waits for it looks at once
+        self._made = began  # set last: a waiting client reads the state at once
 
     def _model(self) -> tuple[Heros, Any]:
-        """The model whose leaderboard is shown: the only one, or that of the busiest key."""
+        """Return the model for the leaderboard and its key: the only model, or the busiest key's model."""
         learner = self._service.learner
         if not isinstance(learner, ModelPerKey):
             return learner.model, None
@@ -185,7 +185,7 @@ def _pending(service: Service) -> dict[str, Any]:
 
 
 def leaderboard(model: Heros) -> list[dict[str, Any]]:
-    """The models, best first, as plain data."""
+    """Return the models as plain data, best first."""
     if model.schema is None:
         return []
     chosen = {one["model"] for one in explanation(model)["choices"]}
@@ -208,7 +208,7 @@ def leaderboard(model: Heros) -> list[dict[str, Any]]:
 
 
 def explanation(model: Heros) -> dict[str, Any]:
-    """Why the models of the last step were trained, as plain data."""
+    """Return as plain data why the models of the last step were trained."""
     try:
         explained = model.explain_choice()
     except HerosError as error:
@@ -228,7 +228,7 @@ def explanation(model: Heros) -> dict[str, Any]:
 
 
 def memory() -> int | None:
-    """Resident memory of the process in bytes; None where the system does not tell."""
+    """Return the resident memory of the process in bytes, or None if it is unknown."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except (OSError, ValueError, IndexError):
@@ -237,7 +237,7 @@ def memory() -> int | None:
 
 
 def _number(value: float) -> float | None:
-    """The value to six digits, for an error has the unit of the target; None if it is not finite."""
+    """Round a value to six significant digits; return None if it is not finite."""
     return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
