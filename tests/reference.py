@@ -311,8 +311,8 @@ def step_loop(
     `answer` is "best", "average", "weighted", (n, sharpness) or a `Stacked`; `watch` is "all", "trained" or a
     number; whoever looked at each instance is appended to `looks`; update(outcomes, mask) is told of the trained;
     all look at `burst` instances once the model with the highest L gets worse; with `surprise` nothing is trained,
-    and the weights of a stack stay, on instances that were expected, unless a draw of `rng` says so. Returns, per instance: the
-    probabilities, who answered, the mask, Σγ and R.
+    and the weights of a stack stay, on instances that were expected, unless a draw of `rng` says so; members with an
+    `expect` are told. Returns, per instance: the probabilities, who answered, the mask, Σγ and R.
     """
     windows, L, rows = [score() for _ in members], np.zeros(len(members)), []
     everyone, detector, before, left = np.ones(len(members), dtype=bool), Adwin(0.002), 0.0, 0
@@ -325,13 +325,21 @@ def step_loop(
                 looked = looked | ((t + np.arange(len(members))) % watch == 0)
             if left > 0:
                 looked = everyone
+        in_turns = isinstance(answer, Stacked) and answer.first is not None
+        if in_turns:
+            looked = ~answer.last
         p = {int(i): _shares(members[i].predict_proba(x), classes) for i in np.flatnonzero(looked)}
+        if in_turns and not answer.is_enough(L, p):
+            p |= {int(i): _shares(members[i].predict_proba(x), classes) for i in np.flatnonzero(answer.last)}
+            looked = everyone
         given, who = _answer(L, p, answer)
         expected = surprise is not None and t >= warmup and given[label] > surprise.sure
         expected = expected and rng.random() >= surprise.share
         if isinstance(answer, Stacked) and not expected:
             answer.learn(label)
         outcomes = {i: float(q.argmax() == label) for i, q in p.items()}
+        if in_turns:
+            outcomes = {i: outcomes.get(i, float(given.argmax() == label)) for i in range(len(members))}
         if burst:
             mean = detector.update(outcomes[_by_score(L)[0]])
             left = burst if detector.changed and mean < before else max(left - 1, 0)
@@ -345,6 +353,8 @@ def step_loop(
         if update is not None:
             update([outcomes.get(i, math.nan) for i in range(len(members))], chosen)
         for i in np.flatnonzero(chosen):
+            if hasattr(members[i], "expect"):
+                members[i].expect(expected, looked[i])
             members[i].learn(x, label)
         if looks is not None:
             looks.append(looked)
@@ -370,13 +380,23 @@ def _answering(L, answer):
 
 
 class Stacked:
-    """Softmax of a weighted sum of log-odds, of a mixture of the best and of each model; gradient descent."""
+    """Softmax of a weighted sum of log-odds, of a mixture of the best and of each model; gradient descent.
 
-    def __init__(self, models, n, sharpness, rate):
-        self.mixture, self.rate = (n, sharpness), rate
+    The members that the mask `last` names are asked only if a stack of the others gives no class more than `sure`.
+    """
+
+    def __init__(self, models, n, sharpness, rate, sure=1.0, last=None):
+        self.mixture, self.rate, self.sure, self.last = (n, sharpness), rate, sure, last
         self.w = np.array([0.5] + [0.5 / models] * models)
+        self.first, self.enough = None if last is None else Stacked(models, n, sharpness, rate), False
+
+    def is_enough(self, L, p):
+        self.enough = self.first.say(L, p).max() > self.sure
+        return self.enough
 
     def say(self, L, p):
+        if self.enough:
+            return self.first.said
         mixture, _ = _answer(L, p, self.mixture)
         rows = [mixture] + [p.get(i, np.ones(len(mixture))) for i in range(len(L))]
         logs = np.log(np.maximum(rows, 1e-3))
@@ -386,6 +406,10 @@ class Stacked:
         return self.said
 
     def learn(self, label):
+        if self.first is not None:
+            self.first.learn(label)
+        if self.enough:
+            return
         off = self.said - np.eye(len(self.said))[label]
         self.w = self.w - self.rate / len(self.w) * (self.odds @ off)
 

@@ -82,7 +82,8 @@ class Retrained:
         self.values, self.classes, self.numeric, self.settings = values, classes, numeric, settings
         self.outputs = 1 if numeric or classes <= 2 else classes
         self.features = [Feature(n > 0, settings["bins"], min(SAMPLE, settings["window"])) for n in values]
-        self.y, self.w, self.next, self.waiting, self.model = [], [], 50, None, None
+        self.y, self.w, self.waiting, self.model = [], [], None, None
+        self.next, self.postponed = 50, 0  # when to train, and by how many instances that was put off
 
     # Predicting
 
@@ -122,15 +123,17 @@ class Retrained:
 
     # Learning
 
-    def learn(self, x, target, weight=1.0):
+    def learn(self, x, target, weight=1.0, expected=False):
         for feature, value in zip(self.features, x, strict=True):
             feature.add(value)
         self.y.append(target)
         self.w.append(weight)
         n, settings = len(self.y), self.settings
+        if expected and self.postponed < 3 * settings["every"]:
+            self.next, self.postponed = self.next + 1, self.postponed + 1
         if self.waiting is None and n >= self.next:
             gap = min(n, settings["every"])
-            self.next = n + gap
+            self.next, self.postponed = n + gap, 0
             steps = max(1, min(settings["spread"], gap // 2))
             rows = range(n - min(n, settings["window"]), n)
             total = len(self.features) + settings["trees"] * self.outputs * settings["leaves"]

@@ -81,12 +81,21 @@ class Stack(AnswerPart):
     with weights that begin at 0 and follow the squared error (NLMS). All models look, since all answer; who
     is trained is the policy's to say.
 
+    With `sure` below 1, models that take long to evaluate (forests, and neighbours of more than the last
+    1,000 instances) are asked last: if a stack of the other models, with weights of its own, gives a class a
+    higher probability than `sure`, that is the prediction, and the slow models are not evaluated. For their
+    scores L, they were as right as the prediction. Evaluation is saved where training is saved as well,
+    by `policies.Surprise`; a model that is trained has to be evaluated anyway.
+
     Parameters
     ----------
     n, sharpness
         Of the mixture: see `Top`.
     rate
         How fast weights are learnt, in [0, 1]. 0: never.
+    sure
+        Classes: the probability above which models that take long to evaluate are not asked, in [0, 1].
+        1: all models are asked. With `watch` other than "all", and for numbers, all models are asked.
 
     Examples
     --------
@@ -100,14 +109,17 @@ class Stack(AnswerPart):
     n: int = 5
     sharpness: float = 60.0
     rate: float = 0.02
+    sure: float = 1.0
 
     def __post_init__(self) -> None:
         whole(self.n, "n", "Stack", 1, (1 << 31) - 1)
         number(self.sharpness, "sharpness", "Stack", 0)
         number(self.rate, "rate", "Stack", 0, 1)
+        number(self.sure, "sure", "Stack", 0, 1)
 
     def __str__(self) -> str:
-        return f"Stack({self.n}, {self.sharpness:g}, {self.rate:g})"
+        sure = "" if self.sure == 1 else f", {self.sure:g}"
+        return f"Stack({self.n}, {self.sharpness:g}, {self.rate:g}{sure})"
 
 
 Answer = Literal["best", "average", "weighted"] | Top | Stack
@@ -126,7 +138,7 @@ def checked_answer(answer: object) -> Answer:
 def native_answer(answer: Answer) -> _core.Answer:
     """Who answers, as the core knows it."""
     if isinstance(answer, Stack):
-        return _core.Answer("stacked", answer.n, answer.sharpness, answer.rate)
+        return _core.Answer("stacked", answer.n, answer.sharpness, answer.rate, answer.sure)
     if isinstance(answer, Top):
         return _core.Answer("top", answer.n, answer.sharpness)
     return _core.Answer(answer)
