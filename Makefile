@@ -53,7 +53,7 @@ demo: $(VENV)/installed
 	@$(BIN)/python -m heros.demo
 
 live: $(VENV)/installed
-	@$(BIN)/python -m heros.serve.live $(if $(PORT),--port $(PORT)) $(if $(RATE),--rate $(RATE))
+	@PYTHONPATH=examples $(BIN)/python -m live $(if $(PORT),--port $(PORT)) $(if $(RATE),--rate $(RATE))
 
 test: $(VENV)/installed
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal

@@ -21,7 +21,7 @@ from heros.policies import Cand, Cheapest, Everything, Explore, Policy, Zeta
 from heros.pools import MLPGrid
 from heros.run.executors import Processes, Serial
 from heros.run.experiments import Experiment, run_all
-from heros.run.packing import pack
+from heros.run.records import pack
 from heros.streams import NAMES
 
 RECORDS = Path(__file__).parent / "records" / "green"

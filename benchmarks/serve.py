@@ -150,7 +150,7 @@ async def pairs(port: int, rows: list[Any], seconds: float, connections: int) ->
         n = mine
         while time.perf_counter() < end:
             x, y = rows[n % len(rows)]
-            ask, teach = request("/answer", {"id": n, "x": x}), request("/learn", {"id": n, "y": y})
+            ask, teach = request("/predict", {"id": n, "x": x}), request("/learn", {"id": n, "y": y})
             start = time.perf_counter()
             await connection.ask(ask)
             took.append(time.perf_counter() - start)
@@ -195,7 +195,7 @@ async def answers_meanwhile(
     end, n = time.perf_counter() + seconds, 0
     while time.perf_counter() < end:
         before, start = busy(pid), time.perf_counter()
-        await connection.ask(request("/answer", {"x": rows[n % len(rows)][0]}))
+        await connection.ask(request("/predict", {"x": rows[n % len(rows)][0]}))
         took.append(time.perf_counter() - start)
         own.append(busy(pid) - before)
         n += 1
@@ -220,14 +220,14 @@ def speed(seconds: float, core: int) -> None:
     with service(core=core) as (port, process):
         batch = [rows[i : i + 500] for i in range(0, len(rows), 500)]
         teach = [request("/learn/batch", {"instances": [{"x": x, "y": y} for x, y in one]}) for one in batch]
-        ask = [request("/answer/batch", {"instances": [{"x": x} for x, _ in one]}) for one in batch]
+        ask = [request("/predict/batch", {"instances": [{"x": x} for x, _ in one]}) for one in batch]
         asyncio.run(batches(port, "/learn/batch", teach, 1.0, 500))
         lines = []
         (n, took), wall, cpu = measured(process, pairs(port, rows, seconds, 16))
         lines.append(["pairs, one by one", f"{n / wall:,.0f}", f"{n / cpu:,.0f}", quantiles(took)])
         for name, path, requests in (
             ("learnt, 500 at a time", "/learn/batch", teach),
-            ("answered, 500 at a time", "/answer/batch", ask),
+            ("answered, 500 at a time", "/predict/batch", ask),
         ):
             n, wall, cpu = measured(process, batches(port, path, requests, seconds, 500))
             lines.append([name, f"{n / wall:,.0f}", f"{n / cpu:,.0f}", ""])
@@ -251,7 +251,7 @@ async def paced(port: int, rows: list[Any], seconds: float, first: int, rate: fl
             await asyncio.sleep(0.02)
             continue
         id, (x, y) = first + done, rows[(first + done) % len(rows)]
-        await connection.ask(request("/answer", {"id": id, "x": x}))
+        await connection.ask(request("/predict", {"id": id, "x": x}))
         await connection.ask(request("/learn", {"id": id, "y": y}))
         done += 1
     return done, connection.refused

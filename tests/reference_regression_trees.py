@@ -108,7 +108,7 @@ class RegressionTree:
                 observer.add(value, weight * np.array([1.0, off, off * off]))
         if leaf.count - leaf.tried >= self.settings["grace_period"]:
             leaf.tried = leaf.count
-            if self.settings["max_depth"] < 0 or leaf.depth < self.settings["max_depth"]:
+            if self.settings["max_depth"] is None or leaf.depth < self.settings["max_depth"]:
                 self._try(leaf)
 
     def _learn_model(self, leaf, z, y, weight):

@@ -10,7 +10,7 @@ from heros.policies import Cheapest, Random
 from heros.run import records
 from heros.run.executors import Processes
 from heros.run.experiments import Experiment, run_all
-from heros.run.packing import pack
+from heros.run.records import pack
 
 POOL = pools.HoeffdingGrid(grace_periods=[50])
 POLICIES = (Random(), Cheapest())

@@ -10,7 +10,7 @@ from heros.run import records
 def test_all_names():
     assert heros.__all__ == [
         "Block", "Curves", "Feature", "Heros", "Run", "Schema", "Stack", "Top", "checkpoints", "errors", "evaluate", "export", "measures",
-        "meters", "policies", "pools", "records", "scores", "streams",
+        "meters", "mlflow", "policies", "pools", "records", "scores", "streams",
     ]  # fmt: skip
     assert policies.__all__ == [
         "MLCB", "Budget", "Cand", "CandAsPublished", "Cheapest", "CompiledPolicy", "Everything", "Expensive", "Explore",
@@ -29,7 +29,6 @@ def test_all_names():
     ]  # fmt: skip
     assert records.__all__ == [
         "curves_at",
-        "curves_table",
         "details",
         "document",
         "exists",
@@ -38,9 +37,9 @@ def test_all_names():
         "id_of",
         "load",
         "mend",
+        "pack",
         "provenance",
         "read",
-        "run_from",
         "run_id",
         "save",
         "text_at",
@@ -63,6 +62,7 @@ def test_every_public_name_is_there_and_documented():
         heros.streams,
         heros.run.checkpoints,
         heros.integrations.onnx,
+        heros.mlflow,
     ):
         for name in module.__all__:
             assert getattr(getattr(module, name), "__doc__", None), f"{module.__name__}.{name}"

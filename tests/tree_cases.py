@@ -81,7 +81,7 @@ class Steps:
             warmup=0,
         )
 
-    def choose(self, scores: np.ndarray, costs: np.ndarray) -> np.ndarray:
+    def choose(self, scores: np.ndarray, costs: np.ndarray, k: int) -> np.ndarray:
         return np.ones(self.pool.models, dtype=bool) if self._choose is None else self._choose()
 
     def run(self, X: np.ndarray, y: np.ndarray, choose: Callable[[], np.ndarray] | None = None) -> np.ndarray:

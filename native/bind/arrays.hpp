@@ -91,6 +91,19 @@ void expect_growth(const Pool& pool, const In1<std::int32_t>& values, int classe
   expect_countable(to_vector(values), classes);
 }
 
+// `least_bytes` of a pool whose models have byte limits: below it, model i does not fit a schema.
+template <class Class>
+void bind_least_bytes(Class& pool) {
+  using Kind = typename Class::Type;
+  pool.def("least_bytes",
+           [](const Kind& self, int i, const In1<std::int32_t>& values, int classes) {
+             expect(i >= 0 && i < self.models(), "no such model");
+             expect_growth(self, values, classes);
+             return self.least_bytes(i, to_vector(values), classes);
+           },
+           nb::arg("i"), nb::arg("values"), nb::arg("classes"));
+}
+
 // `state` and `restore` of a pool that lists its fields.
 template <class Kind>
 void bind_state(nb::class_<Kind, Pool>& pool) {

@@ -47,6 +47,7 @@ void bind_boosted(nb::module_& m) {
              expect(i >= 0 && i < self.models(), "no such model");
              return to_array(readable(self).model(i).gains(self.features()));
            });
+  bind_least_bytes(pool);
   bind_state(pool);
 }
 

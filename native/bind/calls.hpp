@@ -11,15 +11,18 @@
 
 namespace heros {
 
-// choose(scores, costs) gives a mask; update(outcomes, chosen), if there is one, takes how right the models were that are
+// choose(scores, costs, k) gives a mask; update(outcomes, chosen), if there is one, takes how right the models were that are
 // trained, NaN for the others.
 class PolicyCalls final : public Chooser {
  public:
-  explicit PolicyCalls(const nb::object& policy) : policy_(policy), learns_(nb::cast<bool>(nb::getattr(policy, "learns", nb::bool_(false)))) {}
+  PolicyCalls(const nb::object& policy, int k)
+      : policy_(policy), learns_(nb::cast<bool>(nb::getattr(policy, "learns", nb::bool_(false)))), k_(k) {}
 
   void set_costs(const std::vector<double>& costs) override { costs_ = costs; }
+  void set_k(int k) override { k_ = k; }
   void choose(const double* scores, std::uint8_t* chosen) override {
-    const auto mask = nb::cast<In1<bool>>(policy_.attr("choose")(to_array(scores, costs_.size()), to_array(costs_)));
+    const auto mask =
+        nb::cast<In1<bool>>(policy_.attr("choose")(to_array(scores, costs_.size()), to_array(costs_), k_));
     expect(mask.size() == costs_.size(), "a mask with one entry per model");
     std::memcpy(chosen, mask.data(), mask.size());
   }
@@ -38,6 +41,7 @@ class PolicyCalls final : public Chooser {
  private:
   const nb::object& policy_;  // in the object that has this
   bool learns_;
+  int k_;
   std::vector<double> costs_;
 };
 

@@ -16,8 +16,9 @@ void bind_forest(nb::module_& m) {
            nb::arg("tree"), nb::arg("trees"), nb::arg("features"), nb::arg("per_leaf"), nb::arg("random_cuts"),
            nb::arg("bagging"), nb::arg("warning"), nb::arg("drift"));
 
-  nb::class_<ForestPool, Pool>(m, "ForestPool")
-      .def("__init__",
+  nb::class_<ForestPool, Pool> pool(m, "ForestPool");
+  bind_least_bytes(pool);
+  pool.def("__init__",
            [](ForestPool* self, const std::vector<ForestSettings>& settings, const std::vector<std::uint64_t>& seeds) {
              expect(settings.size() == seeds.size(), "a seed for every forest");
              new (self) ForestPool(settings, seeds);

@@ -35,8 +35,16 @@ void bind_hoeffding(nb::module_& m) {
            nb::arg("criterion"), nb::arg("prediction"), nb::arg("binary_splits"), nb::arg("max_depth"),
            nb::arg("on_change") = false);
 
-  nb::class_<HoeffdingPool, Pool>(m, "HoeffdingPool")
-      .def(nb::init<std::vector<TreeSettings>>(), nb::arg("settings"))
+  nb::class_<HoeffdingPool, Pool> pool(m, "HoeffdingPool");
+  // What `node_test` and `node_link` of a state hold.
+  pool.attr("LEAF") = Node::kLeaf;
+  pool.attr("ABSENT") = Node::kAbsent;
+  pool.attr("INACTIVE") = Node::kInactive;
+  pool.attr("AT_MOST") = static_cast<int>(Test::at_most);
+  pool.attr("EACH_VALUE") = static_cast<int>(Test::each_value);
+  pool.attr("EQUALS") = static_cast<int>(Test::equals);
+  bind_least_bytes(pool);
+  pool.def(nb::init<std::vector<TreeSettings>>(), nb::arg("settings"))
       .def("grow",
            [](HoeffdingPool& self, const In1<std::int32_t>& values, int classes) {
              expect_growth(self, values, classes);

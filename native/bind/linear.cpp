@@ -43,6 +43,8 @@ void bind_linear(nb::module_& m) {
              writable(self).grow(to_vector(values), classes);
            },
            nb::arg("values"), nb::arg("classes"))
+      .def_static("numbers", [](const std::string& optimizer) { return planes(optimizer_named(optimizer)); },
+                  nb::arg("optimizer"), "Numbers kept per weight, itself included.")
       .def_prop_ro("inputs", &LinearPool::inputs)
       .def_prop_ro("rows", &LinearPool::rows)
       .def_prop_ro("steps", [](const LinearPool& self) { return to_array(readable(self).steps()); })

@@ -20,8 +20,9 @@ NeighboursPool make_pool(const In1<std::int64_t>& window, const In1<std::int32_t
 }  // namespace
 
 void bind_neighbours(nb::module_& m) {
-  nb::class_<NeighboursPool, Pool>(m, "NeighboursPool")
-      .def("__init__",
+  nb::class_<NeighboursPool, Pool> pool(m, "NeighboursPool");
+  bind_least_bytes(pool);
+  pool.def("__init__",
            [](NeighboursPool* self, const In1<std::int64_t>& window, const In1<std::int32_t>& k,
               const In1<std::uint8_t>& by_distance, std::int64_t max_bytes, double delta, bool numeric) {
              new (self) NeighboursPool(make_pool(window, k, by_distance, max_bytes, delta, numeric));

@@ -42,6 +42,7 @@ void bind_regression(nb::module_& m) {
              const RegressionTree::Summary s = readable(self).summary(i);
              return std::make_tuple(s.nodes, s.leaves, s.active, s.depth, s.bytes);
            });
+  bind_least_bytes(pool);
   bind_state(pool);
 }
 

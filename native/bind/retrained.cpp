@@ -34,13 +34,6 @@ void bind_retrained(nb::module_& m) {
              writable(self).grow(to_vector(values), classes);
            },
            nb::arg("values"), nb::arg("classes"))
-      .def("least_bytes",
-           [](const RetrainedPool& self, int i, const In1<std::int32_t>& values, int classes) {
-             expect(i >= 0 && i < self.models(), "no such model");
-             expect_growth(self, values, classes);
-             return self.model(i).least_bytes(to_vector(values), classes);
-           },
-           nb::arg("i"), nb::arg("values"), nb::arg("classes"))
       .def("summary",
            [](const RetrainedPool& self, int i) {
              expect(i >= 0 && i < self.models(), "no such model");
@@ -52,6 +45,8 @@ void bind_retrained(nb::module_& m) {
              expect(i >= 0 && i < self.models(), "no such model");
              return to_array(readable(self).model(i).gains());
            });
+  pool.attr("FIRST") = Retrained::kFirst;
+  bind_least_bytes(pool);
   bind_state(pool);
 }
 

@@ -126,7 +126,7 @@ class BoundStep {
       return std::make_unique<PolicyChooser>(nb::cast<Policy>(policy), k, random());
     }
     policy_ = std::move(policy);
-    return std::make_unique<PolicyCalls>(policy_);
+    return std::make_unique<PolicyCalls>(policy_, k);
   }
 
   nb::object bits_, scores_, policy_;

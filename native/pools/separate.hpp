@@ -37,6 +37,9 @@ class SeparatePool final : public AskingPool {
   const std::vector<std::int32_t>& values() const { return values_; }
   bool numeric() const { return numeric_; }
   const Model& model(int i) const { return models_[i]; }
+  std::int64_t least_bytes(int i, const std::vector<std::int32_t>& values, int classes) const {
+    return models_[i].least_bytes(values, classes);
+  }
 
   // Fits the pool to a schema that extends the one it knows (at first: nothing). values[f]: how many values feature f
   // has, 0 if it is numeric. If there is not enough memory, the pool stays as it is.

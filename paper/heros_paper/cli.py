@@ -16,8 +16,8 @@ from heros.errors import HerosError, ParameterError
 from heros.policies import Policy
 from heros.run.executors import Dask, Executor, Processes, Serial
 from heros.run.experiments import Job, run_all
-from heros.run.packing import pack
-from heros.run.record_tables import NAME
+from heros.run.records import pack
+from heros.run.records.packed import NAME
 from heros_paper import Cell
 from heros_paper.further import PARTS, Batch
 from heros_paper.further import missing as batches

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from heros.data.schema import Feature, Schema
     from heros.ensemble import Block, Heros
     from heros.ensemble.watch import Stack, Top
+    from heros.integrations import mlflow
     from heros.integrations import onnx as export
     from heros.run import checkpoints, records
     from heros.run.loop import Curves, Run, evaluate
@@ -35,6 +36,7 @@ __all__ = [
     "export",
     "measures",
     "meters",
+    "mlflow",
     "policies",
     "pools",
     "records",
@@ -50,6 +52,7 @@ _MODULES = {
     "export": "heros.integrations.onnx",
     "measures": "heros.measures",
     "meters": "heros.meters",
+    "mlflow": "heros.integrations.mlflow",
     "policies": "heros.policies",
     "pools": "heros.pools",
     "records": "heros.run.records",

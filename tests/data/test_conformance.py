@@ -16,7 +16,7 @@ from heros import Heros, evaluate, streams
 from heros.data.values import is_missing, number_of
 from heros.ensemble.keyed import Keyed
 from heros.ensemble.late import LateLabels
-from heros.serve.learners import One
+from heros.serve.learners import OneModel
 from heros.serve.service import Service
 from heros.streams.live import END, RowSource
 from serve.serving import served
@@ -130,15 +130,15 @@ def late_labels(learner: Heros, case: Case, directory) -> Heros:
 
 def service(learner: Heros, case: Case, directory) -> Heros:
     """Over HTTP, with text and with what JSON knows in turns."""
-    brain = One(learner)
-    with Service(brain) as running, served(running) as client:
+    learner = OneModel(learner)
+    with Service(learner) as running, served(running) as client:
         for at, y in enumerate(case.labels):
             x = case.text[at] if at % 2 else json.loads(json.dumps(_for_json(case.typed[at]), default=str))
             assert client.post("/learn", json={"x": x, "y": y}).status_code == 202
         running.wait()
-        answers = [client.post("/answer", json={"x": x}).json()["probabilities"] for x in ASKED.text]
-        assert [[*p.values()] for p in answers] == told(brain.model, ASKED)
-    return brain.model
+        answers = [client.post("/predict", json={"x": x}).json()["probabilities"] for x in ASKED.text]
+        assert [[*p.values()] for p in answers] == told(learner.model, ASKED)
+    return learner.model
 
 
 def _for_json(row):

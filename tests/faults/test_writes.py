@@ -18,8 +18,8 @@ from heros.errors import HerosError
 from heros.report import write_report
 from heros.run import checkpoints, records
 from heros.run.checkpoints import CheckpointWarning
-from heros.run.packing import pack
-from heros.streams import download
+from heros.run.records import pack
+from heros.streams import real
 from heros.streams.real import RealStream, open_real
 
 ARFF = b"@relation r\n@attribute a numeric\n@attribute c {0,1}\n@data\n" + b"1.5,1\n2.5,0\n" * 50
@@ -216,7 +216,7 @@ def _one_home(monkeypatch, tmp_path):
         def open(self, request, timeout):
             return Answer(ARFF)
 
-    monkeypatch.setattr(download, "_opener", lambda url: Opener())
+    monkeypatch.setattr(real, "_opener", lambda url: Opener())
     monkeypatch.setenv("HEROS_DATA", str(tmp_path / "root"))
     monkeypatch.setenv("COLUMNS", "140")
 

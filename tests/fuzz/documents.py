@@ -30,7 +30,7 @@ from heros.ensemble.late import LateLabels
 from heros.errors import HerosError
 from heros.report import write_report
 from heros.run import records
-from heros.run.packing import pack
+from heros.run.records import pack
 
 MOST_MODELS = 500
 

@@ -22,8 +22,8 @@ from capymoa.evaluation import (  # noqa: E402
 from capymoa.stream import NumpyStream, Schema  # noqa: E402
 from capymoa.stream.generator import SEA, AgrawalGenerator, RandomTreeGenerator  # noqa: E402
 
+from heros.ensemble.settings import SETTINGS  # noqa: E402
 from heros.integrations.capymoa import HEROS, HEROSRegressor, from_capymoa, schema_of  # noqa: E402
-from heros.integrations.drop_in import SETTINGS  # noqa: E402
 
 SMALL = pools.MLPGrid(hidden=[8, 16], learning_rates=[0.05, 0.005])
 N = 1500

@@ -16,8 +16,8 @@ from river import checks, datasets, dummy, evaluate, metrics, preprocessing, sta
 from heros import Feature, Heros, Schema, policies, pools, streams
 from heros import evaluate as evaluate_heros
 from heros.data.schema import schema_plain
+from heros.ensemble.settings import SETTINGS
 from heros.errors import DataError, DataNotice, HerosError, ParameterError
-from heros.integrations.drop_in import SETTINGS
 from heros.integrations.river import HerosClassifier, HerosRegressor
 
 SMALL = pools.MLPGrid(hidden=[8, 16], learning_rates=[0.05, 0.005])

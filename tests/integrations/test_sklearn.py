@@ -21,8 +21,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from heros import Feature, Heros, Schema, policies, pools, scores, streams
 from heros.data.schema import schema_plain
+from heros.ensemble.settings import SETTINGS
 from heros.errors import DataError, ParameterError
-from heros.integrations.drop_in import SETTINGS
 from heros.integrations.sklearn import HerosClassifier, HerosRegressor
 
 SMALL = pools.MLPGrid(hidden=[8, 16], learning_rates=[0.05, 0.005])

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from heros.measures import Confusion, RunningAuroc, auroc, log_loss
-from heros.measures.auroc import auroc_per_class
-from heros.measures.histogram import BINS, Histogram
+from heros.measures import Confusion, RunningAuroc, auroc, auroc_per_class, log_loss
+from heros.measures.ranking import BINS, Histogram
 
 
 @given(

@@ -158,9 +158,9 @@ def test_a_state_comes_back_bit_for_bit():
         (lambda: pools.Boosted([]), "The 'configurations' parameter of Boosted must be at least one model. Got [] instead."),
         (lambda: pools.Boosted([{"rounds": 0}]), "The 'rounds' parameter of Boosted must be a whole number in [1, 1000]. Got 0 instead."),
         (lambda: pools.Boosted([{"learning_rate": 0}]), "The 'learning_rate' parameter of Boosted must be in (0, 1]. Got 0 instead."),
-        (lambda: pools.Boosted([{"split_confidence": 1}]), "The 'split_confidence' parameter of Boosted must be in (0, 1). Got 1.0 instead."),
+        (lambda: pools.Boosted([{"split_confidence": 1}]), "The 'split_confidence' parameter of Boosted must be in (0, 1). Got 1 instead."),
         (lambda: pools.Boosted([{"shrinkage": -1}]), "The 'shrinkage' parameter of Boosted must be above 0. Got -1 instead."),
-        (lambda: pools.Boosted([{"horizon": 0.5}]), "The 'horizon' parameter of Boosted must be in [1, 1e+12]. Got 0.5 instead."),
+        (lambda: pools.Boosted([{"horizon": 0.5}]), "The 'horizon' parameter of Boosted must be in [1, 1e+12] or None. Got 0.5 instead."),
         (lambda: pools.Boosted([{}], costs="bytes"), "The 'costs' parameter of Boosted must be 'rounds', 'measured' or numbers. Got 'bytes' instead."),
     ],
 )  # fmt: skip

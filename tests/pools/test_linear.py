@@ -135,7 +135,7 @@ def test_a_model_that_diverges_stays_alone():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: pools.Linear([{"rate": 1}]), "The 'configurations' parameter of Linear must be mappings with keys among ['optimizer', 'learning_rate', 'l1', 'l2']. Got ['rate'] instead."),
+        (lambda: pools.Linear([{"rate": 1}]), "The 'configurations' parameter of Linear must be mappings with keys among ['optimizer', 'learning_rate', 'l1', 'l2', 'loss', 'epsilon']. Got ['rate'] instead."),
         (lambda: pools.Linear([{"optimizer": "lbfgs"}]), "The 'optimizer' parameter of Linear must be 'sgd', 'adam', 'ftrl' or 'pa'. Got 'lbfgs' instead."),
         (lambda: pools.Linear([{"learning_rate": 0}]), "The 'learning_rate' parameter of Linear must be above 0. Got 0 instead."),
         (lambda: pools.Linear([{"optimizer": "sgd", "l1": 0.1}]), "The 'l1' parameter of Linear must be 0 unless the optimizer is 'ftrl'. Got 0.1 instead."),

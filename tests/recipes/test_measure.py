@@ -6,50 +6,23 @@ BRIER = '''"""The mean squared distance between probabilities and what happened.
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.measures.base import Measure, State, expect_array, expect_same
+from heros.measures.base import Mean
 from heros.measures.checks import expect_answers
 
 __all__ = ["Brier"]
 
 
-class Brier(Measure):
+class Brier(Mean):
     """Brier's score: the mean over instances of Σ (p_c − [c happened])²."""
 
     name, label, better = "brier", "Brier", "lower"
 
-    def __init__(self) -> None:
-        self.total, self.count = 0.0, 0
-
-    def update(self, y: NDArray[np.int64], output: NDArray[np.float64]) -> None:
-        """Count labels (n,) and the probabilities (n, classes) given before they were seen."""
+    def _sums(self, y: NDArray[np.int64], output: NDArray[np.float64]) -> tuple[float, float]:
         y, output = expect_answers(y, output, "Brier")
-        self.total += float(((output - np.eye(output.shape[1])[y]) ** 2).sum())
-        self.count += len(y)
-
-    @property
-    def value(self) -> float:
-        """The mean of everything counted; NaN of nothing."""
-        return self.total / self.count if self.count else math.nan
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """The sum and how many it is of."""
-        return {"total": np.array([self.total]), "count": np.array([self.count])}
-
-    def restore(self, state: State) -> None:
-        """Go on from what `state` gave."""
-        [self.total] = expect_array(state, "total", np.float64, (1,), "Brier").tolist()
-        [self.count] = expect_array(state, "count", np.int64, (1,), "Brier").tolist()
-
-    def merge(self, other: Brier) -> None:
-        """Count what another one has counted."""
-        expect_same(self, other)
-        self.total, self.count = self.total + other.total, self.count + other.count
+        return float(((output - np.eye(output.shape[1])[y]) ** 2).sum()), len(y)
 '''
 
 USED = """
@@ -93,7 +66,7 @@ print("as it should be")
 
 def test_a_measure_is_a_file_and_its_export(house, tmp_path):
     house.add("measures/brier.py", BRIER)
-    house.insert("measures/__init__.py", "from heros.measures.confusion import Confusion",
+    house.insert("measures/__init__.py", "from heros.measures.classification import (",
                  "from heros.measures.brier import Brier")  # fmt: skip
     house.insert("measures/__init__.py", '    "Confusion",', '    "Brier",')
     assert house.touched == {"measures/brier.py", "measures/__init__.py"}

@@ -10,7 +10,7 @@ import httpx
 
 from heros import Heros, pools
 from heros.ensemble.keyed import Keyed
-from heros.serve.learners import Many, One
+from heros.serve.learners import ModelPerKey, OneModel
 from heros.serve.running import Running
 from heros.serve.service import Service
 
@@ -35,11 +35,11 @@ def numbers(n, start=0):
 
 
 def one(task="classification", **settings):
-    return Service(One(model(task=task)), **settings)
+    return Service(OneModel(model(task=task)), **settings)
 
 
 def many(directory=None, memory=None, task="classification", **settings):
-    return Service(Many(Keyed(model(task=task), directory=directory, memory=memory)), **settings)
+    return Service(ModelPerKey(Keyed(model(task=task), directory=directory, memory=memory)), **settings)
 
 
 @contextmanager
@@ -50,13 +50,12 @@ def served(service, token=None):
     thread.start()
     headers = {} if token is None else {"authorization": f"Bearer {token}"}
     try:
-        while not running.started:
-            time.sleep(0.005)
+        assert running.started.wait(20)
         with httpx.Client(base_url=running.address, headers=headers, timeout=20) as client:
             client.running = running
             yield client
     finally:
-        running.should_exit = True
+        running.stop()
         thread.join()
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-pytest.importorskip("uvicorn", reason="heros serve is not installed")
+pytest.importorskip("httptools", reason="heros serve is not installed")
 
 from heros.data import Encoder
-from heros.serve.checkpoint import Shelf
+from heros.serve.checkpoint import CheckpointDirectory
 from heros.serve.history import Nearness
-from heros.serve.learners import One
+from heros.serve.learners import OneModel
 from heros.serve.limits import Wrong
 from heros.serve.service import Service
 from serve.serving import await_picture, many, model, numbers, one, served
@@ -35,33 +35,38 @@ def taught(n):
 
 def test_it_learns_what_a_model_alone_learns():
     with one("regression", window=50) as service:
-        assert service.answer({"x": {"size": 1.0}}) == {"answer": None, "interval": None}
+        assert service.predict({"x": {"size": 1.0}}) == {"prediction": None, "interval": None}
         teach(service, 300)
         service.wait()
-        answer = service.answer({"x": {"size": 2.0, "colour": "red"}})
+        answer = service.predict({"x": {"size": 2.0, "colour": "red"}})
         alone, said = taught(300)
         errors = np.abs(np.array(said) - [y for _, y in numbers(300)])
         assert service.history.figures["mae"] == pytest.approx(errors.mean())
         asked = {"size": 2.0, "colour": "red"}
-        assert answer == {"answer": alone.predict(asked), "interval": alone.predict_interval(asked).tolist()}
-    assert same(service.brain.model, alone)
+        assert answer == {
+            "prediction": alone.predict(asked),
+            "interval": alone.predict_interval(asked).tolist(),
+        }
+    assert same(service.learner.model, alone)
 
 
 def test_a_label_may_come_later_and_the_answer_given_then_counts(tmp_path):
-    with one("regression", window=10, shelf=Shelf(tmp_path)) as service:
-        early = service.answer({"id": "early", "x": {"size": 1.0}})
+    with one("regression", window=10, store=CheckpointDirectory(tmp_path)) as service:
+        early = service.predict({"id": "early", "x": {"size": 1.0}})
         teach(service, 100)
         service.wait()
-        given = [service.answer({"id": i, "x": x}) for i, (x, _) in enumerate(numbers(20, 100))]
-        assert service.answer({"id": "early", "x": {"size": 1.0}}) == early
+        given = [service.predict({"id": i, "x": x}) for i, (x, _) in enumerate(numbers(20, 100))]
+        assert service.predict({"id": "early", "x": {"size": 1.0}}) == early
         figures = service.history.figures
-    again = Service(One(model()), window=10, shelf=Shelf(tmp_path))  # what is kept says what is learnt
+    again = Service(
+        OneModel(model()), window=10, store=CheckpointDirectory(tmp_path)
+    )  # what is kept says what is learnt
     with again as service:
         assert (len(service.pending), service.history.figures) == (21, figures)
         for i, (_, y) in enumerate(numbers(20, 100)):
             service.learn({"id": i, "y": y})
         service.wait()
-        errors = [abs(said["answer"] - y) for said, (_, y) in zip(given, numbers(20, 100), strict=True)]
+        errors = [abs(said["prediction"] - y) for said, (_, y) in zip(given, numbers(20, 100), strict=True)]
         assert service.history.points.curves["mae"][-2:] == pytest.approx(
             np.array(errors).reshape(2, 10).mean(axis=1)
         )
@@ -72,14 +77,14 @@ def test_a_label_may_come_later_and_the_answer_given_then_counts(tmp_path):
 def test_a_label_that_is_no_finite_number_is_refused_and_nothing_changes(label):
     with one("regression") as service:
         teach(service, 5)
-        service.answer({"id": "a", "x": {"size": 1.0}})
+        service.predict({"id": "a", "x": {"size": 1.0}})
         for y, rule in ((label, "be a finite number"), (None, "have a value"), ("n/a", "have a value")):
             for request in ({"x": {"size": 1.0, "new": "feature"}, "y": y}, {"id": "a", "y": y}):
                 with pytest.raises(Wrong, match=f"The label must {rule}"):
                     service.learn(request)
         service.wait()
         assert (service.counts.learnt, len(service.pending)) == (5, 1)
-        assert service.brain.schema.n_features == 2
+        assert service.learner.schema.n_features == 2
 
 
 def test_a_label_may_be_written_as_text():
@@ -89,20 +94,20 @@ def test_a_label_may_be_written_as_text():
             plain.learn({"x": x, "y": y})
         service.wait()
         plain.wait()
-    assert same(service.brain.model, plain.brain.model)
+    assert same(service.learner.model, plain.learner.model)
 
 
 def test_a_model_per_key(tmp_path):
-    with many(tmp_path / "keys", task="regression", shelf=Shelf(tmp_path)) as service:
+    with many(tmp_path / "keys", task="regression", store=CheckpointDirectory(tmp_path)) as service:
         teach(service, 150, key="roof")
         teach(service, 60, key=7)
         service.wait()
-        told = service.answer({"key": "roof", "x": {"size": 2.0, "colour": "red"}})
-        figures = service.brain.models.figures("roof")
-    assert same(service.brain.models.template, model(task="regression").bind(service.brain.schema))
-    with many(tmp_path / "keys", task="regression", shelf=Shelf(tmp_path)) as service:
-        assert service.answer({"key": "roof", "x": {"size": 2.0, "colour": "red"}}) == told
-        assert repr(service.brain.models.figures("roof")) == repr(figures)
+        told = service.predict({"key": "roof", "x": {"size": 2.0, "colour": "red"}})
+        figures = service.learner.models.figures("roof")
+    assert same(service.learner.models.template, model(task="regression").bind(service.learner.schema))
+    with many(tmp_path / "keys", task="regression", store=CheckpointDirectory(tmp_path)) as service:
+        assert service.predict({"key": "roof", "x": {"size": 2.0, "colour": "red"}}) == told
+        assert repr(service.learner.models.figures("roof")) == repr(figures)
         assert service.history.learnt == 210
 
 
@@ -140,10 +145,10 @@ def client():
 
 
 def test_over_the_wire(client):
-    said = client.post("/answer", json={"id": "a", "x": {"size": 2.0, "colour": "blue"}}).json()
-    assert set(said) == {"id", "answer", "interval"}
+    said = client.post("/predict", json={"id": "a", "x": {"size": 2.0, "colour": "blue"}}).json()
+    assert set(said) == {"id", "prediction", "interval"}
     low, high = said["interval"]
-    assert low <= said["answer"] <= high
+    assert low <= said["prediction"] <= high
     assert client.post("/learn", json={"id": "a", "y": 116}).status_code == 202
     batch = [{"x": {"size": 1.0}, "y": "one"}, {"x": {"size": 1.0}, "y": "103.0"}]
     taken = client.post("/learn/batch", json={"instances": batch}).json()
@@ -180,12 +185,11 @@ def test_what_there_is_to_see(client):
 def test_the_description_is_of_numbers_and_has_examples_that_work(client):
     description = client.get("/openapi.json").json()
     schemas = description["components"]["schemas"]
-    forms = schemas["TeachNumber"]["properties"]["y"]["anyOf"]
-    assert [form["type"] for form in forms] == ["number", "string"]
-    assert {"answer", "interval"} <= schemas["SaidNumber"]["properties"].keys()
-    assert "Said" not in schemas
+    assert [form["type"] for form in schemas["Label"]["anyOf"]] == ["number", "string"]
+    assert {"prediction", "interval"} <= schemas["Prediction"]["properties"].keys()
+    assert not any(name.startswith("Number") for name in schemas)
     with served(one("regression")) as fresh:
-        for path in ("/answer", "/answer/batch", "/learn", "/learn/batch"):
+        for path in ("/predict", "/predict/batch", "/learn", "/learn/batch"):
             content = description["paths"][path]["post"]["requestBody"]["content"]
             name = content["application/json"]["schema"]["$ref"].rpartition("/")[2]
             for example in schemas[name]["examples"]:

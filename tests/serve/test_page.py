@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-pytest.importorskip("uvicorn", reason="heros serve is not installed")
+pytest.importorskip("httptools", reason="heros serve is not installed")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 if CHROMIUM is None:
@@ -33,7 +33,7 @@ def client():
             teach = [{"x": {"size": float(i % 7)}, "y": str((i % 7 > 3) != swapped)} for i in range(400)]
             assert client.post("/learn/batch?wait=true", json={"instances": teach}).status_code == 202
         for i, (x, _) in enumerate(rows(30)):
-            client.post("/answer", json={"id": i, "x": x})
+            client.post("/predict", json={"id": i, "x": x})
         yield client
 
 

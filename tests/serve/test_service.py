@@ -17,9 +17,9 @@ from heros import Heros, Schema, pools, streams
 from heros.data.schema import schema_plain
 from heros.errors import DataError, DataNotice, HerosError, ParameterError
 from heros.policies import Everything
-from heros.serve.checkpoint import Shelf
+from heros.serve.checkpoint import CheckpointDirectory
 from heros.serve.history import History, Worse
-from heros.serve.learners import One
+from heros.serve.learners import OneModel
 from heros.serve.limits import Limits, NotNow, Unknown, Wrong
 from heros.serve.service import Service
 from heros.serve.state import leaderboard
@@ -54,25 +54,25 @@ def test_it_learns_what_a_model_alone_learns():
     with one() as service:
         teach(service, 300)
         service.wait()
-        assert service.answer({"x": {"size": 2.0, "colour": "red"}})["probabilities"].keys() == {
+        assert service.predict({"x": {"size": 2.0, "colour": "red"}})["probabilities"].keys() == {
             "even",
             "odd",
         }
         assert service.counts.learnt == 300
-    assert same(service.brain.model, taught(300))
+    assert same(service.learner.model, taught(300))
 
 
 def test_a_label_may_come_later_and_the_answer_given_then_counts():
     with one(window=10) as service:
         teach(service, 100)
         service.wait()
-        given = [service.answer({"id": i, "x": x}) for i, (x, _) in enumerate(rows(50, 100))]
+        given = [service.predict({"id": i, "x": x}) for i, (x, _) in enumerate(rows(50, 100))]
         assert len(service.pending) == 50
         for i, (_, y) in enumerate(rows(50, 100)):
             service.learn({"id": i, "y": y})
         service.wait()
         assert (len(service.pending), service.counts.learnt) == (0, 150)
-        right = [said["answer"] == y for said, (_, y) in zip(given, rows(50, 100), strict=True)]
+        right = [said["prediction"] == y for said, (_, y) in zip(given, rows(50, 100), strict=True)]
         assert service.history.points.curves["accuracy"][-5:] == pytest.approx(
             np.array(right).reshape(5, 10).mean(axis=1)
         )
@@ -85,10 +85,10 @@ def test_labels_that_come_late_are_learnt_at_their_distance():
     """Labels in a cycle of five that come four late: the memory learns what comes five later."""
     schema = Schema.of(["size"], classes=list("abcde"))
     model = Heros(pools.LabelMemory([{}]), Everything(), 1, seed=1, schema=schema)
-    with Service(One(model)) as service:
+    with Service(OneModel(model)) as service:
         said = []
         for i in range(104):
-            said.append(service.answer({"id": i, "x": {"size": 1.0}})["answer"])
+            said.append(service.predict({"id": i, "x": {"size": 1.0}})["prediction"])
             if i >= 4:
                 service.learn({"id": i - 4, "y": "abcde"[(i - 4) % 5]})
                 service.wait()
@@ -97,18 +97,18 @@ def test_labels_that_come_late_are_learnt_at_their_distance():
 
 def test_asked_again_under_an_id_the_answer_is_the_one_that_was_given():
     with one() as service:
-        first = service.answer({"id": "a", "x": {"size": 1}})
+        first = service.predict({"id": "a", "x": {"size": 1}})
         teach(service, 50)
         service.wait()
-        assert service.answer({"id": "a", "x": {"size": 1}}) == first
+        assert service.predict({"id": "a", "x": {"size": 1}}) == first
         with pytest.raises(Wrong, match="'a' must be a new one"):
-            service.answer({"id": "a", "x": {"size": 2}})
+            service.predict({"id": "a", "x": {"size": 2}})
 
 
 def test_those_that_wait_too_long_or_are_too_many_go():
     with one(most=3, longest=3600) as service:
         for i in range(5):
-            service.answer({"id": i, "x": {"size": i}})
+            service.predict({"id": i, "x": {"size": i}})
         assert (list(service.pending), service.counts.expired) == ([2, 3, 4], 2)
 
 
@@ -136,10 +136,10 @@ def test_whoever_asks_does_not_wait_for_a_model_that_learns():
         seed=1,
         schema=Schema.of(["size"], ["a", "b"]),
     )
-    with Service(One(slow)) as service:
+    with Service(OneModel(slow)) as service:
         service.learn({"x": {"size": 1}, "y": "a"})
         assert BEGUN.wait(20)
-        assert service.answer({"x": {"size": 1}})["probabilities"] == {"a": 0.5, "b": 0.5}
+        assert service.predict({"x": {"size": 1}})["probabilities"] == {"a": 0.5, "b": 0.5}
         assert service.queued == 1
         GO_ON.set()
 
@@ -150,12 +150,12 @@ def test_a_model_that_raises_is_counted_and_the_service_goes_on():
         Everything(),
         schema=Schema.of(["size"], ["a", "b"]),
     )
-    with Service(One(broken)) as service:
+    with Service(OneModel(broken)) as service:
         for _ in range(3):
             service.learn({"x": {"size": 1}, "y": "a"})
         service.after(lambda: None).result(20)
-        assert service.failed == 3 or service.brain.model.diverged.all()
-        service.answer({"x": {"size": 1}})
+        assert service.failed == 3 or service.learner.model.diverged.all()
+        service.predict({"x": {"size": 1}})
 
 
 def test_a_full_queue_says_so():
@@ -196,7 +196,7 @@ def test_what_is_wrong_is_refused_and_changes_nothing(request_, why):
     with one() as service:
         with pytest.raises(Wrong, match=why):
             service.learn(request_)
-        assert (service.queued, service.brain.schema) == (0, None)
+        assert (service.queued, service.learner.schema) == (0, None)
 
 
 def test_a_feature_keeps_its_kind():
@@ -214,8 +214,8 @@ def test_a_feature_keeps_its_kind():
         assert service._encoder.schema is schema
         service.wait()
         with pytest.raises(Wrong, match="'size' must be a number"):
-            service.answer({"x": {"size": "large"}})
-        assert service.answer({"x": {"new": 1}}) == service.answer({"x": {}})
+            service.predict({"x": {"size": "large"}})
+        assert service.predict({"x": {"new": 1}}) == service.predict({"x": {}})
 
 
 DEEP = json.loads("[" * 900 + "]" * 900)
@@ -225,9 +225,9 @@ def test_what_is_nested_deeply_is_refused():
     with one() as service:
         service.learn({"x": {"size": 1}, "y": "a"})
         service.wait()
-        for act in (service.answer, service.learn):
+        for act in (service.predict, service.learn):
             with pytest.raises(Wrong, match="Got a list instead"):
-                act({"x": {"size": DEEP}} | ({} if act == service.answer else {"y": "a"}))
+                act({"x": {"size": DEEP}} | ({} if act == service.predict else {"y": "a"}))
         with pytest.raises(Wrong, match="The label must be a text"):
             service.learn({"x": {"size": 1}, "y": DEEP})
 
@@ -253,8 +253,8 @@ def test_a_model_of_more_columns_than_may_be_new_is_served():
     alone = model()
     with pytest.warns(DataNotice):
         alone.learn([wide, wide], ["a", "b"])
-    with Service(One(copy.deepcopy(alone)), limits=Limits(features=5)) as service:
-        assert service.answer({"x": wide})["probabilities"] == alone.predict_proba(wide)
+    with Service(OneModel(copy.deepcopy(alone)), limits=Limits(features=5)) as service:
+        assert service.predict({"x": wide})["probabilities"] == alone.predict_proba(wide)
         service.learn({"x": wide | {"c1": "n/a"}, "y": "a"})
         with pytest.raises(Wrong, match="at most 60 features"):
             service.learn({"x": {**wide, "new": 1}, "y": "a"})
@@ -287,19 +287,19 @@ def test_rows_are_read_as_a_model_alone_reads_them_before_and_after_a_stop(tmp_p
         for x, y in table():
             alone.learn(x, y)
     for some in (slice(0, 37), slice(37, 100), slice(100, 120)):
-        with one(shelf=Shelf(tmp_path)) as service:
+        with one(store=CheckpointDirectory(tmp_path)) as service:
             for x, y in list(table())[some]:
                 service.learn({"x": x, "y": y})
             service.wait()
             notices = service.notices
-            assert service._encoder.seen == service.brain.model.instances
-            told = [service.answer({"x": x})["probabilities"] for x, _ in table()]
+            assert service._encoder.seen == service.learner.model.instances
+            told = [service.predict({"x": x})["probabilities"] for x, _ in table()]
         assert len(notices) == len(set(notices))
         if some.start == 0:
             assert any("'tags' is left out: a list" in notice for notice in notices)
-    assert same(service.brain.model, alone)
-    assert service.brain.schema == alone.schema
-    assert schema_plain(service.brain.schema) == schema_plain(alone.schema)
+    assert same(service.learner.model, alone)
+    assert service.learner.schema == alone.schema
+    assert schema_plain(service.learner.schema) == schema_plain(alone.schema)
     assert told == alone.predict_proba([x for x, _ in table()])
 
 
@@ -310,16 +310,16 @@ def test_keys_read_rows_as_models_alone_do(tmp_path):
         for x, y in table():
             alone.learn(x, y)
     for some in (slice(0, 37), slice(37, 120)):
-        with many(tmp_path / "keys", shelf=Shelf(tmp_path)) as service:
+        with many(tmp_path / "keys", store=CheckpointDirectory(tmp_path)) as service:
             for x, y in list(table())[some]:
                 service.learn({"x": x, "y": y, "key": "roof"})
             service.wait()
-            told = [service.answer({"x": x, "key": "roof"})["probabilities"] for x, _ in table()]
-            unknown = [service.answer({"x": x, "key": "roof"}) for x in ({"new": 1}, {"kind": None}, {})]
+            told = [service.predict({"x": x, "key": "roof"})["probabilities"] for x, _ in table()]
+            unknown = [service.predict({"x": x, "key": "roof"}) for x in ({"new": 1}, {"kind": None}, {})]
             assert unknown[0] == unknown[1] == unknown[2]
             with pytest.raises(Wrong, match="'share' must be a number"):
-                service.answer({"x": {"share": "many"}, "key": "roof"})
-            found = service.brain.models["roof"]
+                service.predict({"x": {"share": "many"}, "key": "roof"})
+            found = service.learner.models["roof"]
     assert same(found, alone)
     assert told == alone.predict_proba([x for x, _ in table()])
 
@@ -363,8 +363,8 @@ def test_a_model_of_a_file_answers_the_rows_of_the_file(tmp_path, form):
     sent = [form(row) for row in rows_]
     loaded = Heros.load(tmp_path / "m.heros")
     assert not any(feature.missing for feature in loaded.schema.features if feature.name == "price")
-    with Service(One(Heros.load(tmp_path / "m.heros"))) as service:
-        told = service.answers([{"x": x} for x in sent])
+    with Service(OneModel(Heros.load(tmp_path / "m.heros"))) as service:
+        told = service.predict_all([{"x": x} for x in sent])
         assert [one["probabilities"] for one in told] == loaded.predict_proba(rows_)
         assert service._encoder.seen == 300
         for x, y in zip(sent, labels, strict=True):
@@ -374,8 +374,8 @@ def test_a_model_of_a_file_answers_the_rows_of_the_file(tmp_path, form):
         for row, y in zip(rows_, labels, strict=True):
             loaded.learn(row | {"new": 1.5}, y)
         loaded.learn({}, "neither")
-        told = service.answers([{"x": x} for x in sent])
-    assert same(service.brain.model, loaded)
+        told = service.predict_all([{"x": x} for x in sent])
+    assert same(service.learner.model, loaded)
     assert [one["probabilities"] for one in told] == loaded.predict_proba(rows_)
 
 
@@ -389,41 +389,43 @@ def test_of_a_batch_those_that_are_wrong_are_left_out():
 
 
 def test_a_service_goes_on_where_it_was_stopped(tmp_path):
-    with one(shelf=Shelf(tmp_path), window=10) as service:
+    with one(store=CheckpointDirectory(tmp_path), window=10) as service:
         teach(service, 150)
         service.wait()
-        said = service.answer({"id": "late", "x": {"size": 3.0, "colour": "red"}})
-    with one(shelf=Shelf(tmp_path), window=10) as service:
+        said = service.predict({"id": "late", "x": {"size": 3.0, "colour": "red"}})
+    with one(store=CheckpointDirectory(tmp_path), window=10) as service:
         assert (service.counts.learnt, len(service.pending), service.history.learnt) == (150, 1, 150)
         assert len(service.history.points) == 15
-        assert service.answer({"id": "late", "x": {"size": 3.0, "colour": "red"}}) == said
+        assert service.predict({"id": "late", "x": {"size": 3.0, "colour": "red"}}) == said
         teach(service, 150, start=150)
-    assert same(service.brain.model, taught(300))
+    assert same(service.learner.model, taught(300))
 
 
 def test_a_checkpoint_holds_what_was_sent_before_it_and_nothing_else(tmp_path):
-    service = one(shelf=Shelf(tmp_path), every=40)
+    service = one(store=CheckpointDirectory(tmp_path), every=40)
     for i, (x, y) in enumerate(rows(100)):
-        service.answer({"id": i, "x": x})
+        service.predict({"id": i, "x": x})
         service.learn({"id": i, "y": y})
-    service.answer({"id": "never", "x": {"size": 1.0}})
+    service.predict({"id": "never", "x": {"size": 1.0}})
     service.wait()
     assert service.checkpoints == 2
-    again = one(shelf=Shelf(tmp_path))  # as after a kill: the other one has written nothing since
+    again = one(
+        store=CheckpointDirectory(tmp_path)
+    )  # as after a kill: the other one has written nothing since
     assert (again.history.learnt, list(again.pending)) == (80, [])
-    assert same(again.brain.model, taught(80))
-    again.shelf = service.shelf = None
+    assert same(again.learner.model, taught(80))
+    again.store = service.store = None
     again.stop()
     service.stop()
 
 
 def test_a_broken_file_is_said_to_be_one(tmp_path):
-    with one(shelf=Shelf(tmp_path)) as service:
+    with one(store=CheckpointDirectory(tmp_path)) as service:
         teach(service, 10)
     path = tmp_path / "service.heros"
     path.write_bytes(path.read_bytes()[:-5])
     with pytest.raises(DataError):
-        one(shelf=Shelf(tmp_path))
+        one(store=CheckpointDirectory(tmp_path))
 
 
 def test_without_a_place_there_is_no_checkpoint():
@@ -435,26 +437,26 @@ def test_without_a_place_there_is_no_checkpoint():
 
 
 def test_every_key_has_a_model_of_its_own(tmp_path):
-    with many(tmp_path / "keys", shelf=Shelf(tmp_path)) as service:
+    with many(tmp_path / "keys", store=CheckpointDirectory(tmp_path)) as service:
         teach(service, 100, key="roof")
         teach(service, 60, key=7)
         service.wait()
-        assert service.answer({"x": {"size": 1.0}, "key": "new"})["answer"] in ("even", "odd")
+        assert service.predict({"x": {"size": 1.0}, "key": "new"})["prediction"] in ("even", "odd")
         for request in ({"x": {"size": 1}}, {"x": {"size": 1}, "key": [1]}):
             with pytest.raises(Wrong, match=r"key must be|have a key"):
-                service.answer(request)
-        assert same(service.brain.models["roof"], taught(100))
-        assert [key for key, _ in service.brain.models.busiest(5)] == ["roof", 7]
-    with many(tmp_path / "keys", shelf=Shelf(tmp_path)) as service:
-        assert (service.history.learnt, sorted(map(str, service.brain.models))) == (160, ["7", "roof"])
+                service.predict(request)
+        assert same(service.learner.models["roof"], taught(100))
+        assert [key for key, _ in service.learner.models.busiest(5)] == ["roof", 7]
+    with many(tmp_path / "keys", store=CheckpointDirectory(tmp_path)) as service:
+        assert (service.history.learnt, sorted(map(str, service.learner.models))) == (160, ["7", "roof"])
         teach(service, 200, start=100, key="roof")
         service.wait()
-        assert same(service.brain.models["roof"], taught(300))
+        assert same(service.learner.models["roof"], taught(300))
 
 
 def test_a_brain_is_made_of_models():
-    with pytest.raises(ParameterError, match="The 'model' parameter of One must be a Heros"):
-        One(3)
+    with pytest.raises(ParameterError, match="The 'model' parameter of OneModel must be a Heros"):
+        OneModel(3)
 
 
 # -- the curves -----------------------------------------------------------------------------------------
@@ -518,27 +520,27 @@ def test_memory_is_bounded_whatever_comes():
 
 def test_more_keys_than_memory_holds_are_learnt_and_kept(tmp_path):
     def open_again():
-        return many(tmp_path / "keys", memory=150_000, shelf=Shelf(tmp_path))
+        return many(tmp_path / "keys", memory=150_000, store=CheckpointDirectory(tmp_path))
 
     with open_again() as service:
         for i, (x, y) in enumerate(rows(600)):
             service.learn({"x": x, "y": y, "key": i % 40})
         service.wait()
-        models = service.brain.models
+        models = service.learner.models
         assert models.bytes_in_memory <= 150_000
         assert 1 <= models.in_memory < 40
     with open_again() as service:
-        models = service.brain.models
+        models = service.learner.models
         assert {key: models.figures(key).instances for key in models} == dict.fromkeys(range(40), 15)
 
 
 def test_rows_of_a_key_go_to_its_model_together(tmp_path, monkeypatch):
-    with many(tmp_path / "keys", memory=1, shelf=Shelf(tmp_path)) as service:
+    with many(tmp_path / "keys", memory=1, store=CheckpointDirectory(tmp_path)) as service:
         hold = threading.Event()
         service.learn({"x": {"size": 1.0}, "y": "odd", "key": "first"})
         service.wait()
         opened = []
-        models = service.brain.models
+        models = service.learner.models
         monkeypatch.setattr(models, "test_then_train", _noting(models.test_then_train, opened))
         service.after(hold.wait)
         for i, (x, y) in enumerate(rows(400)):
@@ -572,4 +574,4 @@ def test_a_number_with_decimals_is_not_taken_for_a_class():
         service.learn({"x": {"a": 1.0}, "y": 21})
         service.learn({"x": {"a": 1.0}, "y": "21.5"})
         service.wait()
-        assert service.brain.schema.classes == ("21", "21.5")
+        assert service.learner.schema.classes == ("21", "21.5")

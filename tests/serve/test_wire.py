@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
@@ -10,18 +11,20 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 
 import httpx
 import pytest
 
-pytest.importorskip("uvicorn", reason="heros serve is not installed")
-pytest.importorskip("fastapi", reason="heros serve is not installed")
+pytest.importorskip("httptools", reason="heros serve is not installed")
 
 from heros import Heros
 from heros.errors import DataNotice, HerosError, ParameterError
-from heros.serve.learners import One
+from heros.serve.api import Api
+from heros.serve.learners import OneModel
 from heros.serve.running import Running
 from heros.serve.service import Service
+from heros.serve.state import memory
 from serve.serving import await_picture, many, model, numbers, one, rows, served
 from serve.test_service import table
 
@@ -37,9 +40,9 @@ def client():
 
 
 def test_answers_and_learns(client):
-    said = client.post("/answer", json={"x": {"size": 2.0, "colour": "red"}, "id": "a"})
+    said = client.post("/predict", json={"x": {"size": 2.0, "colour": "red"}, "id": "a"})
     assert said.status_code == 200
-    assert said.json().keys() == {"id", "answer", "probabilities"}
+    assert said.json().keys() == {"id", "prediction", "probabilities"}
     assert sum(said.json()["probabilities"].values()) == pytest.approx(1)
     assert client.post("/learn", json={"id": "a", "y": "even"}).json() == {"accepted": 1}
     assert client.post("/learn", json={"id": "a", "y": "even"}).status_code == 404
@@ -48,8 +51,8 @@ def test_answers_and_learns(client):
 
 def test_batches_are_answered_as_single_ones_are(client):
     instances = [{"x": x} for x, _ in rows(20)]
-    together = client.post("/answer/batch", json={"instances": instances}).json()["answers"]
-    assert together == [client.post("/answer", json=one).json() for one in instances]
+    together = client.post("/predict/batch", json={"instances": instances}).json()["predictions"]
+    assert together == [client.post("/predict", json=one).json() for one in instances]
 
 
 def test_a_model_that_was_saved_answers_rows_as_the_library_does(tmp_path):
@@ -60,10 +63,12 @@ def test_a_model_that_was_saved_answers_rows_as_the_library_does(tmp_path):
         trained.learn([x for x, _ in some], [y for _, y in some])
     trained.save(tmp_path / "m.heros")
     asked = [x for x, _ in some]
-    with served(Service(One(Heros.load(tmp_path / "m.heros")))) as client:
-        told = client.post("/answer/batch", json={"instances": [{"x": x} for x in asked]}).json()["answers"]
+    with served(Service(OneModel(Heros.load(tmp_path / "m.heros")))) as client:
+        told = client.post("/predict/batch", json={"instances": [{"x": x} for x in asked]}).json()[
+            "predictions"
+        ]
         assert [one["probabilities"] for one in told] == trained.predict_proba(asked)
-        assert client.post("/answer", json={"x": asked[7]}).json() == told[7]
+        assert client.post("/predict", json={"x": asked[7]}).json() == told[7]
         assert client.get("/health").json()["notices"] == 0
         assert (
             client.post("/learn?wait=1", json={"x": asked[0] | {"new": [1]}, "y": "odd"}).status_code == 202
@@ -87,7 +92,7 @@ def test_what_there_is_to_see(client):
     assert client.get("/model").json()["k"] == 2
     board = client.get("/leaderboard").json()
     assert [one["rank"] for one in board] == [1, 2, 3, 4]
-    why = client.get("/why").json()
+    why = client.get("/explain").json()
     assert [one["model"] for one in why["choices"]] == sorted(one["model"] for one in board if one["now"])
     state = client.get("/state").json()
     assert state["instances"] >= 200
@@ -101,21 +106,24 @@ def test_figures_for_prometheus(client):
         r'# (HELP|TYPE) heros_\w+ .+|heros_\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [-+0-9.e]+(inf)?'
     )
     assert all(line.fullmatch(one) for one in text.splitlines()), text
-    learnt = re.search(r"^heros_learnt_total (\d+)$", text, re.M)
+    learnt = re.search(r"^heros_learnt_total (\d+)\.0$", text, re.M)
     assert learnt is not None
     assert int(learnt[1]) >= 200
     assert 'heros_measure{measure="accuracy"}' in text
-    buckets = [int(n) for n in re.findall(r'seconds_bucket\{path="/learn/batch".*\} (\d+)', text)]
+    buckets = [int(n) for n in re.findall(r'seconds_bucket\{path="/learn/batch".*\} (\d+)\.0', text)]
     assert buckets == sorted(buckets)
 
 
 def test_the_description_has_examples_that_work(client):
     description = client.get("/openapi.json").json()
-    assert {"/answer", "/answer/batch", "/learn", "/learn/batch", "/model", "/why"} <= description[
-        "paths"
-    ].keys()
+    api = client.running.api
+    described = {method: set() for method in ("get", "post")}
+    for path, operations in description["paths"].items():
+        for method in operations:
+            described[method].add(path)
+    assert (described["get"], described["post"]) == (api.gets.keys(), api.posts.keys())
     with served(one()) as fresh:
-        for path in ("/answer", "/answer/batch", "/learn", "/learn/batch"):
+        for path in ("/predict", "/predict/batch", "/learn", "/learn/batch"):
             schema = description["paths"][path]["post"]["requestBody"]["content"]["application/json"][
                 "schema"
             ]
@@ -128,8 +136,8 @@ def test_the_description_has_examples_that_work(client):
 def test_a_token_is_asked_for(client):
     with served(one(), token="correct horse") as guarded:
         assert guarded.get("/state").status_code == 200
-        assert guarded.post("/answer", json={"x": {}}).status_code == 200
-        paths = "/state", "/model", "/why", "/leaderboard", "/metrics", "/openapi.json", "/nowhere"
+        assert guarded.post("/predict", json={"x": {}}).status_code == 200
+        paths = "/state", "/model", "/explain", "/leaderboard", "/metrics", "/openapi.json", "/nowhere"
         for given in (
             None,
             "",
@@ -142,7 +150,7 @@ def test_a_token_is_asked_for(client):
             headers = {} if given is None else {"authorization": given.encode()}
             with httpx.Client(base_url=guarded.base_url, headers=headers) as stranger:
                 assert [stranger.get(path).status_code for path in paths] == [401] * len(paths)
-                assert stranger.post("/answer", json={"x": {}}).status_code == 401
+                assert stranger.post("/predict", json={"x": {}}).status_code == 401
                 assert stranger.get("/health").status_code == 200
                 assert stranger.get("/").status_code == 200
 
@@ -168,8 +176,8 @@ def test_a_model_per_key():
     with served(many()) as client:
         batch = [{"x": x, "y": y, "key": f"sensor {i % 3}"} for i, (x, y) in enumerate(rows(90))]
         assert client.post("/learn/batch?wait=true", json={"instances": batch}).json()["accepted"] == 90
-        assert client.post("/answer", json={"x": {"size": 1}}).status_code == 422
-        assert client.post("/answer", json={"x": {"size": 1}, "key": "sensor 1"}).status_code == 200
+        assert client.post("/predict", json={"x": {"size": 1}}).status_code == 422
+        assert client.post("/predict", json={"x": {"size": 1}, "key": "sensor 1"}).status_code == 200
         assert len(client.get("/leaderboard", params={"key": "sensor 2"}).json()) == 4
         assert client.get("/leaderboard", params={"key": "no such"}).status_code == 404
         time.sleep(0.01)
@@ -200,7 +208,7 @@ def test_stopped_it_keeps_all_and_goes_on(tmp_path, task):
     process, address = command(*arguments, "--task", task, cwd=tmp_path)
     batch = [{"x": x, "y": y} for x, y in (numbers if task == "regression" else rows)(500)]
     assert httpx.post(f"{address}/learn/batch", json={"instances": batch}).status_code == 202
-    httpx.post(f"{address}/answer", json={"x": {"size": 1.0}, "id": 1})
+    httpx.post(f"{address}/predict", json={"x": {"size": 1.0}, "id": 1})
     process.terminate()
     _, said = process.communicate(timeout=30)
     assert process.returncode == 0, said
@@ -225,7 +233,7 @@ def test_whoever_comes_early_is_served():
         thread = threading.Thread(target=running.work)
         thread.start()
         assert early.recv(1000).startswith(b"HTTP/1.1 200")
-    running.should_exit = True
+    running.stop()
     thread.join()
 
 
@@ -253,31 +261,34 @@ ASK = b'{"x": {"size": 2.0, "colour": "red"}}'
 BODIES = [ASK, b"{", b"[]", b'{"id": "nobody", "y": 1}', b'{"x": {"size": "wide"}, "y": "odd"}']
 
 
-@pytest.mark.parametrize("path", ["/answer", "/learn"])
+@pytest.mark.parametrize("path", ["/predict", "/learn"])
 @pytest.mark.parametrize("body", BODIES)
-def test_the_short_way_and_the_long_way_say_the_same(client, path, body):
+def test_however_a_request_comes_the_reply_is_the_same(client, path, body):
     head = {"content-type": "application/json"}
-    short = client.post(path, content=body, headers=head)
-    for way in ({"url": f"{path}?long"}, {"url": path, "headers": head | {"expect": "100-continue"}}):
-        long = client.post(**{"content": body, "headers": head} | way)
-        assert (long.status_code, long.content) == (short.status_code, short.content)
-        assert long.headers.keys() == short.headers.keys()
-    chunked = client.post(path, content=iter([body[:3], body[3:]]), headers=head)
-    assert (chunked.status_code, chunked.content) == (short.status_code, short.content)
+    plain = client.post(path, content=body, headers=head)
+    for way in (
+        {"url": f"{path}?other"},
+        {"headers": head | {"expect": "100-continue"}},
+        {"headers": {"content-type": "application/json; charset=utf-8"}},
+        {"content": iter([body[:3], body[3:]])},
+    ):
+        other = client.post(**{"url": path, "content": body, "headers": head} | way)
+        assert (other.status_code, other.content) == (plain.status_code, plain.content)
+        assert other.headers.keys() == plain.headers.keys()
 
 
 def test_replies_come_in_the_order_of_the_requests(client):
     many = b"".join(
-        request("/answer" if i % 3 else "/answer?long", b'{"id": %d, "x": {"size": 1.0}}' % (1000 + i))
+        request("/predict" if i % 3 else "/predict?other", b'{"id": %d, "x": {"size": 1.0}}' % (1000 + i))
         for i in range(9)
     )
-    said = heard(client, many + request("/answer", b'{"id": 1009, "x": {"size": 1.0}}', "connection: close"))
+    said = heard(client, many + request("/predict", b'{"id": 1009, "x": {"size": 1.0}}', "connection: close"))
     assert [int(id) for id in re.findall(rb'"id":(\d+)', said)] == list(range(1000, 1010))
 
 
 def test_a_body_in_pieces_is_taken_whole(client):
-    whole = request("/answer", b'{"id": 77, "x": {"size": 1.0}}')
-    end = request("/answer", ASK, "connection: close")
+    whole = request("/predict", b'{"id": 77, "x": {"size": 1.0}}')
+    end = request("/predict", ASK, "connection: close")
     assert heard(client, whole[:20], whole[20:-9], whole[-9:-4], whole[-4:] + end).count(b"HTTP/1.1 200") == 2
 
 
@@ -289,7 +300,7 @@ def test_a_request_that_is_half_here_is_finished_when_it_stops():
         with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
             connection.sendall(whole[:-5])
             time.sleep(0.2)
-            client.running.should_exit = True
+            client.running.stop()
             time.sleep(0.3)
             connection.sendall(whole[-5:])
             said = connection.recv(1000)
@@ -299,8 +310,73 @@ def test_a_request_that_is_half_here_is_finished_when_it_stops():
 
 
 def test_a_fault_of_ours_is_a_500_and_the_end_of_the_connection(client, monkeypatch):
-    monkeypatch.setattr(client.running.service, "answers", lambda requests: 1 / 0)
-    said = heard(client, request("/answer", ASK))
+    monkeypatch.setattr(client.running.service, "predict_all", lambda requests: 1 / 0)
+    said = heard(client, request("/predict", ASK))
     assert said.startswith(b"HTTP/1.1 500")
     monkeypatch.undo()
-    assert client.post("/answer", content=ASK, headers={"content-type": "application/json"}).is_success
+    assert client.post("/predict", content=ASK, headers={"content-type": "application/json"}).is_success
+
+
+def test_any_asgi_server_can_serve_it():
+    """`Api` needs nothing of the server that HEROS has."""
+
+    async def ask(api):
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(api), base_url="http://localhost"
+        ) as client:
+            batch = [{"x": x, "y": y} for x, y in rows(50)]
+            learnt = await client.post("/learn/batch?wait=true", json={"instances": batch})
+            predicted = await client.post("/predict", json={"x": {"size": 2.0, "colour": "red"}})
+            return learnt.json()["accepted"], predicted.json(), (await client.get("/nowhere")).status_code
+
+    with one() as service:
+        accepted, said, nowhere = asyncio.run(ask(Api(service)))
+        assert (accepted, nowhere) == (50, 404)
+        assert said == service.predict({"x": {"size": 2.0, "colour": "red"}})
+
+
+@pytest.mark.parametrize(
+    ("head", "status", "keeps"),
+    [
+        (b"GET /health HTTP/1.0\r\n\r\n", b"200", False),
+        (b"GET http://localhost/health HTTP/1.1\r\nhost: localhost\r\n\r\n", b"200", True),
+        (b"HEAD /health HTTP/1.1\r\nhost: localhost\r\n\r\n", b"200", True),
+        (b"GET /%68ealth?a=b HTTP/1.1\r\nhost: localhost\r\n\r\n", b"200", True),
+        (b"OPTIONS * HTTP/1.1\r\nhost: localhost\r\n\r\n", b"404", True),
+        (b"CONNECT localhost:80 HTTP/1.1\r\nhost: localhost\r\n\r\n", b"40", False),
+        (
+            b"GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n",
+            b"200",
+            False,
+        ),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"400", False),
+    ],
+)
+def test_forms_of_requests(client, head, status, keeps):
+    """A connection is kept where the protocol says so: a second request on it is answered."""
+    last = b"GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
+    port = int(client.running.address.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        connection.sendall(head)
+        said = connection.recv(65536)
+        assert said.startswith(b"HTTP/1.1 " + status), said
+        if head.startswith(b"HEAD"):
+            assert said.endswith(b"\r\n\r\n")
+        if keeps:
+            connection.sendall(last)
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+        assert connection.recv(65536) == b""
+
+
+def test_a_client_that_does_not_read_is_not_served_further(client):
+    """Requests that it sends meanwhile wait, and so does it: nothing piles up in memory."""
+    port = int(client.running.address.rpartition(":")[2])
+    asked = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n" * 2000  # 2,000 pages of 30 kB
+    before = memory()
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        connection.settimeout(2)
+        with suppress(TimeoutError):
+            connection.sendall(asked)
+        time.sleep(0.5)
+        assert memory() - before < 20_000_000
+        assert client.get("/health").status_code == 200

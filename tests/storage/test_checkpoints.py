@@ -25,6 +25,7 @@ from heros.errors import DataError, HerosError, ParameterError
 from heros.run import checkpoints
 from heros.run.checkpoints import CheckpointWarning
 from heros.storage import archive
+from heros.storage.checkpoints import opened
 from heros.streams.pipe import read_pipe
 
 POOL = pools.MLPGrid(hidden=[4, 8], learning_rates=[0.05], optimizers=["adam", "sgd"])
@@ -97,6 +98,17 @@ def test_curves_that_were_merged_are_gone_on_from(tmp_path, task):
     run = evaluate(model, stream(2600), **settings, resume=True)
     assert len(run.curves.end) < 1000
     assert kill_resume.outcome(run, model) == expected
+
+
+@of_both_tasks
+def test_predictions_before_a_checkpoint_are_those_of_the_run(tmp_path, task):
+    whole = evaluate(make(), STREAMS[task](), window=150, predictions=True).predictions
+    evaluate(make(), STREAMS[task](), **kept(tmp_path, predictions=True))
+    middle = checkpoints.found(tmp_path)[1].path
+    again = evaluate(make(), STREAMS[task](), **kept(tmp_path, predictions=True, resume=middle)).predictions
+    assert again.targets.dtype == whole.targets.dtype
+    assert np.array_equal(again.targets, whole.targets)
+    assert np.array_equal(again.outputs, whole.outputs)
 
 
 def test_some_kills(thorough):
@@ -314,7 +326,7 @@ def test_resume_needs_a_directory():
 
 @pytest.mark.parametrize("system", [sys.platform, "win32"])  # as on Windows, where a file is locked
 def test_two_runs_do_not_share_a_directory(tmp_path, monkeypatch, system):
-    monkeypatch.setattr("heros.run.checkpoints.lock.sys", SimpleNamespace(platform=system))
+    monkeypatch.setattr("heros.storage.checkpoints.sys", SimpleNamespace(platform=system))
 
     class Nested(Fair):
         def choose(self, *args):
@@ -351,7 +363,7 @@ def test_a_killed_run_leaves_no_lock(tmp_path):
     program = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from heros.run.checkpoints.lock import DirectoryLock\n"
+        "from heros.storage.checkpoints import DirectoryLock\n"
         "lock = DirectoryLock(Path(sys.argv[1]))\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
@@ -499,7 +511,7 @@ def test_flipped_bytes_and_truncations_of_a_checkpoint_are_found(tmp_path, eithe
     for bad in itertools.chain(damaged, (data[:i] for i in range(0, len(data), 41))):
         path.write_bytes(bad)
         with pytest.raises(HerosError, match="must"):
-            checkpoints.files.opened(path)
+            opened(path)
 
 
 @pytest.mark.matrix

@@ -12,7 +12,7 @@ from heros import Heros, evaluate, policies, pools, streams
 from heros.errors import DataError, HerosError
 from heros.report import write_report
 from heros.run import records
-from heros.run.packing import pack
+from heros.run.records import pack
 
 
 def run_of(seed, hidden=(8,), n=600):

@@ -16,7 +16,7 @@ import pytest
 from heros import Heros, _core, evaluate, meters, policies, pools, streams
 from heros.errors import DataError, DataNotice, HerosError
 from heros.run import records
-from heros.run.commit import _checked_out, commit
+from heros.run.records.provenance import _checked_out, commit
 
 
 def small_run(seed=1, policy=None, n=2500, meter=None):

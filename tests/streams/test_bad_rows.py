@@ -1,5 +1,6 @@
 """Rows and files that break a rule: each has its message."""
 
+import bz2
 import copy
 import gzip
 import io
@@ -540,3 +541,30 @@ def test_many_columns_cost_what_they_are(tmp_path):
     assert cpu_seconds(lambda: reader._distinct(names)) < 5 * few
     with pytest.raises(DataError, match=r"must have distinct names\. Got \['c7'\] twice"):
         reader._distinct([*names, "c7"])
+
+
+@pytest.mark.parametrize("ending", ["gz", "bz2"])
+def test_a_compressed_file_that_breaks_off_ends_a_run_with_what_was_learnt(tmp_path, ending):
+    rng, pack = np.random.default_rng(1), {"gz": gzip.compress, "bz2": bz2.compress}[ending]
+    lines = [f"{a},{'yes' if a > 0.5 else 'no'}" for a in rng.random(300_000)]
+    data = pack("\n".join(["a,label", *lines, ""]).encode())
+    path = tmp_path / f"rows.csv.{ending}"
+    path.write_bytes(data[: len(data) * 3 // 4])
+    model = Heros(pools.MLP([{"hidden": 4}]), k=1, seed=1)
+    with pytest.warns(
+        DataNotice, match="The run ends early: .*rows.csv.* must be readable to its end. Got: "
+    ):
+        run = evaluate(model, streams.read(path), window=10_000)
+    assert run.n_instances == model.instances > 50_000
+    with pytest.raises(DataError, match="must be readable to its end"):
+        evaluate(Heros(pools.MLP([{"hidden": 4}]), k=1, seed=1), streams.read(path, on_bad_row="raise"))
+
+
+@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+def test_a_target_with_decimal_commas_is_read_beside_a_new_name(tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "READ_BYTES", 600)
+    rows = [f"{'new' if i == 150 else 'old'};{i},{i % 1000:03d}" for i in range(100, 200)]
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(["name;y", *rows, ""]))
+    _, y = streams.read(path, task="regression").draw(200)
+    assert y.tolist() == [i + i % 1000 / 1000 for i in range(100, 200)]

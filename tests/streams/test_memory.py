@@ -3,6 +3,8 @@
 import copy
 import itertools
 import pickle
+from datetime import timedelta
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +12,7 @@ import pytest
 from river import datasets as river_datasets
 
 from heros import streams
+from heros.data import Encoder
 from heros.data.schema import Feature, Schema
 from heros.errors import DataError, ParameterError
 
@@ -186,12 +189,12 @@ def test_categories_of_a_frame_keep_their_order():
 
 def test_frames_that_break_a_rule():
     pandas = pytest.importorskip("pandas")
-    mixed = pandas.DataFrame({"a": [1, "x"], "y": [0, 1]})
+    mixed = pandas.DataFrame({"a": [1, ["x"]], "y": [0, 1]})
     assert refused(lambda: streams.from_frame([1, 2])) == (
         "The frame of from_frame must be a data frame. Got list instead."
     )
-    assert refused(lambda: streams.from_frame(mixed)).startswith(
-        "The frame of from_frame must have columns of one type each. Got: "
+    assert refused(lambda: streams.from_frame(mixed)) == (
+        "The column 'a' of from_frame must hold numbers, texts and dates alone. Got a list."
     )
     assert refused(lambda: streams.from_frame({"a": [], "y": []})) == (
         "frame must have at least one row. Got a header without rows instead."
@@ -369,3 +372,27 @@ def test_an_iterator_that_raises_now_and_then_can_go_on():
         except TimeoutError:
             got.append("late")
     assert got == [1, 2, 3, "late", 5, 6, 7, "late", 9, 10, 11, "late"]
+
+
+@pytest.mark.parametrize("n", [8, 80])
+def test_a_column_of_several_types_is_read_as_its_texts_however_long_it_is(n):
+    pandas = pytest.importorskip("pandas")
+    cells = [1, "2 %", Decimal("3.5"), None, timedelta(seconds=4), 5.5, "n/a", True]
+    texts = ["1", "2 %", "3.5", None, "4.0", "5.5", "n/a", "True"]
+    encoder = Encoder()
+    list(encoder.learn(pandas.DataFrame({"a": [1.5, 2.5] * 60}), ["no", "yes"] * 60))
+    mixed, text = (pandas.DataFrame({"a": (some * n)[:n]}, dtype=object) for some in (cells, texts))
+    np.testing.assert_array_equal(encoder.read(mixed), encoder.read(text))
+    assert np.nansum(encoder.read(mixed)[:8]) == 1 + 2 + 3.5 + 4 + 5.5 + 1
+    with pytest.raises(DataError, match="'a'"):
+        encoder.read(pandas.DataFrame({"a": ([1, "x", ["y"]] * n)[:n]}))
+
+
+def test_a_new_target_is_found_in_blocks_between_which_the_schema_grows():
+    pairs = [({"y": i if i % 3 else None, **({"late": 1.0} if i > 6 else {})}, "no") for i in range(1, 12)]
+    stream = streams.from_iter(pairs)
+    stream.poll(1)  # which makes the feature known
+    retargeted = stream.with_target("y")
+    X, y = retargeted.draw(7)
+    assert y.tolist() == [2, 4, 5, 7, 8, 10, 11]
+    np.testing.assert_array_equal(X[:, 0], [np.nan] * 3 + [1.0] * 4)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from heros.meters import Meter
 from heros.streams.live import END, Source
 from heros.streams.live.base import Polled, Signal
-from heros.streams.live.passed import Passed
+from heros.streams.live.wrappers import Passed
 
 __all__ = ["Filled", "Limited"]
 

@@ -31,11 +31,14 @@ class Boosted {
   static constexpr bool kLooksFirst = true;
   int outputs_of(int classes) const { return numeric_ || classes <= 2 ? 1 : classes; }
 
-  void expect_room(const std::vector<std::int32_t>&, int classes) const {
-    const std::int64_t node = GradientTree::node_bytes(outputs_of(classes));
-    if (settings_.tree_bytes() < node)
-      throw std::invalid_argument("A tree of one node needs " + std::to_string(node) +
-                                  " bytes with this schema: no model may have less for its trees.");
+  // The least number of bytes for a schema: trees of one node.
+  std::int64_t least_bytes(const std::vector<std::int32_t>&, int classes) const {
+    return settings_.rounds * GradientTree::node_bytes(outputs_of(classes));
+  }
+  void expect_room(const std::vector<std::int32_t>& values, int classes) const {
+    const std::int64_t least = least_bytes(values, classes);
+    if (settings_.max_bytes < least)
+      throw std::invalid_argument("A boosted model needs " + std::to_string(least) + " bytes with this schema.");
   }
 
   // Fits the model to a schema that extends the one it knows (at first: nothing). classes: 1 for a number.

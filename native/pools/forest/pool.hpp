@@ -48,14 +48,16 @@ class ForestPool final : public AskingPool {
   int outputs() const override { return classes_; }
   const std::vector<std::int32_t>& values() const { return values_; }
 
+  // The least number of bytes for a schema: trees of one node, also in the background.
+  std::int64_t least_bytes(int i, const std::vector<std::int32_t>& /*values*/, int classes) const {
+    return forests_[i].settings().least_bytes(TreeLayout({}, classes).node_bytes());
+  }
   // Fits the pool to a schema that extends the one it knows (at first: nothing). values[f]: how many values feature f
   // has, 0 if it is numeric. If there is not enough memory, the pool stays as it is.
   void grow(const std::vector<std::int32_t>& values, int classes) {
-    const std::int64_t node = TreeLayout({}, classes).node_bytes();
-    for (const Forest& forest : forests_)
-      if (forest.settings().background_bytes() < node)
-        throw std::invalid_argument("A tree of one node needs " + std::to_string(node) +
-                                    " bytes with this schema: no forest may have less for its trees.");
+    for (int i = 0; i < models(); ++i)
+      if (const std::int64_t least = least_bytes(i, values, classes); forests_[i].settings().tree.max_bytes < least)
+        throw std::invalid_argument("A forest needs " + std::to_string(least) + " bytes with this schema.");
     std::vector<Forest> forests = forests_;
     for (Forest& forest : forests) forest.grow(values, classes);
     adopt(std::move(forests), values, classes);

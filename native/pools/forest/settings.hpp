@@ -24,6 +24,8 @@ struct ForestSettings {
   // What a tree may hold: an equal part of the forest's bytes, of which a quarter is kept for the one behind it.
   std::int64_t tree_bytes() const { return warning > 0 ? tree.max_bytes / trees - background_bytes() : tree.max_bytes / trees; }
   std::int64_t background_bytes() const { return tree.max_bytes / trees / 4; }
+  // The byte limit from which on every tree in the background has room for a node of this size.
+  std::int64_t least_bytes(std::int64_t node) const { return 4 * trees * node; }
 };
 
 }  // namespace heros

@@ -25,13 +25,18 @@ class HoeffdingPool final : public Pool {
   int features() const override { return layout_.features(); }
   int outputs() const override { return layout_.classes; }
 
+  // The least number of bytes for a schema: a tree of one node.
+  std::int64_t least_bytes(int /*i*/, const std::vector<std::int32_t>& /*values*/, int classes) const {
+    return TreeLayout({}, classes).node_bytes();
+  }
   // Fits the pool to a schema that extends the one it knows (at first: nothing). values[f]: how many values
   // feature f has, 0 if it is numeric. If there is not enough memory, the pool stays as it is.
   void grow(const std::vector<std::int32_t>& values, int classes) {
     TreeLayout layout(values, classes, watch_reals());
+    const std::int64_t least = least_bytes(0, values, classes);
     for (const TreeSettings& settings : settings_)
-      if (settings.max_bytes < layout.node_bytes())
-        throw std::invalid_argument("A tree of one node needs " + std::to_string(layout.node_bytes()) +
+      if (settings.max_bytes < least)
+        throw std::invalid_argument("A tree of one node needs " + std::to_string(least) +
                                     " bytes with this schema: no byte limit may be lower.");
     std::vector<HoeffdingTree> trees = trees_;
     for (HoeffdingTree& tree : trees) tree.grow(layout_, layout);

@@ -47,12 +47,16 @@ class NeighboursPool final : public LookingPool {
   int features() const override { return static_cast<int>(layout_.values.size()); }
   int outputs() const override { return classes_; }
 
+  // The least number of bytes for a schema: a block of rows.
+  std::int64_t least_bytes(int /*i*/, const std::vector<std::int32_t>& values, int /*classes*/) const {
+    return RowLayout(values).block_bytes();
+  }
   // Fits the pool to a schema that extends the one it knows (at first: nothing). values[f]: how many values
   // feature f has, 0 if it is numeric.
   void grow(const std::vector<std::int32_t>& values, int classes) {
     const RowLayout layout(values);
-    if (max_bytes_ < layout.block_bytes())
-      throw std::invalid_argument("The rows need " + std::to_string(layout.block_bytes()) +
+    if (const std::int64_t least = least_bytes(0, values, classes); max_bytes_ < least)
+      throw std::invalid_argument("The rows need " + std::to_string(least) +
                                   " bytes at least with this schema: the byte limit may not be lower.");
     if (classes_ > 0 && layout.same_columns(layout_)) {  // more values or classes: the rows stay where they are
       Looks looks;

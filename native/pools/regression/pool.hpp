@@ -24,6 +24,10 @@ class RegressionTreePool final : public LookingPool {
   int outputs() const override { return outputs_; }
   const std::vector<std::int32_t>& values() const { return layout_.values; }
 
+  // The least number of bytes for a schema: a tree of one node.
+  std::int64_t least_bytes(int /*i*/, const std::vector<std::int32_t>& values, int /*classes*/) const {
+    return RegressionTree::node_bytes(RegressionLayout(values));
+  }
   // Fits the pool to a schema that extends the one it knows (at first: nothing). What was learnt stays.
   void grow(const std::vector<std::int32_t>& values) {
     RegressionTreePool grown = *this;

@@ -1,17 +1,126 @@
-"""The rules most parameters follow."""
+"""The rules that most parameters follow."""
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from heros.errors import ParameterError
 
-__all__ = ["expect_list", "identifier", "number", "one_of", "positive", "seed", "whole"]
+__all__ = [
+    "Rule",
+    "above_zero",
+    "among",
+    "expect_list",
+    "flag",
+    "identifier",
+    "inside_unit",
+    "number",
+    "one_of",
+    "or_none",
+    "positive",
+    "real_number",
+    "seed",
+    "whole",
+    "whole_number",
+]
+
+LARGE = 1 << 20  # upper limits from here on only keep numbers in range
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What the value of a parameter must be.
+
+    Parameters
+    ----------
+    text
+        The rule in words: "a whole number in [1, 1000]".
+    convert
+        Returns the value in its own type, or raises a TypeError or ValueError.
+    fits
+        Whether a converted value follows the rule.
+    brief
+        The rule for documentation, without limits that only keep numbers in range.
+    choices
+        The words that are allowed; an error proposes the nearest.
+    none
+        Whether None is allowed.
+
+    Examples
+    --------
+    >>> or_none(above_zero(1)).check(0, "drift", "Forest")
+    Traceback (most recent call last):
+        ...
+    heros.errors.ParameterError: The 'drift' parameter of Forest must be in (0, 1] or None. Got 0 instead.
+    """
+
+    text: str
+    convert: Callable[[Any], Any]
+    fits: Callable[[Any], bool] = lambda value: True
+    brief: str = ""
+    choices: Collection[str] = ()
+    none: bool = False
+
+    def check(self, value: Any, name: str, owner: str) -> Any:
+        """Return the value in its own type, or raise a ParameterError with the rule."""
+        if value is None and self.none:
+            return None
+        try:
+            result = self.convert(value)
+        except (TypeError, ValueError, OverflowError):
+            raise ParameterError.of(name, owner, self.text, value, self.choices) from None
+        if not self.fits(result):
+            raise ParameterError.of(name, owner, self.text, value, self.choices)
+        return result
+
+
+def whole_number(low: int, high: int | None = None) -> Rule:
+    """A whole number in [low, high]."""
+    at_least = f"a whole number >= {low}"
+    text = at_least if high is None else f"a whole number in [{low}, {high}]"
+    brief = text if high is None or high < LARGE else at_least
+    return Rule(text, _index, lambda n: low <= n and (high is None or n <= high), brief)
+
+
+def real_number(low: float, high: float | None = None) -> Rule:
+    """A finite number in [low, high]."""
+    text = f"a number >= {low:g}" if high is None else f"in [{low:g}, {high:g}]"
+    return Rule(text, _real, lambda x: low <= x and (high is None or x <= high), text)
+
+
+def above_zero(high: float | None = None) -> Rule:
+    """A finite number above 0, at most `high`."""
+    text = "above 0" if high is None else f"in (0, {high:g}]"
+    return Rule(text, _real, lambda x: x > 0 and (high is None or x <= high), text)
+
+
+def inside_unit() -> Rule:
+    """A number between 0 and 1, neither of them included."""
+    return Rule("in (0, 1)", _real, lambda x: 0 < x < 1, "in (0, 1)")
+
+
+def among(*choices: str) -> Rule:
+    """One of these words."""
+    *others, last = map(repr, choices)
+    text = f"{', '.join(others)} or {last}" if others else last
+    return Rule(text, _word, lambda word: word in choices, text, choices)
+
+
+def flag() -> Rule:
+    """Anything that is true or false."""
+    return Rule("True or False", bool)
+
+
+def or_none(rule: Rule) -> Rule:
+    """None, or what another rule asks for."""
+    brief = rule.brief and f"{rule.brief} or None"
+    return replace(rule, text=f"{rule.text} or None", brief=brief, none=True)
 
 
 def whole(value: object, name: str, owner: str, low: int, high: int | None = None) -> int:
@@ -24,10 +133,7 @@ def whole(value: object, name: str, owner: str, low: int, high: int | None = Non
         ...
     heros.errors.ParameterError: The 'size' parameter of blocks must be a whole number >= 1. Got 0 instead.
     """
-    rule = f"a whole number >= {low}" if high is None else f"a whole number in [{low}, {high}]"
-    result = _index(value)
-    if result is None or result < low or (high is not None and result > high):
-        raise ParameterError.of(name, owner, rule, value)
+    result: int = whole_number(low, high).check(value, name, owner)
     return result
 
 
@@ -39,9 +145,8 @@ def seed(value: object, name: str, owner: str) -> int:
     >>> seed(-7, "seed", "Agrawal")
     -7
     """
-    result = _index(value)
-    if result is None or not -(2**63) <= result < 2**63:
-        raise ParameterError.of(name, owner, "a whole number of 64 bits", value)
+    rule = Rule("a whole number of 64 bits", _index, lambda n: -(2**63) <= n < 2**63)
+    result: int = rule.check(value, name, owner)
     return result
 
 
@@ -53,42 +158,25 @@ def number(value: object, name: str, owner: str, low: float, high: float | None 
     >>> number(0.05, "perturbation", "Agrawal", 0, 1)
     0.05
     """
-    rule = f"a number >= {low:g}" if high is None else f"in [{low:g}, {high:g}]"
-    try:
-        if isinstance(value, bool | np.bool_ | np.ndarray | str | bytes):
-            raise ParameterError.of(name, owner, rule, value)
-        result = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        raise ParameterError.of(name, owner, rule, value) from None
-    if not math.isfinite(result) or result < low or (high is not None and result > high):
-        raise ParameterError.of(name, owner, rule, value)
+    result: float = real_number(low, high).check(value, name, owner)
     return result
 
 
-def positive(value: object, name: str, owner: str, high: float | None = None, rule: str = "") -> float:
+def positive(value: object, name: str, owner: str, high: float | None = None) -> float:
     """The value as a float, if it is a finite number above 0, at most `high`.
 
     Examples
     --------
-    >>> positive(0.6, "features", "Forest", 1)
-    0.6
     >>> positive(0, "features", "Forest", 1)
     Traceback (most recent call last):
         ...
     heros.errors.ParameterError: The 'features' parameter of Forest must be in (0, 1]. Got 0 instead.
     """
-    try:
-        result = number(value, name, owner, 0, high)
-    except ParameterError:
-        result = 0.0
-    if result == 0:
-        raise ParameterError.of(
-            name, owner, rule or ("above 0" if high is None else f"in (0, {high:g}]"), value
-        )
+    result: float = above_zero(high).check(value, name, owner)
     return result
 
 
-def one_of(value: str, name: str, owner: str, choices: Container[str], rule: str) -> str:
+def one_of(value: object, name: str, owner: str, choices: Collection[str], text: str) -> str:
     """The value, if it is one of the choices.
 
     Examples
@@ -96,10 +184,8 @@ def one_of(value: str, name: str, owner: str, choices: Container[str], rule: str
     >>> one_of("skip", "on_bad_row", "read", ("raise", "skip"), "'raise' or 'skip'")
     'skip'
     """
-    if not isinstance(value, str) or value not in choices:
-        known = choices if isinstance(choices, Iterable) else ()
-        raise ParameterError.of(name, owner, rule, value, known)
-    return value
+    result: str = Rule(text, _word, lambda word: word in choices, text, choices).check(value, name, owner)
+    return result
 
 
 def identifier(value: object, name: str, owner: str) -> str | int:
@@ -141,11 +227,25 @@ def expect_list(value: object, name: str, owner: str) -> list[Any]:
         raise ParameterError.of(name, owner, "a list", value) from None
 
 
-def _index(value: object) -> int | None:
-    """The value as an int; None if it is no whole number."""
+def _index(value: object) -> int:
+    """The value as an int; a TypeError if it is no whole number."""
     if isinstance(value, bool | np.bool_ | np.ndarray):
-        return None
-    try:
-        return operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        return None
+        raise TypeError
+    return operator.index(value)  # type: ignore[arg-type]
+
+
+def _real(value: object) -> float:
+    """The value as a finite float; a TypeError or ValueError if it is none."""
+    if isinstance(value, bool | np.bool_ | np.ndarray | str | bytes):
+        raise TypeError
+    result = float(value)  # type: ignore[arg-type]
+    if not math.isfinite(result):
+        raise ValueError
+    return result
+
+
+def _word(value: object) -> str:
+    """The value, if it is text."""
+    if not isinstance(value, str):
+        raise TypeError
+    return value

@@ -18,7 +18,7 @@ from heros.errors import DataError, DataNotice, HerosError, ParameterError
 from heros.meters import Carbon, Cpu, Meter
 from heros.streams import Stream
 from heros.streams.live import Source, connect, is_address
-from heros.streams.live.passed import First
+from heros.streams.live.wrappers import First
 from heros.streams.pipe import read_pipe
 
 __all__ = ["class_weight_of", "few_enough", "meter_of", "reading", "source_of", "stream_of", "watch_of"]

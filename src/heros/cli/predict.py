@@ -15,7 +15,6 @@ from heros.cli import options
 from heros.cli.app import app, in_options, say
 from heros.cli.checkpoints import told
 from heros.cli.parsing import reading
-from heros.data.tables import converted
 from heros.ensemble import Heros
 from heros.errors import HerosError, ParameterError
 from heros.run.predictions import predicted_table
@@ -115,7 +114,7 @@ def _predicted(model: Heros, reader: TableReader, kept: Sequence[str]) -> Iterat
         encoder.asked(dict.fromkeys(reader.names, 0))
     done = 0
     while (chunk := reader.read()) is not None:
-        X, _, faults = converted(encoder, reader.names, chunk.columns, chunk.n_rows)
+        X, _, faults = encoder.converted(reader.names, chunk.columns, chunk.n_rows)
         table = predicted_table(model.outputs(X, np.arange(done, done + len(X))), schema.classes)
         done += len(X)
         good = np.ones(chunk.n_rows, dtype=np.bool_)

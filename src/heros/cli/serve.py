@@ -18,7 +18,7 @@ from heros.errors import HerosError, ParameterError
 
 __all__ = ["serve_command"]
 
-PACKAGES = ("fastapi", "httptools", "orjson", "uvicorn")
+PACKAGES = ("httptools", "orjson", "prometheus_client")
 
 
 @app.command("serve")
@@ -78,8 +78,8 @@ def serve_command(
     from heros.ensemble.keyed import Keyed  # noqa: PLC0415
     from heros.meters import Cpu  # noqa: PLC0415
     from heros.serve.bill import Bill  # noqa: PLC0415
-    from heros.serve.checkpoint import Shelf  # noqa: PLC0415
-    from heros.serve.learners import Brain, Many, One  # noqa: PLC0415
+    from heros.serve.checkpoint import CheckpointDirectory  # noqa: PLC0415
+    from heros.serve.learners import Learner, ModelPerKey, OneModel  # noqa: PLC0415
     from heros.serve.limits import Limits  # noqa: PLC0415
     from heros.serve.running import serve  # noqa: PLC0415
     from heros.serve.service import Service  # noqa: PLC0415
@@ -94,18 +94,18 @@ def serve_command(
         if model
         else described(pool, policy, epsilon, k, watch=watch, answer=answer, task=task, seed=seed)
     )
-    shelf = None if checkpoint is None else Shelf(checkpoint)
-    brain: Brain = One(heros)
+    store = None if checkpoint is None else CheckpointDirectory(checkpoint)
+    learner: Learner = OneModel(heros)
     if keys:
         room = None if memory is None else memory * 1_000_000
         place = None if checkpoint is None else checkpoint / "keys"
-        brain = Many(Keyed(heros, capacity=capacity, memory=room, directory=place))
+        learner = ModelPerKey(Keyed(heros, capacity=capacity, memory=room, directory=place))
     service = Service(
-        brain,
+        learner,
         limits=Limits(body=body * 1_000_000, queue=queue),
         most=most,
         longest=longest,
-        shelf=shelf,
+        store=store,
         every=every,
         bill=Bill(Cpu(watts, process=True)),
         nominal=nominal or (),

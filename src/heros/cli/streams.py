@@ -13,8 +13,8 @@ from heros._base.progress import progress
 from heros._base.tables import Table
 from heros.cli.app import app
 from heros.data.schema import Schema
+from heros.streams.named import class_counts
 from heros.streams.real import REAL, copy_of, data_directory
-from heros.streams.summary import Summary, summarise
 
 __all__ = ["streams_command"]
 
@@ -47,20 +47,22 @@ def _list_streams() -> None:
                 table.add(name, kind, *("–" for _ in range(5)), style="dim")
                 absent.append(name)
             else:
-                table.add(name, kind, *_cells(summarise(streams.load(name))))
+                table.add(name, kind, *_cells(streams.load(name)))
             bar.advance(task)
     table.show()
     if absent:
         typer.echo(f"Not yet in {data_directory()}, downloaded when first loaded:\n{', '.join(absent)}.")
 
 
-def _cells(summary: Summary) -> list[str]:
+def _cells(stream: streams.Stream) -> list[str]:
+    counts, schema = class_counts(stream), stream.schema
+    total, nominal = sum(counts), sum(feature.nominal for feature in schema.features)
     return [
-        f"{summary.n_instances:,}",
-        f"{summary.schema.n_features} ({summary.n_nominal}+{summary.n_numeric})",
-        str(summary.schema.n_classes),
-        f"{max(summary.shares):.2f}",
-        f"{min(summary.shares):.2f}",
+        f"{total:,}",
+        f"{schema.n_features} ({nominal}+{schema.n_features - nominal})",
+        str(schema.n_classes),
+        f"{100 * max(counts) / total:.2f}",
+        f"{100 * min(counts) / total:.2f}",
     ]
 
 

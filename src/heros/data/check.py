@@ -15,21 +15,10 @@ from heros.data.schema import Schema
 from heros.data.values import LARGEST_TARGET, checked_task, listed
 from heros.errors import DataError
 
-__all__ = [
-    "MANY",
-    "Validator",
-    "checked_delays",
-    "class_indices",
-    "is_numeric",
-    "one_row",
-    "target_numbers",
-]
-
 MANY = 100
 """More different whole numbers may be classes or quantities: the user has to say which."""
 
-# What first_fault reports, as people read it.
-INFINITE, MISSING, NOT_A_CODE = 1, 2, 3
+MISSING, NOT_A_CODE = 2, 3  # what first_fault reports, beside infinite values
 
 MOST_LABELS = 1 << 40
 
@@ -52,10 +41,8 @@ class Validator:
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
-        self._values = np.array(  # -1 for a numeric feature
-            [-1 if feature.values is None else len(feature.values) for feature in schema.features],
-            dtype=np.int32,
-        )
+        sizes = [-1 if feature.values is None else len(feature.values) for feature in schema.features]
+        self._values = np.array(sizes, dtype=np.int32)  # -1 for a numeric feature
         self._missing = np.array([feature.missing for feature in schema.features], dtype=np.uint8)
 
     def instances(self, X: ArrayLike, first_row: int = 0) -> NDArray[np.float64]:
@@ -75,12 +62,8 @@ class Validator:
     def _message(self, fault: int, row: int, column: int, value: float) -> str:
         feature = self.schema.features[column]
         if fault == NOT_A_CODE:
-            known = len(feature.values or ())
-            rule = (
-                f"the code of one of its values, in [0, {known - 1}]"
-                if known
-                else "missing (no value is known)"
-            )
+            codes = f"the code of one of its values, in [0, {len(feature.values or ()) - 1}]"
+            rule = codes if feature.values else "missing (no value is known)"
         elif fault == MISSING:
             rule = "a finite number (missing values need a feature with missing=True)"
         else:
@@ -89,18 +72,7 @@ class Validator:
 
 
 def checked_delays(delay: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
-    """Return one number of labels per instance, as the core takes it; None if no label is late.
-
-    Examples
-    --------
-    >>> checked_delays(3, 2)
-    array([3, 3])
-    >>> checked_delays(-1, 2)
-    Traceback (most recent call last):
-        ...
-    heros.errors.DataError: delay must be a number of labels, 0 or more, or one per instance (2). Got -1
-    instead.
-    """
+    """Return one number of labels per instance, as the core takes it; None if no label is late."""
     if delay is None:
         return None
     try:
@@ -115,15 +87,7 @@ def checked_delays(delay: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
 
 
 def one_row(values: ArrayLike) -> NDArray[Any]:
-    """The values of one instance, or its label, as those of several; what is masked stays so.
-
-    Examples
-    --------
-    >>> one_row(np.ma.array([0.5, 50.0], mask=[False, True]))
-    masked_array(data=[[0.5, --]],
-                 mask=[[False,  True]],
-           fill_value=1e+20)
-    """
+    """The values of one instance, or its label, as those of several; what is masked stays so."""
     array: NDArray[Any] = np.ma.asarray(values) if np.ma.isMaskedArray(values) else np.asarray(values)
     return array[np.newaxis]
 
@@ -132,20 +96,8 @@ def class_indices(y: ArrayLike, n: int, classes: int | Sequence[str]) -> NDArray
     """Y (n,) as indices of so many, or so named, classes; a DataError names the first bad one.
 
     Whole numbers are indices; text is the name of a class.
-
-    Examples
-    --------
-    >>> class_indices(["yes", "no"], 2, ("no", "yes")), class_indices([1, 0], 2, ("no", "yes"))
-    (array([1, 0]), array([1, 0]))
     """
-    try:
-        labels = np.asarray(y)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"y must be an array of class indices: {error}.") from None
-    if np.ma.isMaskedArray(y) and np.ma.getmaskarray(y).any():
-        raise DataError("y must have a label for every instance. Got masked ones instead.")
-    if labels.shape != (n,):
-        raise DataError(f"y must have one label per instance ({n}). Got shape {labels.shape} instead.")
+    labels = _one_each(y, n, "label", "class indices")
     if not isinstance(classes, int):
         if labels.dtype.kind in "UO" and all(isinstance(label, str) for label in labels.tolist()):
             return _by_name(labels.tolist(), classes)
@@ -163,23 +115,8 @@ def class_indices(y: ArrayLike, n: int, classes: int | Sequence[str]) -> NDArray
 
 
 def target_numbers(y: ArrayLike, n: int) -> NDArray[np.float64]:
-    """Y (n,) as finite numbers; a DataError names the first that is none.
-
-    Examples
-    --------
-    >>> target_numbers([1, np.nan], 2)
-    Traceback (most recent call last):
-        ...
-    heros.errors.DataError: The target of row 1 must be a finite number, 1e+100 at most. Got nan instead.
-    """
-    try:
-        targets = np.asarray(y)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"y must be an array of numbers: {error}.") from None
-    if np.ma.isMaskedArray(y) and np.ma.getmaskarray(y).any():
-        raise DataError("y must have a target for every instance. Got masked ones instead.")
-    if targets.shape != (n,):
-        raise DataError(f"y must have one target per instance ({n}). Got shape {targets.shape} instead.")
+    """Y (n,) as finite numbers; a DataError names the first that is none."""
+    targets = _one_each(y, n, "target", "numbers")
     if targets.dtype.kind == "O":
         _expect_numbers(targets, "y must be an array of numbers")
     elif targets.dtype.kind not in "buif":
@@ -194,6 +131,19 @@ def target_numbers(y: ArrayLike, n: int) -> NDArray[np.float64]:
         rule = f"a finite number, {LARGEST_TARGET:g} at most"
         raise DataError(f"The target of row {row} must be {rule}. Got {numbers[row]:g} instead.")
     return numbers
+
+
+def _one_each(y: ArrayLike, n: int, what: str, held: str) -> NDArray[Any]:
+    """Y as an array with a label or target for each of n instances."""
+    try:
+        array = np.asarray(y)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"y must be an array of {held}: {error}.") from None
+    if np.ma.isMaskedArray(y) and np.ma.getmaskarray(y).any():
+        raise DataError(f"y must have a {what} for every instance. Got masked ones instead.")
+    if array.shape != (n,):
+        raise DataError(f"y must have one {what} per instance ({n}). Got shape {array.shape} instead.")
+    return array
 
 
 def _as_the_core_takes(array: NDArray[Any], kind: type[N]) -> NDArray[N]:
@@ -241,18 +191,7 @@ def _expect_numbers(objects: NDArray[Any], rule: str) -> None:
 
 
 def is_numeric(values: NDArray[np.generic], task: str | None, classes: bool, owner: str, name: str) -> bool:
-    """Whether targets are numbers: as it was said, else by what they look like.
-
-    Examples
-    --------
-    >>> is_numeric(np.array([0.5, 2.0]), None, False, "from_arrays", "y")
-    True
-    >>> is_numeric(np.arange(300), None, False, "from_arrays", "y")
-    Traceback (most recent call last):
-        ...
-    heros.errors.DataError: The target 'y' of from_arrays has more than 100 different whole numbers: say
-    task='regression' if they are quantities, task='classification' if they are classes.
-    """
+    """Whether targets are numbers: as it was said, else by what they look like."""
     if checked_task(task, owner) is not None:
         return task == "regression"
     if classes or values.dtype.kind not in "iuf":

@@ -21,15 +21,10 @@ class Codes(dict[str, int]):
 
     ``true``, ``True`` and ``TRUE`` are one name, whichever of them came first.
 
-    Parameters
-    ----------
-    names
-        The names so far. If the last of them are shared (see below), further names share them as well.
-    most
-        The largest number of codes; None for no limit. Three quarters of them go to names in the order in
-        which they appear. All later names share the last quarter, each at a place given by a hash. If hardly
-        any name came twice, as with identifiers, all later names share a single code. Shared codes are called
-        ``#1 of 64`` and so on, so a schema alone says what becomes of a new name.
+    With `most`, the largest number of codes, three quarters of them go to names in the order in which they
+    appear. All later names share the last quarter, each at a place given by a hash. If hardly any name came
+    twice, as with identifiers, all later names share a single code. Shared codes are called ``#1 of 64`` and
+    so on, so a schema alone says what becomes of a new name.
 
     Examples
     --------
@@ -94,22 +89,11 @@ def _shared_name(name: str, shared: int) -> str:
 
 
 def many_values(name: str, codes: Codes) -> str:
-    """Return the notice about a feature with more values than it may have inputs.
-
-    Examples
-    --------
-    >>> codes = Codes(["a", "b", "c"], most=4)
-    >>> codes.share()
-    >>> print(many_values("note", codes))
-    The column 'note' has very many values: 3 have an input each, all others share 1 (most_values=).
-    """
-    shared = codes.shared
-    return (
-        f"The column {name!r} has very many values: {len(codes) - shared} have an input each, "
-        f"all others share {shared} (most_values=)."
-    )
+    """Return the notice about a feature with more values than it may have inputs."""
+    own = f"{len(codes) - codes.shared} have an input each"
+    return f"The column {name!r} has very many values: {own}, all others share {codes.shared} (most_values=)."
 
 
-def checked_most_values(most: int | None) -> int | None:
+def checked_most_values(most: int | None, owner: str = "HEROS") -> int | None:
     """Return the largest number of inputs of a nominal feature, checked; None for no limit."""
-    return None if most is None else whole(most, "most_values", "HEROS", 2)
+    return None if most is None else whole(most, "most_values", owner, 2)

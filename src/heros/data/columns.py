@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,22 +34,6 @@ from heros.data.values import (
 )
 from heros.errors import DataNotice
 
-__all__ = [
-    "NOT_A_TARGET",
-    "Column",
-    "DateColumn",
-    "Faults",
-    "NameColumn",
-    "NumberColumn",
-    "Values",
-    "columns_of",
-    "counts_of",
-    "encode",
-    "is_text",
-    "target_of",
-    "trimmed",
-]
-
 Faults = dict[int, tuple[str, str]]
 """Rows of a column whose value cannot be read: row -> (value, rule)."""
 
@@ -59,7 +43,6 @@ Values = NDArray[np.float64]
 Words = Collection[str]
 """Words that stand for a missing value."""
 
-NOT_A_NUMBER = "be a number"
 NOT_A_TARGET = "be a number, for it is the target (or say task='classification')"
 DATE_PARTS = ("day", "weekday", "day of year")
 DAY, HOUR = 86_400e6, 3_600e6  # in microseconds
@@ -68,21 +51,6 @@ DAY, HOUR = 86_400e6, 3_600e6  # in microseconds
 @dataclass
 class NumberColumn:
     """A column of numbers.
-
-    Parameters
-    ----------
-    name
-        The name of the column.
-    missing
-        Whether values may be missing.
-    format
-        How numbers are written in text; None for the plain way.
-    rule
-        What an error message says a value must be.
-    tentative
-        Whether the texts so far could be in another format as well (``1,234``).
-    feature
-        The name of the feature; that of the column by default.
 
     Examples
     --------
@@ -99,10 +67,14 @@ class NumberColumn:
 
     name: str
     missing: bool = False
-    format: NumberFormat | None = None
-    rule: str = NOT_A_NUMBER
-    tentative: bool = False
-    feature: str = ""
+    format: NumberFormat | None = None  # of text; None: the plain way
+    rule: str = "be a number"  # what an error message says a value must be
+    tentative: bool = False  # whether the texts so far could be in another format as well (``1,234``)
+    feature: str = ""  # its name; that of the column by default
+    width: ClassVar[int] = 1  # how many features the column makes
+
+    def __post_init__(self) -> None:
+        self.feature = self.feature or self.name
 
     def value(self, value: Any, words: Words = ()) -> float:
         """Return one value as a number, NaN if it is missing; raise `Refused` if it is no finite number."""
@@ -122,60 +94,23 @@ class NumberColumn:
 
     def convert(self, array: pa.Array) -> tuple[Values, Faults]:
         """Return the values, NaN where missing, and the rows that hold no finite number."""
-        if self.format is not None and is_text(array.type):
-            return self._convert_each(array.to_pylist())
-        try:
-            values = _floats(array)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # text; a date
-            return self._convert_each(array.to_pylist())
-        if np.isinf(values).any() or (array.null_count < np.isnan(values).sum() and is_text(array.type)):
-            return self._convert_each(array.to_pylist())
-        return values, {}
+        text = is_text(array.type)
+        if self.format is None or not text:
+            with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # text; a date
+                values = _floats(array)
+                if not np.isinf(values).any() and not (text and array.null_count < np.isnan(values).sum()):
+                    return values, {}
+        return _convert_each(self, array)
 
-    def _convert_each(self, raw: Iterable[object]) -> tuple[Values, Faults]:
-        values: list[float] = []
-        faults: Faults = {}
-        for row, value in enumerate(raw):
-            try:
-                values.append(self.value(value))
-            except Refused as why:
-                faults[row] = (why.value, why.rule)
-                values.append(math.nan)
-        return np.array(values, dtype=np.float64), faults
-
-    @property
-    def width(self) -> int:
-        """How many features the column makes."""
-        return 1
-
-    def features(self, size: int, missing: bool) -> list[Feature]:
+    def features(self) -> list[Feature]:
         """Return the column as a feature."""
-        written = "" if self.format is None else self.format.written + "?" * self.tentative
-        if not self.feature or self.feature == self.name:
-            return [Feature(self.name, None, missing, written)]
-        return [Feature(self.feature, None, missing, written, self.name, "number")]
+        origin = () if self.feature == self.name else (self.name, "number")
+        return [Feature(self.feature, None, self.missing, _written(self), *origin)]
 
 
 @dataclass
 class NameColumn:
     """A column of names, turned into 0-based codes.
-
-    Parameters
-    ----------
-    name
-        The name of the column.
-    values
-        The names so far, and their codes.
-    closed
-        Whether there are no other names: another one is an error. Otherwise it is appended.
-    missing
-        Whether values may be missing.
-    fresh
-        Whether the names are still to be learnt, from the first rows.
-    classes
-        Whether the names are classes, which keep the way in which ``true`` and ``false`` are written.
-    feature
-        The name of the feature; that of the column by default.
 
     Examples
     --------
@@ -188,11 +123,15 @@ class NameColumn:
 
     name: str
     values: Codes = field(default_factory=Codes)
-    closed: bool = False
+    closed: bool = False  # whether another name is an error; otherwise it is appended
     missing: bool = False
-    fresh: bool = False
-    classes: bool = False
-    feature: str = ""
+    fresh: bool = False  # whether the names are still to be learnt, from the first rows
+    classes: bool = False  # whether ``true`` and ``false`` keep the way in which they are written
+    feature: str = ""  # its name; that of the column by default
+    width: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        self.feature = self.feature or self.name
 
     def learn(self, array: pa.Array) -> None:
         """Take the names of the first rows, sorted; the most frequent ones if there are too many."""
@@ -244,42 +183,20 @@ class NameColumn:
                 table[at] = math.nan
         return table[codes]
 
-    @property
-    def width(self) -> int:
-        """How many features the column makes."""
-        return 1
-
-    def features(self, size: int, missing: bool) -> list[Feature]:
-        """Return the column as a feature, of its first `size` names."""
-        values = tuple(islice(self.values, size))
-        if not self.feature or self.feature == self.name:
-            return [Feature(self.name, values, missing)]
-        return [Feature(self.feature, values, missing, "", self.name, "name")]
+    def features(self) -> list[Feature]:
+        """Return the column as a feature."""
+        origin = () if self.feature == self.name else ("", self.name, "name")
+        return [Feature(self.feature, tuple(self.values), self.missing, *origin)]
 
 
 @dataclass
 class DateColumn:
     """A column of dates or times: the day (from 1970 on), the weekday, the day of the year, the hour.
 
-    Parameters
-    ----------
-    name
-        The name of the column.
-    format
-        How text is read; None if each date is read by itself.
-    dates, clock
-        Whether there are dates, whether there are times of day.
-    missing
-        Whether values may be missing.
-    tentative
-        Whether the texts so far could be in the other order as well (``03/04/2026``).
-    hint
-        What an error message adds: what the user could say otherwise.
-
     Examples
     --------
     >>> column = DateColumn("when", clock=True)
-    >>> column.names
+    >>> [feature.name for feature in column.features()]
     ['when (day)', 'when (weekday)', 'when (day of year)', 'when (hour)']
     >>> column.convert(pa.array(["1970-01-02 12:30"]))[0].tolist()
     [[1.5208333333333333, 4.0, 2.0, 12.5]]
@@ -288,22 +205,12 @@ class DateColumn:
     """
 
     name: str
-    format: DateFormat | None = None
-    dates: bool = True
-    clock: bool = False
+    format: DateFormat | None = None  # how text is read; None: each date by itself
+    dates: bool = True  # whether there are dates
+    clock: bool = False  # whether there are times of day
     missing: bool = False
-    tentative: bool = False
-    hint: str = ""
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """What each feature holds."""
-        return DATE_PARTS * self.dates + ("hour",) * self.clock
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the features."""
-        return [f"{self.name} ({part})" for part in self.parts]
+    tentative: bool = False  # whether the texts so far could be in the other order (``03/04/2026``)
+    hint: str = ""  # what an error message adds: what the user could say otherwise
 
     @property
     def rule(self) -> str:
@@ -337,28 +244,15 @@ class DateColumn:
         """Return the features (n, width), NaN where missing, and the rows that hold no date."""
         if not is_text(array.type):
             if not is_date(array.type) and (self.format is None or not self.format.written):
-                return self._convert_each(array.to_pylist())
+                values, faults = _convert_each(self, array)
+                return values.reshape(len(array), self.width), faults
             return self._features(micros_of_array(array, self.format)), {}
         codes, labels = encode(array)
         moments = [None if label is None else micros_of(label, self.format) for label in labels]
-        known = np.array(
-            [*(np.datetime64("NaT" if m is None else m, "us") for m in moments), "NaT"], "M8[us]"
-        )
-        wrong = np.array(
-            [label is not None and m is None for label, m in zip(labels, moments, strict=True)] + [False]
-        )
-        faults = {int(row): (repr(labels[codes[row]]), self.rule) for row in np.flatnonzero(wrong[codes])}
-        return self._features(known[codes]), faults
-
-    def _convert_each(self, raw: Iterable[object]) -> tuple[Values, Faults]:
-        rows, faults = [], Faults()
-        for row, value in enumerate(raw):
-            try:
-                rows.append(self.value(value))
-            except Refused as why:
-                faults[row] = (why.value, why.rule)
-                rows.append((math.nan,) * self.width)
-        return np.array(rows, dtype=np.float64).reshape(len(rows), self.width), faults
+        known = np.array(["NaT" if m is None else m for m in (*moments, None)], "M8[us]")[codes]
+        there = np.array([label is not None for label in (*labels, None)])[codes]
+        wrong = np.flatnonzero(np.isnat(known) & there).tolist()
+        return self._features(known), {row: (repr(labels[codes[row]]), self.rule) for row in wrong}
 
     def _features(self, when: NDArray[np.datetime64]) -> Values:
         absent = np.isnat(when)
@@ -377,16 +271,49 @@ class DateColumn:
         values[absent] = math.nan
         return values
 
-    def features(self, size: int, missing: bool) -> list[Feature]:
+    def features(self) -> list[Feature]:
         """Return the column as features."""
-        written = "" if self.format is None else self.format.written + "?" * self.tentative
+        written, parts = _written(self), DATE_PARTS * self.dates + ("hour",) * self.clock
         return [
-            Feature(name, None, missing, written, self.name, part)
-            for name, part in zip(self.names, self.parts, strict=True)
+            Feature(f"{self.name} ({part})", None, self.missing, written, self.name, part) for part in parts
         ]
 
 
 Column = NumberColumn | NameColumn | DateColumn
+
+
+def _written(column: NumberColumn | DateColumn) -> str:
+    """Return how text is read, as a feature keeps it."""
+    return "" if column.format is None else column.format.written + "?" * column.tentative
+
+
+def reading_of(column: Column) -> str:
+    """Return how the text of a column is read, if that may be a surprise; else an empty text.
+
+    Examples
+    --------
+    >>> reading_of(DateColumn("when", DateFormat.of("day first"), tentative=True))
+    'dates, day first (it could be month first)'
+    """
+    if isinstance(column, NumberColumn) and column.format is not None:
+        return f"numbers with {column.format}"
+    if not isinstance(column, DateColumn):
+        return ""
+    order = f", {column.format.name}" if column.format is not None else ""
+    doubt = " (it could be month first)" if column.tentative else ""
+    return f"{'dates' if column.dates else 'times'}{order}{doubt}"
+
+
+def _convert_each(column: NumberColumn | DateColumn, array: pa.Array) -> tuple[Values, Faults]:
+    """Convert an array value by value."""
+    cells, faults = list[Any](), Faults()
+    for row, value in enumerate(array.to_pylist()):
+        try:
+            cells.append(column.value(value))
+        except Refused as why:
+            faults[row] = (why.value, why.rule)
+            cells.append(column.value(None))
+    return np.array(cells, dtype=np.float64), faults
 
 
 def columns_of(features: Sequence[Feature], most: int | None, *, closed: bool = False) -> dict[str, Column]:
@@ -396,7 +323,7 @@ def columns_of(features: Sequence[Feature], most: int | None, *, closed: bool = 
 
     Examples
     --------
-    >>> when = DateColumn("when", DateFormat.of("month first")).features(0, False)
+    >>> when = DateColumn("when", DateFormat.of("month first")).features()
     >>> columns = columns_of([Feature("age"), *when], most=None)
     >>> list(columns), columns["when"].format.name
     (['age', 'when'], 'month first')
@@ -436,13 +363,7 @@ def encode(array: pa.Array, name: Any = label_of) -> tuple[NDArray[np.int64], li
 
 
 def counts_of(array: pa.Array, name: Any = label_of) -> dict[str, int]:
-    """Return how often each value that is not missing occurs, by its name.
-
-    Examples
-    --------
-    >>> counts_of(pa.array(["a", None, "b", "a"]))
-    {'a': 2, 'b': 1}
-    """
+    """Return how often each value that is not missing occurs, by its name."""
     codes, labels = encode(array, name)
     counts: dict[str, int] = {}
     for label, n in zip(labels, np.bincount(codes[codes >= 0], minlength=len(labels)).tolist(), strict=True):
@@ -480,17 +401,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def target_of(value: Any) -> float:
-    """Return a target that is a number, perhaps written as text.
-
-    Examples
-    --------
-    >>> target_of("2.5"), target_of(3)
-    (2.5, 3.0)
-    >>> target_of("infinity")
-    Traceback (most recent call last):
-        ...
-    heros.data.values.Refused: be a finite number, 1e+100 at most
-    """
+    """Return a target that is a number, perhaps written as text."""
     if isinstance(value, str):
         value = value.strip(BLANKS)
     if is_missing(value) or (isinstance(value, str) and value in MISSING):

@@ -13,19 +13,6 @@ from numpy.typing import NDArray
 from heros._base.lazy import pa, pc
 from heros.data.values import NUMBER
 
-__all__ = [
-    "DATES",
-    "ORDERS",
-    "TIMES",
-    "DateFormat",
-    "date_format_of",
-    "date_format_of_numbers",
-    "has_clock",
-    "is_date",
-    "micros_of",
-    "micros_of_array",
-]
-
 CLOCK = (
     r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d+))?)?"
     r"\s*(?P<half>[AaPp][Mm])?\s*(?P<zone>Z|UTC|GMT|[+-]\d{2}:?\d{2})?"
@@ -164,15 +151,7 @@ def date_format_of(counts: Mapping[str, int]) -> tuple[DateFormat, bool] | None:
 
 
 def date_format_of_numbers(counts: Mapping[str, int]) -> DateFormat | None:
-    """Return how numbers that the user calls dates are read: as (milli)seconds since 1970; None: neither.
-
-    Examples
-    --------
-    >>> date_format_of_numbers({"1767225600": 1}).name, date_format_of_numbers({"1767225600123": 1}).name
-    ('seconds since 1970', 'milliseconds since 1970')
-    >>> date_format_of_numbers({"17": 1}) is None
-    True
-    """
+    """Return how numbers that the user calls dates are read: as (milli)seconds since 1970; None: neither."""
     if not counts or not all(NUMBER.fullmatch(text) for text in counts):
         return None
     least, largest = min(map(float, counts)), max(map(float, counts))
@@ -192,13 +171,8 @@ def has_clock(reading: DateFormat, labels: Iterable[str]) -> bool:
 def micros_of(value: object, reading: DateFormat | None) -> int | None:
     """Return a date or time as microseconds since 1970 (in UTC, or without a zone), or None if it is none.
 
-    Parameters
-    ----------
-    value
-        A text without blanks around it, a `date`, `datetime` or `time`, NumPy's or pandas' of these, or a
-        number if the format is one of numbers.
-    reading
-        How text is written; None: whichever way fits.
+    `value` is a text without blanks around it, a `date`, `datetime` or `time`, NumPy's or pandas' of these,
+    or a number if the format is one of numbers. `reading`: how text is written; None: whichever way fits.
 
     Examples
     --------
@@ -218,9 +192,7 @@ def micros_of(value: object, reading: DateFormat | None) -> int | None:
     elif isinstance(value, date):
         moment = datetime(value.year, value.month, value.day)
     elif isinstance(value, time):
-        moment = EPOCH.replace(
-            hour=value.hour, minute=value.minute, second=value.second, microsecond=value.microsecond
-        )
+        moment = datetime.combine(EPOCH, value.replace(tzinfo=None, fold=0))
     elif reading is not None and reading.name in SINCE_1970 and isinstance(value, int | float):
         moment = reading.moment(repr(value))
     else:

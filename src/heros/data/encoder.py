@@ -2,17 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.data.frames import few_rows, form_of, labels_of, row_of, table_of
-from heros.data.row_encoder import YOUNG, Batch, Limits, RowEncoder, expect_labels
-from heros.data.tables import learn_table, read_table
+from heros._base.lazy import pa, pc
+from heros.data.codes import Codes
+from heros.data.columns import Column, DateColumn, NameColumn, encode, is_text, target_of, trimmed
+from heros.data.frames import FEW, few_rows, form_of, labels_of, row_of, table_of
+from heros.data.infer import infer_array
+from heros.data.row_encoder import YOUNG, Limits, RowEncoder
+from heros.data.schema import Schema
+from heros.data.values import LARGEST_TARGET, Refused, listed, natural_order
+from heros.errors import DataError
 
-__all__ = ["YOUNG", "Batch", "Encoder", "Limits"]
+__all__ = ["YOUNG", "Batch", "Encoder", "Fault", "Limits", "in_micros"]
+
+ROWS = 1 << 16
+"""Rows of a table that are converted at a time."""
+
+Fault = tuple[str, str, str]
+"""The column, the value and the rule of what cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Instances to learn from, their targets, and the schema that they need."""
+
+    X: NDArray[np.float64]  # (n, n_features)
+    y: NDArray[np.float64]  # (n,): class indices, or numbers
+    schema: Schema
 
 
 class Encoder(RowEncoder):
@@ -61,6 +85,8 @@ class Encoder(RowEncoder):
     ('red',)
     """
 
+    # -- rows ---------------------------------------------------------------------------------------------
+
     def read(self, x: Any) -> NDArray[np.float64]:
         """Return the rows (n, n_features) of a row, of rows or of a frame, to predict from."""
         form = form_of(x)
@@ -68,7 +94,7 @@ class Encoder(RowEncoder):
             return np.array([self.asked(row_of(x))], dtype=np.float64)
         rows: Sequence[Mapping[Any, Any]] | None = few_rows(x) if form == "frame" else x
         if rows is None:
-            return read_table(self, table_of(x, "X"))
+            return self._read_table(table_of(x, "X"))
         return np.array([self.asked(row, at) for at, row in enumerate(rows)], dtype=np.float64)
 
     def learn(self, x: Any, y: Any) -> Iterator[Batch]:
@@ -79,14 +105,263 @@ class Encoder(RowEncoder):
         """
         form = form_of(x)
         if form == "row":
-            yield self.batch([self.taught(row_of(x), y)])
+            yield self._batch([self.taught(row_of(x), y)])
             return
         labels = labels_of(x, y)
         rows: Sequence[Mapping[Any, Any]] | None = x
         if form == "frame":
             rows = few_rows(x) if self.width else None
-        if rows is None:
-            yield from learn_table(self, table_of(x, "X"), labels)
+        table = table_of(x, "X") if rows is None else None
+        n = len(rows or ()) if table is None else table.num_rows
+        if len(labels) != n:
+            raise DataError(f"y must have one label per row ({n}). Got {len(labels)} instead.")
+        if table is None:
+            yield from self.batches(zip(rows or (), labels, strict=True))
         else:
-            expect_labels(len(rows), labels)
-            yield from self.batches(zip(rows, labels, strict=True))
+            yield from self._learn_table(table, labels)
+
+    def asked(self, x: Mapping[Any, Any], at: int | None = None) -> list[float]:
+        """Return a row to predict from; raise a `DataError` if it is unreadable or wholly unknown.
+
+        `at` is the place of the row among several, for the message.
+        """
+        row = self._blank.copy()
+        try:
+            known = self._fill(row, x)
+        except Refused as why:
+            raise why.error(at) from None
+        if not known and self.width and not any(map(self.knows, x)):
+            features = listed(list(self.places))
+            raise DataError(
+                f"A row must have some of the features {features}. Got {listed(list(x))} instead."
+            )
+        return row
+
+    def batches(self, pairs: Iterable[tuple[Mapping[Any, Any], Any]]) -> Iterator[Batch]:
+        """Yield pairs of rows and labels in batches, none of which spans a growth of the schema."""
+        waiting: list[tuple[list[float], float]] = []
+        for at, (row, label) in enumerate(pairs):
+            known = self.taught(row, label, at, grow=not waiting)
+            if known is None:  # what came before is learnt before anything grows
+                yield self._batch(waiting)
+                waiting, known = [], self.taught(row, label, at)
+            waiting.append(known)
+        if waiting:
+            yield self._batch(waiting)
+
+    def taught(self, x: Mapping[Any, Any], y: Any, at: int | None = None, *, grow: bool = True) -> Any:
+        """Return what `encode` does; raise a `DataError` if something cannot be read."""
+        try:
+            return self.encode(x, y, grow=grow)
+        except Refused as why:
+            raise why.error(at) from None
+
+    def _batch(self, waiting: list[tuple[list[float], float]]) -> Batch:
+        X = np.array([row for row, _ in waiting], dtype=np.float64)
+        y = np.array([target for _, target in waiting], dtype=np.float64)
+        return Batch(X.reshape(len(waiting), self.width), y, self.schema)
+
+    def targets(self, labels: Sequence[Any]) -> NDArray[np.float64]:
+        """Return the class indices or numbers of labels, NaN where a label is new or unreadable.
+
+        Examples
+        --------
+        >>> Encoder(classes=["no", "yes"]).targets(["yes", "no", "perhaps", None])
+        array([ 1.,  0., nan, nan])
+        """
+        array = None
+        if len(labels) > FEW:  # for fewer, Arrow takes too long to begin
+            with suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # of several kinds
+                array = pa.array(labels)
+        if array is not None and self.numeric and _is_number(array.type):
+            values = np.array(pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+            values[~(np.abs(values) <= LARGEST_TARGET)] = math.nan
+            return values
+        if array is not None and (_is_number(array.type) or is_text(array.type)):
+            codes, distinct = encode(array, lambda label: label)
+            return np.array([*map(self._target, distinct), math.nan])[codes]
+        return np.array([self._target(label) for label in labels], dtype=np.float64)
+
+    def _target(self, label: Any) -> float:
+        try:
+            code = target_of(label) if self.numeric else self.classes.code(self._label(label))
+        except Refused:
+            return math.nan
+        return math.nan if code is None else code
+
+    # -- tables: whole columns at a time, with the results of row by row ----------------------------------
+
+    def _read_table(self, table: pa.Table) -> NDArray[np.float64]:
+        """Return the rows of a table, to predict from."""
+        _expect_columns(table)
+        if not any(map(self.knows, table.column_names)):
+            self.asked(dict.fromkeys(table.column_names, 0))  # which raises
+        parts, done = [np.empty((0, self.width))], 0
+        for batch in table.to_batches(max_chunksize=ROWS):
+            X, _, faults = self.converted(table.column_names, batch.columns, batch.num_rows)
+            if faults:
+                row = min(faults)
+                raise Refused(*faults[row]).error(done + row)
+            parts.append(X)
+            done += batch.num_rows
+        return np.concatenate(parts)
+
+    def converted(
+        self, names: Sequence[str], arrays: Sequence[pa.Array], n: int, *, plain: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, Fault]]:
+        """Return rows as far as they are known, which of them have something new, and what is unreadable.
+
+        A value that is missing for the first time is new. `plain`: texts are trimmed already, and null where
+        a word stands for a missing value.
+        """
+        X = np.full((n, self.width), math.nan)
+        new, faults = np.zeros(n, dtype=np.bool_), dict[int, Fault]()
+        for name, given in zip(names, arrays, strict=True):
+            if name in self.ignored:
+                continue
+            place = self.places.get(name)
+            if place is not None and isinstance(place.column, NameColumn):
+                column: Column = place.column
+                values = place.column.codes_of(given, () if plain else self.words)
+                unknown = values < 0
+                if unknown.any():
+                    new |= unknown
+                    values[unknown] = math.nan
+                X[:, place.at[0]] = values
+            else:
+                array = given if plain else _plain(given, self.words)
+                if place is None:
+                    if array.null_count < n:
+                        new |= ~np.asarray(array.is_null(nan_is_null=True))
+                    continue
+                column = place.column
+                values, wrong = column.convert(array)  # type: ignore[union-attr]
+                X[:, place.at] = values.reshape(n, len(place.at))
+                for row, (value, rule) in wrong.items():
+                    faults.setdefault(row, (name, value, rule))
+                if isinstance(column, DateColumn) and self._may_get_clock(column):
+                    clocked, _ = replace(column, clock=True).convert(array)
+                    new |= clocked[:, -1] > 0
+            if not column.missing:
+                new |= np.isnan(X[:, place.at[0]])
+        given_names = {*names, *self.ignored}
+        new |= any(not one.column.missing for name, one in self.places.items() if name not in given_names)
+        return X, new, faults
+
+    def _learn_table(self, table: pa.Table, labels: Sequence[Any]) -> Iterator[Batch]:
+        _expect_columns(table)
+        done, names = 0, table.column_names
+        for batch in table.to_batches(max_chunksize=ROWS):
+            some, arrays = labels[done : done + batch.num_rows], [in_micros(one) for one in batch.columns]
+            if not self.width:
+                self._begin_with(names, arrays, some)
+            start = 0
+            while start < batch.num_rows:
+                start = yield from self._learn_rows(names, arrays, some, start, done)
+            done += batch.num_rows
+
+    def _begin_with(self, names: Sequence[str], arrays: Sequence[pa.Array], labels: Sequence[Any]) -> None:
+        """Know what is in the first rows of the first table."""
+        columns: list[Column] = []
+        ignored: list[str] = []
+        for name, given in zip(names, arrays, strict=True):
+            array = _plain(given, self.words)
+            missing = np.asarray(array.is_null(nan_is_null=True))
+            if name in self.ignored or missing.all():
+                continue
+            found: Column | str = NameColumn(name, Codes(most=self._most), fresh=True)
+            if name not in self._nominal:
+                typed = given if pa.types.is_dictionary(given.type) else array
+                found = infer_array(name, typed, self._most)
+            if isinstance(found, str):
+                self.tell(f"The column {name!r} is left out: {found}.")
+                ignored.append(name)
+                continue
+            if isinstance(found, NameColumn) and not found.values:
+                found.learn(array)
+            found.missing = bool(missing.any())
+            self.tell_reading(found, is_text(array.type))
+            columns.append(found)
+        classes = [] if self.numeric else natural_order(self._new_classes(labels))
+        self.ignored |= dict.fromkeys(ignored)
+        known = NameColumn("", Codes([*self.classes, *classes])) if classes else None
+        self.begin(columns, known, settled=len(labels) >= YOUNG)
+
+    def _new_classes(self, labels: Iterable[Any]) -> list[str]:
+        """Return the names of labels that are new; raise a `DataError` if one of them is no class."""
+        names: dict[str, None] = {}
+        try:
+            for label in labels:
+                name = self._label(label)
+                if name not in names and self.classes.code(name) is None:
+                    self._expect_class(label, name)
+                    names[name] = None
+        except Refused as why:
+            raise why.error() from None
+        return list(names)
+
+    def _learn_rows(
+        self, names: Sequence[str], arrays: Sequence[pa.Array], labels: Sequence[Any], start: int, before: int
+    ) -> Generator[Batch, None, int]:
+        """Yield rows from `start` on, and return how far they go: to the end, or to where a column changes.
+
+        Rows with something new go through the encoder one by one.
+        """
+        arrays, labels = [one.slice(start) for one in arrays], labels[start:]
+        n, revision = len(labels), self.revision
+        X, closely, faults = self.converted(names, arrays, n)
+        targets = self.targets(labels)
+        closely[list(faults)] = True
+        closely |= np.isnan(targets) | bool(self.tentative)
+        at = 0
+        for row in [*np.flatnonzero(closely).tolist(), n]:
+            if row > at:
+                yield self._stretch(X[at:row], targets[at:row])
+            if row == n:
+                break
+            at = row + 1
+            x = {name: array[row].as_py() for name, array in zip(names, arrays, strict=True)}
+            yield self._batch([self.taught(x, labels[row], before + start + row)])
+            if self.revision != revision:
+                return start + at
+        return start + n
+
+    def _stretch(self, X: NDArray[np.float64], targets: NDArray[np.float64]) -> Batch:
+        """Return rows that were converted before the schema grew; what is new since is missing in them."""
+        self.seen += len(X)
+        return Batch(np.ascontiguousarray(widened(X, self.width)), targets, self.schema)
+
+
+def widened(X: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    """Return rows with so many features; those that they do not have yet are missing."""
+    more = width - X.shape[1]
+    return np.pad(X, ((0, 0), (0, more)), constant_values=math.nan) if more else X
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind))
+
+
+def _expect_columns(table: pa.Table) -> None:
+    if table.num_columns == 0:
+        raise DataError("X must have at least one column. Got none instead.")
+
+
+def _plain(array: pa.Array, words: Iterable[str]) -> pa.Array:
+    """Return an array whose texts are trimmed, null where a word stands for a missing value."""
+    if not is_text(array.type):
+        return array
+    if pa.types.is_dictionary(array.type):  # polars' cannot be cast as a whole
+        names = array.dictionary.cast(pa.large_string())
+        array = pa.DictionaryArray.from_arrays(array.indices, names).dictionary_decode()
+    return trimmed(array.cast(pa.large_string()), words)
+
+
+def in_micros(array: pa.Array) -> pa.Array:
+    """Return times in microseconds, as Python has them."""
+    kind, types = array.type, pa.types
+    if types.is_timestamp(kind) and kind.unit == "ns":
+        return pc.cast(array, pa.timestamp("us", kind.tz), safe=False)
+    if types.is_duration(kind) and kind.unit == "ns":
+        return pc.cast(array, pa.duration("us"), safe=False)
+    return pc.cast(array, pa.time64("us"), safe=False) if types.is_time64(kind) else array

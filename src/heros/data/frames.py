@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import timedelta
 from typing import Any, Literal
 
 import numpy as np
 
 from heros._base.lazy import pa
+from heros.data.values import kind_of, label_of, number_of, shown
 from heros.errors import DataError, HerosError
-
-__all__ = [
-    "FEW",
-    "Form",
-    "few_rows",
-    "flat",
-    "flat_table",
-    "form_of",
-    "is_frame",
-    "labels_of",
-    "names_of",
-    "row_of",
-    "table_of",
-]
 
 FEW = 32
 """A frame of at most so many rows is read row by row: Arrow takes a thousand microseconds to begin."""
@@ -86,13 +74,7 @@ def flat(row: Mapping[Any, Any], before: str = "", depth: int = DEEPEST) -> Iter
 
 
 def labels_of(x: Any, y: Any) -> list[Any]:
-    """Return the labels of a row, of rows or of a frame as a list, whatever holds them.
-
-    Examples
-    --------
-    >>> labels_of({"age": 18}, "no"), labels_of([{"age": 18}, {"age": 21}], np.array([0, 1]))
-    (['no'], [0, 1])
-    """
+    """Return the labels of a row, of rows or of a frame as a list, whatever holds them."""
     if form_of(x) == "row":
         return [y]
     for method in ("to_pylist", "tolist"):
@@ -105,13 +87,7 @@ def labels_of(x: Any, y: Any) -> list[Any]:
 
 
 def is_frame(X: Any) -> bool:
-    """Return whether X is a data frame or an Arrow table rather than an array.
-
-    Examples
-    --------
-    >>> is_frame(pa.table({"age": [18]})), is_frame([[18.0]])
-    (True, False)
-    """
+    """Return whether X is a data frame or an Arrow table rather than an array."""
     return hasattr(X, "__dataframe__") or hasattr(X, "__arrow_c_stream__")
 
 
@@ -167,7 +143,8 @@ def _table(frame: Any, owner: str) -> pa.Table:
             raise DataError(
                 f"The frame of {owner} must have columns with distinct names. Got {names} instead."
             )
-        return pa.table([pa.array(column, from_pandas=True) for _, column in frame.items()], names=names)
+        arrays = [_array(column, name, owner) for name, (_, column) in zip(names, frame.items(), strict=True)]
+        return pa.table(arrays, names=names)
     if hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__arrow_c_array__"):
         return pa.table(frame)
     if hasattr(frame, "to_arrow"):
@@ -175,3 +152,19 @@ def _table(frame: Any, owner: str) -> pa.Table:
     if hasattr(frame, "__dataframe__"):
         return pa.interchange.from_dataframe(frame)
     raise DataError(f"The frame of {owner} must be a data frame. Got {type(frame).__name__} instead.")
+
+
+def _array(column: Any, name: str, owner: str) -> pa.Array:
+    """Return a column of a pandas frame; if its values are of several types, their texts."""
+    try:
+        return pa.array(column, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        texts = []
+        for value in column:
+            kind = kind_of(value)
+            if kind == "none":
+                must = f"The column {name!r} of {owner} must hold numbers, texts and dates alone."
+                raise DataError(f"{must} Got {shown(value)}.") from None
+            durations = kind == "number" and isinstance(value, timedelta | np.timedelta64)
+            texts.append(repr(number_of(name, value)) if durations else label_of(value))
+        return pa.array(texts, pa.string())

@@ -21,18 +21,7 @@ from heros.data.dates import (
     micros_of_array,
 )
 from heros.data.number_format import FORMATS, NumberFormat, format_of
-from heros.data.values import BLANKS, NUMBER, Refused, kind_of, label_of, shown
-
-__all__ = [
-    "FEWEST",
-    "are_identifiers",
-    "date_column",
-    "infer",
-    "infer_array",
-    "infer_value",
-    "no_feature",
-    "number_column",
-]
+from heros.data.values import BLANKS, Refused, kind_of, label_of, shown
 
 FEWEST = 50
 """In fewer rows it says nothing that no value comes twice."""
@@ -47,20 +36,9 @@ def infer(
 
     A column is numeric if at least half of its values are numbers, in whatever format. It holds dates if nine
     in ten of its values are dates in one format. It is left out if its values are identifiers. Otherwise it
-    is nominal.
-
-    Parameters
-    ----------
-    name
-        The name of the column.
-    counts
-        How often each value occurs, without those that stand for a missing value.
-    most
-        The largest number of inputs of a nominal column; None for no limit.
-    comma
-        Whether a comma is likelier to stand before decimals than between thousands.
-    names
-        Whether numbers are names.
+    is nominal. `counts`: how often each value occurs, without missing ones; `most`: the largest number of
+    inputs of a nominal column, None for no limit; `comma`: whether a comma is likelier to stand before
+    decimals than between thousands; `names`: whether numbers are names.
 
     Examples
     --------
@@ -86,15 +64,14 @@ def infer(
 
 def number_column(name: str, counts: Iterable[str], form: NumberFormat | None) -> NumberColumn:
     """Return a column of numbers in a format, tentative if all texts have another meaning as well."""
-    tentative = form is not None and not any(_is_clear(text) for text in counts)
+    tentative = form is not None and not any(is_clear(text) for text in counts)
     return NumberColumn(name, format=form, tentative=tentative)
 
 
-def _is_clear(text: str) -> bool:
+def is_clear(text: str) -> bool:
     """Return whether a text shows which mark stands before decimals."""
-    if NUMBER.fullmatch(text) and text.isdecimal():
-        return False
-    return len({form.decimal for form in FORMATS if form.number(text) is not None}) == 1
+    marks = {form.decimal for form in FORMATS if form.number(text) is not None}
+    return len(marks) == 1 and not text.isdecimal()
 
 
 def date_column(name: str, form: DateFormat, labels: Iterable[str], *, other: bool = False) -> DateColumn:
@@ -110,14 +87,7 @@ def are_identifiers(distinct: int, total: int, most: int) -> bool:
 
 
 def infer_value(name: str, value: Any, most: int | None, *, comma: bool, names: bool = False) -> Column:
-    """Return the column that begins with this value, by the value's type or the form of its text.
-
-    Examples
-    --------
-    >>> from datetime import date
-    >>> [type(infer_value("x", value, 256, comma=False)).__name__ for value in (1, "€1", "red", date.today())]
-    ['NumberColumn', 'NumberColumn', 'NameColumn', 'DateColumn']
-    """
+    """Return the column that begins with this value, by the value's type or the form of its text."""
     kind = kind_of(value)
     if kind == "text":
         found = infer(name, {value.strip(BLANKS): 1}, most, comma=comma, names=names)
@@ -172,13 +142,7 @@ def infer_array(  # noqa: PLR0911  a return per kind
 
 
 def no_feature(kind: pa.DataType) -> str:
-    """Return why a column of this Arrow type is no feature; an empty text if it can be one.
-
-    Examples
-    --------
-    >>> no_feature(pa.binary()), no_feature(pa.float32())
-    ('binary is no number, text or date', '')
-    """
+    """Return why a column of this Arrow type is no feature; an empty text if it can be one."""
     types = pa.types
     if types.is_dictionary(kind):
         kind = kind.value_type

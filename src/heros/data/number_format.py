@@ -19,13 +19,6 @@ BLANK = " \u00a0\u2009\u202f"
 class NumberFormat:
     """How the numbers of a column are written, if not in the plain way (``1234.5``).
 
-    Parameters
-    ----------
-    decimal
-        What stands before the decimals.
-    groups
-        What may stand between thousands.
-
     Examples
     --------
     >>> english, german = NumberFormat(".", ","), NumberFormat(",", ".")
@@ -35,8 +28,8 @@ class NumberFormat:
     (None, 0.567, None)
     """
 
-    decimal: str
-    groups: str
+    decimal: str  # what stands before the decimals
+    groups: str  # what may stand between thousands
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -86,12 +79,7 @@ FORMATS = (NumberFormat(".", ","), NumberFormat(".", APART), NumberFormat(",", "
 def format_of(counts: Mapping[str, int], *, comma: bool = False) -> tuple[NumberFormat | None, int]:
     """Return the format that most of the values have (None: the plain way), and how many have it.
 
-    Parameters
-    ----------
-    counts
-        How often each value occurs.
-    comma
-        Whether a comma is likelier to stand before decimals than between thousands.
+    `comma`: whether a comma is likelier to stand before decimals than between thousands.
 
     Examples
     --------
@@ -104,29 +92,22 @@ def format_of(counts: Mapping[str, int], *, comma: bool = False) -> tuple[Number
     >>> format_of({"red": 3})
     (None, 0)
     """
-    best: tuple[NumberFormat | None, int] = (
-        None,
-        _sum(counts, (bool(NUMBER.fullmatch(value)) for value in counts)),
-    )
-    if best[1] == sum(counts.values()):
+    plain = sum(count for value, count in counts.items() if NUMBER.fullmatch(value))
+    best: tuple[NumberFormat | None, int] = (None, plain)
+    if plain == sum(counts.values()):
         return best
     comma = comma and not _has_thousands(counts)
     for form in sorted(FORMATS, key=lambda form: (form.decimal == ",") != comma):
-        matched = _sum(counts, (form.number(value) is not None for value in counts))
+        matched = sum(count for value, count in counts.items() if form.number(value) is not None)
         if matched > best[1]:
             best = form, matched
     return best
 
 
 def number_in(text: str, own: NumberFormat | None = None) -> float | None:
-    """Return the number in a text, or None if there is none or if it could be one of several.
+    """Return the number in a text without blanks around it; None if there is none or if it could be several.
 
-    Parameters
-    ----------
-    text
-        A text without blanks around it.
-    own
-        The format of its column. A text in another format is a number if all formats that fit agree on it.
+    A text in another format than its column's `own` is a number if all formats that fit agree on it.
 
     Examples
     --------
@@ -161,7 +142,3 @@ def _has_thousands(counts: Iterable[str]) -> bool:
     if not commas or not all(GROUPED.fullmatch(body) for _, body in commas):
         return False
     return len(commas) < len(bodies) or all(re.search("[$£]", value) for value, _ in commas)
-
-
-def _sum(counts: Mapping[str, int], chosen: Iterable[bool]) -> int:
-    return sum(count for count, wanted in zip(counts.values(), chosen, strict=True) if wanted)

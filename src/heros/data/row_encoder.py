@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heros.data.codes import MOST_VALUES, Codes, many_values
-from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn, columns_of, target_of
+from heros.data.columns import (
+    Column,
+    DateColumn,
+    NameColumn,
+    NumberColumn,
+    columns_of,
+    reading_of,
+    target_of,
+)
 from heros.data.dates import DATES, ORDERS
 from heros.data.frames import flat
-from heros.data.infer import FEWEST, infer_array, infer_value
+from heros.data.infer import FEWEST, infer_value, is_clear
 from heros.data.number_format import FORMATS, NumberFormat, format_of
 from heros.data.schema import Feature, Schema
 from heros.data.values import (
@@ -33,24 +42,15 @@ from heros.data.values import (
     natural_order,
     shown,
 )
-from heros.errors import DataError, DataNotice
+from heros.errors import DataNotice
 
-__all__ = ["YOUNG", "Batch", "Limits", "RowEncoder", "data_error", "expect_labels"]
+__all__ = ["YOUNG", "Limits", "RowEncoder"]
 
 YOUNG = 100
 """In so many first instances a column of dates may still turn out to have times of day."""
 
 MOST_NUMBERS = 4
 """A column is one of numbers if there are at least so many for each other value, one of names otherwise."""
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Instances to learn from, their targets, and the schema that they need."""
-
-    X: NDArray[np.float64]  # (n, n_features)
-    y: NDArray[np.float64]  # (n,): class indices, or numbers
-    schema: Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,10 @@ class Limits:
     values: int | None = None
     classes: int | None = None
     text: int | None = None
+
+
+Step = Callable[[], None]
+"""What makes the encoder know something new."""
 
 
 @dataclass(slots=True)
@@ -111,75 +115,68 @@ class RowEncoder:
     def know(self, schema: Schema) -> None:
         """Know what is in a schema, and nothing else."""
         self.numeric = schema.numeric
-        self._classes = Codes(schema.classes)
-        self._ignored = dict.fromkeys(schema.ignored)
+        self.classes = Codes(schema.classes)
+        self.ignored = dict.fromkeys(schema.ignored)
         self._said_words = schema.words
-        self._words = frozenset((*MISSING, *schema.words))
+        self.words = frozenset((*MISSING, *schema.words))
         columns = columns_of(schema.features, self._most, closed=self._closed)
-        current = {name: {f.name for f in column.features(0, False)} for name, column in columns.items()}
-        self._places: dict[str, _Place] = {}
+        current = {name: {f.name for f in column.features()} for name, column in columns.items()}
+        self.places: dict[str, _Place] = {}
         self._retired: dict[int, Feature] = {}  # of columns that turned out to be something else
         for at, feature in enumerate(schema.features):
             name = feature.source
             if feature.name not in current[name]:
                 self._retired[at] = feature
-            elif name in self._places:
-                self._places[name].at += (at,)
+            elif name in self.places:
+                self.places[name].at += (at,)
             else:
-                self._places[name] = _Place(columns[name], (at,))
-        self._width = schema.n_features
+                self.places[name] = _Place(columns[name], (at,))
+        self.width = schema.n_features
         self._prepare()
         self._schema: Schema | None = schema
 
     def _prepare(self) -> None:
         """Make what reading a row needs."""
         self._schema = None  # made when asked for
-        self._blank = [math.nan] * self._width
+        self._blank = [math.nan] * self.width
         self._fast: dict[Hashable, tuple[int, Codes | None]] = {}
         self._never_missing: list[int] = []
-        self._tentative: list[_Place] = []
-        for name, place in self._places.items():
+        self.tentative: list[_Place] = []
+        for name, place in self.places.items():
             column = place.column
             if not column.missing:
                 self._never_missing += place.at
-            if name in self._ignored:
+            if name in self.ignored:
                 continue
             if not isinstance(column, DateColumn):
                 self._fast[name] = place.at[0], column.values if isinstance(column, NameColumn) else None
             if not isinstance(column, NameColumn) and column.tentative:
-                self._tentative.append(place)
+                self.tentative.append(place)
 
     @property
     def schema(self) -> Schema:
         """What is known so far; the same object as long as nothing is new."""
         if self._schema is None:
             features = dict(self._retired)
-            for place in self._places.values():
-                column = place.column
-                size = len(column.values) if isinstance(column, NameColumn) else 0
-                features |= zip(place.at, column.features(size, column.missing), strict=True)
+            for place in self.places.values():
+                features |= zip(place.at, place.column.features(), strict=True)
             self._schema = Schema(
-                tuple(features[at] for at in range(self._width)),
-                tuple(self._classes),
+                tuple(features[at] for at in range(self.width)),
+                tuple(self.classes),
                 self.numeric,
                 self._said_words,
-                tuple(self._ignored),
+                tuple(self.ignored),
             )
         return self._schema
 
     @property
-    def words(self) -> frozenset[str]:
-        """The words that stand for a missing value in text."""
-        return self._words
-
-    @property
     def columns(self) -> dict[str, Column]:
         """The columns that are features."""
-        return {name: place.column for name, place in self._places.items() if name not in self._ignored}
+        return {name: place.column for name, place in self.places.items() if name not in self.ignored}
 
     def knows(self, name: Hashable) -> bool:
         """Return whether a column, or a field of a mapping with this name, is a feature."""
-        return str(name) in self._places or any(known.startswith(f"{name}.") for known in self._places)
+        return str(name) in self.places or any(known.startswith(f"{name}.") for known in self.places)
 
     # -- one row ------------------------------------------------------------------------------------------
 
@@ -209,8 +206,8 @@ class RowEncoder:
 
     def _fill_closely(self, row: list[float], name: str, value: Any) -> bool:
         """Fill in a value that needs a closer look than `_fill` takes."""
-        place = self._places.get(name)
-        if name in self._ignored:
+        place = self.places.get(name)
+        if name in self.ignored:
             return True
         if isinstance(value, Mapping):
             known = True
@@ -219,7 +216,7 @@ class RowEncoder:
             return known
         if place is None:
             return self._is_missing(value)
-        cell = place.column.value(value, self._words)
+        cell = place.column.value(value, self.words)
         if cell is None:
             return False
         if isinstance(cell, tuple):
@@ -230,13 +227,16 @@ class RowEncoder:
         return True
 
     def _is_missing(self, value: Any) -> bool:
-        return value.strip(BLANKS) in self._words if isinstance(value, str) else is_missing(value)
+        return value.strip(BLANKS) in self.words if isinstance(value, str) else is_missing(value)
 
     def _has_new_clock(self, column: Column, value: Any) -> bool:
         """Return whether a young column of dates has its first time of day."""
-        if not isinstance(column, DateColumn) or not self.may_get_clock(column) or self._is_missing(value):
+        if not isinstance(column, DateColumn) or not self._may_get_clock(column) or self._is_missing(value):
             return False
-        return replace(column, clock=True).value(value, self._words)[-1] != 0.0
+        return replace(column, clock=True).value(value, self.words)[-1] != 0.0
+
+    def _may_get_clock(self, column: DateColumn) -> bool:
+        return not column.clock and self.seen < YOUNG and not self._closed
 
     # -- one row with its label ---------------------------------------------------------------------------
 
@@ -252,10 +252,10 @@ class RowEncoder:
             target: float | None = target_of(y)
         else:
             name = self._label(y)
-            target = self._classes.get(name)
-            if target is None and (target := self._classes.code(name)) is None:
+            target = self.classes.get(name)
+            if target is None and (target := self.classes.code(name)) is None:
                 self._expect_class(y, name)
-        if self._tentative:
+        if self.tentative:
             self._settle(x)
         row = self._blank.copy()
         try:
@@ -267,10 +267,10 @@ class RowEncoder:
             plan = self._plan(x)
             if not grow:
                 return None
-            self._grow(plan, x, name if target is None else None)
+            self._grow(plan, name if target is None else None)
             row = self._blank.copy()
             self._fill(row, x)
-            target = target if name is None else self._classes.code(name)
+            target = target if name is None else self.classes.code(name)
             assert target is not None
         self.seen += 1
         return row, target
@@ -279,9 +279,9 @@ class RowEncoder:
         if type(y) is not str and type(y) is not int and kind_of(y) == "none":
             raise Refused("label", shown(y), "be a text, a number or true or false")
         name = y if type(y) is str else label_of(y)
-        if name is not None and isinstance(y, str) and name not in self._classes:
+        if name is not None and isinstance(y, str) and name not in self.classes:
             name = name.strip(BLANKS)
-            name = None if name in self._words else name
+            name = None if name in self.words else name
         if name is None:
             raise Refused("label", "a missing value", "have a value: it is the target")
         return name
@@ -289,12 +289,12 @@ class RowEncoder:
     def _expect_class(self, y: object, name: str) -> None:
         """Refuse a class that is new, if there may be none or it does not look like one."""
         if self._classes_closed:
-            raise Refused("label", shown(y), f"be one of {listed(list(self._classes))}")
+            raise Refused("label", shown(y), f"be one of {listed(list(self.classes))}")
         if not self._fractions:
             expect_no_fraction(y)
         self._expect_short(name, "label")
         most = self._limits.classes
-        if most is not None and len(self._classes) >= most:
+        if most is not None and len(self.classes) >= most:
             raise Refused("label", f"another one: {name!r}", f"be one of at most {most:,} classes")
 
     def _lacks(self, row: list[float]) -> bool:
@@ -306,40 +306,39 @@ class RowEncoder:
 
     # -- growing ------------------------------------------------------------------------------------------
 
-    def _plan(self, x: Mapping[Any, Any]) -> list[tuple[str, Callable[[], None]]]:
+    def _plan(self, x: Mapping[Any, Any]) -> list[Step]:
         """Return what an instance adds, column by column; raise `Refused` if something cannot be read.
 
         New columns come in the order of their names: the order of the fields of a row does not matter.
         """
-        plan: list[tuple[str, Callable[[], None]]] = []
-        columns: list[tuple[str, Callable[[], None]]] = []
+        plan, columns, given = list[Step](), dict[str, Step](), set[str]()
         new, newest = 0, ""
         for name, value in flat(x):
-            place = self._places.get(name)
-            if name in self._ignored:
+            missing = self._is_missing(value)
+            if not missing:
+                given.add(name)
+            if name in self.ignored:
                 continue
-            if place is None:
-                if self._is_missing(value):
-                    continue
-                step = self._new_column(name, value)
-                new, newest = new + step[1], name
-                columns.append((name, step[0]))
-            elif (change := self._change(name, place, value)) is not None:
-                plan.append((name, change))
+            if name in self.places:
+                if (change := self._change(name, self.places[name], value)) is not None:
+                    plan.append(change)
+            elif not missing:
+                columns[name], width = self._new_column(name, value)
+                new, newest = new + width, name
         most = self._limits.features
-        if new and most is not None and self._width + len(self._ignored) + new > most:
+        if new and most is not None and self.width + len(self.ignored) + new > most:
             raise Refused(newest, f"another one: {newest!r}", f"be one of at most {most:,} features")
+        absent = [place.column for name, place in self.places.items() if name not in given]
         if self._closed:
-            given = {name for name, value in flat(x) if not self._is_missing(value)}
-            for name, place in self._places.items():
-                if not place.column.missing and name not in given:
-                    raise Refused(name, "a missing value", "have a value")
-        return plan + sorted(columns, key=lambda step: step[0])
+            for column in absent:
+                if not column.missing:
+                    raise Refused(column.name, "a missing value", "have a value")
+        return [partial(_may_miss, absent), *plan, *(columns[name] for name in sorted(columns))]
 
-    def _new_column(self, name: str, value: Any) -> tuple[Callable[[], None], int]:
+    def _new_column(self, name: str, value: Any) -> tuple[Step, int]:
         """Return what makes a column that begins with this value, and how many features count for it."""
         if self._closed:
-            raise Refused(name, shown(value), f"be one of the features {listed(list(self._places))}")
+            raise Refused(name, shown(value), f"be one of the features {listed(list(self.places))}")
         self._expect_short(name, name)
         if kind_of(value) == "none":
             why = f"The column {name!r} is left out: a {type(value).__name__} is no number, text or date."
@@ -348,7 +347,7 @@ class RowEncoder:
             isinstance(place.column, NumberColumn)
             and place.column.format is not None
             and place.column.format.decimal == ","
-            for place in self._places.values()
+            for place in self.places.values()
         )
         column = infer_value(name, value, self._most, comma=comma, names=name in self._nominal)
         column.missing = self.seen > 0  # in the instances before
@@ -359,16 +358,16 @@ class RowEncoder:
                 column.values.add(one)
             column.fresh = False
         else:
-            column.value(value, self._words)  # which is refused if it is infinite
+            column.value(value, self.words)  # which is refused if it is infinite
         return lambda: self._add(column, value), column.width
 
-    def _change(self, name: str, place: _Place, value: Any) -> Callable[[], None] | None:
+    def _change(self, name: str, place: _Place, value: Any) -> Step | None:
         """Return what a value changes in a column that is known; None if it changes nothing."""
         column = place.column
         if isinstance(value, Mapping):
             raise Refused(name, shown(value), "be a number or a text")
         try:
-            cell = column.value(value, self._words)
+            cell = column.value(value, self.words)
         except Refused:
             if self._turns_into_names(column, value):
                 turned = NameColumn(
@@ -394,12 +393,12 @@ class RowEncoder:
 
     def _turns_into_names(self, column: Column, value: Any) -> bool:
         """Return whether a column of very few numbers so far is one of names."""
-        first = isinstance(column, NumberColumn) and column.feature in ("", column.name)
+        first = isinstance(column, NumberColumn) and column.feature == column.name
         return first and self.seen < MOST_NUMBERS and kind_of(value) == "text" and not self._closed
 
     def _turns_into_numbers(self, column: NameColumn, value: Any) -> tuple[NumberFormat | None] | None:
         """Return the format of a column of names if nearly all of them turn out to be numbers."""
-        if column.feature not in ("", column.name) or column.name in self._nominal or self._closed:
+        if column.feature != column.name or column.name in self._nominal or self._closed:
             return None
         if self.seen >= YOUNG or kind_of(value) not in {"text", "number"}:
             return None
@@ -413,39 +412,33 @@ class RowEncoder:
         if most is not None and len(text) > most:
             raise Refused(name[:most], f"{len(text):,}", f"have at most {most:,} characters")
 
-    def _grow(
-        self, plan: list[tuple[str, Callable[[], None]]], x: Mapping[Any, Any], label: str | None
-    ) -> None:
-        """Carry out a plan, and note which columns may be missing."""
-        given = {name for name, value in flat(x) if not self._is_missing(value)}
-        for name, place in self._places.items():
-            if name not in given:
-                place.column.missing = True
-        for _, step in plan:
+    def _grow(self, plan: list[Step], label: str | None) -> None:
+        """Carry out a plan, and know the label."""
+        for step in plan:
             step()
         if label is not None:
-            self._classes.add(label)
+            self.classes.add(label)
         self._prepare()
 
-    def _add(self, column: Column, value: Any) -> None:
-        self._places[column.name] = _Place(column, tuple(range(self._width, self._width + column.width)))
-        self._width += column.width
+    def _add(self, column: Column, value: Any = None) -> None:
+        self.places[column.name] = _Place(column, tuple(range(self.width, self.width + column.width)))
+        self.width += column.width
         self.tell_reading(column, isinstance(value, str))
 
     def _add_clock(self, place: _Place) -> None:
         assert isinstance(place.column, DateColumn)
         place.column.clock = place.column.missing = True
-        place.at += (self._width,)
-        self._width += 1
+        place.at += (self.width,)
+        self.width += 1
         self.revision += 1
 
     def _turn(self, place: _Place, column: Column) -> None:
         """Go on with a column of another kind, which has a feature of its own."""
         (at,) = place.at
-        old = place.column
-        self._retired[at] = old.features(len(getattr(old, "values", ())), True)[0]
-        place.column, place.at = column, (self._width,)
-        self._width += 1
+        place.column.missing = True
+        self._retired[at] = place.column.features()[0]
+        place.column, place.at = column, (self.width,)
+        self.width += 1
         self.revision += 1
         kind = "numbers" if isinstance(column, NumberColumn) else "names"
         self.tell(
@@ -465,7 +458,7 @@ class RowEncoder:
             self.tell(many_values(name, codes))
 
     def _ignore(self, name: str, why: str) -> None:
-        self._ignored[name] = None
+        self.ignored[name] = None
         self.revision += 1
         self.tell(why)
 
@@ -473,7 +466,7 @@ class RowEncoder:
         """Decide how a column is written whose texts so far could mean two things, if a text tells."""
         values = dict(flat(x))
         told: list[tuple[_Place, Any, Any]] = []  # with the format before and the one that a text shows
-        for place in self._tentative:
+        for place in self.tentative:
             column: Any = place.column
             text = values.get(column.name)
             form = _told(column, text.strip(BLANKS)) if isinstance(text, str) else None
@@ -493,53 +486,9 @@ class RowEncoder:
             name = place.column.name
             if form != before:
                 self.tell(f"The column {name!r} is read as {form} from now on: {values[name]!r} tells.")
-            self._tentative.remove(place)
+            self.tentative.remove(place)
             self._schema = None
             self.revision += 1
-
-    # -- several rows -------------------------------------------------------------------------------------
-
-    def asked(self, x: Mapping[Any, Any], at: int | None = None) -> list[float]:
-        """Return a row to predict from; raise a `DataError` if it is unreadable or wholly unknown.
-
-        `at` is the place of the row among several, for the message.
-        """
-        row = self._blank.copy()
-        try:
-            known = self._fill(row, x)
-        except Refused as why:
-            raise data_error(why, at) from None
-        if not known and self._width and not any(self.knows(name) for name in x):
-            features = listed(list(self._places))
-            raise DataError(
-                f"A row must have some of the features {features}. Got {listed(list(x))} instead."
-            )
-        return row
-
-    def batches(self, pairs: Iterable[tuple[Mapping[Any, Any], Any]]) -> Iterator[Batch]:
-        """Yield pairs of rows and labels in batches, none of which spans a growth of the schema."""
-        waiting: list[tuple[list[float], float]] = []
-        for at, (row, label) in enumerate(pairs):
-            known = self.taught(row, label, at, grow=not waiting)
-            if known is None:  # what came before is learnt before anything grows
-                yield self.batch(waiting)
-                waiting, known = [], self.taught(row, label, at)
-            waiting.append(known)
-        if waiting:
-            yield self.batch(waiting)
-
-    def taught(self, x: Mapping[Any, Any], y: Any, at: int | None = None, *, grow: bool = True) -> Any:
-        """Return what `encode` does; raise a `DataError` if something cannot be read."""
-        try:
-            return self.encode(x, y, grow=grow)
-        except Refused as why:
-            raise data_error(why, at) from None
-
-    def batch(self, waiting: list[tuple[list[float], float]]) -> Batch:
-        """Return encoded rows and targets as arrays."""
-        X = np.array([row for row, _ in waiting], dtype=np.float64)
-        y = np.array([target for _, target in waiting], dtype=np.float64)
-        return Batch(X.reshape(len(waiting), self._width), y, self.schema)
 
     def begin(self, columns: Sequence[Column], classes: NameColumn | None, *, settled: bool = False) -> None:
         """Know the columns and classes of a table that comes before anything else.
@@ -547,83 +496,20 @@ class RowEncoder:
         `settled`: there are rows enough to know how texts are read that could mean two things.
         """
         for column in columns:
-            self._places[column.name] = _Place(column, tuple(range(self._width, self._width + column.width)))
-            self._width += column.width
+            self._add(column)
             if settled and not isinstance(column, NameColumn):
                 column.tentative = False
         if classes is not None:
-            self._classes = Codes(classes.values)
+            self.classes = Codes(classes.values)
             self._classes_closed = classes.closed
         self._prepare()
-
-    def ignore(self, names: Iterable[str]) -> None:
-        """Leave out these columns."""
-        self._ignored |= dict.fromkeys(names)
 
     def note_missing(self, X: NDArray[np.float64]) -> None:
         """Take note of the features that are missing in rows of a table."""
         absent = np.asarray(np.isnan(X).any(axis=0))
-        for place in self._places.values():
+        for place in self.places.values():
             place.column.missing = place.column.missing or bool(absent[list(place.at)].any())
         self._prepare()
-
-    # -- what tables ask ----------------------------------------------------------------------------------
-
-    @property
-    def classes(self) -> Codes:
-        """The classes so far, and their indices."""
-        return self._classes
-
-    @property
-    def width(self) -> int:
-        """How many features there are."""
-        return self._width
-
-    def absent(self, names: Iterable[str]) -> list[Column]:
-        """Return the columns that have none of these names."""
-        given = {*names, *self._ignored}
-        return [place.column for name, place in self._places.items() if name not in given]
-
-    @property
-    def tentative(self) -> bool:
-        """Whether there is a column whose texts so far could mean two things."""
-        return bool(self._tentative)
-
-    def may_get_clock(self, column: DateColumn) -> bool:
-        """Return whether a column of dates without times of day may still get them."""
-        return not column.clock and self.seen < YOUNG and not self._closed
-
-    def inferred(self, name: str, array: Any) -> Column | str:
-        """Return the column that an Arrow array is, or why it is left out."""
-        if name in self._nominal:
-            return NameColumn(name, Codes(most=self._most), fresh=True)
-        return infer_array(name, array, self._most)
-
-    def class_names(self, labels: Iterable[Any]) -> list[str]:
-        """Return the names of labels; raise a `DataError` if one of them is no class."""
-        names: dict[str, None] = {}
-        try:
-            for label in labels:
-                name = self._label(label)
-                if name not in names and self._classes.code(name) is None:
-                    self._expect_class(label, name)
-                    names[name] = None
-        except Refused as why:
-            raise data_error(why) from None
-        return list(names)
-
-    def targets(self, labels: Sequence[Any]) -> NDArray[np.float64]:
-        """Return the class indices or numbers of labels, NaN where a label is new or unreadable."""
-        targets = np.full(len(labels), math.nan)
-        for row, label in enumerate(labels):
-            code: float | None = self._classes.get(label) if type(label) is str else None
-            if code is None:
-                try:
-                    code = target_of(label) if self.numeric else self._classes.code(self._label(label))
-                except Refused:
-                    continue
-            targets[row] = math.nan if code is None else code
-        return targets
 
     def tell(self, text: str) -> None:
         """Tell the user how a column is read, once."""
@@ -631,24 +517,13 @@ class RowEncoder:
 
     def tell_reading(self, column: Column, text: bool) -> None:
         """Tell how a column of text is read, if that may be a surprise."""
-        if not text:
-            return
-        if isinstance(column, NumberColumn) and column.format is not None:
-            self.tell(f"The column {column.name!r} is read as numbers with {column.format}.")
-        elif isinstance(column, DateColumn):
-            order = f", {column.format.name}" if column.format is not None else ""
-            doubt = " (it could be month first)" if column.tentative else ""
-            what = "dates" if column.dates else "times"
-            self.tell(f"The column {column.name!r} is read as {what}{order}{doubt}.")
+        if text and (how := reading_of(column)):
+            self.tell(f"The column {column.name!r} is read as {how}.")
 
-    def place(self, name: str) -> tuple[Column, tuple[int, ...]] | None:
-        """Return a column and where its features stand; None if the column is no feature."""
-        place = None if name in self._ignored else self._places.get(name)
-        return None if place is None else (place.column, place.at)
 
-    def ignores(self, name: str) -> bool:
-        """Return whether a column is left out."""
-        return name in self._ignored
+def _may_miss(columns: Iterable[Column]) -> None:
+    for column in columns:
+        column.missing = True
 
 
 def _told(column: Column, text: str) -> Any:
@@ -656,23 +531,8 @@ def _told(column: Column, text: str) -> Any:
     if isinstance(column, DateColumn):
         orders = [one for one in DATES if one.name in ORDERS and one.moment(text) is not None]
         return orders[0] if len(orders) == 1 else None
-    fits = [form for form in FORMATS if form.number(text) is not None]
-    if text.isdecimal() or len({form.decimal for form in fits}) != 1:
+    if not is_clear(text):
         return None
+    fits = [form for form in FORMATS if form.number(text) is not None]
     same = isinstance(column, NumberColumn) and column.format in fits
     return column.format if same else fits[0]  # type: ignore[union-attr]
-
-
-def expect_labels(n: int, labels: Sequence[Any]) -> None:
-    """Refuse another number of labels than of rows."""
-    if len(labels) != n:
-        raise DataError(f"y must have one label per row ({n}). Got {len(labels)} instead.")
-
-
-def data_error(why: Refused, at: int | None = None) -> DataError:
-    """Return the error for what is wrong with a row, which is one of several if it has a place."""
-    if why.column == "label":
-        what = "The label" if at is None else f"The label of row {at}"
-    else:
-        what = f"The feature {why.column!r}" if at is None else f"X, row {at + 1}: {why.column!r}"
-    return DataError(f"{what} must {why.rule}. Got {why.value} instead.")

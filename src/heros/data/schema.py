@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from heros.errors import DataError, ParameterError
 
@@ -212,15 +212,12 @@ def schema_of(plain: object) -> Schema:
     match plain:
         case {"features": list(features), "classes": list(classes), **rest} if _strings(classes):
             numeric, reading = rest.get("numeric", False), rest.get("reading", {})
-            words: Any = rest.get("words", [])
-            ignored: Any = rest.get("ignored", [])
+            words, ignored = (cast(Any, rest.get(name, [])) for name in ("words", "ignored"))
             if not isinstance(numeric, bool) or (numeric and classes):
                 raise DataError("A schema must have classes, or a number as its target. Got something else.")
-            if not isinstance(reading, dict) or not all(
-                isinstance(how, list) and len(how) == 3 and _strings(how) for how in reading.values()
-            ):
+            if not isinstance(reading, dict) or not all(_strings(how, 3) for how in reading.values()):
                 raise DataError("A schema must say how its columns are read. Got something else.")
-            if not all(isinstance(names, list) and _strings(names) for names in (words, ignored)):
+            if not _strings(words) or not _strings(ignored):
                 raise DataError(
                     "A schema must list words for missing values and ignored columns. Got something else."
                 )
@@ -238,5 +235,7 @@ def _feature_of(plain: object, reading: Mapping[str, list[str]]) -> Feature:
     raise DataError("A feature must have a name, values and whether they may be missing. Got something else.")
 
 
-def _strings(values: list[Any]) -> bool:
-    return all(isinstance(value, str) for value in values)
+def _strings(values: Any, n: int | None = None) -> bool:
+    """Whether it is a list of strings, of so many if that is said."""
+    fits = isinstance(values, list) and (n is None or len(values) == n)
+    return fits and all(isinstance(value, str) for value in values)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Iterable, Sequence
-from datetime import date, time, timedelta
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from numbers import Real
 from typing import Any, Literal
@@ -14,30 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from heros._base.parameters import one_of
-from heros.errors import ParameterError
-
-__all__ = [
-    "BLANKS",
-    "BOOLEANS",
-    "LARGEST",
-    "LARGEST_TARGET",
-    "MISSING",
-    "NUMBER",
-    "Kind",
-    "NotAClass",
-    "Refused",
-    "checked_task",
-    "checked_words",
-    "expect_no_fraction",
-    "is_missing",
-    "kind_of",
-    "label_of",
-    "listed",
-    "name_of",
-    "natural_order",
-    "number_of",
-    "shown",
-]
+from heros.errors import DataError, ParameterError
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 LARGEST = sys.float_info.max
@@ -65,19 +42,21 @@ class Refused(Exception):
         self.column, self.value, self.rule = column, value, rule
         super().__init__(rule)
 
+    def error(self, at: int | None = None) -> DataError:
+        """Return the error for the user; `at` is the place of the row if it is one of several."""
+        if self.column == "label":
+            what = "The label" if at is None else f"The label of row {at}"
+        else:
+            what = f"The feature {self.column!r}" if at is None else f"X, row {at + 1}: {self.column!r}"
+        return DataError(f"{what} must {self.rule}. Got {self.value} instead.")
+
 
 class NotAClass(Refused):
     """A number with decimals where classes are learnt: more likely the wrong task than a bad row."""
 
 
 def is_missing(value: object) -> bool:
-    """Return whether a value is None, NaN, NaT or pandas' NA.
-
-    Examples
-    --------
-    >>> [is_missing(value) for value in (None, float("nan"), np.datetime64("NaT"), "n/a", 0)]
-    [True, True, True, False, False]
-    """
+    """Return whether a value is None, NaN, NaT or pandas' NA."""
     if value is None:
         return True
     if isinstance(value, float | np.floating):
@@ -180,13 +159,7 @@ def name_of(value: object) -> str | None:
 
 
 def natural_order(labels: Iterable[str]) -> list[str]:
-    """Return names in order: by value if all are numbers, else by the alphabet.
-
-    Examples
-    --------
-    >>> natural_order(["10", "9", "1"]), natural_order(["b", "10", "9"])
-    (['1', '9', '10'], ['10', '9', 'b'])
-    """
+    """Return names in order: by value if all are numbers, else by the alphabet."""
     names = sorted(set(labels))
     if all(NUMBER.fullmatch(name) for name in names):
         names.sort(key=float)
@@ -194,13 +167,7 @@ def natural_order(labels: Iterable[str]) -> list[str]:
 
 
 def checked_words(words: Sequence[str]) -> tuple[str, ...]:
-    """Return words that stand for a missing value, each once.
-
-    Examples
-    --------
-    >>> checked_words(["unknown", "-999", "unknown"])
-    ('unknown', '-999')
-    """
+    """Return words that stand for a missing value, each once."""
     if isinstance(words, str) or not all(isinstance(word, str) for word in words):
         raise ParameterError.of("missing", "read", "a list of words, e.g. ['unknown', '-999']", words)
     return tuple(dict.fromkeys(words))
@@ -213,11 +180,69 @@ def listed(values: Sequence[Any], most: int = 10) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value as an error message shows it; of a list, a mapping and the like only the type.
+    """Return a value as an error message shows it; of a list, a mapping and the like only the type."""
+    return f"a {type(value).__name__}" if kind_of(value) == "none" else repr(value)
+
+
+# -- values as JSON knows them: how files keep rows that wait for their labels ---------------------------
+
+MICROSECOND = timedelta(microseconds=1)
+OTHER_KINDS: dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] = {
+    "datetime": (datetime, datetime.isoformat, datetime.fromisoformat),
+    "date": (date, date.isoformat, date.fromisoformat),
+    "time": (time, time.isoformat, time.fromisoformat),
+    "decimal": (Decimal, str, Decimal),
+    "microseconds": (
+        timedelta,
+        lambda value: str(value // MICROSECOND),
+        lambda text: int(text) * MICROSECOND,
+    ),
+    "number": (float, repr, float),
+}
+"""Kinds of values that JSON does not have: their types, and from them to text and back."""
+
+
+def plain_value(value: Any) -> Any:
+    """Return a value, or a mapping of them, as JSON knows it; `value_of` makes one that is read alike.
+
+    What JSON has itself stays as it is, and missing values are None. Other values are a list of their kind
+    and their text. An empty list stands for what has no meaning as a feature, such as a list or bytes.
 
     Examples
     --------
-    >>> shown("red"), shown([[1, 2]])
-    ("'red'", 'a list')
+    >>> plain_value({"size": 2.5, "when": date(2026, 10, 28), "price": Decimal("12.50"), "tags": ["a", "b"]})
+    {'size': 2.5, 'when': ['date', '2026-10-28'], 'price': ['decimal', '12.50'], 'tags': []}
+    >>> plain_value(float("nan")), plain_value(float("inf")), plain_value(timedelta(seconds=2))
+    (None, ['number', 'inf'], ['microseconds', '2000000'])
     """
-    return f"a {type(value).__name__}" if kind_of(value) == "none" else repr(value)
+    value = _unboxed(value) if isinstance(value, np.generic) else value
+    if isinstance(value, Mapping):
+        return {str(name): plain_value(one) for name, one in value.items()}
+    if is_missing(value):
+        return None
+    if isinstance(value, str | int):
+        return value
+    if isinstance(value, Real):
+        value = float(value)
+        if math.isfinite(value):
+            return value
+    return next(
+        ([kind, text(value)] for kind, (of, text, _) in OTHER_KINDS.items() if isinstance(value, of)), []
+    )
+
+
+def _unboxed(value: np.generic) -> Any:
+    """Return a value of NumPy's as one of Python's; dates and durations in microseconds."""
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        value = value.astype(f"{value.dtype.kind}8[us]")
+    return value.item()
+
+
+def value_of(plain: Any) -> Any:
+    """Return the value, or the mapping of values, that `plain_value` gave."""
+    if isinstance(plain, dict):
+        return {name: value_of(one) for name, one in plain.items()}
+    match plain:
+        case [str(kind), str(text)] if kind in OTHER_KINDS:
+            return OTHER_KINDS[kind][2](text)
+    return plain

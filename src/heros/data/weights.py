@@ -12,16 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from heros._base.parameters import number
 from heros.errors import DataError, ParameterError
 
-__all__ = [
-    "HEAVIEST",
-    "WEIGHTS",
-    "ClassWeight",
-    "Weights",
-    "checked_class_weight",
-    "checked_weights",
-    "weighs",
-]
-
 HEAVIEST = 100.0
 """What an instance of a rare class may count at most, where classes are balanced."""
 

@@ -310,7 +310,7 @@ class Heros:
         """These models and a step that works with them; with scores that are known already."""
         kept = scores or bound_score(self.score, self.pool.n_models)
         policy, surprise = by_surprise(paced(self.policy)[0])
-        chooser = bound_policy(policy, self._k_now, self.rng)
+        chooser = bound_policy(policy, self.rng)
         step = _core.Step(
             pool=bound.native,
             task=self.task.native(),
@@ -333,7 +333,7 @@ class Heros:
         """The policy as it is now takes over."""
         if self._learner is not None:
             policy, surprise = by_surprise(paced(self.policy)[0])
-            chooser = bound_policy(policy, self._k_now, self.rng)
+            chooser = bound_policy(policy, self.rng)
             self._learner.choose_by(chooser, self._k_now, self.rng, turns(self.watch, policy), surprise)
 
     # -- predicting and learning ------------------------------------------------------------------------

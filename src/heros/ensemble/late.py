@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from heros._base.parameters import expect_list, identifier, whole
 from heros._base.pending import Counts, Id, Pending
 from heros.data.frames import form_of, row_of
-from heros.data.plain import plain_value, value_of
+from heros.data.values import plain_value, value_of
 from heros.ensemble import Heros, files
 from heros.errors import DataError, ParameterError
 from heros.measures import Measure
@@ -223,7 +223,7 @@ class LateLabels:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all of it to one file: the model, the instances that wait, the counts and the measures.
 
-        Values of dictionaries that JSON does not have are kept as `heros.data.plain.plain_value` says.
+        Values of dictionaries that JSON does not have are kept as `heros.data.values.plain_value` says.
         """
         model, learnt = files.pack(self.model)
         held = self._waiting.all()

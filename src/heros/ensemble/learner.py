@@ -129,7 +129,7 @@ class Learner:
             if self.bound.costs_change and at % REMEASURE == 0:
                 self.step.set_costs(self.bound.measure())
             if pace is not None and at % STRETCH == 0:
-                set_pace(pace, self.step, self.chooser, most)
+                set_pace(pace, self.step, most)
             stop = min([n, *(start + length - at % length for length in lengths)])
             yield slice(start, stop)
             start = stop

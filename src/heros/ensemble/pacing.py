@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from heros._base import core as _core
 from heros.meters import Meter
 from heros.policies import Policy
-from heros.policies.calls import PolicyCalls
 from heros.policies.pace import Pace
 from heros.policies.within import paced
 
@@ -27,13 +26,10 @@ def fresh_pace(policy: Policy, models: int) -> Pace | None:
     return Pace(within, models)
 
 
-def set_pace(pace: Pace, step: _core.Step, chooser: _core.Policy | PolicyCalls, most: int) -> None:
+def set_pace(pace: Pace, step: _core.Step, most: int) -> None:
     """The k of the stretch that begins."""
     spent = 1e6 * seconds_of(step) if pace.within.unit == "microseconds" else pace.joules
-    k = pace.begin(step.instances, spent, int(step.trained.sum()), most)
-    step.set_k(k)
-    if isinstance(chooser, PolicyCalls):
-        chooser.k = k
+    step.set_k(pace.begin(step.instances, spent, int(step.trained.sum()), most))
 
 
 def metered(pace: Pace | None) -> AbstractContextManager[None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -11,11 +12,8 @@ from numpy.typing import NDArray
 
 from heros.data.schema import Feature, Schema
 from heros.data.weights import ClassWeight
-from heros.ensemble import Heros
-from heros.ensemble.watch import Answer, Watch
+from heros.ensemble.settings import ModelSettings, heros_of
 from heros.errors import DataError, MissingExtra, ParameterError
-from heros.policies import Policy
-from heros.pools import Pool
 from heros.scores import Score
 from heros.streams import Stream
 from heros.streams.base import Block
@@ -31,40 +29,28 @@ except ModuleNotFoundError as error:
 __all__ = ["HEROS", "HEROSRegressor", "from_capymoa", "schema_of"]
 
 
-class Learner:
+@dataclass(eq=False, repr=False)
+class _Described:
+    """What CapyMOA gives every learner first."""
+
+    schema: Any
+
+
+@dataclass(eq=False, repr=False)
+class Learner(ModelSettings, _Described):
     """What learners of classes and of numbers have in common: the ensemble, made for CapyMOA's schema."""
 
     _numeric: ClassVar[bool]  # what the target is
 
-    def __init__(
-        self,
-        schema: Any,
-        pool: Pool | None = None,
-        policy: Policy | None = None,
-        k: int | None = None,
-        *,
-        score: Score | None = None,
-        answer: Answer | None = None,
-        watch: Watch = "all",
-        burst: int = 0,
-        warmup: int = 100,
-        class_weight: ClassWeight = None,
-        random_seed: int = 1,
-    ) -> None:
-        super().__init__(schema=schema, random_seed=random_seed)  # type: ignore[call-arg]  # CapyMOA's
-        self.heros = Heros(
-            pool,
-            policy,
-            k,
-            score=score,
-            answer=answer,
-            watch=watch,
-            burst=burst,
-            warmup=warmup,
-            class_weight=class_weight,
-            seed=random_seed,
-            schema=_expected(schema, type(self).__name__, numeric=self._numeric),
-        )
+    _: KW_ONLY
+    score: Score | None = None
+    class_weight: ClassWeight = None
+    random_seed: int = 1
+
+    def __post_init__(self) -> None:
+        known = _expected(self.schema, type(self).__name__, numeric=self._numeric)
+        super(_Described, self).__init__(schema=self.schema, random_seed=self.random_seed)  # type: ignore[call-arg]
+        self.heros = heros_of(self, seed=self.random_seed, schema=known)
 
 
 class HEROS(Learner, capymoa.base.Classifier):  # type: ignore[misc]  # it has no types

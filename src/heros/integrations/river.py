@@ -6,7 +6,7 @@ import inspect
 import os
 import pickle
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -15,17 +15,13 @@ from numpy.typing import NDArray
 
 from heros.data.codes import MOST_VALUES, checked_most_values
 from heros.data.encoder import Batch, Encoder
-from heros.data.row_encoder import data_error
 from heros.data.schema import Feature, Schema, schema_of, schema_plain
 from heros.data.values import BLANKS, Refused, label_of, name_of
 from heros.data.weights import ClassWeight
 from heros.ensemble import Heros, files
-from heros.ensemble.watch import Answer, Watch
+from heros.ensemble.settings import SETTINGS, ModelSettings, heros_of
 from heros.errors import DataError, HerosError, MissingExtra
-from heros.integrations.drop_in import SETTINGS, heros_of
 from heros.integrations.river_late import LateClassifier, LateRegressor
-from heros.policies import Policy
-from heros.pools import Pool
 from heros.scores import Score
 from heros.storage import archive
 
@@ -44,23 +40,30 @@ __all__ = ["HerosClassifier", "HerosRegressor", "LateClassifier", "LateRegressor
 KIND = "river model"
 
 
-class _Model:
+@dataclass(eq=False, repr=False)
+class _Model(ModelSettings):
     """What a classifier and a regressor share: rows are read by an `Encoder`, and learnt by a `Heros`."""
 
-    heros: Heros
-    features: list[str | tuple[str, ...] | Feature] | None
-    most_values: int | None
-    _encoder: Encoder
-    _first: Schema  # what was known from the start
     _numeric: ClassVar[bool]
 
-    def _set_up(self, **settings: Any) -> None:
-        """Keep the settings, and make what they describe."""
-        vars(self).update(settings)
+    _: KW_ONLY
+    score: Score | None = None
+    features: Iterable[str | tuple[str, ...] | Feature] | None = None
+    most_values: int | None = MOST_VALUES
+    seed: int | None = None
+    heros: Heros = field(init=False)
+    _encoder: Encoder = field(init=False)
+    _first: Schema = field(init=False)  # what was known from the start
+
+    def __post_init__(self) -> None:
         checked_most_values(self.most_values)
         self.features = None if self.features is None else list(self.features)
         self.heros = heros_of(self, task="regression" if self._numeric else "classification")
-        self._first = replace(Schema.of(self.features or ()), numeric=self._numeric)
+        self._first = self._known_from_the_start()
+        self._start()
+
+    def _known_from_the_start(self) -> Schema:
+        return replace(Schema.of(self.features or ()), numeric=self._numeric)
 
     def _start(self) -> None:
         """Read rows by what the models know; before they know anything, by what is known from the start."""
@@ -82,7 +85,7 @@ class _Model:
         try:
             return np.array([self._encoder.row(x)], dtype=np.float64)
         except Refused as why:
-            raise data_error(why) from None
+            raise why.error() from None
 
     def _rows(self, X: pd.DataFrame) -> NDArray[np.float64]:
         """Return the rows of a frame to predict from."""
@@ -184,6 +187,7 @@ class _Model:
         """Have the labels of a file."""
 
 
+@dataclass(eq=False, repr=False)
 class HerosClassifier(_Model, base.MiniBatchClassifier):
     """A heterogeneous online ensemble that trains k of its M models at every step, for River.
 
@@ -226,46 +230,20 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
     """
 
     _numeric = False
-    classes: list[Hashable] | None
-    _labels: dict[Hashable, str] | None  # the class name of each label; None: labels are class names
 
-    def __init__(
-        self,
-        pool: Pool | None = None,
-        policy: Policy | None = None,
-        k: int | None = None,
-        *,
-        score: Score | None = None,
-        answer: Answer | None = None,
-        watch: Watch = "all",
-        burst: int = 0,
-        warmup: int = 100,
-        class_weight: ClassWeight = None,
-        features: Iterable[str | tuple[str, ...] | Feature] | None = None,
-        classes: Iterable[Hashable] | None = None,
-        most_values: int | None = MOST_VALUES,
-        seed: int | None = None,
-    ) -> None:
-        self._set_up(
-            pool=pool,
-            policy=policy,
-            k=k,
-            score=score,
-            answer=answer,
-            watch=watch,
-            burst=burst,
-            warmup=warmup,
-            class_weight=class_weight,
-            features=features,
-            classes=None if classes is None else list(classes),
-            most_values=most_values,
-            seed=seed,
-        )
-        self._labels = {}
+    _: KW_ONLY
+    class_weight: ClassWeight = None
+    classes: Iterable[Hashable] | None = None
+
+    def __post_init__(self) -> None:
+        self.classes = None if self.classes is None else list(self.classes)
+        self._labels: dict[Hashable, str] | None = {}  # class names; None: labels are class names
         for label in self.classes or ():
             self._labels[label] = self._name(label)
-        self._first = replace(self._first, classes=tuple(self._labels.values()))
-        self._start()
+        super().__post_init__()
+
+    def _known_from_the_start(self) -> Schema:
+        return replace(super()._known_from_the_start(), classes=tuple((self._labels or {}).values()))
 
     @property
     def _multiclass(self) -> bool:
@@ -367,36 +345,6 @@ class HerosRegressor(_Model, base.MiniBatchRegressor):
     """
 
     _numeric = True
-
-    def __init__(
-        self,
-        pool: Pool | None = None,
-        policy: Policy | None = None,
-        k: int | None = None,
-        *,
-        score: Score | None = None,
-        answer: Answer | None = None,
-        watch: Watch = "all",
-        burst: int = 0,
-        warmup: int = 100,
-        features: Iterable[str | tuple[str, ...] | Feature] | None = None,
-        most_values: int | None = MOST_VALUES,
-        seed: int | None = None,
-    ) -> None:
-        self._set_up(
-            pool=pool,
-            policy=policy,
-            k=k,
-            score=score,
-            answer=answer,
-            watch=watch,
-            burst=burst,
-            warmup=warmup,
-            features=features,
-            most_values=most_values,
-            seed=seed,
-        )
-        self._start()
 
     def learn_one(self, x: Mapping[Hashable, Any], y: float) -> None:
         """Learn from one instance and its target."""

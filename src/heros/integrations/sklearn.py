@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, is_dataclass, replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -17,11 +17,8 @@ from heros.data.encoder import Encoder
 from heros.data.frames import FEW, few_rows, is_frame, names_of
 from heros.data.schema import Feature, Schema
 from heros.ensemble import Heros
-from heros.ensemble.watch import Answer, Watch
+from heros.ensemble.settings import SETTINGS, ModelSettings, heros_of
 from heros.errors import DataError, MissingExtra, ParameterError
-from heros.integrations.drop_in import SETTINGS, heros_of
-from heros.policies import Policy
-from heros.pools import Pool
 from heros.scores import Score
 
 try:
@@ -40,35 +37,16 @@ NO_TARGETS = "no_validation"
 """What scikit-learn calls it if there are no targets to check."""
 
 
-class _Estimator(BaseEstimator):  # type: ignore[misc]  # it has no types
+@dataclass(eq=False, repr=False)
+class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # it has no types
     """What a classifier and a regressor share: from rows to what the core takes."""
 
-    heros_: Heros
-    classes_: NDArray[Any]
-    _names: list[str] | None  # of the columns of the first frame; None if it was fitted on an array
-
-    def __init__(
-        self,
-        pool: Pool | None = None,
-        policy: Policy | None = None,
-        k: int | None = None,
-        *,
-        running_score: Score | None = None,
-        answer: Answer | None = None,
-        watch: Watch = "all",
-        burst: int = 0,
-        warmup: int = 100,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.pool = pool
-        self.policy = policy
-        self.k = k
-        self.running_score = running_score
-        self.answer = answer
-        self.watch = watch
-        self.burst = burst
-        self.warmup = warmup
-        self.random_state = random_state
+    _: KW_ONLY
+    running_score: Score | None = None
+    random_state: int | np.random.RandomState | None = None
+    heros_: Heros = field(init=False)
+    classes_: NDArray[Any] = field(init=False)
+    _names: list[str] | None = field(init=False)  # columns of the first frame; None if it was an array
 
     # -- parameters of the parts: policy__zeta ----------------------------------------------------------
 
@@ -219,6 +197,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # it has no types
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
 
+@dataclass(eq=False, repr=False)
 class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # they have no types
     """A heterogeneous online ensemble that trains k of its M models at every step, for scikit-learn.
 
@@ -259,32 +238,8 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
     True
     """
 
-    def __init__(
-        self,
-        pool: Pool | None = None,
-        policy: Policy | None = None,
-        k: int | None = None,
-        *,
-        running_score: Score | None = None,
-        answer: Answer | None = None,
-        watch: Watch = "all",
-        burst: int = 0,
-        warmup: int = 100,
-        class_weight: str | Mapping[Any, float] | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(
-            pool,
-            policy,
-            k,
-            running_score=running_score,
-            answer=answer,
-            watch=watch,
-            burst=burst,
-            warmup=warmup,
-            random_state=random_state,
-        )
-        self.class_weight = class_weight
+    _: KW_ONLY
+    class_weight: str | Mapping[Any, float] | None = None
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from the rows of X, one after the other, from scratch. `sample_weight`: what each counts."""

@@ -1,14 +1,26 @@
-"""Measures of performance over a stream, from what was answered before each target was seen."""
+"""Measures of performance over a stream, from predictions made before each target was seen."""
 
-from heros.measures.accuracy import Accuracy
-from heros.measures.auroc import Auroc, auroc, auroc_per_class
 from heros.measures.base import Measure
-from heros.measures.confusion import Confusion
-from heros.measures.counted import F1, BalancedAccuracy, Kappa
-from heros.measures.logloss import LogLoss, log_loss
-from heros.measures.pr_auc import PrAuc, RunningPrAuc, average_precision, average_precision_per_class
+from heros.measures.classification import (
+    F1,
+    Accuracy,
+    BalancedAccuracy,
+    Confusion,
+    Kappa,
+    LogLoss,
+    log_loss,
+)
+from heros.measures.ranking import (
+    Auroc,
+    PrAuc,
+    RunningAuroc,
+    RunningPrAuc,
+    auroc,
+    auroc_per_class,
+    average_precision,
+    average_precision_per_class,
+)
 from heros.measures.regression import MAE, MAPE, R2, RMSE, Coverage, IntervalWidth, RelativeError
-from heros.measures.running_auroc import RunningAuroc
 
 __all__ = [
     "F1",

@@ -1,24 +1,38 @@
-"""What every measure is: figures of a stream from what was answered before each target was seen."""
+"""What every measure is: a figure over a stream, from predictions made before each target was seen."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
-from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from heros._base.parameters import one_of
 from heros._base.registry import Part, parts
 from heros.errors import DataError, ParameterError
-from heros.measures.predictions import Predicted
 
-__all__ = ["Better", "Caption", "Measure", "State", "expect_array", "expect_same"]
+__all__ = [
+    "Better",
+    "Caption",
+    "Mean",
+    "Measure",
+    "Predicted",
+    "State",
+    "expect_array",
+    "expect_same",
+    "joined",
+    "macro",
+    "stacked",
+]
 
 Better = Literal["higher", "lower"]
 State = Mapping[str, NDArray[Any]]
+Predicted = tuple[NDArray[np.int64], NDArray[np.float64]]
+"""Labels (n,) and probabilities (n, classes)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +45,7 @@ class Caption:
     note: str = ""
 
     def text(self, figure: float) -> str:
-        """A figure for people; a dash where there is none, as of the AUROC of a stream of one class.
+        """Return the figure with four decimals, or a dash for NaN (the AUROC of a stream of one class).
 
         Examples
         --------
@@ -42,23 +56,23 @@ class Caption:
 
     @classmethod
     def of(cls, measure: Measure) -> Caption:
-        """Of a measure."""
+        """Return the caption of a measure."""
         return cls(measure.name, measure.label, measure.better, measure.note)
 
 
 class Measure(Part, ABC):
     """A figure over a stream, kept while the stream runs.
 
-    A measure has a name, under which runs, curves and records have its figure, a label for people, and says
-    whether higher or lower is better. `fresh` has to be overridden by a measure that has settings.
+    Runs, curves and records hold its figure under its `name`; tables show its `label`; `better` says whether
+    higher or lower is better. A measure with settings must override `fresh`.
 
     Attributes
     ----------
     note : str
-        What a reader has to know about the figure, if anything.
+        What a reader must know about the figure, if anything.
     predictions
-        Everything it was updated with, if it needs that, part by part: checkpoints keep it in a file that
-        only grows, instead of the measure's state.
+        All predictions so far, part by part, if the measure needs them. Checkpoints append them to a file
+        instead of writing the measure's state.
 
     Examples
     --------
@@ -73,7 +87,7 @@ class Measure(Part, ABC):
     """
 
     role: ClassVar[str] = "measure"
-    plain: ClassVar[bool] = False  # a file holds what it has counted, not what it is
+    plain: ClassVar[bool] = False  # files hold its state, not its description
     name: ClassVar[str]
     label: ClassVar[str]
     better: ClassVar[Better] = "higher"
@@ -83,12 +97,12 @@ class Measure(Part, ABC):
 
     @staticmethod
     def names() -> tuple[str, ...]:
-        """The names of the measures there are."""
+        """The names of all measures."""
         return tuple(sorted(_known()))
 
     @staticmethod
     def of(name: str) -> Measure:
-        """The measure of this name, empty.
+        """Return an empty measure of this name.
 
         Examples
         --------
@@ -102,35 +116,35 @@ class Measure(Part, ABC):
 
     @abstractmethod
     def update(self, y: NDArray[Any], output: NDArray[Any]) -> None:
-        """Count targets (n,) and what was answered (n, outputs) before they were seen."""
+        """Count targets (n,) and the predictions (n, outputs) made before they were seen."""
 
     @property
     @abstractmethod
     def value(self) -> float:
-        """The figure over everything counted; NaN if there is none."""
+        """The figure over everything counted; NaN if it is undefined."""
 
     @abstractmethod
     def state(self) -> dict[str, NDArray[Any]]:
-        """All it knows, as arrays of numbers."""
+        """Return everything the measure has counted, as arrays of numbers."""
 
     @abstractmethod
     def restore(self, state: State) -> None:
-        """Go on from what `state` gave; a DataError if that is something else."""
+        """Continue from what `state` returned; raise a DataError if the arrays do not fit."""
 
     @abstractmethod
     def merge(self, other: Self) -> None:
-        """Count what another one has counted, after what this one has."""
+        """Add what another measure of the same kind has counted."""
 
     def fresh(self) -> Measure:
-        """An empty one of the same settings."""
+        """Return an empty measure with the same settings."""
         return type(self)()
 
     def bounded(self) -> Measure:
-        """An empty one whose memory does not grow with the stream."""
+        """Return an empty measure whose memory does not grow with the stream."""
         return self.fresh()
 
     def add(self, y: NDArray[Any], output: NDArray[Any]) -> float:
-        """Count a stretch of the stream, and give the figure over it alone. The arrays may be kept."""
+        """Count a part of the stream and return the figure over this part alone. The arrays may be kept."""
         part = self.fresh()
         part.update(y, output)
         self.merge(part)
@@ -138,15 +152,50 @@ class Measure(Part, ABC):
 
     @property
     def resumable(self) -> bool:
-        """Whether a checkpoint can keep it."""
+        """Whether checkpoints can hold the measure's state."""
         return True
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
 
+class Mean(Measure):
+    """One sum divided by another: the base of measures that are means over instances."""
+
+    def __init__(self) -> None:
+        self.over = self.under = 0.0
+
+    @abstractmethod
+    def _sums(self, y: NDArray[Any], output: NDArray[Any]) -> tuple[float, float]:
+        """Return what these instances add to the numerator and to the denominator."""
+
+    def update(self, y: NDArray[Any], output: NDArray[Any]) -> None:
+        """Count targets (n,) and the predictions (n, outputs) made before they were seen."""
+        over, under = self._sums(y, output)
+        self.over, self.under = self.over + over, self.under + under
+
+    @property
+    def value(self) -> float:
+        """The mean over everything counted; NaN over nothing."""
+        return self.over / self.under if self.under > 0 else math.nan
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return both sums."""
+        return {"sums": np.array([self.over, self.under])}
+
+    def restore(self, state: State) -> None:
+        """Continue from what `state` returned."""
+        sums = expect_array(state, "sums", np.float64, (2,), type(self).__name__)
+        self.over, self.under = sums.tolist()
+
+    def merge(self, other: Mean) -> None:
+        """Add what another measure of the same kind has counted."""
+        expect_same(self, other)
+        self.over, self.under = self.over + other.over, self.under + other.under
+
+
 def _known() -> dict[str, type[Measure]]:
-    """The measures of HEROS by name; classes that several share have none."""
+    """The measures of HEROS by name; base classes have no name."""
     return {kind.name: kind for kind in parts("measure").values() if hasattr(kind, "name")}
 
 
@@ -160,7 +209,7 @@ def expect_same(measure: Measure, other: object) -> None:
 def expect_array(
     state: State, key: str, kind: type, shape: tuple[int | None, ...], owner: str
 ) -> NDArray[Any]:
-    """An array of a state, if it has this type and shape (None: any length) and nothing below 0.
+    """Return an array of a state, which must have this type and shape (None: any length) and no value < 0.
 
     Examples
     --------
@@ -182,3 +231,35 @@ def expect_array(
             f"The state of {owner} must have an array {key!r} of shape {shape}. Got none or another."
         )
     return array
+
+
+def macro(per_class: ArrayLike) -> float:
+    """Return the mean over classes, without those whose figure is NaN; NaN if all are.
+
+    Examples
+    --------
+    >>> macro([0.5, 1.0, math.nan])
+    0.75
+    """
+    figures = np.asarray(per_class, dtype=np.float64)
+    known = figures[~np.isnan(figures)]
+    return float(known.mean()) if len(known) else math.nan
+
+
+def stacked(parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Concatenate probabilities; a class that came later gets probability 0 in the parts before it.
+
+    Examples
+    --------
+    >>> stacked([np.array([[0.5, 0.5]]), np.array([[0.2, 0.3, 0.5]])])
+    array([[0.5, 0.5, 0. ], [0.2, 0.3, 0.5]])
+    """
+    classes = max(part.shape[1] for part in parts)
+    return np.concatenate([np.pad(part, ((0, 0), (0, classes - part.shape[1]))) for part in parts])
+
+
+def joined(parts: Sequence[Predicted]) -> Predicted:
+    """Concatenate all labels and all probabilities."""
+    if not parts:
+        return np.empty(0, dtype=np.int64), np.empty((0, 1))
+    return np.concatenate([labels for labels, _ in parts]), stacked([p for _, p in parts])

@@ -1,4 +1,4 @@
-"""Measures of answers that are numbers."""
+"""Measures of predicted numbers."""
 
 from __future__ import annotations
 
@@ -9,58 +9,34 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.measures.base import Measure, State, expect_array, expect_same
+from heros.measures.base import Mean, Measure, State, expect_array, expect_same
 from heros.measures.checks import expect_numbers
 
 __all__ = ["MAE", "MAPE", "R2", "RMSE", "Coverage", "IntervalWidth", "RelativeError"]
 
-ANSWER, INTERVAL, NAIVE = 1, 3, 4
-"""Columns of an answer, up to: the answer itself, the ends of its interval, the running mean."""
+PREDICTION, INTERVAL, NAIVE = 1, 3, 4
+"""How many columns of a prediction a measure needs: the number; its interval; the running mean."""
+
+Numbers = NDArray[np.float64]
 
 
-class Quotient(Measure):
-    """One sum over another: the base of those that are means."""
+class MeanOfNumbers(Mean):
+    """The base of means over numbers: a pair of amounts for each instance."""
 
     numeric = True
-    columns: ClassVar[int] = ANSWER
-
-    def __init__(self) -> None:
-        self.over = self.under = 0.0
+    columns: ClassVar[int] = PREDICTION
 
     @abstractmethod
-    def _amounts(
-        self, y: NDArray[np.float64], output: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | float]:
-        """Of each instance, what is added above and below the line."""
+    def _amounts(self, y: Numbers, output: Numbers) -> tuple[Numbers, Numbers | float]:
+        """Return what each instance adds to the numerator and to the denominator."""
 
-    def update(self, y: NDArray[np.float64], output: NDArray[np.float64]) -> None:
-        """Count targets (n,) and what was answered, (n,) or (n, columns), before they were seen."""
+    def _sums(self, y: Numbers, output: Numbers) -> tuple[float, float]:
         y, output = expect_numbers(y, output, self.columns, type(self).__name__)
         over, under = self._amounts(y, output)
-        self.over += float(np.sum(over))
-        self.under += float(np.sum(np.broadcast_to(under, len(y))))
-
-    @property
-    def value(self) -> float:
-        """Of everything counted; NaN of nothing."""
-        return self.over / self.under if self.under > 0 else math.nan
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Both sums."""
-        return {"sums": np.array([self.over, self.under])}
-
-    def restore(self, state: State) -> None:
-        """Go on from what `state` gave."""
-        sums = expect_array(state, "sums", np.float64, (2,), type(self).__name__)
-        self.over, self.under = sums.tolist()
-
-    def merge(self, other: Quotient) -> None:
-        """Count what another one has counted."""
-        expect_same(self, other)
-        self.over, self.under = self.over + other.over, self.under + other.under
+        return float(np.sum(over)), float(np.sum(np.broadcast_to(under, len(y))))
 
 
-class MAE(Quotient):
+class MAE(MeanOfNumbers):
     """The mean absolute error.
 
     Examples
@@ -73,14 +49,12 @@ class MAE(Quotient):
 
     name, label, better = "mae", "MAE", "lower"
 
-    def _amounts(
-        self, y: NDArray[np.float64], output: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], float]:
+    def _amounts(self, y: Numbers, output: Numbers) -> tuple[Numbers, float]:
         return np.abs(y - output[:, 0]), 1.0
 
 
-class RMSE(Quotient):
-    """The root of the mean squared error.
+class RMSE(MeanOfNumbers):
+    """The square root of the mean squared error.
 
     Examples
     --------
@@ -92,19 +66,19 @@ class RMSE(Quotient):
 
     name, label, better = "rmse", "RMSE", "lower"
 
-    def _amounts(
-        self, y: NDArray[np.float64], output: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], float]:
+    def _amounts(self, y: Numbers, output: Numbers) -> tuple[Numbers, float]:
         return np.square(y - output[:, 0]), 1.0
 
     @property
     def value(self) -> float:
-        """Of everything counted; NaN of nothing."""
+        """The root over everything counted; NaN over nothing."""
         return math.sqrt(super().value)
 
 
-class MAPE(Quotient):
-    """The mean absolute error as a share of the target. Targets of 0, of which there is none, are left out.
+class MAPE(MeanOfNumbers):
+    """The mean absolute error as a share of the target.
+
+    Percentage error is undefined for targets equal to 0; they are skipped.
 
     Examples
     --------
@@ -116,17 +90,15 @@ class MAPE(Quotient):
 
     name, label, better = "mape", "MAPE", "lower"
 
-    def _amounts(
-        self, y: NDArray[np.float64], output: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _amounts(self, y: Numbers, output: Numbers) -> tuple[Numbers, Numbers]:
         some = y != 0
         return np.abs(y - output[:, 0])[some] / np.abs(y[some]), some.astype(np.float64)
 
 
-class RelativeError(Quotient):
+class RelativeError(MeanOfNumbers):
     """The mean absolute error relative to that of the running mean of recent targets; below 1 is better.
 
-    The mean as it was before each target is the fourth number of an answer
+    That running mean, before each target, is the fourth number of a prediction
     (`heros.ensemble.task.Regression`).
 
     Examples
@@ -140,14 +112,12 @@ class RelativeError(Quotient):
     name, label, better = "relative_error", "relative error", "lower"
     columns = NAIVE
 
-    def _amounts(
-        self, y: NDArray[np.float64], output: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _amounts(self, y: Numbers, output: Numbers) -> tuple[Numbers, Numbers]:
         return np.abs(y - output[:, 0]), np.abs(y - output[:, 3])
 
 
-class Coverage(Quotient):
-    """The share of targets inside the interval of their answer: as near as can be to the level asked for.
+class Coverage(MeanOfNumbers):
+    """The share of targets inside their predicted interval; best if close to the level asked for.
 
     Examples
     --------
@@ -160,14 +130,12 @@ class Coverage(Quotient):
     name, label = "coverage", "coverage"
     columns = INTERVAL
 
-    def _amounts(
-        self, y: NDArray[np.float64], output: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], float]:
+    def _amounts(self, y: Numbers, output: Numbers) -> tuple[Numbers, float]:
         return ((output[:, 1] <= y) & (y <= output[:, 2])).astype(np.float64), 1.0
 
 
-class IntervalWidth(Quotient):
-    """The mean width of the intervals.
+class IntervalWidth(MeanOfNumbers):
+    """The mean width of the predicted intervals.
 
     Examples
     --------
@@ -180,14 +148,12 @@ class IntervalWidth(Quotient):
     name, label, better = "interval_width", "interval width", "lower"
     columns = INTERVAL
 
-    def _amounts(
-        self, y: NDArray[np.float64], output: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], float]:
+    def _amounts(self, y: Numbers, output: Numbers) -> tuple[Numbers, float]:
         return np.abs(output[:, 2] - output[:, 1]), 1.0
 
 
 class R2(Measure):
-    """R²: the share of the targets' variance that the answers explain; below 0 if their mean does better.
+    """R²: the share of the targets' variance that is predicted; below 0 if the targets' mean predicts better.
 
     Examples
     --------
@@ -203,16 +169,16 @@ class R2(Measure):
     def __init__(self) -> None:
         self.count, self.mean, self.squares, self.errors = 0, 0.0, 0.0, 0.0
 
-    def update(self, y: NDArray[np.float64], output: NDArray[np.float64]) -> None:
-        """Count targets (n,) and what was answered, (n,) or (n, columns), before they were seen."""
-        y, output = expect_numbers(y, output, ANSWER, "R2")
+    def update(self, y: Numbers, output: Numbers) -> None:
+        """Count targets (n,) and the predictions, (n,) or (n, columns), made before they were seen."""
+        y, output = expect_numbers(y, output, PREDICTION, "R2")
         if len(y):
             mean = float(y.mean())
             errors = float(np.square(y - output[:, 0]).sum())
             self._add(len(y), mean, float(np.square(y - mean).sum()), errors)
 
     def _add(self, count: int, mean: float, squares: float, errors: float) -> None:
-        """Moments of two stretches as those of both (Chan et al. 1979)."""
+        """Combine the moments of two parts (Chan et al. 1979)."""
         both, off = self.count + count, mean - self.mean
         self.squares += squares + off * off * self.count * count / both
         self.mean += off * count / both
@@ -220,22 +186,22 @@ class R2(Measure):
 
     @property
     def value(self) -> float:
-        """Of everything counted; NaN where all targets are the same."""
+        """R² over everything counted; NaN where all targets are the same."""
         return 1 - self.errors / self.squares if self.squares > 0 else math.nan
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """How many, their mean (above and below 0), the squares of deviations and of errors."""
+        """Return the count, the mean (above and below 0), and the squares of deviations and of errors."""
         sums = [max(self.mean, 0.0), max(-self.mean, 0.0), self.squares, self.errors]
         return {"count": np.array([self.count]), "sums": np.array(sums)}
 
     def restore(self, state: State) -> None:
-        """Go on from what `state` gave."""
+        """Continue from what `state` returned."""
         [self.count] = expect_array(state, "count", np.int64, (1,), "R2").tolist()
         above, below, self.squares, self.errors = expect_array(state, "sums", np.float64, (4,), "R2").tolist()
         self.mean = above - below
 
     def merge(self, other: R2) -> None:
-        """Count what another one has counted."""
+        """Add what another measure of the same kind has counted."""
         expect_same(self, other)
         if other.count:
             self._add(other.count, other.mean, other.squares, other.errors)

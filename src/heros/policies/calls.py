@@ -19,19 +19,19 @@ __all__ = ["PolicyCalls", "bound_policy"]
 class PolicyCalls:
     """What the core calls to have a policy written in Python choose; the choice is checked."""
 
-    def __init__(self, policy: Policy, k: int, rng: np.random.Generator) -> None:
-        self.policy, self.k, self.rng = policy, k, rng
+    def __init__(self, policy: Policy, rng: np.random.Generator) -> None:
+        self.policy, self.rng = policy, rng
         self.draws: Mapping[str, Any] | None = None  # the generator before an exploring policy was asked
 
-    def choose(self, scores: NDArray[np.float64], costs: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def choose(self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int) -> NDArray[np.bool_]:
         """The models to train."""
         self.draws = self.rng.bit_generator.state if isinstance(self.policy, Explore) else None
-        mask = np.asarray(self.policy.choose(scores, costs, self.k, self.rng))
+        mask = np.asarray(self.policy.choose(scores, costs, k, self.rng))
         if mask.shape != scores.shape or mask.dtype != np.bool_:
             rule = f"a boolean mask of {len(scores)} models"
             raise ParameterError(f"The policy {self.policy!r} must return {rule}. Got {mask!r} instead.")
-        if mask.sum() > self.k:
-            rule = f"at most {self.k} models"
+        if mask.sum() > k:
+            rule = f"at most {k} models"
             raise ParameterError(
                 f"The policy {self.policy!r} must choose {rule}. Got {int(mask.sum())} instead."
             )
@@ -54,7 +54,7 @@ def _innermost(policy: Any) -> Any:
     return policy
 
 
-def bound_policy(policy: Policy, k: int, rng: np.random.Generator) -> _core.Policy | PolicyCalls:
+def bound_policy(policy: Policy, rng: np.random.Generator) -> _core.Policy | PolicyCalls:
     """The policy as the core takes it."""
     native = compiled(policy)
-    return PolicyCalls(policy, k, rng) if native is None else native
+    return PolicyCalls(policy, rng) if native is None else native

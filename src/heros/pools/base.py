@@ -17,7 +17,6 @@ from heros.errors import ParameterError
 __all__ = [
     "BoundPool",
     "Pool",
-    "expect_classes",
     "expect_mappings",
     "expect_schema",
     "feature_values",
@@ -37,7 +36,7 @@ class Pool(Part, ABC):
 
     @property
     @abstractmethod
-    def configurations(self) -> tuple[Mapping[str, Any], ...]:
+    def configurations(self) -> Sequence[Mapping[str, Any]]:
         """The settings of each model, in the order of the pool."""
 
     @property
@@ -128,24 +127,6 @@ def expect_schema(state: Mapping[str, NDArray[Any]], schema: Schema, owner: str)
         and np.array_equal(classes, [schema.n_outputs])
     ):
         raise ParameterError.of("state", owner, "one of a pool for this schema", schema)
-
-
-def expect_classes(schema: Schema, owner: str) -> None:
-    """Refuse a schema whose target is a number, for models that know classes only.
-
-    Examples
-    --------
-    >>> expect_classes(Schema.of(["age"]), "NaiveBayes")
-    Traceback (most recent call last):
-        ...
-    heros.errors.ParameterError: The 'schema' parameter of NaiveBayes must be one with classes, for its models
-    cannot learn a number. Got a number as the target instead.
-    """
-    if schema.numeric:
-        rule = "one with classes, for its models cannot learn a number"
-        raise ParameterError(
-            f"The 'schema' parameter of {owner} must be {rule}. Got a number as the target instead."
-        )
 
 
 def shares(costs: ArrayLike | Sequence[float], n_models: int, owner: str) -> NDArray[np.float64]:

@@ -3,44 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
-from types import MappingProxyType
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heros._base import core as _core
-from heros._base.parameters import number, one_of, positive, whole
+from heros._base.parameters import above_zero, among, flag, or_none, real_number, whole, whole_number
+from heros._base.settings import Setting
 from heros.data.schema import Schema
 from heros.errors import ParameterError
-from heros.pools.base import Pool, expect_classes
-from heros.pools.native import BoundNative, checked_costs, completed
-from heros.pools.tree_text import tree_text
+from heros.pools.native import BoundNative, CostModels, Family, by_setting, grid_of, seeds_of
+from heros.pools.trees import GRACE_PERIOD, MAX_BYTES, SPLIT_CONFIDENCE, TIE_THRESHOLD, tree_text
 
 __all__ = ["BoundForest", "Forest", "ForestGrid", "ForestStats"]
 
 Costs = Literal["trees", "measured"] | Sequence[float]
-
-DEFAULTS: Mapping[str, Any] = MappingProxyType(
-    {
-        "trees": 30,
-        "features": 0.6,
-        "subspace": "node",
-        "bagging": 6.0,
-        "grace_period": 50,
-        "split_confidence": 0.01,
-        "tie_threshold": 0.1,
-        "random_cuts": False,
-        "warning": 0.01,
-        "drift": 0.001,
-        "max_bytes": 64 << 20,
-    }
-)
 SUBSPACES = ("tree", "node")
-COST_MODELS = {"trees": lambda configuration: float(configuration["trees"])}
-MOST_TREES, MOST_BAGGING = 1000, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +54,8 @@ class ForestStats:
     replaced: int
 
 
-@dataclass(frozen=True, init=False)
-class Forest(Pool):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Forest(Family):
     """Forests of Hoeffding trees of given configurations; each forest is one model.
 
     Its trees differ: each draws from a Poisson distribution how often an instance counts (online bagging,
@@ -89,26 +69,9 @@ class Forest(Pool):
     Parameters
     ----------
     configurations
-        One mapping per forest; what is left out has the default. The keys are
+        One mapping per forest; a setting that is left out has its default. The keys are
 
-        `trees` (30)
-            How many.
-        `features` (0.6)
-            The share of the features that a tree sees, or that a leaf may be split by.
-        `subspace` ("node")
-            "tree": drawn once for each tree, which knows no others; "node": drawn for every leaf, and leaves
-            observe all features.
-        `bagging` (6)
-            λ, the mean of how often an instance counts; 0: each counts once.
-        `grace_period` (50), `split_confidence` (0.01), `tie_threshold` (0.1)
-            As for `Hoeffding`. An instance that counts six times moves a leaf six steps.
-        `random_cuts` (False)
-            Whether a numeric feature offers one cut drawn at random instead of twelve at even distances.
-        `warning` (0.01), `drift` (0.001)
-            δ of the two ADWINs of a tree; None: it is not looked for.
-        `max_bytes` (64 MiB)
-            What the nodes and observers of all trees may hold, at every instance. Each tree has an equal
-            part, of which a quarter is kept for the one in its background.
+        {settings}
     costs
         γ, the cost of a training step: "trees" (∝ their number), "measured" (CPU time on made-up instances
         when the pool is bound), or one number per forest. Always scaled to sum to 1.
@@ -121,28 +84,61 @@ class Forest(Pool):
     """
 
     written: ClassVar[str] = "forest"
-    described_by: ClassVar[tuple[str, ...]] = ("configurations", "costs")
+    settings = (
+        Setting("trees", 30, whole_number(1, 1000), "How many trees."),
+        Setting(
+            "features",
+            0.6,
+            above_zero(1),
+            "The share of the features that a tree sees, or that a leaf may be split by.",
+        ),
+        Setting(
+            "subspace",
+            "node",
+            among(*SUBSPACES),
+            "'tree': the features are drawn once for each tree, which knows no others; 'node': they are "
+            "drawn for every leaf, and leaves observe all features.",
+        ),
+        Setting(
+            "bagging",
+            6.0,
+            real_number(0, 100),
+            "λ, the mean of how often an instance counts; 0: each counts once.",
+        ),
+        replace(GRACE_PERIOD, default=50),
+        replace(SPLIT_CONFIDENCE, default=0.01),
+        replace(TIE_THRESHOLD, default=0.1),
+        Setting(
+            "random_cuts",
+            False,
+            flag(),
+            "Whether a numeric feature offers one cut drawn at random instead of twelve at even distances.",
+        ),
+        Setting(
+            "warning",
+            0.01,
+            or_none(above_zero(1)),
+            "δ of the ADWIN that starts a tree in the background; None: never.",
+            none=0.0,
+        ),
+        Setting(
+            "drift",
+            0.001,
+            or_none(above_zero(1)),
+            "δ of the ADWIN that replaces a tree; None: never.",
+            none=0.0,
+        ),
+        replace(
+            MAX_BYTES,
+            default=64 << 20,
+            text="The memory of the nodes and observers of all trees, kept at every instance. Each tree has "
+            "an equal part, of which a quarter is kept for the one in its background.",
+        ),
+    )
+    cost_models: ClassVar[CostModels] = {"trees": by_setting("trees")}
+    targets = "classes"
 
-    models: tuple[tuple[Any, ...], ...]
-    costs: Costs
-
-    def __init__(
-        self, configurations: Iterable[Mapping[str, Any]] = ({},), *, costs: Costs = "trees"
-    ) -> None:
-        models = tuple(map(_checked, completed(configurations, DEFAULTS, "Forest")))
-        object.__setattr__(self, "models", models)
-        object.__setattr__(self, "costs", checked_costs(costs, COST_MODELS, len(models), "Forest"))
-
-    @property
-    def configurations(self) -> tuple[Mapping[str, Any], ...]:
-        """The settings of each forest, in the order of the pool."""
-        return tuple(dict(zip(DEFAULTS, model, strict=True)) for model in self.models)
-
-    def bind(
-        self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
-    ) -> BoundForest:
-        """The forests, each tree a single leaf. A seed for each forest is drawn from `rng`."""
-        return BoundForest(self, schema, rng, costs)
+    costs: Costs = "trees"
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
         """Refuse a state that is too small to be one of these forests, before memory is taken for them."""
@@ -150,10 +146,6 @@ class Forest(Pool):
             trees, found = configuration["trees"], state.get(f"forest_{i}_behind", np.empty(0)).size
             if found < trees:
                 raise ParameterError.of("state", "Forest", f"one of {trees} trees", found)
-
-    def __repr__(self) -> str:
-        costs = repr(self.costs) if isinstance(self.costs, str) else "given"
-        return f"{type(self).__name__}({self.n_models} models, costs={costs})"
 
 
 class ForestGrid(Forest):
@@ -177,11 +169,11 @@ class ForestGrid(Forest):
         costs: Costs = "trees",
         **settings: Any,
     ) -> None:
-        grid = product(trees, subspaces)
-        super().__init__([{"trees": n, "subspace": s, **settings} for n, s in grid], costs=costs)
+        axes = {"trees": trees, "subspace": subspaces}
+        super().__init__(grid_of(axes, settings), costs=costs)
 
 
-class BoundForest(BoundNative):
+class BoundForest(BoundNative, of=Forest):
     """The forests of a `Forest` pool, for one schema.
 
     Examples
@@ -194,22 +186,10 @@ class BoundForest(BoundNative):
     no (0 of 0)
     """
 
-    kind = Forest
-    cost_models = COST_MODELS
     native: _core.ForestPool
-    pool: Forest
 
-    def __init__(
-        self,
-        pool: Forest,
-        schema: Schema,
-        rng: np.random.Generator,
-        costs: NDArray[np.float64] | None = None,
-    ) -> None:
-        expect_classes(schema, "Forest")
-        seeds = rng.integers(0, 1 << 64, size=pool.n_models, dtype=np.uint64).tolist()
-        settings = [_settings(configuration) for configuration in pool.configurations]
-        super().__init__(pool, _core.ForestPool(settings, seeds), schema, costs)
+    def _native(self, schema: Schema, rng: np.random.Generator) -> _core.ForestPool:
+        return _core.ForestPool(self._settings(_settings), seeds_of(rng, self.pool.n_models))
 
     @property
     def bytes(self) -> NDArray[np.int64]:
@@ -222,7 +202,7 @@ class BoundForest(BoundNative):
 
     def text(self, i: int, *, tree: int = 0) -> str:
         """A tree of forest i as indented text: its tests, and for each leaf the majority and its count."""
-        whole(i, "i", "text", 0, self.pool.n_models - 1)
+        self._expect_model(i, "text")
         whole(tree, "tree", "text", 0, self.pool.configurations[i]["trees"] - 1)
         columns, state = self.native.tree(i, tree)
         features = tuple(self.schema.features[f] for f in columns)
@@ -233,54 +213,14 @@ class BoundForest(BoundNative):
         trees, limit = configuration["trees"], configuration["max_bytes"]
         return ForestStats(trees, background, nodes, leaves, active, depth, size, limit, warnings, replaced)
 
-    def _fit(self, schema: Schema) -> None:
-        for configuration in self.pool.configurations:
-            trees, limit = configuration["trees"], configuration["max_bytes"]
-            least = 4 * trees * (20 + 8 * schema.n_classes)
-            if limit < least:
-                rule = f"at least {least} with {trees} trees and {schema.n_classes} classes"
-                raise ParameterError.of("max_bytes", "Forest", rule, limit)
-        super()._fit(schema)
 
-
-def _settings(configuration: Mapping[str, Any]) -> _core.ForestSettings:
+def _settings(*, subspace: str, **settings: Any) -> _core.ForestSettings:
+    names = ("max_bytes", "grace_period", "split_confidence", "tie_threshold")
     tree = _core.TreeSettings(
-        max_bytes=configuration["max_bytes"],
-        grace_period=configuration["grace_period"],
-        split_confidence=configuration["split_confidence"],
-        tie_threshold=configuration["tie_threshold"],
+        **{name: settings.pop(name) for name in names},
         criterion="information_gain",
         prediction="adaptive",
         binary_splits=True,
         max_depth=-1,
     )
-    return _core.ForestSettings(
-        tree,
-        trees=configuration["trees"],
-        features=configuration["features"],
-        per_leaf=configuration["subspace"] == "node",
-        random_cuts=configuration["random_cuts"],
-        bagging=configuration["bagging"],
-        warning=configuration["warning"] or 0.0,
-        drift=configuration["drift"] or 0.0,
-    )
-
-
-def _checked(configuration: Mapping[str, Any]) -> tuple[Any, ...]:
-    return (
-        whole(configuration["trees"], "trees", "Forest", 1, MOST_TREES),
-        positive(configuration["features"], "features", "Forest", 1),
-        one_of(configuration["subspace"], "subspace", "Forest", SUBSPACES, "'tree' or 'node'"),
-        number(configuration["bagging"], "bagging", "Forest", 0, MOST_BAGGING),
-        whole(configuration["grace_period"], "grace_period", "Forest", 1, (1 << 31) - 1),
-        positive(configuration["split_confidence"], "split_confidence", "Forest", 1),
-        number(configuration["tie_threshold"], "tie_threshold", "Forest", 0),
-        bool(configuration["random_cuts"]),
-        _delta(configuration["warning"], "warning"),
-        _delta(configuration["drift"], "drift"),
-        whole(configuration["max_bytes"], "max_bytes", "Forest", 1, 1 << 62),
-    )
-
-
-def _delta(value: Any, name: str) -> float | None:
-    return None if value is None else positive(value, name, "Forest", 1, "in (0, 1] or None")
+    return _core.ForestSettings(tree, per_leaf=subspace == "node", **settings)

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
-from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heros._base import core as _core
-from heros._base.parameters import number, whole
+from heros._base.parameters import real_number, whole_number
+from heros._base.settings import Setting
 from heros.data.schema import Schema
 from heros.errors import HerosError, ParameterError
-from heros.pools.base import Pool
-from heros.pools.native import BoundNative, checked_costs, completed
+from heros.pools.native import BoundNative, CostModels, Family, equal, grid_of, option
 
 __all__ = ["BoundLabelMemory", "LabelMemory", "LabelMemoryGrid"]
 
 Costs = Literal["equal", "measured"] | Sequence[float]
-
-DEFAULTS: Mapping[str, Any] = MappingProxyType({"fading": 0.9995, "order": 1, "seasons": 2})
-COST_MODELS = {"equal": lambda configuration: 1.0}
 INPUTS = (
     "constant",
     "mean",
@@ -36,8 +31,8 @@ INPUTS = (
 )
 
 
-@dataclass(frozen=True, init=False)
-class LabelMemory(Pool):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class LabelMemory(Family):
     """Models that predict a label from the labels before it, and ignore the features.
 
     Classes: the model counts which class followed the last label (`order` 1) or the last two (`order` 2). A
@@ -55,14 +50,9 @@ class LabelMemory(Pool):
     Parameters
     ----------
     configurations
-        One mapping per model; what is left out has the default. The keys are
+        One mapping per model; a setting that is left out has its default. The keys are
 
-        `fading` (0.9995)
-            What an instance weighs against the next one, in [0.5, 1]: with .9995 the last 2000 or so count.
-        `order` (1)
-            Classes: how many of the last labels count, 1 or 2.
-        `seasons` (2)
-            Numbers: how many seasonal lags are used at most: 0, 1 or 2.
+        {settings}
     memory
         How many labels are kept. A label that comes later than that is predicted from the frequencies of the
         classes, or the mean.
@@ -81,30 +71,20 @@ class LabelMemory(Pool):
     """
 
     written: ClassVar[str] = "labels"
-    described_by: ClassVar[tuple[str, ...]] = ("configurations", "memory", "costs")
+    settings = (
+        Setting(
+            "fading",
+            0.9995,
+            real_number(0.5, 1),
+            "The weight of an instance compared with the next: with .9995 the last 2000 or so count.",
+        ),
+        Setting("order", 1, whole_number(1, 2), "Classes: how many of the last labels count."),
+        Setting("seasons", 2, whole_number(0, 2), "Numbers: how many seasonal lags are used at most."),
+    )
+    cost_models: ClassVar[CostModels] = {"equal": equal}
 
-    models: tuple[tuple[float, int, int], ...]
-    memory: int
-    costs: Costs
-
-    def __init__(
-        self, configurations: Iterable[Mapping[str, Any]], *, memory: int = 512, costs: Costs = "equal"
-    ) -> None:
-        models = tuple(map(_checked, completed(configurations, DEFAULTS, "LabelMemory")))
-        object.__setattr__(self, "models", models)
-        object.__setattr__(self, "memory", whole(memory, "memory", "LabelMemory", 4, 1 << 20))
-        object.__setattr__(self, "costs", checked_costs(costs, COST_MODELS, len(models), "LabelMemory"))
-
-    @property
-    def configurations(self) -> tuple[Mapping[str, Any], ...]:
-        """The settings of each model, in the order of the pool."""
-        return tuple(dict(zip(DEFAULTS, model, strict=True)) for model in self.models)
-
-    def bind(
-        self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
-    ) -> BoundLabelMemory:
-        """The models, without any label yet, for instances of this schema. Nothing is drawn from `rng`."""
-        return BoundLabelMemory(self, schema, costs)
+    memory: int = option(512, whole_number(4, 1 << 20))
+    costs: Costs = "equal"
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
         """Refuse a state that is too small to be one of these models, before memory is taken for them."""
@@ -112,10 +92,6 @@ class LabelMemory(Pool):
         least = self.n_models * schema.n_outputs
         if state[name].size < least:
             raise ParameterError.of("state", "LabelMemory", f"at least {least} {name}", state[name].size)
-
-    def __repr__(self) -> str:
-        costs = repr(self.costs) if isinstance(self.costs, str) else "given"
-        return f"{type(self).__name__}({self.n_models} models, costs={costs})"
 
 
 class LabelMemoryGrid(LabelMemory):
@@ -138,27 +114,23 @@ class LabelMemoryGrid(LabelMemory):
         costs: Costs = "equal",
         **settings: Any,
     ) -> None:
-        grid = product(fading, orders)
-        super().__init__([{"fading": f, "order": o, **settings} for f, o in grid], memory=memory, costs=costs)
+        axes = {"fading": fading, "order": orders}
+        super().__init__(grid_of(axes, settings), memory=memory, costs=costs)
 
 
-class BoundLabelMemory(BoundNative):
+class BoundLabelMemory(BoundNative, of=LabelMemory):
     """The models of a `LabelMemory` pool, for one schema."""
 
-    kind = LabelMemory
-    cost_models = COST_MODELS
     native: _core.LabelPool
-    pool: LabelMemory
 
-    def __init__(self, pool: LabelMemory, schema: Schema, costs: NDArray[np.float64] | None = None) -> None:
-        settings = [_core.LabelSettings(**configuration) for configuration in pool.configurations]
-        super().__init__(pool, _core.LabelPool(settings, pool.memory, schema.numeric), schema, costs)
+    def _native(self, schema: Schema, rng: np.random.Generator) -> _core.LabelPool:
+        return _core.LabelPool(self._settings(_core.LabelSettings), self.pool.memory, schema.numeric)
 
     def follows(self, i: int) -> NDArray[np.float64]:
         """Return the probability of each class (columns) after each last label (rows), by model i."""
         if self.schema.numeric:
             raise HerosError("Numbers have no table of what follows what: ask coefficients.")
-        return self.native.follows(self._expect_model(i))
+        return self.native.follows(self._expect_model(i, "BoundLabelMemory"))
 
     def coefficients(self, i: int) -> dict[str, float]:
         """Return the weight of each input in the predictions of model i, where the target is a number.
@@ -174,7 +146,7 @@ class BoundLabelMemory(BoundNative):
         """
         if not self.schema.numeric:
             raise HerosError("Classes have no coefficients: ask follows.")
-        weights = self.native.coefficients(self._expect_model(i)).tolist()
+        weights = self.native.coefficients(self._expect_model(i, "BoundLabelMemory")).tolist()
         return dict(zip(INPUTS, weights, strict=True))
 
     @property
@@ -186,14 +158,3 @@ class BoundLabelMemory(BoundNative):
     def remembered(self) -> int:
         """How many labels are kept now."""
         return self.native.remembered
-
-    def _expect_model(self, i: int) -> int:
-        return whole(i, "i", "BoundLabelMemory", 0, self.pool.n_models - 1)
-
-
-def _checked(configuration: Mapping[str, Any]) -> tuple[float, int, int]:
-    return (
-        number(configuration["fading"], "fading", "LabelMemory", 0.5, 1),
-        whole(configuration["order"], "order", "LabelMemory", 1, 2),
-        whole(configuration["seasons"], "seasons", "LabelMemory", 0, 2),
-    )

@@ -4,35 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
-from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heros._base import core as _core
-from heros._base.parameters import number, one_of, whole
+from heros._base.parameters import above_zero, among, real_number, whole_number
+from heros._base.settings import Setting
 from heros.data.schema import Schema
 from heros.errors import ParameterError
-from heros.pools.base import Pool, expect_mappings, feature_values
-from heros.pools.losses import expect_losses, split_losses, with_losses
-from heros.pools.native import BoundNative, checked_costs, completed, divisor
+from heros.pools.base import feature_values
+from heros.pools.gradients import LOSS, Scaled, expect_loss
+from heros.pools.native import BoundNative, CostModels, grid_of, option
 
 __all__ = ["BoundLinear", "Linear", "LinearGrid"]
 
 Costs = Literal["numbers", "measured"] | Sequence[float]
 
-DEFAULTS: Mapping[str, Any] = MappingProxyType(
-    {"optimizer": "adam", "learning_rate": 0.01, "l1": 0.0, "l2": 0.0}
-)
-EPSILON = 0.1
-NUMBERS = {"sgd": 1, "adam": 3, "ftrl": 3, "pa": 1}  # kept per weight, itself included
-COST_MODELS = {"numbers": lambda configuration: float(NUMBERS[configuration["optimizer"]])}
+
+def _numbers(bound: Any) -> list[float]:
+    """How many numbers a model keeps per weight, itself included."""
+    return [float(_core.LinearPool.numbers(one["optimizer"])) for one in bound.pool.configurations]
 
 
-@dataclass(frozen=True, init=False)
-class Linear(Pool):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Linear(Scaled):
     """Linear models of given configurations: logistic regressions or, of a number, regressions.
 
     Softmax cross-entropy, squared or Huber loss, one instance at a time, from weights of zero. Numbers are
@@ -43,24 +40,9 @@ class Linear(Pool):
     Parameters
     ----------
     configurations
-        One mapping per model; what is left out has the default. The keys are
+        One mapping per model; a setting that is left out has its default. The keys are
 
-        `optimizer` ("adam")
-            "sgd"; "adam" (β = .9, .999, ε = 1e-8); or "ftrl": FTRL-Proximal (McMahan et al. 2013) with β = 1,
-            a learning rate per weight that falls with what it has learnt. Where the target is a number also
-            "pa": passive-aggressive (Crammer et al. 2006, PA-I), which corrects each error beyond `epsilon`
-            at once, by steps of at most `learning_rate`.
-        `learning_rate` (0.01)
-            η; α of FTRL.
-        `l1` (0)
-            Of "ftrl": weights below it are exactly zero. The bias pays neither l1 nor l2.
-        `l2` (0)
-            Of "ftrl", and of "sgd": weights shrink by 1 − η·l2 at every step.
-        `loss` ("squared")
-            Where the target is a number: half the square of the error, or "huber", which beyond an error of
-            one standard deviation of the target is linear.
-        `epsilon` (0.1)
-            Of "pa": an error that is none, in standard deviations of the target.
+        {settings}
     own_values
         How many values of a nominal feature have an input of their own: the first ones of the schema.
     hashed_to
@@ -83,68 +65,60 @@ class Linear(Pool):
     """
 
     written: ClassVar[str] = "linear"
-    described_by: ClassVar[tuple[str, ...]] = ("configurations", "own_values", "hashed_to", "costs", "scale")
+    settings = (
+        Setting(
+            "optimizer",
+            "adam",
+            among("sgd", "adam", "ftrl", "pa"),
+            "Adam has β = .9, .999 and ε = 1e-8; 'ftrl' is FTRL-Proximal (McMahan et al. 2013) with β = 1, "
+            "a learning rate per weight that falls with what it has learnt. 'pa', for numbers only, is "
+            "passive-aggressive (Crammer et al. 2006, PA-I): it corrects each error beyond `epsilon` at "
+            "once, by steps of at most `learning_rate`.",
+        ),
+        Setting("learning_rate", 0.01, above_zero(), "η; α of FTRL."),
+        Setting(
+            "l1",
+            0.0,
+            real_number(0),
+            "Of 'ftrl': weights below it are exactly zero. The bias pays neither l1 nor l2.",
+        ),
+        Setting(
+            "l2", 0.0, real_number(0), "Of 'ftrl', and of 'sgd': weights shrink by 1 − η·l2 at every step."
+        ),
+        LOSS,
+        Setting(
+            "epsilon",
+            0.1,
+            real_number(0),
+            "Of 'pa': an error that counts as none, in standard deviations of the target.",
+            optional=True,
+        ),
+    )
+    cost_models: ClassVar[CostModels] = {"numbers": _numbers}
 
-    models: tuple[tuple[str, float, float, float], ...]
-    losses: tuple[str, ...]  # where the target is a number
-    epsilons: tuple[float, ...]  # of "pa"
-    own_values: int
-    hashed_to: int
-    costs: Costs
-    scale: bool | float
-    divisor: float  # what `scale` comes to; True and 1.0 are equal, and are not the same
+    own_values: int = option(1024, whole_number(3, 1 << 24))
+    hashed_to: int = option(4096, whole_number(1, 1 << 24))
+    costs: Costs = "numbers"
 
-    def __init__(
-        self,
-        configurations: Iterable[Mapping[str, Any]],
-        *,
-        own_values: int = 1024,
-        hashed_to: int = 4096,
-        costs: Costs = "numbers",
-        scale: bool | float = True,
-    ) -> None:
-        given, losses = split_losses(expect_mappings(configurations, "Linear"), "Linear")
-        epsilons = tuple(map(_epsilon, given))
-        given = [{key: value for key, value in model.items() if key != "epsilon"} for model in given]
-        models = tuple(map(_checked, completed(given, DEFAULTS, "Linear")))
-        own_values = whole(own_values, "own_values", "Linear", 3, 1 << 24)
-        hashed_to = whole(hashed_to, "hashed_to", "Linear", 1, 1 << 24)
-        object.__setattr__(self, "models", models)
-        object.__setattr__(self, "losses", losses)
-        object.__setattr__(self, "epsilons", epsilons)
-        object.__setattr__(self, "own_values", own_values)
-        object.__setattr__(self, "hashed_to", hashed_to)
-        object.__setattr__(self, "costs", checked_costs(costs, COST_MODELS, len(models), "Linear"))
-        by = divisor(scale, "Linear")
-        object.__setattr__(self, "scale", bool(scale) if by in (0.0, 3.0) else by)
-        object.__setattr__(self, "divisor", by)
-
-    @property
-    def configurations(self) -> tuple[Mapping[str, Any], ...]:
-        """The settings of each model, in the order of the pool; a loss where it is not the usual one."""
-        settings = [dict(zip(DEFAULTS, model, strict=True)) for model in self.models]
-        for model, epsilon in zip(settings, self.epsilons, strict=True):
-            if model["optimizer"] == "pa":
-                model["epsilon"] = epsilon
-        return with_losses(settings, self.losses)
-
-    def bind(
-        self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
-    ) -> BoundLinear:
-        """The models, with weights of zero, for instances of this schema. Nothing is drawn from `rng`."""
-        return BoundLinear(self, schema, costs)
+    def expect_together(self, settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+        """Refuse settings of a model that contradict each other."""
+        optimizer, l1, l2 = settings["optimizer"], settings["l1"], settings["l2"]
+        if l1 > 0 and optimizer != "ftrl":
+            raise ParameterError.of("l1", "Linear", "0 unless the optimizer is 'ftrl'", l1)
+        if l2 > 0 and optimizer in ("adam", "pa"):
+            raise ParameterError.of("l2", "Linear", f"0 if the optimizer is {optimizer!r}", l2)
+        if "epsilon" in given and optimizer != "pa":
+            rule = "left out unless the optimizer is 'pa'"
+            raise ParameterError.of("epsilon", "Linear", rule, given["epsilon"])
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
         """Refuse a state that is too small to be one of these models, before memory is taken for them."""
         values = np.minimum(feature_values(schema), self.own_values)
         inputs = int(np.where(values > 2, values, 1).sum(dtype=np.int64))
-        least = sum(NUMBERS[optimizer] for optimizer, *_ in self.models) * (1 + inputs) * schema.n_outputs
+        numbers = sum(_core.LinearPool.numbers(one["optimizer"]) for one in self.configurations)
+        least = numbers * (1 + inputs) * schema.n_outputs
         if state["weights"].size < least:
             raise ParameterError.of("state", "Linear", f"at least {least} weights", state["weights"].size)
-
-    def __repr__(self) -> str:
-        costs = repr(self.costs) if isinstance(self.costs, str) else "given"
-        return f"{type(self).__name__}({self.n_models} models, costs={costs})"
 
 
 class LinearGrid(Linear):
@@ -172,10 +146,7 @@ class LinearGrid(Linear):
         **settings: Any,
     ) -> None:
         super().__init__(
-            [
-                {"optimizer": o, "learning_rate": r, **settings}
-                for o, r in product(optimizers, learning_rates)
-            ],
+            grid_of({"optimizer": optimizers, "learning_rate": learning_rates}, settings),
             own_values=own_values,
             hashed_to=hashed_to,
             costs=costs,
@@ -183,7 +154,7 @@ class LinearGrid(Linear):
         )
 
 
-class BoundLinear(BoundNative):
+class BoundLinear(BoundNative, of=Linear):
     """The models of a `Linear` pool, for one schema.
 
     Examples
@@ -194,49 +165,19 @@ class BoundLinear(BoundNative):
     (5, 2)
     """
 
-    kind = Linear
-    cost_models = COST_MODELS
     native: _core.LinearPool
-    pool: Linear
 
-    def __init__(self, pool: Linear, schema: Schema, costs: NDArray[np.float64] | None = None) -> None:
-        expect_losses(pool.losses, schema, "Linear")
-        if not schema.numeric and any(optimizer == "pa" for optimizer, *_ in pool.models):
+    def _native(self, schema: Schema, rng: np.random.Generator) -> _core.LinearPool:
+        pool = self.pool
+        expect_loss(pool.configurations, schema, "Linear")
+        if not schema.numeric and any(one["optimizer"] == "pa" for one in pool.configurations):
             rule = "'sgd', 'adam' or 'ftrl' where the target is a class"
             raise ParameterError.of("optimizer", "Linear", rule, "pa")
-        super().__init__(pool, _native(pool, schema.numeric), schema, costs)
+        settings = self._settings(_core.LinearSettings)
+        return _core.LinearPool(settings, pool.divisor, pool.own_values, pool.hashed_to, schema.numeric)
 
     def weights(self, i: int) -> NDArray[np.float64]:
         """The weights of model i (rows, classes): bias, shared inputs if there are any, the other inputs."""
-        whole(i, "i", "weights", 0, self.pool.n_models - 1)
         weights = np.empty((self.native.rows, self.native.outputs))
-        self.native.read_weights(i, weights)
+        self.native.read_weights(self._expect_model(i, "weights"), weights)
         return weights
-
-
-def _native(pool: Linear, numeric: bool) -> _core.LinearPool:
-    settings = [_core.LinearSettings(**configuration) for configuration in pool.configurations]
-    return _core.LinearPool(settings, pool.divisor, pool.own_values, pool.hashed_to, numeric)
-
-
-def _epsilon(configuration: Mapping[str, Any]) -> float:
-    if "epsilon" in configuration and configuration.get("optimizer") != "pa":
-        rule = "left out unless the optimizer is 'pa'"
-        raise ParameterError.of("epsilon", "Linear", rule, configuration["epsilon"])
-    return number(configuration.get("epsilon", EPSILON), "epsilon", "Linear", 0)
-
-
-def _checked(configuration: Mapping[str, Any]) -> tuple[str, float, float, float]:
-    optimizer = one_of(
-        configuration["optimizer"], "optimizer", "Linear", NUMBERS, "'sgd', 'adam', 'ftrl' or 'pa'"
-    )
-    rate = number(configuration["learning_rate"], "learning_rate", "Linear", 0)
-    if rate == 0:
-        raise ParameterError.of("learning_rate", "Linear", "above 0", configuration["learning_rate"])
-    l1 = number(configuration["l1"], "l1", "Linear", 0)
-    l2 = number(configuration["l2"], "l2", "Linear", 0)
-    if l1 > 0 and optimizer != "ftrl":
-        raise ParameterError.of("l1", "Linear", "0 unless the optimizer is 'ftrl'", l1)
-    if l2 > 0 and optimizer in ("adam", "pa"):
-        raise ParameterError.of("l2", "Linear", f"0 if the optimizer is {optimizer!r}", l2)
-    return optimizer, rate, l1, l2

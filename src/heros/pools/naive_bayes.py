@@ -4,29 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heros._base import core as _core
-from heros._base.parameters import number
+from heros._base.parameters import above_zero, real_number
+from heros._base.settings import Setting
 from heros.data.schema import Schema
 from heros.errors import ParameterError
-from heros.pools.base import Pool, expect_classes
-from heros.pools.native import BoundNative, checked_costs, completed
+from heros.pools.native import BoundNative, CostModels, Family, equal, grid_of
 
 __all__ = ["BoundNaiveBayes", "NaiveBayes", "NaiveBayesGrid"]
 
 Costs = Literal["equal", "measured"] | Sequence[float]
 
-DEFAULTS: Mapping[str, Any] = MappingProxyType({"fading": 1.0, "smoothing": 1.0, "variance_prior": 1.0})
-COST_MODELS = {"equal": lambda configuration: 1.0}
 
-
-@dataclass(frozen=True, init=False)
-class NaiveBayes(Pool):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NaiveBayes(Family):
     """Naive Bayes models of given configurations.
 
     P(c) ∏ P(x_f | c), with a Gaussian for each number and counts for each nominal value; a missing value is
@@ -37,15 +33,9 @@ class NaiveBayes(Pool):
     Parameters
     ----------
     configurations
-        One mapping per model; what is left out has the default. The keys are
+        One mapping per model; a setting that is left out has its default. The keys are
 
-        `fading` (1)
-            What an instance weighs against the next one, in [0.5, 1]: with .999 the last 1000 or so count.
-        `smoothing` (1)
-            So many instances of every nominal value count as seen, in every class, from the start (Laplace).
-        `variance_prior` (1)
-            So many instances with the variance of all classes together count as seen, in every class, from
-            the start: a class that has come only once is no spike. No variance is below a billionth of it.
+        {settings}
     costs
         γ, the cost of a training step: "equal", "measured" (CPU time on made-up instances when the pool is
         bound), or one number per model. Always scaled to sum to 1.
@@ -57,26 +47,31 @@ class NaiveBayes(Pool):
     """
 
     written: ClassVar[str] = "bayes"
-    described_by: ClassVar[tuple[str, ...]] = ("configurations", "costs")
+    settings = (
+        Setting(
+            "fading",
+            1.0,
+            real_number(0.5, 1),
+            "The weight of an instance compared with the next: with .999 the last 1000 or so count.",
+        ),
+        Setting(
+            "smoothing",
+            1.0,
+            above_zero(),
+            "Instances of every nominal value that count as seen, in every class, from the start (Laplace).",
+        ),
+        Setting(
+            "variance_prior",
+            1.0,
+            real_number(0),
+            "Instances with the variance of all classes together that count as seen, in every class, from "
+            "the start: a class that came only once is no spike. No variance is below a billionth of it.",
+        ),
+    )
+    cost_models: ClassVar[CostModels] = {"equal": equal}
+    targets = "classes"
 
-    models: tuple[tuple[float, float, float], ...]
-    costs: Costs
-
-    def __init__(self, configurations: Iterable[Mapping[str, Any]], *, costs: Costs = "equal") -> None:
-        models = tuple(map(_checked, completed(configurations, DEFAULTS, "NaiveBayes")))
-        object.__setattr__(self, "models", models)
-        object.__setattr__(self, "costs", checked_costs(costs, COST_MODELS, len(models), "NaiveBayes"))
-
-    @property
-    def configurations(self) -> tuple[Mapping[str, Any], ...]:
-        """The settings of each model, in the order of the pool."""
-        return tuple(dict(zip(DEFAULTS, model, strict=True)) for model in self.models)
-
-    def bind(
-        self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
-    ) -> BoundNaiveBayes:
-        """The models, which have seen nothing, for instances of this schema. Nothing is drawn from `rng`."""
-        return BoundNaiveBayes(self, schema, costs)
+    costs: Costs = "equal"
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
         """Refuse a state that is too small to be one of these models, before memory is taken for them."""
@@ -84,10 +79,6 @@ class NaiveBayes(Pool):
         if state["statistics"].size < least:
             rule = f"at least {least} statistics"
             raise ParameterError.of("state", "NaiveBayes", rule, state["statistics"].size)
-
-    def __repr__(self) -> str:
-        costs = repr(self.costs) if isinstance(self.costs, str) else "given"
-        return f"{type(self).__name__}({self.n_models} models, costs={costs})"
 
 
 class NaiveBayesGrid(NaiveBayes):
@@ -104,28 +95,13 @@ class NaiveBayesGrid(NaiveBayes):
     def __init__(
         self, *, fading: Iterable[float] = (1.0, 0.9999, 0.999, 0.99), costs: Costs = "equal", **settings: Any
     ) -> None:
-        super().__init__([{"fading": f, **settings} for f in fading], costs=costs)
+        super().__init__(grid_of({"fading": fading}, settings), costs=costs)
 
 
-class BoundNaiveBayes(BoundNative):
+class BoundNaiveBayes(BoundNative, of=NaiveBayes):
     """The models of a `NaiveBayes` pool, for one schema."""
 
-    kind = NaiveBayes
-    cost_models = COST_MODELS
     native: _core.BayesPool
 
-    def __init__(self, pool: NaiveBayes, schema: Schema, costs: NDArray[np.float64] | None = None) -> None:
-        expect_classes(schema, "NaiveBayes")
-        settings = [_core.BayesSettings(**configuration) for configuration in pool.configurations]
-        super().__init__(pool, _core.BayesPool(settings), schema, costs)
-
-
-def _checked(configuration: Mapping[str, Any]) -> tuple[float, float, float]:
-    smoothing = number(configuration["smoothing"], "smoothing", "NaiveBayes", 0)
-    if smoothing == 0:
-        raise ParameterError.of("smoothing", "NaiveBayes", "above 0", configuration["smoothing"])
-    return (
-        number(configuration["fading"], "fading", "NaiveBayes", 0.5, 1),
-        smoothing,
-        number(configuration["variance_prior"], "variance_prior", "NaiveBayes", 0),
-    )
+    def _native(self, schema: Schema, rng: np.random.Generator) -> _core.BayesPool:
+        return _core.BayesPool(self._settings(_core.BayesSettings))

@@ -1,107 +1,194 @@
-"""What the pools of the core's own families share: settings with defaults, costs, growth and state."""
+"""What the core's own families of models share: a table of settings, costs, growth and state."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, fields
+from itertools import product
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heros._base import core as _core
-from heros._base.parameters import number, one_of
+from heros._base.parameters import Rule, one_of, whole
+from heros._base.settings import Setting, documented
 from heros.data.schema import Schema
 from heros.errors import ParameterError
 from heros.pools.base import BoundPool, Pool, expect_mappings, expect_schema, feature_values, shares
 from heros.pools.timing import seconds_alone
 
-__all__ = ["BoundNative", "CostModel", "checked_costs", "completed", "divisor"]
+__all__ = [
+    "BoundNative",
+    "CostModel",
+    "CostModels",
+    "Family",
+    "by_setting",
+    "equal",
+    "grid_of",
+    "option",
+    "seeds_of",
+]
 
-CostModel = Callable[[Mapping[str, Any]], float]
-"""What a model costs, by its configuration, on any scale."""
+CostModel = Callable[["BoundNative"], Sequence[float]]
+"""What each model of a pool costs, on any scale."""
+
+CostModels = Mapping[str, CostModel]
+
+Configurations = Sequence[Mapping[str, Any]]
 
 
-_Native = (
-    _core.NeighboursPool
-    | _core.LinearPool
-    | _core.BayesPool
-    | _core.LabelPool
-    | _core.ForestPool
-    | _core.BoostedPool
-    | _core.RetrainedPool
-    | _core.RegressionTreePool
-)
+def by_setting(name: str) -> CostModel:
+    """Costs in proportion to a setting of the models."""
+    return lambda bound: [float(one[name]) for one in bound.pool.configurations]
 
 
-def completed(
-    configurations: object, defaults: Mapping[str, Any], owner: str
-) -> tuple[Mapping[str, Any], ...]:
-    """The configurations of a pool's models, with the defaults where something is left out.
+def equal(bound: BoundNative) -> list[float]:
+    """The same cost for every model."""
+    return [1.0] * bound.pool.n_models
+
+
+def option(default: Any, rule: Rule) -> Any:
+    """A parameter of a whole pool, which must follow a rule."""
+    return field(default=default, metadata={"rule": rule})
+
+
+def grid_of(axes: Mapping[str, Iterable[Any]], settings: Mapping[str, Any] | None = None) -> Configurations:
+    """Every combination of the values along the axes, each with the same further settings.
 
     Examples
     --------
-    >>> completed([{"window": 500}], {"window": 1000, "weighting": "distance"}, "Neighbours")
-    ({'window': 500, 'weighting': 'distance'},)
+    >>> grid_of({"trees": [10, 30], "subspace": ["tree"]}, {"bagging": 1})
+    [{'trees': 10, 'subspace': 'tree', 'bagging': 1}, {'trees': 30, 'subspace': 'tree', 'bagging': 1}]
     """
-    models = expect_mappings(configurations, owner)
-    if not models:
-        raise ParameterError.of("configurations", owner, "at least one model", [])
-    for model in models:
-        unknown = sorted(set(model) - set(defaults))
-        if unknown:
-            rule = f"mappings with keys among {list(defaults)}"
+    return [{**dict(zip(axes, point, strict=True)), **(settings or {})} for point in product(*axes.values())]
+
+
+@dataclass(frozen=True)
+class Family(Pool):
+    """A pool of one of the core's own families: below it, a class says what its models can be told.
+
+    Where the docstring of such a class has ``{settings}``, the documentation of its settings stands.
+    """
+
+    role: ClassVar[str] = "pool"
+
+    settings: ClassVar[tuple[Setting, ...]]
+    """The settings of a model, in the order in which its configuration has them."""
+
+    cost_models: ClassVar[CostModels]
+    """The names that `costs` may have, besides "measured"."""
+
+    targets: ClassVar[Literal["classes", "numbers", "both"]] = "both"
+    """What its models can learn."""
+
+    timed: ClassVar[int] = 1000
+    """Instances on which a model is timed, if costs are measured."""
+
+    family: ClassVar[type[Family]]
+    """The class with the settings: that of a grid's models."""
+
+    bound_by: ClassVar[type[BoundNative]]
+    """The class of its models."""
+
+    configurations: Configurations = field(default=({},), hash=False)
+    _: KW_ONLY
+    costs: str | Sequence[float] = ""
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "settings" in vars(cls):
+            cls.family = cls
+            cls.__doc__ = documented(cls.__doc__, cls.settings)
+
+    def __post_init__(self) -> None:
+        owner = self.family.__name__
+        models = expect_mappings(self.configurations, owner)
+        if not models:
+            raise ParameterError.of("configurations", owner, "at least one model", [])
+        checked: dict[str, Any] = {"configurations": tuple(self._checked(model) for model in models)}
+        for parameter in fields(self):
+            if "rule" in parameter.metadata:
+                value = getattr(self, parameter.name)
+                checked[parameter.name] = parameter.metadata["rule"].check(value, parameter.name, owner)
+        checked["costs"] = self._checked_costs(len(models))
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    def _checked(self, model: Mapping[str, Any]) -> dict[str, Any]:
+        """All settings of a model, in their own types; optional ones where they are not the default."""
+        owner, known = self.family.__name__, {setting.name: setting for setting in self.settings}
+        if unknown := sorted(set(model) - set(known)):
+            rule = f"mappings with keys among {list(known)}"
             raise ParameterError.of("configurations", owner, rule, unknown)
-    return tuple({**defaults, **model} for model in models)
+        values = {name: one.checked(model.get(name, one.default), owner) for name, one in known.items()}
+        self.expect_together(values, model)
+        return {name: value for name, value in values.items() if not known[name].leaves_out(value)}
 
+    def expect_together(self, settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+        """Refuse settings of a model that contradict each other."""
 
-def checked_costs(
-    costs: str | Sequence[float], known: Mapping[str, CostModel], n_models: int, owner: str
-) -> str | tuple[float, ...]:
-    """The costs parameter of a pool: a cost model's name, "measured", or numbers, as shares of their sum."""
-    if not isinstance(costs, str):
-        return tuple(shares(costs, n_models, owner).tolist())
-    rule = ", ".join(map(repr, known)) + ", 'measured' or numbers"
-    return one_of(costs, "costs", owner, (*known, "measured"), rule)
+    def _checked_costs(self, models: int) -> str | tuple[float, ...]:
+        owner, costs = self.family.__name__, self.costs
+        if not isinstance(costs, str):
+            return tuple(shares(costs, models, owner).tolist())
+        rule = ", ".join(map(repr, self.cost_models)) + ", 'measured' or numbers"
+        return one_of(costs, "costs", owner, (*self.cost_models, "measured"), rule)
 
+    def complete(self, i: int) -> dict[str, Any]:
+        """The settings of model i as the core takes them: optional ones, too, and a number for None."""
+        given = self.configurations[i]
+        values = {setting.name: given.get(setting.name, setting.default) for setting in self.settings}
+        return {one.name: one.none if values[one.name] is None else values[one.name] for one in self.settings}
 
-def divisor(scale: object, owner: str) -> float:
-    """How many standard deviations of a number become 1, by a pool's `scale`; 0: it is taken as it is.
+    def bind(
+        self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
+    ) -> BoundNative:
+        """The models, fresh, for instances of this schema; what they need at random is drawn from `rng`."""
+        return self.bound_by(self, schema, rng, costs)
 
-    Examples
-    --------
-    >>> divisor(True, "MLP"), divisor(False, "MLP"), divisor(1, "MLP")
-    (3.0, 0.0, 1.0)
-    """
-    if isinstance(scale, bool | np.bool_):
-        return 3.0 if scale else 0.0
-    try:
-        deviations = number(scale, "scale", owner, 0, 1e6)
-    except ParameterError:
-        deviations = 0.0
-    if deviations == 0:
-        raise ParameterError.of("scale", owner, "True, False or a number in (0, 1e6]", scale)
-    return deviations
+    def alone(self, i: int) -> Family:
+        """A pool of model i alone."""
+        others = {one.name: getattr(self, one.name) for one in fields(self) if one.init}
+        return self.family(**{**others, "configurations": [self.configurations[i]], "costs": [1.0]})
+
+    def __repr__(self) -> str:
+        costs = repr(self.costs) if isinstance(self.costs, str) else "given"
+        return f"{type(self).__name__}({self.n_models} models, costs={costs})"
 
 
 class BoundNative(BoundPool):
-    """The models of one of the core's families, for one schema. What they draw at random is their own."""
+    """The models of one of the core's families, for one schema.
 
-    kind: ClassVar[type[Pool]]
-    """The class of pools whose models they are."""
+    A class below it says of which: ``class BoundForest(BoundNative, of=Forest)``.
+    """
 
-    cost_models: ClassVar[Mapping[str, CostModel]]
-    native: _Native
+    pool: Any
+    native: Any  # a pool of the core: each family has a class of its own, with the methods used here
+
+    def __init_subclass__(cls, of: type[Family], **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        of.bound_by = cls
 
     def __init__(
-        self, pool: Pool, native: _Native, schema: Schema, costs: NDArray[np.float64] | None
+        self, pool: Family, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None
     ) -> None:
-        self.pool, self.native = pool, native
-        self._fit(schema)
+        self.pool = pool
+        self._expect_target(schema)
+        self.native = self._native(schema, rng)
+        self._fit(schema, rng)
         self.costs = self._costs() if costs is None else costs
+
+    def _native(self, schema: Schema, rng: np.random.Generator) -> Any:
+        """The pool of the core, before it knows the features of the schema."""
+        raise NotImplementedError
+
+    def _settings(self, kind: Callable[..., Any]) -> list[Any]:
+        """The settings of every model as the core has them."""
+        return [kind(**self.pool.complete(i)) for i in range(self.pool.n_models)]
 
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
         """Fit the models to a schema that extends the one they know. What they have learnt stays."""
-        self._fit(schema)
+        self._fit(schema, rng)
         self.costs = self._costs()
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -110,25 +197,60 @@ class BoundNative(BoundPool):
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         """Take back what `state` gave."""
-        owner = self.kind.__name__
-        expect_schema(state, self.schema, owner)
-        costs = shares(state.get("gamma", ()), self.pool.n_models, owner)
+        expect_schema(state, self.schema, self._owner)
+        costs = shares(state.get("gamma", ()), self.pool.n_models, self._owner)
         self.native.restore(state)
         self.costs = costs
 
-    def _fit(self, schema: Schema) -> None:
-        self.native.grow(feature_values(schema), schema.n_outputs)
+    @property
+    def _owner(self) -> str:
+        return str(self.pool.family.__name__)
+
+    def _expect_model(self, i: int, owner: str) -> int:
+        return whole(i, "i", owner, 0, self.pool.n_models - 1)
+
+    def _expect_target(self, schema: Schema) -> None:
+        """Refuse a schema whose target the models cannot learn."""
+        targets = self.pool.targets
+        if targets == "both" or schema.numeric == (targets == "numbers"):
+            return
+        rule, got = ("one with classes, for its models cannot learn a number", "a number as the target")
+        if targets == "numbers":
+            rule, got = ("one with a number as its target", "classes")
+        raise ParameterError(f"The 'schema' parameter of {self._owner} must be {rule}. Got {got} instead.")
+
+    def _fit(self, schema: Schema, rng: np.random.Generator) -> None:
+        values = feature_values(schema)
+        self._expect_bytes(schema, values)
+        self._grow(values, schema.n_outputs, rng)
         self.schema = schema
+
+    def _grow(self, values: NDArray[np.int32], outputs: int, rng: np.random.Generator) -> None:
+        self.native.grow(values, outputs)
+
+    def _expect_bytes(self, schema: Schema, values: NDArray[np.int32]) -> None:
+        """Refuse byte limits below which the smallest model does not fit."""
+        for i, configuration in enumerate(self.pool.configurations):
+            limit = configuration.get("max_bytes", getattr(self.pool, "max_bytes", None))
+            if limit is None:
+                return
+            least = self.native.least_bytes(i, values, schema.n_outputs)
+            if limit < least:
+                target = "a number" if schema.numeric else f"{schema.n_classes} classes"
+                rule = f"at least {least} with {schema.n_features} features and {target}"
+                raise ParameterError.of("max_bytes", self._owner, rule, limit)
 
     def _costs(self) -> NDArray[np.float64]:
         costs: Any = self.pool.costs
         if costs == "measured":
-            costs = [self._seconds(configuration) for configuration in self.pool.configurations]
+            models = range(self.pool.n_models)
+            costs = [seconds_alone(self.pool.alone(i), self.schema, self.pool.timed) for i in models]
         elif isinstance(costs, str):
-            costs = [self.cost_models[costs](configuration) for configuration in self.pool.configurations]
-        return shares(costs, self.pool.n_models, self.kind.__name__)
+            costs = self.pool.cost_models[costs](self)
+        return shares(costs, self.pool.n_models, self._owner)
 
-    def _seconds(self, configuration: Mapping[str, Any]) -> float:
-        settings = {name: getattr(self.pool, name) for name in self.kind.described_by}
-        alone = self.kind.made_of(**{**settings, "configurations": [configuration], "costs": [1.0]})
-        return seconds_alone(alone, self.schema, 1000)
+
+def seeds_of(rng: np.random.Generator, models: int) -> list[int]:
+    """A seed for each model that draws numbers of its own."""
+    seeds: list[int] = rng.integers(0, 1 << 64, size=models, dtype=np.uint64).tolist()
+    return seeds

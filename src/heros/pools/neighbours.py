@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import product
-from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heros._base import core as _core
-from heros._base.parameters import number, one_of, whole
+from heros._base.parameters import above_zero, among, or_none, whole_number
+from heros._base.settings import Setting
 from heros.data.schema import Schema
-from heros.errors import ParameterError
-from heros.pools.base import Pool, feature_values
-from heros.pools.native import BoundNative, checked_costs, completed
+from heros.pools.native import BoundNative, CostModels, Family, by_setting, grid_of, option
 
 __all__ = ["BoundNeighbours", "NeighbourStats", "Neighbours", "NeighboursGrid"]
 
 Costs = Literal["window", "measured"] | Sequence[float]
-
-DEFAULTS: Mapping[str, Any] = MappingProxyType({"window": 1000, "neighbours": 10, "weighting": "distance"})
-WEIGHTINGS = ("distance", "uniform")
-COST_MODELS = {"window": lambda configuration: float(configuration["window"])}
 LONGEST_TIMED = 20_000
-FEW_VALUES, ROWS = 255, 64  # nominal features with at most so many values take a byte; rows in a block
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +40,8 @@ class NeighbourStats:
     window: int
 
 
-@dataclass(frozen=True, init=False)
-class Neighbours(Pool):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Neighbours(Family):
     """The nearest of the last instances, with windows of given lengths.
 
     A model finds the k nearest of the instances in its window; each weighs 1/(distance + 0.001), or 1, for
@@ -68,8 +59,9 @@ class Neighbours(Pool):
     Parameters
     ----------
     configurations
-        One mapping per model with the keys `window` (1000: how many of the last instances it looks at),
-        `neighbours` (10: k) and `weighting` ("distance", or "uniform").
+        One mapping per model; a setting that is left out has its default. The keys are
+
+        {settings}
     max_bytes
         What the store may hold. Where the longest window does not fit, windows are as long as the store:
         `BoundNeighbours.stats` says how long.
@@ -90,49 +82,22 @@ class Neighbours(Pool):
     """
 
     written: ClassVar[str] = "neighbours"
-    described_by: ClassVar[tuple[str, ...]] = ("configurations", "max_bytes", "forget", "costs")
+    settings = (
+        Setting("window", 1000, whole_number(1, 1 << 31), "How many of the last instances a model searches."),
+        Setting("neighbours", 10, whole_number(1, 1 << 20), "k: how many neighbours predict."),
+        Setting("weighting", "distance", among("distance", "uniform"), "How neighbours are weighted."),
+    )
+    cost_models: ClassVar[CostModels] = {"window": by_setting("window")}
 
-    models: tuple[tuple[int, int, str], ...]
-    max_bytes: int
-    forget: float | None
-    costs: Costs
-
-    def __init__(
-        self,
-        configurations: Iterable[Mapping[str, Any]],
-        *,
-        max_bytes: int = 64 << 20,
-        forget: float | None = 0.1,
-        costs: Costs = "window",
-    ) -> None:
-        models = tuple(map(_checked, completed(configurations, DEFAULTS, "Neighbours")))
-        whole(max_bytes, "max_bytes", "Neighbours", 1, 1 << 62)
-        if forget is not None and number(forget, "forget", "Neighbours", 0, 1) == 0:
-            raise ParameterError.of("forget", "Neighbours", "in (0, 1] or None", forget)
-        object.__setattr__(self, "models", models)
-        object.__setattr__(self, "max_bytes", int(max_bytes))
-        object.__setattr__(self, "forget", None if forget is None else float(forget))
-        object.__setattr__(self, "costs", checked_costs(costs, COST_MODELS, len(models), "Neighbours"))
-
-    @property
-    def configurations(self) -> tuple[Mapping[str, Any], ...]:
-        """The settings of each model, in the order of the pool."""
-        return tuple(dict(zip(DEFAULTS, model, strict=True)) for model in self.models)
+    max_bytes: int = option(64 << 20, whole_number(1, 1 << 62))
+    forget: float | None = option(0.1, or_none(above_zero(1)))
+    costs: Costs = "window"
 
     @property
     def settles_after(self) -> int:
         """When the longest window is full; one that would take more than a second or so counts as shorter."""
-        return min(max(window for window, _, _ in self.models), LONGEST_TIMED)
-
-    def bind(
-        self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
-    ) -> BoundNeighbours:
-        """The models, without any instance yet, for instances of this schema. Nothing is drawn from `rng`."""
-        return BoundNeighbours(self, schema, costs)
-
-    def __repr__(self) -> str:
-        costs = repr(self.costs) if isinstance(self.costs, str) else "given"
-        return f"{type(self).__name__}({self.n_models} models, costs={costs})"
+        longest: int = max(one["window"] for one in self.configurations)
+        return min(longest, LONGEST_TIMED)
 
 
 class NeighboursGrid(Neighbours):
@@ -158,12 +123,11 @@ class NeighboursGrid(Neighbours):
         forget: float | None = 0.1,
         costs: Costs = "window",
     ) -> None:
-        grid = product(windows, neighbours, weightings)
-        configurations = [dict(zip(DEFAULTS, point, strict=True)) for point in grid]
-        super().__init__(configurations, max_bytes=max_bytes, forget=forget, costs=costs)
+        axes = {"window": windows, "neighbours": neighbours, "weighting": weightings}
+        super().__init__(grid_of(axes), max_bytes=max_bytes, forget=forget, costs=costs)
 
 
-class BoundNeighbours(BoundNative):
+class BoundNeighbours(BoundNative, of=Neighbours):
     """The models of a `Neighbours` pool, for one schema.
 
     Examples
@@ -174,13 +138,18 @@ class BoundNeighbours(BoundNative):
     ([NeighbourStats(rows=0, most=192, window=500)], 0)
     """
 
-    kind = Neighbours
-    cost_models = COST_MODELS
     native: _core.NeighboursPool
-    pool: Neighbours
 
-    def __init__(self, pool: Neighbours, schema: Schema, costs: NDArray[np.float64] | None = None) -> None:
-        super().__init__(pool, _native(pool, schema.numeric), schema, costs)
+    def _native(self, schema: Schema, rng: np.random.Generator) -> _core.NeighboursPool:
+        pool, models = self.pool, self.pool.configurations
+        return _core.NeighboursPool(
+            np.array([one["window"] for one in models], dtype=np.int64),
+            np.array([one["neighbours"] for one in models], dtype=np.int32),
+            np.array([one["weighting"] == "distance" for one in models], dtype=np.uint8),
+            pool.max_bytes,
+            pool.forget or 0.0,
+            schema.numeric,
+        )
 
     @property
     def bytes(self) -> int:
@@ -190,39 +159,5 @@ class BoundNeighbours(BoundNative):
     def stats(self) -> list[NeighbourStats]:
         """The window of every model."""
         rows, most = self.native.windows()
-        windows = [window for window, _, _ in self.pool.models]
+        windows = [one["window"] for one in self.pool.configurations]
         return [NeighbourStats(int(r), int(m), w) for r, m, w in zip(rows, most, windows, strict=True)]
-
-    def _fit(self, schema: Schema) -> None:
-        least = _block_bytes(schema)
-        if self.pool.max_bytes < least:
-            rule = f"at least {least} with {schema.n_features} features ({ROWS} instances)"
-            raise ParameterError.of("max_bytes", "Neighbours", rule, self.pool.max_bytes)
-        super()._fit(schema)
-
-
-def _native(pool: Neighbours, numeric: bool) -> _core.NeighboursPool:
-    return _core.NeighboursPool(
-        np.array([window for window, _, _ in pool.models], dtype=np.int64),
-        np.array([neighbours for _, neighbours, _ in pool.models], dtype=np.int32),
-        np.array([weighting == "distance" for _, _, weighting in pool.models], dtype=np.uint8),
-        pool.max_bytes,
-        pool.forget or 0.0,
-        numeric,
-    )
-
-
-def _block_bytes(schema: Schema) -> int:
-    """The least that the store takes: numbers, codes, half a norm and the class of some instances."""
-    values = feature_values(schema)
-    few = int(((values > 0) & (values <= FEW_VALUES)).sum())
-    return ROWS * (4 * (schema.n_features - few + 1) + few + 8)
-
-
-def _checked(configuration: Mapping[str, Any]) -> tuple[int, int, str]:
-    window = whole(configuration["window"], "window", "Neighbours", 1, 1 << 31)
-    return (
-        window,
-        whole(configuration["neighbours"], "neighbours", "Neighbours", 1, 1 << 20),
-        one_of(configuration["weighting"], "weighting", "Neighbours", WEIGHTINGS, "'distance' or 'uniform'"),
-    )

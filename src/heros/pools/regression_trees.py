@@ -3,44 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
-from types import MappingProxyType
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heros._base import core as _core
-from heros._base.parameters import number, one_of, whole
+from heros._base.parameters import among, inside_unit
+from heros._base.settings import Setting
 from heros.data.schema import Schema
 from heros.errors import ParameterError
-from heros.pools.base import Pool, feature_values
-from heros.pools.hoeffding import TreeStats
-from heros.pools.native import BoundNative, checked_costs, completed
+from heros.pools.native import BoundNative, CostModels, Family, by_setting, grid_of
+from heros.pools.trees import (
+    GRACE_PERIOD,
+    MAX_BYTES,
+    MAX_DEPTH,
+    SPLIT_CONFIDENCE,
+    TIE_THRESHOLD,
+    TreeStats,
+    stats_of,
+)
 
 __all__ = ["BoundRegressionTrees", "RegressionTrees", "RegressionTreesGrid"]
 
 Costs = Literal["max-bytes", "measured"] | Sequence[float]
 
-DEFAULTS: Mapping[str, Any] = MappingProxyType(
-    {
-        "max_bytes": 1 << 20,
-        "grace_period": 200,
-        "split_confidence": 1e-7,
-        "tie_threshold": 0.05,
-        "prediction": "adaptive",
-        "max_depth": -1,
-    }
-)
-PREDICTIONS = ("mean", "linear", "adaptive")
-COST_MODELS = {"max-bytes": lambda configuration: float(configuration["max_bytes"])}
 
-Model = tuple[int, int, float, float, str, int]
-
-
-@dataclass(frozen=True, init=False)
-class RegressionTrees(Pool):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RegressionTrees(Family):
     """Hoeffding trees for a target that is a number, with byte limits that bind.
 
     A leaf looks for the split that takes most variance from its targets, and takes it once the best feature
@@ -52,12 +43,9 @@ class RegressionTrees(Pool):
     Parameters
     ----------
     configurations
-        One mapping per model; what is left out has the default. The keys are `max_bytes` (1 MB: nodes and
-        statistics; where these do not fit, the leaves with the least squared error stop looking for splits),
-        `grace_period` (200), `split_confidence` (1e-7), `tie_threshold` (0.05), `max_depth` (-1: any) and
-        `prediction`: "mean" of the leaf's targets, "linear" (a model of the numeric features, learnt by
-        normalised steps and handed on to the children), or "adaptive" (the default), whichever of both has
-        been better in the leaf lately.
+        One mapping per model; a setting that is left out has its default. The keys are
+
+        {settings}
     costs
         γ, the cost of a training step: "max-bytes", "measured" (CPU time on made-up instances when the pool
         is bound), or one number per model. Always scaled to sum to 1.
@@ -70,36 +58,36 @@ class RegressionTrees(Pool):
     """
 
     written: ClassVar[str] = "rtrees"
-    described_by: ClassVar[tuple[str, ...]] = ("configurations", "costs")
+    settings = (
+        replace(
+            MAX_BYTES,
+            default=1 << 20,
+            text="The memory of nodes and statistics. Where these do not fit, the leaves with the least "
+            "squared error stop searching for splits.",
+        ),
+        GRACE_PERIOD,
+        replace(SPLIT_CONFIDENCE, rule=inside_unit()),
+        TIE_THRESHOLD,
+        Setting(
+            "prediction",
+            "adaptive",
+            among("mean", "linear", "adaptive"),
+            "'mean' of the leaf's targets, 'linear' (a model of the numeric features, learnt by normalised "
+            "steps and handed on to the children), or 'adaptive': whichever of both has been better in the "
+            "leaf lately.",
+        ),
+        MAX_DEPTH,
+    )
+    cost_models: ClassVar[CostModels] = {"max-bytes": by_setting("max_bytes")}
+    targets = "numbers"
 
-    models: tuple[Model, ...]
-    costs: Costs
-
-    def __init__(self, configurations: Iterable[Mapping[str, Any]], *, costs: Costs = "max-bytes") -> None:
-        models = tuple(map(_checked, completed(configurations, DEFAULTS, "RegressionTrees")))
-        object.__setattr__(self, "models", models)
-        object.__setattr__(self, "costs", checked_costs(costs, COST_MODELS, len(models), "RegressionTrees"))
-
-    @property
-    def configurations(self) -> tuple[Mapping[str, Any], ...]:
-        """The settings of each model, in the order of the pool."""
-        return tuple(dict(zip(DEFAULTS, model, strict=True)) for model in self.models)
-
-    def bind(
-        self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
-    ) -> BoundRegressionTrees:
-        """The models, which have seen nothing, for instances of this schema. Nothing is drawn from `rng`."""
-        return BoundRegressionTrees(self, schema, costs)
+    costs: Costs = "max-bytes"
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
         """Refuse a state that is too small to be one of these models, before memory is taken for them."""
         if state["nodes"].size < self.n_models:
             rule = f"at least {self.n_models} trees"
             raise ParameterError.of("state", "RegressionTrees", rule, state["nodes"].size)
-
-    def __repr__(self) -> str:
-        costs = repr(self.costs) if isinstance(self.costs, str) else "given"
-        return f"{type(self).__name__}({self.n_models} models, costs={costs})"
 
 
 class RegressionTreesGrid(RegressionTrees):
@@ -122,14 +110,11 @@ class RegressionTreesGrid(RegressionTrees):
         costs: Costs = "max-bytes",
         **settings: Any,
     ) -> None:
-        grid = product(max_bytes, grace_periods, predictions)
-        super().__init__(
-            [{"max_bytes": b, "grace_period": g, "prediction": p, **settings} for b, g, p in grid],
-            costs=costs,
-        )
+        axes = {"max_bytes": max_bytes, "grace_period": grace_periods, "prediction": predictions}
+        super().__init__(grid_of(axes, settings), costs=costs)
 
 
-class BoundRegressionTrees(BoundNative):
+class BoundRegressionTrees(BoundNative, of=RegressionTrees):
     """The models of a `RegressionTrees` pool, for one schema.
 
     Examples
@@ -139,49 +124,11 @@ class BoundRegressionTrees(BoundNative):
     1
     """
 
-    kind = RegressionTrees
-    cost_models = COST_MODELS
     native: _core.RegressionTreePool
-    pool: RegressionTrees
 
-    def __init__(
-        self, pool: RegressionTrees, schema: Schema, costs: NDArray[np.float64] | None = None
-    ) -> None:
-        if not schema.numeric:
-            rule = "one with a number as its target"
-            raise ParameterError(
-                f"The 'schema' parameter of RegressionTrees must be {rule}. Got classes instead."
-            )
-        settings = [_core.RegressionTreeSettings(**configuration) for configuration in pool.configurations]
-        super().__init__(pool, _core.RegressionTreePool(settings), schema, costs)
+    def _native(self, schema: Schema, rng: np.random.Generator) -> _core.RegressionTreePool:
+        return _core.RegressionTreePool(self._settings(_core.RegressionTreeSettings))
 
     def stats(self) -> list[TreeStats]:
         """The size of every tree."""
-        limits = [model[0] for model in self.pool.models]
-        return [TreeStats(*self.native.summary(i), limit) for i, limit in enumerate(limits)]
-
-    def _fit(self, schema: Schema) -> None:
-        numbers = int((feature_values(schema) == 0).sum())
-        least = 16 + 8 * (9 + numbers)
-        smallest = min(model[0] for model in self.pool.models)
-        if smallest < least:
-            rule = f"at least {least} with {schema.n_features} features (a tree of one node)"
-            raise ParameterError.of("max_bytes", "RegressionTrees", rule, smallest)
-        super()._fit(schema)
-
-
-def _checked(configuration: Mapping[str, Any]) -> Model:
-    owner = "RegressionTrees"
-    confidence = number(configuration["split_confidence"], "split_confidence", owner, 0, 1)
-    if confidence in (0.0, 1.0):
-        raise ParameterError.of("split_confidence", owner, "in (0, 1)", confidence)
-    return (
-        whole(configuration["max_bytes"], "max_bytes", owner, 1, 1 << 40),
-        whole(configuration["grace_period"], "grace_period", owner, 1, 1 << 40),
-        confidence,
-        number(configuration["tie_threshold"], "tie_threshold", owner, 0),
-        one_of(
-            configuration["prediction"], "prediction", owner, PREDICTIONS, "'mean', 'linear' or 'adaptive'"
-        ),
-        whole(configuration["max_depth"], "max_depth", owner, -1, 1 << 20),
-    )
+        return stats_of(self)

@@ -3,51 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, replace
 from math import log2
-from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heros._base import core as _core
-from heros._base.parameters import number, positive, whole
+from heros._base.parameters import above_zero, or_none, real_number, whole, whole_number
+from heros._base.settings import Setting
 from heros.data.schema import Schema
-from heros.errors import ParameterError
-from heros.pools.base import Pool, feature_values
-from heros.pools.native import BoundNative, checked_costs, completed
+from heros.pools.native import BoundNative, CostModels, Family, grid_of
+from heros.pools.trees import MAX_BYTES, gains_of
 
 __all__ = ["BoundRetrained", "Retrained", "RetrainedGrid", "RetrainedStats"]
 
 Costs = Literal["training", "measured"] | Sequence[float]
-
-DEFAULTS: Mapping[str, Any] = MappingProxyType(
-    {
-        "window": 5000,
-        "every": 1000,
-        "spread": None,
-        "trees": 30,
-        "leaves": 15,
-        "learning_rate": 0.2,
-        "bins": 63,
-        "min_leaf": 20,
-        "shrinkage": 1.0,
-        "max_bytes": 64 << 20,
-    }
-)
 MOST = 1 << 30  # instances of a window
-FEWEST = 50  # instances of the first training, as in the core
 
 
-def _training(configuration: Mapping[str, Any]) -> float:
+def _training(bound: Any) -> list[float]:
     """Work per instance: all trees, each of which sorts the instances of the window into its leaves."""
-    per_training = configuration["trees"] * log2(2 * configuration["leaves"]) * configuration["window"]
-    return float(per_training / configuration["every"])
-
-
-COST_MODELS = {"training": _training}
+    return [
+        float(one["trees"] * log2(2 * one["leaves"]) * one["window"] / one["every"])
+        for one in bound.pool.configurations
+    ]
 
 
 @dataclass(frozen=True)
@@ -72,8 +52,8 @@ class RetrainedStats:
     """The limit."""
 
 
-@dataclass(frozen=True, init=False)
-class Retrained(Pool):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Retrained(Family):
     """Gradient-boosted trees, trained anew on a window of the latest instances.
 
     Each training grows `trees` trees (with three classes or more: for each class) one after the other on the
@@ -90,26 +70,9 @@ class Retrained(Pool):
     Parameters
     ----------
     configurations
-        One mapping per model; what is left out has the default. The keys are
+        One mapping per model; a setting that is left out has its default. The keys are
 
-        `window` (5000)
-            How many of the latest instances a training uses.
-        `every` (1000)
-            Instances between two trainings.
-        `spread` (None)
-            Over how many instances the work of a training is spread, at most `every`; 1: all of it at once.
-            None: over as many as it takes for a step of about a millisecond, at most half of `every`.
-        `trees` (30), `leaves` (15), `learning_rate` (0.2)
-            Trees per output, their largest number of leaves, and what a tree's step counts.
-        `bins` (63)
-            Bins of a numeric feature, at most 255.
-        `min_leaf` (20)
-            Instances in a leaf, at least; estimated from second derivatives, as LightGBM does.
-        `shrinkage` (1)
-            λ, added to a leaf's second derivatives: the larger, the smaller its step.
-        `max_bytes` (64 MiB)
-            The memory of instances, trees and a training. Where the window does not fit, it is shorter:
-            `BoundRetrained.stats` says how long.
+        {settings}
     costs
         γ, the cost of a training step: "training" (∝ trees · log₂(2 · leaves) · window / every), "measured"
         (CPU time on made-up instances when the pool is bound), or one number per model. Always scaled to sum
@@ -123,32 +86,53 @@ class Retrained(Pool):
     """
 
     written: ClassVar[str] = "retrained"
-    described_by: ClassVar[tuple[str, ...]] = ("configurations", "costs")
+    settings = (
+        Setting(
+            "window",
+            5000,
+            whole_number(_core.RetrainedPool.FIRST, MOST),
+            "How many of the latest instances a training uses.",
+        ),
+        Setting("every", 1000, whole_number(1, MOST), "Instances between two trainings."),
+        Setting(
+            "spread",
+            None,
+            or_none(whole_number(1, MOST)),
+            "Over how many instances the work of a training is spread, at most `every`; 1: all of it at "
+            "once. None: over as many as a step of about a millisecond takes, at most half of `every`.",
+            none=0,
+        ),
+        Setting("trees", 30, whole_number(1, 1000), "Trees per output."),
+        Setting("leaves", 15, whole_number(2, 1000), "The largest number of leaves of a tree."),
+        Setting("learning_rate", 0.2, above_zero(1), "The weight of a tree's step."),
+        Setting("bins", 63, whole_number(2, 255), "Bins of a numeric feature."),
+        Setting(
+            "min_leaf",
+            20,
+            whole_number(1, MOST),
+            "Instances in a leaf, at least; estimated from second derivatives, as LightGBM does.",
+        ),
+        Setting(
+            "shrinkage",
+            1.0,
+            real_number(0),
+            "λ, added to a leaf's second derivatives: the larger, the smaller its step.",
+        ),
+        replace(
+            MAX_BYTES,
+            default=64 << 20,
+            text="The memory of instances, trees and a training. Where the window does not fit, it is "
+            "shorter: `BoundRetrained.stats` says how long.",
+        ),
+    )
+    cost_models: ClassVar[CostModels] = {"training": _training}
 
-    models: tuple[tuple[Any, ...], ...]
-    costs: Costs
+    costs: Costs = "training"
 
-    def __init__(
-        self, configurations: Iterable[Mapping[str, Any]] = ({},), *, costs: Costs = "training"
-    ) -> None:
-        models = tuple(map(_checked, completed(configurations, DEFAULTS, "Retrained")))
-        object.__setattr__(self, "models", models)
-        object.__setattr__(self, "costs", checked_costs(costs, COST_MODELS, len(models), "Retrained"))
-
-    @property
-    def configurations(self) -> tuple[Mapping[str, Any], ...]:
-        """The settings of each model, in the order of the pool."""
-        return tuple(dict(zip(DEFAULTS, model, strict=True)) for model in self.models)
-
-    def bind(
-        self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
-    ) -> BoundRetrained:
-        """The models, without any instance yet, for instances of this schema. Nothing is drawn from `rng`."""
-        return BoundRetrained(self, schema, costs)
-
-    def __repr__(self) -> str:
-        costs = repr(self.costs) if isinstance(self.costs, str) else "given"
-        return f"{type(self).__name__}({self.n_models} models, costs={costs})"
+    def expect_together(self, settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+        """Refuse a training that is spread over more instances than there are before the next one."""
+        if settings["spread"] is not None:
+            whole(settings["spread"], "spread", "Retrained", 1, settings["every"])
 
 
 class RetrainedGrid(Retrained):
@@ -172,11 +156,11 @@ class RetrainedGrid(Retrained):
         costs: Costs = "training",
         **settings: Any,
     ) -> None:
-        grid = product(windows, trees)
-        super().__init__([{"window": w, "trees": n, **settings} for w, n in grid], costs=costs)
+        axes = {"window": windows, "trees": trees}
+        super().__init__(grid_of(axes, settings), costs=costs)
 
 
-class BoundRetrained(BoundNative):
+class BoundRetrained(BoundNative, of=Retrained):
     """The models of a `Retrained` pool, for one schema.
 
     Examples
@@ -187,16 +171,10 @@ class BoundRetrained(BoundNative):
     (2000, 0, {'age': 0.0, 'colour': 0.0})
     """
 
-    kind = Retrained
-    cost_models = COST_MODELS
     native: _core.RetrainedPool
-    pool: Retrained
 
-    def __init__(self, pool: Retrained, schema: Schema, costs: NDArray[np.float64] | None = None) -> None:
-        settings = [
-            _core.RetrainedSettings(**{**one, "spread": one["spread"] or 0}) for one in pool.configurations
-        ]
-        super().__init__(pool, _core.RetrainedPool(settings, schema.numeric), schema, costs)
+    def _native(self, schema: Schema, rng: np.random.Generator) -> _core.RetrainedPool:
+        return _core.RetrainedPool(self._settings(_core.RetrainedSettings), schema.numeric)
 
     def stats(self) -> list[RetrainedStats]:
         """What every model holds."""
@@ -205,33 +183,4 @@ class BoundRetrained(BoundNative):
 
     def gains(self, i: int) -> dict[str, float]:
         """By how much the splits of model i by each feature lowered the loss in the last training."""
-        whole(i, "i", "gains", 0, self.pool.n_models - 1)
-        names = [feature.name for feature in self.schema.features]
-        return dict(zip(names, self.native.gains(i).tolist(), strict=True))
-
-    def _fit(self, schema: Schema) -> None:
-        for i, configuration in enumerate(self.pool.configurations):
-            least = self.native.least_bytes(i, feature_values(schema), schema.n_outputs)
-            if configuration["max_bytes"] < least:
-                rule = f"at least {least} with {schema.n_features} features and {schema.n_outputs} outputs"
-                raise ParameterError.of("max_bytes", "Retrained", rule, configuration["max_bytes"])
-        super()._fit(schema)
-
-
-def _checked(configuration: Mapping[str, Any]) -> tuple[Any, ...]:
-    owner = "Retrained"
-    every = whole(configuration["every"], "every", owner, 1, MOST)
-    return (
-        whole(configuration["window"], "window", owner, FEWEST, MOST),
-        every,
-        None
-        if configuration["spread"] is None
-        else whole(configuration["spread"], "spread", owner, 1, every),
-        whole(configuration["trees"], "trees", owner, 1, 1000),
-        whole(configuration["leaves"], "leaves", owner, 2, 1000),
-        positive(configuration["learning_rate"], "learning_rate", owner, 1),
-        whole(configuration["bins"], "bins", owner, 2, 255),
-        whole(configuration["min_leaf"], "min_leaf", owner, 1, MOST),
-        number(configuration["shrinkage"], "shrinkage", owner, 0),
-        whole(configuration["max_bytes"], "max_bytes", owner, 1, 1 << 62),
-    )
+        return gains_of(self, self._expect_model(i, "gains"))

@@ -1,8 +1,8 @@
-"""Test, then train, over a stream: the loop, what it knows on its way, and what it gives."""
+"""Test, then train, over a stream: the loop, its state, and its result."""
 
+from heros.run.curves import Curves
 from heros.run.loop import evaluate
 from heros.run.predictions import Predictions
-from heros.run.result import Curves, Price, Run
-from heros.run.windows import Window
+from heros.run.result import Price, Run, Window
 
 __all__ = ["Curves", "Predictions", "Price", "Run", "Window", "evaluate"]

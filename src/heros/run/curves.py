@@ -1,18 +1,22 @@
-"""The points of curves as they come, in memory that does not grow with the stream."""
+"""The curves of a run: its points as they come, in bounded memory, and the finished curves."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LATEST", "MOST_POINTS", "SUMS", "Points"]
+from heros._base.extras import needed
+from heros._base.lazy import pa
+
+__all__ = ["MOST_POINTS", "Curves", "Points", "figure_of"]
 
 MOST_POINTS = 1000
-"""A curve of an evaluation in constant memory has at most so many points: more than a figure shows."""
+"""The most points of a curve in an evaluation that is not exact: more than a chart shows."""
 
 SUMS = ("spent", "reward", "trained", "cpu")
 LATEST = ("end", "scores", "invested")
@@ -21,9 +25,9 @@ LATEST = ("end", "scores", "invested")
 class Points:
     """The points so far, a list per curve.
 
-    If there is a limit, neighbours are merged so that there are never more points. A merged point covers
-    the windows of both: sums are added, the figures of measures are means weighted by the windows' lengths,
-    of everything else the later value counts. All points but the last cover equally many instances.
+    With a limit, neighbouring points are merged so that there are never more. A merged point covers the
+    windows of both: sums are added, figures of measures are averaged (weighted by the windows' lengths), and
+    of all other curves the later value is kept. All points but the last cover equally many instances.
 
     Parameters
     ----------
@@ -98,7 +102,70 @@ class Points:
 
 
 def _mean(before: float, first: int, after: float, second: int) -> float:
-    """The mean, weighted; a window without a figure (NaN) says nothing."""
+    """The weighted mean; a window without a figure (NaN) has no weight."""
     if math.isnan(before) or math.isnan(after):
         return after if math.isnan(before) else before
     return (before * first + after * second) / (first + second)
+
+
+@dataclass(frozen=True)
+class Curves:
+    """The course of a run, one row per window of the stream.
+
+    The curve of a measure is also an attribute: ``curves.auroc``. An evaluation that is not `exact` has at
+    most 1000 rows: neighbouring windows are merged, and `end` is the last instance of each row. The figures
+    of a merged row are means and sums over its windows.
+    """
+
+    end: NDArray[np.int64]  # (W,) the instance after the window's last
+    figures: dict[str, NDArray[np.float64]]  # by measure (W,): within the window, as are the next two
+    spent: NDArray[np.float64]  # (W,) Σγ
+    reward: NDArray[np.float64]  # (W,) R
+    trained: NDArray[np.int64]  # (W, M) how often each model was trained
+    scores: NDArray[np.float64]  # (W, M) L at the window's end
+    invested: NDArray[np.float64]  # (W, M) r at the window's end
+    cpu: NDArray[np.float64]  # (W, phases) CPU seconds
+
+    @classmethod
+    def of(cls, columns: dict[str, NDArray[Any]]) -> Curves:
+        """Make curves from columns by name; columns that are no field are figures."""
+        fields = {name: columns[name] for name in cls.__dataclass_fields__ if name != "figures"}
+        return cls(figures={name: columns[name] for name in columns if name not in fields}, **fields)
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """All curves by name, including the figures of measures."""
+        rest = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "figures"}
+        return {"end": rest.pop("end"), **self.figures, **rest}
+
+    def to_arrow(self) -> Any:
+        """Return the curves as an Arrow table, with all CPU seconds and `best`, the model with the highest L.
+
+        Curves per model (`trained`, `scores`, `invested`) are not included.
+        """
+        columns = {"end": self.end, **self.figures, "spent": self.spent, "reward": self.reward}
+        columns["cpu"] = self.cpu.sum(axis=1)
+        if self.scores.shape[1]:  # compact records have none
+            columns["best"] = self.scores.argmax(axis=1)
+        return pa.table(columns)
+
+    def to_pandas(self) -> Any:
+        """Return the same table as a pandas data frame."""
+        needed("pandas", "to_pandas", "notebook")
+        return self.to_arrow().to_pandas()
+
+    def __getitem__(self, rows: Any) -> Curves:
+        """Select rows: a slice, a mask or indices."""
+        return Curves.of({name: curve[rows] for name, curve in self.columns().items()})
+
+    def __getattr__(self, name: str) -> NDArray[np.float64]:
+        """The curve of a measure."""
+        curve: NDArray[np.float64] = figure_of(self, name)
+        return curve
+
+
+def figure_of(owner: object, name: str) -> Any:
+    """The figure or curve of a measure; `figures` may be missing while an object is copied."""
+    figures = vars(owner).get("figures", {})
+    if name in figures:
+        return figures[name]
+    raise AttributeError(f"{type(owner).__name__!r} object has no attribute {name!r}")

@@ -22,9 +22,10 @@ from heros.meters import Meter
 from heros.policies import Policy
 from heros.pools import Pool
 from heros.run import records
+from heros.run.curves import Curves
 from heros.run.executors import Executor, Serial, WorkerDied
 from heros.run.loop import evaluate
-from heros.run.result import Curves, Run
+from heros.run.result import Run
 from heros.streams import Stream
 
 __all__ = ["Experiment", "Failure", "Job", "Outcome", "run_all"]

@@ -24,14 +24,15 @@ from heros.measures import Measure
 from heros.measures.own import Own, expect_measure
 from heros.meters import Cpu, Meter
 from heros.run.checkpoints import Checkpointer, CheckpointWarning
+from heros.run.curves import Curves
 from heros.run.interrupt import Interrupts
-from heros.run.result import Curves, Run
+from heros.run.result import Callback, Run, checked_callbacks
 from heros.run.state import Evaluation
-from heros.run.windows import Callback, checked_callbacks
-from heros.streams.live import END, Source, TooManyBadRows, expect_source
+from heros.streams.live import END, Source, expect_source
+from heros.streams.live.bad_rows import BrokenOff
 from heros.streams.live.base import Signal
 
-__all__ = ["Curves", "Run", "evaluate"]
+__all__ = ["Run", "evaluate"]
 
 TIMEOUT = 0.2
 """Seconds after which rows are learnt even if a block is not full, and the display lives on if none came."""
@@ -218,7 +219,7 @@ def _learn(
                 most = block if checkpointer is None else min(block, checkpointer.room(evaluation))
                 most = min(most, evaluation.room or most)
                 came = interrupts.poll(stream, most, TIMEOUT)
-            except TooManyBadRows as error:
+            except BrokenOff as error:
                 if evaluation.taken == 0:
                     raise
                 warnings.warn(f"The run ends early: {error}", DataNotice, stacklevel=3)

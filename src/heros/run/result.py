@@ -1,79 +1,26 @@
-"""What an evaluation gives: figures, curves, the bill."""
+"""The result of an evaluation, and its state at the end of each window."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heros._base.extras import needed
-from heros._base.lazy import pa
-from heros.measures import Confusion
+from heros.ensemble import Heros
+from heros.errors import ParameterError
+from heros.measures import Confusion, Measure
 from heros.measures.base import Caption
 from heros.meters import Energy
 from heros.run import drawing, summary
-from heros.run.imbalance import Imbalance, imbalance_of
+from heros.run.curves import Curves, figure_of
 from heros.run.predictions import Predictions
+from heros.run.summary import Imbalance, imbalance_of
 from heros.streams.live import BadRows, DriftPoint
 
-__all__ = ["Curves", "Price", "Run"]
-
-
-@dataclass(frozen=True)
-class Curves:
-    """What happened over time, one row per window of the stream.
-
-    The curve of a measure is an attribute of its name, too: ``curves.auroc``. In an evaluation that is not
-    `exact` there are at most 1000 rows: neighbouring windows are merged, and `end` tells how far each row
-    goes. The figures of a merged row are means and sums over its windows.
-    """
-
-    end: NDArray[np.int64]  # (W,) the instance after the window's last
-    figures: dict[str, NDArray[np.float64]]  # by measure (W,): within the window, as are the next two
-    spent: NDArray[np.float64]  # (W,) Σγ
-    reward: NDArray[np.float64]  # (W,) R
-    trained: NDArray[np.int64]  # (W, M) how often each model was trained
-    scores: NDArray[np.float64]  # (W, M) L at the window's end
-    invested: NDArray[np.float64]  # (W, M) r at the window's end
-    cpu: NDArray[np.float64]  # (W, phases) CPU seconds
-
-    @classmethod
-    def of(cls, columns: dict[str, NDArray[Any]]) -> Curves:
-        """Curves of all columns by name; those that are no field are figures."""
-        fields = {name: columns[name] for name in cls.__dataclass_fields__ if name != "figures"}
-        return cls(figures={name: columns[name] for name in columns if name not in fields}, **fields)
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """All curves by name, the figures of measures among them."""
-        rest = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "figures"}
-        return {"end": rest.pop("end"), **self.figures, **rest}
-
-    def to_arrow(self) -> Any:
-        """The curves as an Arrow table: CPU seconds in all, and `best`, the model with the highest L.
-
-        What there is per model (`trained`, `scores`, `invested`) stays in the arrays.
-        """
-        columns = {"end": self.end, **self.figures, "spent": self.spent, "reward": self.reward}
-        columns["cpu"] = self.cpu.sum(axis=1)
-        if self.scores.shape[1]:  # compact records have none
-            columns["best"] = self.scores.argmax(axis=1)
-        return pa.table(columns)
-
-    def to_pandas(self) -> Any:
-        """The same as a data frame of pandas."""
-        needed("pandas", "to_pandas", "notebook")
-        return self.to_arrow().to_pandas()
-
-    def __getitem__(self, rows: Any) -> Curves:
-        """These rows only: a slice, a mask or indices."""
-        return Curves.of({name: curve[rows] for name, curve in self.columns().items()})
-
-    def __getattr__(self, name: str) -> NDArray[np.float64]:
-        """The curve of a measure."""
-        curve: NDArray[np.float64] = _figure(self, name)
-        return curve
+__all__ = ["Callback", "Price", "Run", "Window", "checked_callbacks"]
 
 
 @dataclass(frozen=True)
@@ -194,13 +141,45 @@ class Run:
 
     def __getattr__(self, name: str) -> float:
         """The figure of a measure."""
-        figure: float = _figure(self, name)
+        figure: float = figure_of(self, name)
         return figure
 
 
-def _figure(owner: object, name: str) -> Any:
-    """Not through the attribute: a copy asks for others before it has any."""
-    figures = vars(owner).get("figures", {})
-    if name in figures:
-        return figures[name]
-    raise AttributeError(f"{type(owner).__name__!r} object has no attribute {name!r}")
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The state of a run at the end of a window, as callbacks get it.
+
+    Examples
+    --------
+    >>> from heros import Heros, evaluate, pools, streams
+    >>> def until_good(window):
+    ...     print(window.end, list(window.figures))
+    ...     return window.figures["accuracy"] > 0.3  # True ends the run
+    >>> model = Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1)
+    >>> run = evaluate(model, streams.Agrawal().take(5000), callback=until_good)
+    1000 ['auroc', 'accuracy', 'kappa', 'log_loss']
+    >>> run.n_instances, run.interrupted
+    (1000, True)
+    """
+
+    end: int  # instances so far
+    figures: dict[str, float]  # of this window alone, by measure
+    gamma_share: float  # Σγ so far, as a share of training everything
+    model: Heros = field(repr=False)
+    _measures: Sequence[Measure] = field(repr=False)
+
+    @property
+    def so_far(self) -> dict[str, float]:
+        """The figures over all windows so far, computed on access."""
+        return {measure.name: measure.value for measure in self._measures}
+
+
+Callback = Callable[[Window], Any]
+
+
+def checked_callbacks(callback: Any) -> list[Callback]:
+    """Return one callback, or several, as a list; raise an error if one is not callable."""
+    given = [] if callback is None else [callback] if callable(callback) else callback
+    if not isinstance(given, list | tuple) or not all(callable(one) for one in given):
+        raise ParameterError.of("callback", "evaluate", "a function of a window, or a list of them", callback)
+    return list(given)

@@ -17,16 +17,14 @@ from heros._base.tables import short
 from heros.ensemble import Block, Heros
 from heros.errors import DataError, ParameterError
 from heros.measures import Measure
-from heros.measures.base import Caption
-from heros.measures.counted import Counted
-from heros.measures.predictions import Predicted, joined, stacked
+from heros.measures.base import Caption, Predicted, joined, stacked
+from heros.measures.classification import Counted
 from heros.meters import Energy, Meter
 from heros.pools.timing import price_list
-from heros.run.curves import MOST_POINTS, Points
+from heros.run.curves import MOST_POINTS, Curves, Points
 from heros.run.fit import PENDING, expect_fit
 from heros.run.predictions import Predictions
-from heros.run.result import Curves, Price, Run
-from heros.run.windows import Callback, Window
+from heros.run.result import Callback, Price, Run, Window
 from heros.storage import archive
 from heros.streams.live import Source
 
@@ -245,7 +243,9 @@ class Evaluation:
     def restore(
         self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], predictions: list[Predicted]
     ) -> None:
-        """Go on from what `state` gave, and the predictions until then."""
+        """Continue from what `state` returned, and the predictions until then."""
+        if not self.model.task.numeric:
+            predictions = [(labels.astype(np.int64), p) for labels, p in predictions]
         self.n, self.pending = int(document["n"]), int(document["pending"])
         expect_fit(
             arrays,

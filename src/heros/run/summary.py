@@ -1,20 +1,25 @@
-"""A run in words: a few lines, and the whole bill."""
+"""A run in words: a few lines, a table of all figures and costs, and how uneven classes fared."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from heros._base.tables import Table, settings_text, told_apart
-from heros.measures.base import Caption
+from heros.measures import Confusion, average_precision_per_class
+from heros.measures.base import Caption, macro
 from heros.meters import Energy
+from heros.run.predictions import Predictions
 
 if TYPE_CHECKING:
     from heros.run.result import Run
 
-__all__ = ["bill", "champion", "energy_text", "lines"]
+__all__ = ["Imbalance", "bill", "champion", "energy_text", "imbalance_of", "lines"]
 
 SHOWN = 5  # measures in a line
-WIDEST = 80
+EVEN = 0.4  # of an equal share: classes are uneven if the rarest one has less
 
 
 def lines(run: Run) -> list[str]:
@@ -106,3 +111,56 @@ def _carbon(energy: Energy) -> str:
     if energy.carbon is None or energy.co2e_kg is None:
         return "not stated (--carbon-intensity or --country)"
     return f"{energy.co2e_kg * 1000:.3g} g at {energy.carbon.grams_per_kwh:g} g/kWh ({energy.carbon.source})"
+
+
+@dataclass(frozen=True, slots=True)
+class Imbalance:
+    """The figures of a run whose rarest class is much rarer than the others.
+
+    Examples
+    --------
+    >>> confusion = Confusion(np.array([[90, 5], [2, 3]]))
+    >>> print(imbalance_of(confusion, ("no", "yes")))
+    rarest class 'yes' (5.0%): recall 0.6000  balanced accuracy 0.7737  F1 0.7121
+    """
+
+    rarest: str
+    share: float  # of the instances
+    recall: float  # of the rarest class
+    precision: float
+    balanced_accuracy: float
+    f1: float  # the mean over classes
+    pr_auc: float | None  # of the rarest class, if the predictions are known
+
+    def __str__(self) -> str:
+        ranked = "" if self.pr_auc is None else f"  PR-AUC {self.pr_auc:.4f}"
+        return (
+            f"rarest class {self.rarest!r} ({self.share:.1%}): recall {self.recall:.4f}{ranked}  "
+            f"balanced accuracy {self.balanced_accuracy:.4f}  F1 {self.f1:.4f}"
+        )
+
+
+def imbalance_of(
+    confusion: Confusion | None, classes: tuple[str, ...] = (), predictions: Predictions | None = None
+) -> Imbalance | None:
+    """The imbalance, if the rarest class seen has less than 40 % of an equal share; else None."""
+    counts = np.zeros(0) if confusion is None else confusion.counts.sum(axis=1)
+    seen = np.flatnonzero(counts)
+    if confusion is None or len(seen) < 2:
+        return None
+    rarest = int(seen[counts[seen].argmin()])
+    share = float(counts[rarest] / counts.sum())
+    if share >= EVEN / len(seen):
+        return None
+    ranked = None
+    if predictions is not None:
+        ranked = float(average_precision_per_class(predictions.targets, predictions.outputs)[rarest])
+    return Imbalance(
+        classes[rarest] if rarest < len(classes) else str(rarest),
+        share,
+        float(confusion.recall[rarest]),
+        float(np.nan_to_num(confusion.precision[rarest])),
+        macro(confusion.recall),
+        macro(confusion.f1),
+        ranked,
+    )

@@ -1,4 +1,4 @@
-"""What learns behind a service: one model, or one per key."""
+"""What learns behind a service: one model, or one model per key."""
 
 from __future__ import annotations
 
@@ -20,99 +20,44 @@ from heros.ensemble.task import Task
 from heros.errors import ParameterError
 from heros.pools import Pool
 
-__all__ = ["Brain", "Given", "Learnt", "Many", "One"]
+__all__ = ["Labelled", "Learner", "Learnt", "ModelPerKey", "OneModel"]
 
 Id = str | int
 T = TypeVar("T")
 
 
-class Given(NamedTuple):
+class Labelled(NamedTuple):
     """A labelled instance to learn from."""
 
     key: Id | None
     row: list[float]
     label: float  # the index of its class, or a number
-    answer: NDArray[np.float64] | None  # what it was answered when it came; None: with its label
-    known: int | None = None  # how many labels the model that answered had learnt from
+    predicted: NDArray[np.float64] | None  # when the instance came; None: it came with its label
+    known: int | None = None  # how many labels the model had learnt from when it predicted
 
 
-Told = tuple[tuple[str, ...], NDArray[np.float64]]
-"""The classes, and their probabilities; none, and a number with its interval; nothing if nothing is known."""
-NOTHING: Told = ((), np.zeros(0))
+Output = tuple[tuple[str, ...], NDArray[np.float64]]
+"""Classes and their probabilities; or no classes, and a number with its interval; or nothing at all."""
+NOTHING: Output = ((), np.zeros(0))
 Learnt = tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]
-"""Labels (n,), the answers that were given (n, width), who was trained (n, M), Σγ (n,)."""
+"""Labels (n,), the predictions given (n, width), which models were trained (n, M), their costs Σγ (n,)."""
 
 
-class Brain(ABC):
-    """What learns and answers. One thread learns; answers may be asked for in another."""
+class Learner(ABC):
+    """What learns and predicts. One thread learns; others may ask for predictions meanwhile."""
 
     keyed = False
     chunk = 64  # instances that are learnt at a time: whoever waits for the model waits no longer
 
     @property
     @abstractmethod
-    def pool(self) -> Pool:
-        """The models that there are to train."""
-
-    @property
-    @abstractmethod
-    def task(self) -> Task:
-        """What is learnt."""
-
-    @property
-    @abstractmethod
-    def schema(self) -> Schema | None:
-        """What is known of the instances."""
+    def model(self) -> Heros:
+        """The model, or the one that every key starts as; for the thread that learns."""
 
     @property
     @abstractmethod
     def seen(self) -> int:
         """How many instances were learnt from."""
-
-    @abstractmethod
-    def open(self, schema: Schema) -> None:
-        """Know this schema from now on, which has grown."""
-
-    @abstractmethod
-    def answer(self, asked: list[tuple[Id | None, Any]]) -> list[Told]:
-        """What is said of instances, given with their keys; `Refused` if one cannot be read."""
-
-    def known(self) -> int | None:
-        """How many labels the model that answers has learnt from; None if there is one model per key."""
-        return None
-
-    @abstractmethod
-    def learn(self, block: list[Given]) -> Iterator[Learnt]:
-        """Learn from instances, one after the other."""
-
-    @abstractmethod
-    def publish(self) -> None:
-        """Answer from what is known now."""
-
-    @abstractmethod
-    def face(self) -> Heros:
-        """A model that stands for what is known; for the thread that learns."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Nothing more will come."""
-
-
-class One(Brain):
-    """One model. Answers come from a copy, which is brought up to date by `publish`."""
-
-    def __init__(self, model: Heros) -> None:
-        if not isinstance(model, Heros):
-            raise ParameterError.of("model", "One", "a Heros", model)
-        self._looking = threading.Lock()  # while somebody reads from the copy
-        self.take_over(model)
-
-    def take_over(self, model: Heros) -> None:
-        """Another model takes the place of the one given, before anybody has asked."""
-        self.model = model
-        self._face, self._spare = copy.deepcopy(model), copy.deepcopy(model)
-        self._reader: tuple[Schema, Encoder] | None = None  # how rows are read, by which schema
-        self._delay = 0  # how many labels came between the prediction and the label of the last one learnt
 
     @property
     def pool(self) -> Pool:
@@ -129,83 +74,114 @@ class One(Brain):
         """What is known of the instances."""
         return self.model.schema
 
+    @abstractmethod
+    def open(self, schema: Schema) -> None:
+        """Know this schema from now on, which has grown."""
+
+    @abstractmethod
+    def predict(self, asked: list[tuple[Id | None, Any]]) -> list[Output]:
+        """Predict instances, given with their keys; raise `Refused` if one cannot be read."""
+
+    def known(self) -> int | None:
+        """How many labels the model that predicts has learnt from; None if there is one model per key."""
+        return None
+
+    @abstractmethod
+    def learn(self, block: list[Labelled]) -> Iterator[Learnt]:
+        """Learn from instances, one after the other."""
+
+    @abstractmethod
+    def look(self, what: Callable[[Heros], T], key: str | None = None) -> T | None:
+        """Look at the model that predicts, or at that of a key, in any thread; None if no model has it."""
+
+    def publish(self) -> None:  # noqa: B027
+        """Predict from what is known now."""
+
+    def close(self) -> None:  # noqa: B027
+        """Close the files."""
+
+
+class OneModel(Learner):
+    """One model. Predictions come from a copy, which `publish` brings up to date."""
+
+    def __init__(self, model: Heros) -> None:
+        if not isinstance(model, Heros):
+            raise ParameterError.of("model", "OneModel", "a Heros", model)
+        self._looking = threading.Lock()  # held while the copy is read
+        self.take_over(model)
+
+    def take_over(self, model: Heros) -> None:
+        """Put another model in the place of the one given, before any request."""
+        self._model = model
+        self._shown, self._spare = copy.deepcopy(model), copy.deepcopy(model)
+        self._reader: tuple[Schema, Encoder] | None = None  # how rows are read, by which schema
+        self._delay = 0  # how many labels came between the prediction and the label of the last one learnt
+
+    @property
+    def model(self) -> Heros:
+        """The model; for the thread that learns."""
+        return self._model
+
     @property
     def seen(self) -> int:
         """How many instances were learnt from."""
-        return 0 if self.model.schema is None else self.model.instances
+        return 0 if self._model.schema is None else self._model.instances
 
     def open(self, schema: Schema) -> None:
         """Know this schema from now on, which has grown."""
         if schema.n_features > 0 and schema.n_outputs > 0:
-            self.model.bind(schema)
+            self._model.bind(schema)
             self.publish()
 
-    def answer(self, asked: list[tuple[Id | None, Any]]) -> list[Told]:
-        """What is said of instances."""
+    def predict(self, asked: list[tuple[Id | None, Any]]) -> list[Output]:
+        """Predict instances."""
         with self._looking:
             if self._reader is None:
                 return [NOTHING] * len(asked)
             schema, encoder = self._reader
             block = np.array([encoder.row(x) for _, x in asked], dtype=np.float64)
-            return [(schema.classes, p) for p in self._face.outputs(block, self._delay)]
+            return [(schema.classes, p) for p in self._shown.outputs(block, self._delay)]
 
     def known(self) -> int:
-        """How many labels the model that answers has learnt from."""
+        """How many labels the model that predicts has learnt from."""
         with self._looking:
-            return 0 if self._face.schema is None else self._face.instances
+            return 0 if self._shown.schema is None else self._shown.instances
 
-    def learn(self, block: list[Given]) -> Iterator[Learnt]:
+    def learn(self, block: list[Labelled]) -> Iterator[Learnt]:
         """Learn from instances, one after the other."""
         now = self.seen
         delays = [0 if one.known is None else max(0, now + at - one.known) for at, one in enumerate(block)]
-        yield _learnt(partial(self.model.test_then_train, delay=delays), block, self.task)
+        yield _learnt(partial(self._model.test_then_train, delay=delays), block, self.task)
         self._delay = delays[-1]
 
     def publish(self) -> None:
-        """Answer from what is known now."""
-        self._spare.follow(self.model)
-        schema, reader = self.model.schema, self._reader
+        """Predict from what is known now."""
+        self._spare.follow(self._model)
+        schema, reader = self._model.schema, self._reader
         if schema is not None and (reader is None or reader[0] is not schema):
             reader = schema, Encoder(schema, seen=self.seen)
         with self._looking:
-            self._face, self._spare, self._reader = self._spare, self._face, reader
+            self._shown, self._spare, self._reader = self._spare, self._shown, reader
 
-    def face(self) -> Heros:
-        """The model; for the thread that learns."""
-        return self.model
-
-    def look(self, what: Callable[[Heros], T]) -> T:
-        """Look at the copy that answers, in whatever thread."""
+    def look(self, what: Callable[[Heros], T], key: str | None = None) -> T | None:
+        """Look at the copy that predicts, in any thread."""
         with self._looking:
-            return what(self._face)
-
-    def close(self) -> None:
-        """Nothing more will come."""
+            return what(self._shown) if key is None else None
 
 
-class Many(Brain):
-    """A model per key. What is asked of a key waits while that key, or another, learns a few rows."""
+class ModelPerKey(Learner):
+    """A model per key. A prediction waits while its key, or another one, learns a few rows."""
 
     keyed = True
-    chunk = 1024  # those of a key go together: its model may have to be fetched from the file for them
+    chunk = 1024  # the rows of a key go together: its model may have to be read from the file for them
 
     def __init__(self, keyed: Keyed) -> None:
         self.models = keyed
 
     @property
-    def pool(self) -> Pool:
-        """The models that every key has."""
-        return self.models.template.pool
-
-    @property
-    def task(self) -> Task:
-        """What is learnt."""
-        return self.models.template.task
-
-    @property
-    def schema(self) -> Schema | None:
-        """What is known of the instances."""
-        return self.models.template.schema
+    def model(self) -> Heros:
+        """The model that every key starts as."""
+        return self.models.template
 
     @property
     def seen(self) -> int:
@@ -217,41 +193,33 @@ class Many(Brain):
         if schema.n_features > 0 and schema.n_outputs > 0:
             self.models.bind(schema)
 
-    def answer(self, asked: list[tuple[Id | None, Any]]) -> list[Told]:
-        """What is said of instances, each by the model of its key."""
+    def predict(self, asked: list[tuple[Id | None, Any]]) -> list[Output]:
+        """Predict instances, each by the model of its key."""
         if self.schema is None:
             return [NOTHING] * len(asked)
-        told: list[Told] = []
+        predicted: list[Output] = []
         for key, group in groupby(asked, key=lambda pair: pair[0]):
             assert key is not None
-            said = self.models.outputs(key, [x for _, x in group])
-            told += [(self.schema.classes[: len(p)], p) for p in said]  # others may have come since
-        return told
+            outputs = self.models.outputs(key, [x for _, x in group])
+            predicted += [(self.schema.classes[: len(p)], p) for p in outputs]  # others may have come since
+        return predicted
 
-    def learn(self, block: list[Given]) -> Iterator[Learnt]:
+    def learn(self, block: list[Labelled]) -> Iterator[Learnt]:
         """Learn from instances; those of a key in their order."""
-        by_key: dict[Id, list[Given]] = {}
-        for given in block:
-            assert given.key is not None
-            by_key.setdefault(given.key, []).append(given)
+        by_key: dict[Id, list[Labelled]] = {}
+        for one in block:
+            assert one.key is not None
+            by_key.setdefault(one.key, []).append(one)
         for key, rows in by_key.items():
-            learn = partial(self.models.test_then_train, key)
-            yield _learnt(learn, rows, self.task)
+            yield _learnt(partial(self.models.test_then_train, key), rows, self.task)
 
-    def publish(self) -> None:
-        """There is no other state than what is."""
-
-    def face(self) -> Heros:
-        """What every key starts as."""
-        return self.models.template
-
-    def look(self, key: str | None, what: Callable[[Heros], T]) -> T | None:
-        """Look at the model of a key, in whatever thread; without one, at what every key starts as.
+    def look(self, what: Callable[[Heros], T], key: str | None = None) -> T | None:
+        """Look at the model of a key, in any thread; without a key, at the one that every key starts as.
 
         A key that is a number may be written as text.
         """
         if key is None:
-            return what(self.models.template)
+            return what(self.model)
         names: list[Id] = [key, *([int(key)] if key.isdecimal() and len(key) < 19 else [])]
         known = next((name for name in names if name in self.models), None)
         return None if known is None else what(self.models[known])
@@ -261,18 +229,14 @@ class Many(Brain):
         self.models.close()
 
 
-def _learnt(test_then_train: Callable[..., Block], block: list[Given], task: Task) -> Learnt:
-    X = _rows_of(block)
-    y = np.array([given.label for given in block], dtype=np.float64 if task.numeric else np.int64)
-    done = test_then_train(X, y)
-    answers = done.outputs
-    for at, given in enumerate(block):
-        if given.answer is not None:  # what was said at the time counts, not what would be said now
-            answers[at] = 0.0
-            answers[at, : len(given.answer)] = given.answer
-    return y, answers, done.chosen, done.spent
-
-
-def _rows_of(block: list[Given]) -> NDArray[np.float64]:
+def _learnt(test_then_train: Callable[..., Block], block: list[Labelled], task: Task) -> Learnt:
     width = len(block[-1].row)  # a block never spans a growth
-    return np.array([given.row for given in block], dtype=np.float64).reshape(len(block), width)
+    X = np.array([one.row for one in block], dtype=np.float64).reshape(len(block), width)
+    y = np.array([one.label for one in block], dtype=np.float64 if task.numeric else np.int64)
+    done = test_then_train(X, y)
+    outputs = done.outputs
+    for at, one in enumerate(block):
+        if one.predicted is not None:  # the prediction that was given counts, not that of now
+            outputs[at] = 0.0
+            outputs[at, : len(one.predicted)] = one.predicted
+    return y, outputs, done.chosen, done.spent

@@ -1,4 +1,4 @@
-"""What a service takes, and how much of it: the rest is refused, and costs next to nothing."""
+"""How much a service takes, and how it refuses the rest."""
 
 from __future__ import annotations
 
@@ -7,19 +7,36 @@ from typing import Any
 
 from heros.data import encoder
 
-__all__ = ["Limits", "NotNow", "Unknown", "Wrong", "expect_fields", "expect_name"]
+__all__ = ["Limits", "NotNow", "Refusal", "Unknown", "Wrong", "expect_fields", "expect_name"]
 
 
-class Wrong(Exception):
-    """A request that cannot be served as it is: what is wrong with it."""
+class Refusal(Exception):
+    """A request that is refused: the reason, the status of the reply and further headers."""
+
+    status = 400
+
+    def __init__(self, why: str, status: int | None = None, *headers: tuple[bytes, bytes]) -> None:
+        super().__init__(why)
+        self.status, self.headers = self.status if status is None else status, headers
 
 
-class Unknown(Exception):
-    """A label of an instance that is not, or no more, waiting."""
+class Wrong(Refusal):
+    """A request that cannot be served as it is."""
+
+    status = 422
 
 
-class NotNow(Exception):
-    """There is too much to do: try again later."""
+class Unknown(Refusal):
+    """A request for something that is not there: a label for an instance that does not wait, say."""
+
+    status = 404
+
+
+class NotNow(Refusal):
+    """A request that may be sent again later: there is too much to do."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why, 429, (b"retry-after", b"1"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +68,7 @@ class Limits:
 
 
 def expect_name(text: str, what: str, limits: Limits) -> str:
-    """A text that is short enough."""
+    """The text, if it is short enough."""
     if len(text) > limits.text:
         raise Wrong(f"{what} must have at most {limits.text} characters. Got {len(text):,}.")
     return text

@@ -1,18 +1,19 @@
-"""Figures in the text form of Prometheus."""
+"""Figures for Prometheus."""
 
 from __future__ import annotations
 
-import math
 import time
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
+from itertools import accumulate
 from typing import Any
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 __all__ = ["Requests", "metrics"]
 
 BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
-
-Labels = tuple[tuple[str, str], ...]
 
 
 class Requests:
@@ -21,9 +22,9 @@ class Requests:
     Examples
     --------
     >>> requests = Requests()
-    >>> requests.count("/answer", 200, time.perf_counter())
+    >>> requests.count("/predict", 200, time.perf_counter())
     >>> requests.total
-    {('/answer', 200): 1}
+    {('/predict', 200): 1}
     """
 
     def __init__(self) -> None:
@@ -39,77 +40,70 @@ class Requests:
         self.buckets.setdefault(path, [0] * (len(BOUNDS) + 1))[bisect_left(BOUNDS, took)] += 1
         self.seconds[path] = self.seconds.get(path, 0.0) + took
 
-    def lines(self) -> Iterable[str]:
-        """All of it as Prometheus reads it."""
-        yield from _head("heros_requests_total", "counter", "Requests, by path and status.")
+    def families(self) -> Iterable[Metric]:
+        """All of it as Prometheus knows it."""
+        total = CounterMetricFamily("heros_requests", "Requests.", labels=["path", "status"])
         for (path, status), n in sorted(self.total.items()):
-            yield f'heros_requests_total{{path="{path}",status="{status}"}} {n}'
-        yield from _head("heros_request_seconds", "histogram", "How long requests took.")
+            total.add_metric([path, str(status)], n)
+        took = HistogramMetricFamily("heros_request_seconds", "Duration of requests.", labels=["path"])
         for path, counts in sorted(self.buckets.items()):
-            n = 0
-            for bound, count in zip((*map(repr, BOUNDS), "+Inf"), counts, strict=True):
-                n += count
-                yield f'heros_request_seconds_bucket{{path="{path}",le="{bound}"}} {n}'
-            yield f'heros_request_seconds_sum{{path="{path}"}} {self.seconds[path]!r}'
-            yield f'heros_request_seconds_count{{path="{path}"}} {n}'
+            bounds = (*map(str, BOUNDS), "+Inf")
+            took.add_metric([path], list(zip(bounds, accumulate(counts), strict=True)), self.seconds[path])
+        return total, took, GaugeMetricFamily("heros_requests_now", "Requests at work.", self.now)
 
 
-def metrics(state: Mapping[str, Any], requests: Requests) -> str:
-    """The text of /metrics, from what the page shows."""
-    lines = list(requests.lines())
-    lines += _family("heros_requests_now", "gauge", "Requests at work.", {(): requests.now})
-    pending, bill = state["pending"], state["bill"]
-    for name in ("answered", "learnt", "expired", "unknown"):
-        what = {"unknown": "Labels of instances that do not wait."}.get(name, f"Instances {name}.")
-        lines += _family(f"heros_{name}_total", "counter", what, {(): pending[name]})
-    lines += _family(
-        "heros_failed_total", "counter", "Instances at which models raised.", {(): state["failed"]}
-    )
-    lines += _family("heros_waiting", "gauge", "Instances that wait for labels.", {(): pending["waiting"]})
-    lines += _family("heros_queued", "gauge", "Labelled instances not learnt yet.", {(): state["queued"]})
-    lines += _family(
-        "heros_drifts_total", "counter", "Times that answers got worse.", {(): state["drifts_total"]}
-    )
-    figures: dict[Labels, Any] = {(("measure", name),): value for name, value in state["figures"].items()}
-    lines += _family("heros_measure", "gauge", "Measures over all answers with labels.", figures)
-    lately: dict[Labels, Any] = {(("measure", name),): value for name, value in state["lately"].items()}
-    lines += _family("heros_measure_lately", "gauge", "Measures over the last point of the curves.", lately)
-    lines += _family(
-        "heros_training_share",
-        "gauge",
-        "What training cost, as a share of training everything.",
-        {(): bill["share"]},
-    )
-    lines += _family("heros_joules_total", "counter", f"Energy ({bill['source']}).", {(): bill["joules"]})
-    lines += _family("heros_cpu_seconds_total", "counter", "CPU time.", {(): bill["cpu_seconds"]})
-    lines += _family("heros_memory_bytes", "gauge", "Resident memory.", {(): state["memory"]})
-    lines += _family("heros_published_total", "counter", "States published.", {(): state["published"]})
-    lines += _family("heros_checkpoints_total", "counter", "Checkpoints written.", {(): state["checkpoints"]})
-    if state["keys"] is not None:
-        lines += _family("heros_keys", "gauge", "Keys.", {(): state["keys"]["count"]})
-        lines += _family(
-            "heros_keys_in_memory", "gauge", "Models in memory.", {(): state["keys"]["in_memory"]}
+class _Collector:
+    """What the page shows, as metrics."""
+
+    def __init__(self, state: Mapping[str, Any], requests: Requests) -> None:
+        self._state, self._requests = state, requests
+
+    def collect(self) -> Iterable[Metric]:
+        """All metrics; a figure that is not known yet is left out."""
+        yield from self._requests.families()
+        state = self._state
+        pending, bill, keys = state["pending"], state["bill"], state["keys"] or {}
+        counters = {
+            "answered": ("Instances predicted.", pending["answered"]),
+            "learnt": ("Instances learnt.", pending["learnt"]),
+            "expired": ("Instances whose label came too late or never.", pending["expired"]),
+            "unknown": ("Labels of instances that do not wait.", pending["unknown"]),
+            "failed": ("Instances at which models raised an error.", state["failed"]),
+            "drifts": ("Times that predictions got worse.", state["drifts_total"]),
+            "joules": (f"Energy ({bill['source']}).", bill["joules"]),
+            "cpu_seconds": ("CPU time.", bill["cpu_seconds"]),
+            "published": ("Updates of the model that predicts.", state["published"]),
+            "checkpoints": ("Checkpoints written.", state["checkpoints"]),
+        }
+        gauges = {
+            "waiting": ("Instances that wait for labels.", pending["waiting"]),
+            "queued": ("Labelled instances not learnt yet.", state["queued"]),
+            "training_share": ("Cost of training, as a share of training every model.", bill["share"]),
+            "memory_bytes": ("Resident memory.", state["memory"]),
+            "keys": ("Keys.", keys.get("count")),
+            "keys_in_memory": ("Models in memory.", keys.get("in_memory")),
+        }
+        for name, (text, value) in counters.items():
+            yield CounterMetricFamily(f"heros_{name}", text, value)
+        for name, (text, value) in gauges.items():
+            if value is not None:
+                yield GaugeMetricFamily(f"heros_{name}", text, value)
+        yield _measures("heros_measure", "Measures over all predictions with labels.", state["figures"])
+        yield _measures(
+            "heros_measure_lately", "Measures over the last point of the curves.", state["lately"]
         )
-    return "\n".join(lines) + "\n"
 
 
-def _head(name: str, kind: str, text: str) -> list[str]:
-    return [f"# HELP {name} {text}", f"# TYPE {name} {kind}"]
+def metrics(state: Mapping[str, Any], requests: Requests) -> bytes:
+    """The text of /metrics, from what the page shows."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Collector(state, requests))
+    return generate_latest(registry)
 
 
-def _family(name: str, kind: str, text: str, values: Mapping[Labels, float | None]) -> list[str]:
-    """
-    A metric and its values; those that are not known are left out.
-
-    Examples
-    --------
-    >>> _family("heros_measure", "gauge", "Measures.", {(("measure", "auroc"),): 0.9, (): None})[1:]
-    ['# TYPE heros_measure gauge', 'heros_measure{measure="auroc"} 0.9']
-    """
-    known = {labels: value for labels, value in values.items() if value is not None and not math.isnan(value)}
-    lines = [name + _written(labels) + f" {value!r}" for labels, value in known.items()]
-    return _head(name, kind, text) + lines
-
-
-def _written(labels: Labels) -> str:
-    return "{" + ",".join(f'{name}="{value}"' for name, value in labels) + "}" if labels else ""
+def _measures(name: str, text: str, figures: Mapping[str, float | None]) -> Metric:
+    family = GaugeMetricFamily(name, text, labels=["measure"])
+    for measure, value in figures.items():
+        if value is not None:
+            family.add_metric([measure], value)
+    return family

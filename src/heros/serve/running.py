@@ -1,4 +1,4 @@
-"""The service at an address: started, swept, and stopped with a checkpoint."""
+"""The service at an address, until it is told to stop."""
 
 from __future__ import annotations
 
@@ -8,37 +8,29 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from ipaddress import ip_address
 
-import uvicorn
-
 from heros.errors import HerosError, ParameterError
-from heros.serve.api import application
-from heros.serve.express import express
-from heros.serve.guard import sweep
+from heros.serve.api import Api
+from heros.serve.http import BACKLOG, Server
 from heros.serve.service import Service
-from heros.serve.state import Picture
-from heros.serve.wire import Wire
 
 __all__ = ["Running", "serve"]
 
-SWITCH = 0.0005  # seconds after which a thread lets another have its turn: an answer waits that long
-SELDOM = (20_000, 20, 20)  # when garbage is collected: most of what waits to be learnt is none
-BACKLOG = 2048
-GRACE = 5  # seconds for requests at work when it is stopped
+SWITCH = 0.0005  # seconds after which a thread lets another have its turn: a prediction waits that long
+SELDOM = (20_000, 20, 20)  # when garbage is collected: most objects wait to be learnt, and are none
 
 
-class Running(uvicorn.Server):
-    """A server for one service.
+class Running:
+    """A server for one service, which is stopped with it.
 
     Parameters
     ----------
     service
-        What is served. It is stopped with the server.
+        What is served.
     host, port
-        Where; port 0 takes any that is free.
+        The address; port 0 takes any that is free.
     token
         What requests have to bring along; None: nothing, which only this machine may do.
     """
@@ -52,28 +44,11 @@ class Running(uvicorn.Server):
             raise ParameterError.of("token", "serve", f"given where others may ask, as at {host}", None)
         self.service = service
         self.socket = _bound(host, port)
-        self.picture = Picture(service)
-        wire = Wire(service, self._other, token)
-        self.requests = wire.requests
-        self._views = application(service, self.picture, wire.requests, secured=token is not None)
-        super().__init__(
-            uvicorn.Config(
-                wire,
-                http=express(wire),
-                ws="none",
-                loop="auto",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,
-                backlog=BACKLOG,
-                timeout_keep_alive=75,
-                timeout_graceful_shutdown=GRACE,
-            )
-        )
-
-    async def _other(self, *request: object) -> None:
-        await self._views(*request)  # type: ignore[arg-type]
+        self.api = Api(service, token)
+        self.server = Server(self.api, self.socket, service.limits)
+        self.started = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopped = False
 
     @property
     def address(self) -> str:
@@ -82,51 +57,38 @@ class Running(uvicorn.Server):
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
     def work(self) -> None:
-        """Serve until it is told to stop by SIGTERM, Ctrl-C or `should_exit`; then learn what is left."""
-        before = sys.getswitchinterval()
+        """Serve until SIGTERM, Ctrl-C or `stop`; then learn what is left."""
+        before, often = sys.getswitchinterval(), gc.get_threshold()
         sys.setswitchinterval(SWITCH)
         gc.collect()
         gc.freeze()  # what was imported stays: looking through it would keep everybody waiting
-        often = gc.get_threshold()
         gc.set_threshold(*SELDOM)
+        main = threading.current_thread() is threading.main_thread()
+        signals = (signal.SIGINT, signal.SIGTERM) if main else ()
+        handlers = {one: signal.signal(one, lambda *_: self.stop()) for one in signals}
         try:
-            self.run(sockets=[self.socket])
+            with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+                runner.run(self._serve())
         finally:
+            for one, handler in handlers.items():
+                signal.signal(one, handler)
             sys.setswitchinterval(before)
             gc.set_threshold(*often)
             gc.unfreeze()
             self.socket.close()
             self.service.stop()
 
-    async def main_loop(self) -> None:
-        """Serve, and look after slow connections."""
-        sweeping = asyncio.create_task(self._sweep())
-        try:
-            await super().main_loop()
-        finally:
-            sweeping.cancel()
-            with suppress(asyncio.CancelledError):
-                await sweeping
-
-    async def _sweep(self) -> None:
-        while True:
-            await asyncio.sleep(min(1.0, self.service.limits.seconds / 2))
-            sweep(self.server_state.connections, self.service.limits)
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Stop at SIGTERM and Ctrl-C, and be done with it: uvicorn would raise them once more."""
-        if sys.platform == "win32" or not _is_main_thread():
-            with super().capture_signals():
-                yield
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        if self._stopped:
             return
-        signals = (signal.SIGINT, signal.SIGTERM)
-        before = {one: signal.signal(one, self.handle_exit) for one in signals}
-        try:
-            yield
-        finally:
-            for one, handler in before.items():
-                signal.signal(one, handler)
+        await self.server.run(self.started.set)
+
+    def stop(self) -> None:
+        """Have `work` come to its end; from any thread, or a signal."""
+        self._stopped = True
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self.server.stop)
 
 
 def serve(
@@ -147,6 +109,15 @@ def serve(
     running.work()
 
 
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """The event loop of uvloop where it is installed: requests cost less with it."""
+    try:
+        import uvloop  # noqa: PLC0415
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
 def _bound(host: str, port: int) -> socket.socket:
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -157,7 +128,7 @@ def _bound(host: str, port: int) -> socket.socket:
             if sys.platform != "win32":
                 bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             bound.bind(address)
-            bound.listen(BACKLOG)  # whoever is told the address may come before the server has begun
+            bound.listen(BACKLOG)  # a client that is told the address may come before the server has begun
         except BaseException:
             bound.close()
             raise
@@ -171,7 +142,3 @@ def _is_this_machine(host: str) -> bool:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _is_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()

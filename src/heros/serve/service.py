@@ -1,4 +1,4 @@
-"""The service without its wire: answers at once, learns in a thread of its own, keeps checkpoints."""
+"""The service without HTTP: predicts at once, learns in a thread of its own, writes checkpoints."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import copy
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,27 +17,28 @@ import orjson
 from numpy.typing import NDArray
 
 from heros.data.encoder import Encoder
-from heros.data.row_encoder import data_error
 from heros.data.values import Refused
 from heros.ensemble.late import Counts, Pending
 from heros.errors import DataNotice, HerosError
 from heros.serve.bill import Bill
-from heros.serve.checkpoint import Shelf, Waiting
+from heros.serve.checkpoint import CheckpointDirectory, Waiting
 from heros.serve.history import History
-from heros.serve.learners import Brain, Given
+from heros.serve.learners import Labelled, Learner, Output
 from heros.serve.limits import Limits, NotNow, Unknown, Wrong, expect_fields, expect_name
 
 __all__ = ["Service", "Taken"]
 
 GATHER = 0.004  # seconds in which labelled instances are gathered: a block costs less than its rows
-FEW = 64  # instances for which it is worth while to gather more
-IDLE = 1.0  # seconds after which it looks around though nothing has come
+FEW = 64  # with fewer queued instances than this it pays to gather more
+IDLE = 1.0  # seconds after which the thread that learns looks around though nothing has come
 SHARE = 20  # publishing takes at most one of so many parts of the time
 LONGEST = 400  # characters of what is said to be wrong with an instance
-FRESH = 0.02  # seconds: more often is of no use to anybody
+FRESH = 0.02  # seconds between two updates of the model that predicts: nobody needs it more often
+PREDICT = frozenset({"x", "id", "key"})
+LEARN = frozenset({"x", "y", "id", "key"})
 
 Id = str | int
-Answer = dict[str, Any]
+Prediction = dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -47,41 +48,45 @@ class Taken:
     accepted: int = 0
     unknown: int = 0  # labels of instances that do not wait
     refused: list[tuple[int, str]] = field(default_factory=list)  # which, and why
-    seen: int = 0
+
+    @property
+    def seen(self) -> int:
+        """How many instances there were so far."""
+        return self.accepted + self.unknown + len(self.refused)
 
 
 class _Encoder(Encoder):
-    """What reads the instances to learn from; it keeps what it tells."""
+    """Reads the instances to learn from, and keeps its notices."""
 
     def __init__(self, *known: Any, **settings: Any) -> None:
         self.notices: list[str] = []
         super().__init__(*known, **settings)
 
     def tell(self, text: str) -> None:
-        """Keep what is told, and tell it; what a filter of warnings makes of that does not matter here."""
+        """Keep a notice and give it; a filter that makes errors of warnings does not matter here."""
         self.notices.append(text)
         with suppress(DataNotice):
             super().tell(text)
 
 
 class Service:
-    """A model that answers and learns at the same time, for as many as ask.
+    """A model that predicts and learns at the same time, for as many clients as ask.
 
-    Answers come from a published state of the model, so that nobody waits for it to learn; what is learnt is
-    published as often as that costs less than a twentieth of the time, and at most 50 times a second.
-    Labels may come with their instance, or later under its id.
+    Predictions come from a published state of the model, so that nobody waits for it to learn. The state is
+    published as often as that takes less than a twentieth of the time, and at most 50 times a second.
+    Labels come with their instance, or later under its id.
 
     Parameters
     ----------
-    brain
-        What learns: `heros.serve.learners.One` model, or `Many`, one per key.
+    learner
+        `heros.serve.learners.OneModel`, or `ModelPerKey`.
     limits
-        How much it takes.
+        How much the service takes.
     most, longest
         How many instances may wait for their labels, and for how many seconds (None: as long as there is
         room).
-    shelf
-        Where checkpoints go, and what it starts from if there is one.
+    store
+        Where checkpoints go. The service goes on from the one that is there.
     every
         After how many labelled instances a checkpoint is written.
     bill
@@ -94,44 +99,44 @@ class Service:
     Examples
     --------
     >>> from heros import Heros, pools
-    >>> from heros.serve.learners import One
-    >>> with Service(One(Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1))) as service:
+    >>> from heros.serve.learners import OneModel
+    >>> with Service(OneModel(Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1))) as service:
     ...     for i in range(200):
     ...         service.learn({"x": {"size": i % 7, "colour": "red" if i % 2 else "blue"}, "y": i % 2})
     ...     service.wait()
-    ...     answer = service.answer({"id": "order 7", "x": {"size": 3, "colour": "red"}})
+    ...     said = service.predict({"id": "order 7", "x": {"size": 3, "colour": "red"}})
     ...     service.learn({"id": "order 7", "y": 1})
-    >>> answer["answer"], sorted(answer["probabilities"])
+    >>> said["prediction"], sorted(said["probabilities"])
     ('1', ['0', '1'])
     """
 
     def __init__(
         self,
-        brain: Brain,
+        learner: Learner,
         *,
         limits: Limits | None = None,
         most: int = 100_000,
         longest: float | None = None,
-        shelf: Shelf | None = None,
+        store: CheckpointDirectory | None = None,
         every: int = 100_000,
         bill: Bill | None = None,
         nominal: Iterable[str] = (),
         window: int = 100,
     ) -> None:
-        self.brain = brain
-        self.last_error: str | None = None
+        self.learner = learner
         self.limits = limits or Limits()
         self.pending: Pending[Waiting] = Pending(most, longest, self._gone, owner="Service")
         self.counts = Counts()
-        self.failed = 0  # instances that the model raised at
-        self.fault: str | None = None  # why it learns no more
+        self.failed = 0  # instances at which a model raised an error
+        self.last_error: str | None = None
+        self.fault: str | None = None  # why the service can no longer learn
         self.bill = Bill() if bill is None else bill
-        self.shelf, self.every = shelf, every
+        self.store, self.every = store, every
         self.checkpoints = 0
         self.published = 0  # times
-        self.on_work: list[Any] = []  # called by the thread that learns, now and then
+        self.on_work: list[Callable[[], object]] = []  # called by the thread that learns, now and then
         self._door = threading.RLock()  # before what is known and what waits; held for microseconds
-        self._jobs: deque[Any] = deque()
+        self._jobs: deque[Labelled | Callable[[], object]] = deque()
         self._queued = 0
         self._expected = 0  # instances of batches that are being taken
         self._kept = 0  # instances queued since the last checkpoint
@@ -140,50 +145,51 @@ class Service:
         self._changed = False
         self._next_publishing = 0.0
         self._resume(window)
-        self._says = _number if brain.task.numeric else _class
+        task = learner.task
         self._encoder = _Encoder(
-            brain.schema,
-            nominal=nominal,
-            numeric=brain.task.numeric,
+            learner.schema,
+            numeric=task.numeric,
             fractions=False,  # JSON has text for the names of classes
+            nominal=nominal,
             limits=self.limits.of_schema,
-            seen=brain.seen,
+            seen=learner.seen,
         )
         self._bound = known = self._encoder.schema
         self._most_fields = max(self.limits.features, known.n_features + len(known.ignored))
-        brain.open(self._bound)
+        self._says = _number if task.numeric else _class
+        learner.open(self._bound)
         self.bill.start()
         self._thread = threading.Thread(target=self._work, name="heros learns", daemon=True)
         self._thread.start()
 
-    # -- answering ----------------------------------------------------------------------------------------
+    # -- predicting ---------------------------------------------------------------------------------------
 
-    def answer(self, request: Any) -> Answer:
-        """What the model says of an instance: ``{"x": {...}}``, with an ``id`` if its label will come."""
-        return self.answers([request])[0]
+    def predict(self, request: Any) -> Prediction:
+        """Predict an instance: ``{"x": {...}}``, with an ``id`` if its label will come."""
+        return self.predict_all([request])[0]
 
-    def answers(self, requests: list[Any]) -> list[Answer]:
-        """The same of several, in one go."""
+    def predict_all(self, requests: list[Any]) -> list[Prediction]:
+        """Predict several instances in one go."""
         asked = [self._asked(request) for request in requests]
         try:
-            told = self.brain.answer([(key, x) for _, key, x in asked])
+            outputs = self.learner.predict([(key, x) for _, key, x in asked])
         except Refused as why:
             raise _wrong(why) from None
-        answers = []
+        predictions = []
         with self._door:
             self.counts.answered += len(asked)
-            for (id, key, x), said in zip(asked, told, strict=True):
+            for (id, key, x), output in zip(asked, outputs, strict=True):
                 if id is None:
-                    answers.append(self._says(*said))
+                    predictions.append(self._says(*output))
                 else:
-                    answers.append({"id": id, **self._says(*self._hold(id, key, x, *said))})
-        return answers
+                    predictions.append({"id": id, **self._says(*self._hold(id, key, x, output))})
+        return predictions
 
     def _asked(self, request: Any) -> tuple[Id | None, Id | None, Any]:
         if type(request) is not dict or "x" not in request:
-            raise Wrong('A request for an answer must be an object with "x". Got something else.')
-        if not request.keys() <= ASKED:
-            raise Wrong(f"A request for an answer must have {_named(ASKED)}. Got others.")
+            raise Wrong('A request for a prediction must be an object with "x". Got something else.')
+        if not request.keys() <= PREDICT:
+            raise Wrong(f"A request for a prediction must have {_named(PREDICT)}. Got others.")
         expect_fields(request["x"], self._most_fields)
         return self._name(request, "id"), self._key(request), request["x"]
 
@@ -197,24 +203,22 @@ class Service:
 
     def _key(self, request: dict[str, Any]) -> Id | None:
         key = self._name(request, "key")
-        if (key is None) == self.brain.keyed:
+        if (key is None) == self.learner.keyed:
             rule = "have a key, for there is a model for each" if key is None else "have no key"
             raise Wrong(f"The request must {rule}.")
         return key
 
-    def _hold(
-        self, id: Id, key: Id | None, x: Any, classes: tuple[str, ...], p: NDArray[np.float64]
-    ) -> tuple[tuple[str, ...], NDArray[np.float64]]:
-        """Have an instance wait for its label; asked again, the answer is the one that was given."""
+    def _hold(self, id: Id, key: Id | None, x: Any, output: Output) -> Output:
+        """Have an instance wait for its label; asked again, the prediction is the one that was given."""
         self.pending.let_go()
         row = orjson.dumps(x)
         known = self.pending.get(id)
         if known is None:
-            self.pending.put(id, Waiting(row, key, p, self.brain.known()))
-            return classes, p
+            self.pending.put(id, Waiting(row, key, output[1], self.learner.known()))
+            return output
         if known.row != row or known.key != key:
             raise Wrong(f"The id {id!r} must be a new one. Got that of another instance that waits.")
-        return classes[: len(known.answer)], known.answer
+        return output[0][: len(known.predicted)], known.predicted
 
     def _gone(self, id: Id, waiting: Waiting) -> None:
         self.counts.expired += 1
@@ -229,7 +233,7 @@ class Service:
         self.poke()
 
     def learn_all(self, requests: list[Any]) -> Taken:
-        """The same with several; they are all taken, but for those that are wrong, or none is."""
+        """Learn from several instances: from all of them but those that are wrong, or from none."""
         taken = Taken()
         with self.room_for(len(requests)):
             self.learn_some(requests, taken)
@@ -258,38 +262,34 @@ class Service:
                     taken.unknown += 1
                 except Wrong as why:
                     taken.refused.append((taken.seen, str(why)))
-                taken.seen += 1
         self.poke()
 
     def expect_room(self, n: int) -> None:
         """Refuse so many instances to learn from if too many wait already."""
         if self.fault is not None:
-            raise HerosError(f"The service learns no more: {self.fault}")
+            raise HerosError(f"The service can no longer learn: {self.fault}")
         if self._queued + self._expected + n > self.limits.queue:
             raise NotNow(f"{self._queued:,} instances are still to be learnt.")
 
     def _learn(self, request: Any) -> None:
         if type(request) is not dict or "y" not in request or ("x" in request) == ("id" in request):
             raise Wrong('A request to learn must be an object with "y" and either "x" or "id".')
-        if not request.keys() <= TAUGHT:
-            raise Wrong(f"A request to learn must have {_named(TAUGHT)}. Got others.")
-        given, id, known = None, None, None
+        if not request.keys() <= LEARN:
+            raise Wrong(f"A request to learn must have {_named(LEARN)}. Got others.")
         if "x" in request:
-            key, x = self._key(request), request["x"]
-        else:
-            id = self._name(request, "id")
-            waiting = self._waiting(id)
-            key, x, given = waiting.key, orjson.loads(waiting.row), waiting.answer
-            known = waiting.known
-        row, label = self._encoded(x, request["y"])
-        if id is not None:
-            self.pending.take(id)
-        self._enqueue(Given(key, row, label, given, known))
+            key = self._key(request)
+            self._enqueue(Labelled(key, *self._encoded(request["x"], request["y"]), None))
+            return
+        id = self._name(request, "id")
+        waiting = self._waiting(id)
+        coded = self._encoded(orjson.loads(waiting.row), request["y"])
+        self.pending.take(id)  # type: ignore[arg-type]
+        self._enqueue(Labelled(waiting.key, *coded, waiting.predicted, waiting.known))
 
     def _encoded(self, x: Any, y: Any) -> tuple[list[float], float]:
         """An instance and its class index or number; what is new in it is known from now on."""
         expect_fields(x, self._most_fields)
-        first = self._bound.n_features == 0  # one without a feature is refused, and leaves no trace
+        first = self._bound.n_features == 0  # an instance without a feature is refused, and leaves no trace
         encoder = copy.deepcopy(self._encoder) if first else self._encoder
         try:
             coded = encoder.encode(x, y)
@@ -309,15 +309,15 @@ class Service:
             raise Unknown(f"No instance waits under the id {id!r}.")
         return waiting
 
-    def _enqueue(self, given: Given) -> None:
+    def _enqueue(self, labelled: Labelled) -> None:
         schema = self._encoder.schema
         if schema is not self._bound:
             self._bound = schema
             self._jobs.append(lambda: self._grow(schema))
-        self._jobs.append(given)
+        self._jobs.append(labelled)
         self._queued += 1
         self._kept += 1
-        if self.shelf is not None and self._kept >= self.every:
+        if self.store is not None and self._kept >= self.every:
             self.checkpoint()
 
     @property
@@ -325,49 +325,62 @@ class Service:
         """How columns are read, or that they are left out, where that may come as a surprise."""
         return self._encoder.notices
 
-    # -- waiting for it, stopping it --------------------------------------------------------------------
+    @property
+    def queued(self) -> int:
+        """How many labelled instances are not learnt yet."""
+        return self._queued
+
+    # -- waiting for it, stopping it ----------------------------------------------------------------------
 
     def wait(self, timeout: float | None = 60.0) -> None:
         """Wait until all that was sent is learnt and published."""
         self.after(self.publish).result(timeout)
 
-    def after(self, action: Any) -> Future[Any]:
+    def after(self, action: Callable[[], Any]) -> Future[Any]:
         """Have the thread that learns do something once all that was sent is learnt."""
         done: Future[Any] = Future()
+
+        def act() -> None:
+            try:
+                done.set_result(action())
+            except Exception as error:
+                done.set_exception(error)
+
         with self._door:
             if self._stopping and not self._thread.is_alive():
                 raise HerosError("The service has stopped.")
-            self._jobs.append(lambda: _fulfil(done, action))
+            self._jobs.append(act)
         self._news.set()
         return done
 
     def poke(self) -> None:
         """Have the thread that learns look around."""
-        if not self._news.is_set():  # setting it takes a lock; whoever clears it looks at what came before
+        if not self._news.is_set():  # setting it takes a lock
             self._news.set()
 
     def checkpoint(self) -> Future[Any]:
-        """Have all that is known by now written, as soon as it is learnt; the future says when it is."""
+        """Have everything that is known by now written, as soon as it is learnt."""
         with self._door:
             self._kept = 0
-            held, counts = self.pending.all(), Counts(**vars_of(self.counts))
+            held, counts = self.pending.all(), replace(self.counts)
             return self.after(lambda: self._write(held, counts))
 
     def stop(self) -> None:
-        """Learn what is left, write a checkpoint if there is a shelf, and end. A second time does nothing."""
+        """Learn what is left, write a checkpoint if there is a place for it, and end.
+
+        A second time does nothing.
+        """
         if self._stopping:
             return
-        if self.shelf is not None and self.fault is None:
-            done = self.checkpoint()
-        else:
-            done = self.after(lambda: None)
+        keep = self.store is not None and self.fault is None
+        done = self.checkpoint() if keep else self.after(lambda: None)
         self._stopping = True
         self._news.set()
         try:
             done.result()
         finally:
             self._thread.join()
-            self.brain.close()
+            self.learner.close()
 
     def __enter__(self) -> Service:
         return self
@@ -377,14 +390,10 @@ class Service:
 
     # -- the thread that learns ---------------------------------------------------------------------------
 
-    @property
-    def queued(self) -> int:
-        """How many labelled instances are not learnt yet."""
-        return self._queued
-
     def _work(self) -> None:
         while not (self._stopping and not self._jobs):
-            self._news.wait(self._patience())
+            due = max(0.0, self._next_publishing - time.monotonic())
+            self._news.wait(due if self._changed else IDLE)
             self._news.clear()
             if self._queued < FEW and not self._stopping:
                 time.sleep(GATHER)
@@ -392,30 +401,26 @@ class Service:
                 self._turn()
             self._look_around()
 
-    def _patience(self) -> float:
-        """How long to wait for news: not long if something is to be published."""
-        return max(0.0, self._next_publishing - time.monotonic()) if self._changed else IDLE
-
     def _turn(self) -> None:
         """Do what comes next: a block of instances, or something in between."""
-        block: list[Given] = []
-        while self._jobs and len(block) < self.brain.chunk and isinstance(self._jobs[0], Given):
-            block.append(self._jobs.popleft())
+        block: list[Labelled] = []
+        while self._jobs and len(block) < self.learner.chunk and isinstance(self._jobs[0], Labelled):
+            block.append(self._jobs.popleft())  # type: ignore[arg-type]
         if block:
             self._learn_block(block)
         else:
-            self._jobs.popleft()()
+            self._jobs.popleft()()  # type: ignore[operator]
         if time.monotonic() >= self._next_publishing:
             self._look_around()
 
-    def _learn_block(self, block: list[Given]) -> None:
+    def _learn_block(self, block: list[Labelled]) -> None:
         try:
             if self.fault is None:
-                for y, answers, chosen, spent in self.brain.learn(block):
-                    self.history.add(y, answers, chosen, spent, time.time())
-        except Exception as error:  # of a policy or a model of somebody's own: the others go on
+                for y, outputs, chosen, spent in self.learner.learn(block):
+                    self.history.add(y, outputs, chosen, spent, time.time())
+        except Exception as error:  # of a policy or a model of the user's own: the others go on
             self.failed += len(block)
-            self._say(error)
+            self._note(error)
         finally:
             with self._door:
                 self._queued -= len(block)
@@ -424,11 +429,11 @@ class Service:
 
     def _grow(self, schema: Any) -> None:
         try:
-            self.brain.open(schema)
+            self.learner.open(schema)
         except Exception as error:
             self.fault = str(error)
 
-    def _say(self, error: Exception) -> None:
+    def _note(self, error: Exception) -> None:
         self.last_error = f"{type(error).__name__}: {error}"
 
     def _look_around(self) -> None:
@@ -438,33 +443,32 @@ class Service:
             try:
                 look()
             except Exception as error:  # learning matters more than being looked at
-                self._say(error)
+                self._note(error)
 
     def publish(self) -> None:
-        """Answer from what is known now; for the thread that learns."""
+        """Predict from what is known now; for the thread that learns."""
         start = time.monotonic()
         self._changed = False
-        self.brain.publish()
+        self.learner.publish()
         self.published += 1
-        took = time.monotonic() - start
-        self._next_publishing = start + max(FRESH, SHARE * took)
+        self._next_publishing = start + max(FRESH, SHARE * (time.monotonic() - start))
 
     # -- on disk ------------------------------------------------------------------------------------------
 
     def _write(self, held: list[tuple[Id, Waiting, float]], counts: Counts) -> None:
-        if self.shelf is None:
+        if self.store is None:
             raise HerosError("A checkpoint must have a place. Got none: start the service with one.")
         counts.learnt = self.history.learnt
-        document = {"counts": vars_of(counts), "failed": self.failed, "bill": self.bill.document()}
-        self.shelf.write(self.brain, document, held, self.history.state(time.time()))
+        document = {"counts": asdict(counts), "failed": self.failed, "bill": self.bill.document()}
+        self.store.write(self.learner, document, held, self.history.state(time.time()))
         self.checkpoints += 1
 
     def _resume(self, window: int) -> None:
-        """Go on from what is on the shelf, if anything is: it says what is learnt, and by which models."""
-        brain = self.brain
-        kept = None if self.shelf is None else self.shelf.read(brain)
-        task = brain.task
-        self.history = History(task.measures(), brain.pool.n_models, window, numeric=task.numeric)
+        """Go on from the checkpoint, if there is one: it holds the model and says what is learnt."""
+        learner = self.learner
+        kept = None if self.store is None else self.store.read(learner)
+        task = learner.task
+        self.history = History(task.measures(), learner.pool.n_models, window, numeric=task.numeric)
         if kept is None:
             return
         document, held, history = kept
@@ -475,39 +479,22 @@ class Service:
             self.pending.hold(id, waiting, since)
 
 
-ASKED = frozenset({"x", "id", "key"})
-TAUGHT = frozenset({"x", "y", "id", "key"})
-
-
-def vars_of(counts: Counts) -> dict[str, int]:
-    """Counts as plain data."""
-    return {name: int(getattr(counts, name)) for name in Counts.__slots__}
-
-
-def _class(classes: tuple[str, ...], p: NDArray[np.float64]) -> Answer:
+def _class(classes: tuple[str, ...], p: NDArray[np.float64]) -> Prediction:
     probabilities = dict(zip(classes, p.tolist(), strict=True))
-    return {"answer": classes[int(p.argmax())] if len(classes) else None, "probabilities": probabilities}
+    return {"prediction": classes[int(p.argmax())] if classes else None, "probabilities": probabilities}
 
 
-def _number(_: tuple[str, ...], told: NDArray[np.float64]) -> Answer:
-    """Of a number: what it is, and the interval that holds it."""
-    if len(told) == 0:
-        return {"answer": None, "interval": None}
-    answer, low, high = told[:3].tolist()
-    return {"answer": answer, "interval": [low, high]}
+def _number(_: tuple[str, ...], output: NDArray[np.float64]) -> Prediction:
+    if len(output) == 0:
+        return {"prediction": None, "interval": None}
+    prediction, low, high = output[:3].tolist()
+    return {"prediction": prediction, "interval": [low, high]}
 
 
 def _wrong(why: Refused) -> Wrong:
-    text = str(data_error(why))
+    text = str(why.error())
     return Wrong(text if len(text) <= LONGEST else f"{text[:LONGEST]}…")
 
 
 def _named(names: frozenset[str]) -> str:
     return ", ".join(f'"{name}"' for name in sorted(names)) + " and nothing else"
-
-
-def _fulfil(done: Future[Any], action: Any) -> None:
-    try:
-        done.set_result(action())
-    except Exception as error:
-        done.set_exception(error)

@@ -1,10 +1,11 @@
-"""What the page shows: how good, what is trained, who leads, what it costs, what waits."""
+"""What the page shows: measures, which models are trained, the leaderboard, costs, waiting instances."""
 
 from __future__ import annotations
 
 import math
 import mmap
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,10 @@ from heros.ensemble import Heros
 from heros.errors import HerosError
 from heros.measures.base import Caption
 from heros.report.leaders import names_of
-from heros.serve.learners import Many
+from heros.serve.learners import ModelPerKey
 from heros.serve.service import Service
 
-__all__ = ["Picture", "leaderboard", "why"]
+__all__ = ["Picture", "explanation", "leaderboard"]
 
 SHOWN = {False: ("auroc", "accuracy"), True: ("mae", "r2")}
 """The measures that stand above all else, of classes and of numbers."""
@@ -28,10 +29,7 @@ WATCHED = 15.0  # seconds for which the picture is kept fresh after somebody has
 
 
 class Picture:
-    """Everything there is to see, kept by the thread that learns, so that looking costs nothing.
-
-    It is made anew every second as long as somebody looks.
-    """
+    """Everything that the page shows. The thread that learns renews it every second while somebody looks."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -64,23 +62,23 @@ class Picture:
     def _make(self) -> None:
         service = self._service
         began = time.monotonic()
-        history, brain = service.history, service.brain
+        history, learner = service.history, service.learner
         model, key = self._model()
         self.state = {
             "time": time.time(),
             "uptime": time.time() - self._started,
-            "pool": repr(brain.pool),
+            "pool": repr(learner.pool),
             "policy": str(model.policy),
             "k": model.k,
-            "task": type(brain.task).__name__.lower(),
-            "models": names_of(brain.pool.configurations),
-            "features": 0 if brain.schema is None else brain.schema.n_features,
-            "classes": [] if brain.schema is None else list(brain.schema.classes),
+            "task": type(learner.task).__name__.lower(),
+            "models": names_of(learner.pool.configurations),
+            "features": 0 if learner.schema is None else learner.schema.n_features,
+            "classes": [] if learner.schema is None else list(learner.schema.classes),
             "captions": [
                 {"name": one.name, "label": one.label, "better": one.better}
                 for one in map(Caption.of, history.measures)
             ],
-            "shown": list(SHOWN[brain.task.numeric]),
+            "shown": list(SHOWN[learner.task.numeric]),
             "instances": history.learnt,
             "rate": self._per_second(),
             "figures": _known(history.figures),
@@ -90,7 +88,7 @@ class Picture:
             "drifts_total": history.drift_count,
             "leaderboard": leaderboard(model),
             "leaders_key": key,
-            "why": _rule(model),
+            "why": explanation(model)["rule"] if model.schema is not None and model.instances else None,
             "bill": self._bill(model),
             "pending": _pending(service),
             "queued": service.queued,
@@ -104,15 +102,15 @@ class Picture:
         self._made = began  # only now: whoever waits for it looks at once
 
     def _model(self) -> tuple[Heros, Any]:
-        """The model whose leaders are shown: the one there is, or that of the busiest key."""
-        brain = self._service.brain
-        if not isinstance(brain, Many):
-            return brain.face(), None
+        """The model whose leaderboard is shown: the only one, or that of the busiest key."""
+        learner = self._service.learner
+        if not isinstance(learner, ModelPerKey):
+            return learner.model, None
         rows = (self._keys or {}).get("rows") or []
         try:
-            return (brain.models[rows[0]["key"]], rows[0]["key"]) if rows else (brain.face(), None)
+            return (learner.models[rows[0]["key"]], rows[0]["key"]) if rows else (learner.model, None)
         except KeyError:
-            return brain.face(), None
+            return learner.model, None
 
     def _per_second(self) -> float:
         then, before, rate = self._rate
@@ -127,7 +125,7 @@ class Picture:
         spent = self._service.bill.read()
         share = history.spent / history.learnt if history.learnt else None
         per_thousand = 1000 * spent["joules"] / history.learnt if history.learnt else None
-        phases = {} if model.schema is None or self._service.brain.keyed else model.cpu_seconds
+        phases = {} if model.schema is None or self._service.learner.keyed else model.cpu_seconds
         training = phases.get("train", 0.0)
         saved = training * (1 / share - 1) if share and training else None
         return {
@@ -139,17 +137,17 @@ class Picture:
         }
 
     def _all_keys(self) -> dict[str, Any] | None:
-        brain = self._service.brain
-        if not isinstance(brain, Many):
+        learner = self._service.learner
+        if not isinstance(learner, ModelPerKey):
             return None
         now = time.monotonic()
         if self._keys is None or now - self._keys_made > KEYS_EVERY:
             self._keys_made = now
-            self._keys = _keys(brain)
+            self._keys = _keys(learner)
         return self._keys
 
 
-def _keys(brain: Many) -> dict[str, Any]:
+def _keys(learner: ModelPerKey) -> dict[str, Any]:
     rows = [
         {
             "key": key,
@@ -158,9 +156,9 @@ def _keys(brain: Many) -> dict[str, Any]:
             "mae": _number(one.mae),
             "share": _number(one.gamma_share),
         }
-        for key, one in brain.models.busiest(KEYS_SHOWN)
+        for key, one in learner.models.busiest(KEYS_SHOWN)
     ]
-    models = brain.models
+    models = learner.models
     return {
         "count": len(models),
         "in_memory": models.in_memory,
@@ -181,23 +179,17 @@ def _curve(service: Service) -> dict[str, Any]:
 
 
 def _pending(service: Service) -> dict[str, Any]:
-    counts = service.counts
-    return {
-        "waiting": len(service.pending),
-        "most": service.pending.most,
-        "longest": service.pending.longest,
-        "answered": counts.answered,
-        "learnt": counts.learnt,
-        "expired": counts.expired,
-        "unknown": counts.unknown,
-    }
+    pending = service.pending
+    limits = {"most": pending.most, "longest": pending.longest}
+    return {"waiting": len(pending), **limits, **asdict(service.counts)}
 
 
 def leaderboard(model: Heros) -> list[dict[str, Any]]:
     """The models, best first, as plain data."""
     if model.schema is None:
         return []
-    chosen, names = _chosen(model), names_of(model.pool.configurations)
+    chosen = {one["model"] for one in explanation(model)["choices"]}
+    names = names_of(model.pool.configurations)
     return [
         {
             "rank": one.rank,
@@ -215,7 +207,7 @@ def leaderboard(model: Heros) -> list[dict[str, Any]]:
     ]
 
 
-def why(model: Heros) -> dict[str, Any]:
+def explanation(model: Heros) -> dict[str, Any]:
     """Why the models of the last step were trained, as plain data."""
     try:
         explained = model.explain_choice()
@@ -235,22 +227,8 @@ def why(model: Heros) -> dict[str, Any]:
     return {"rule": explained.rule, "choices": choices}
 
 
-def _chosen(model: Heros) -> set[int]:
-    try:
-        return {one.model for one in model.explain_choice()}
-    except HerosError:  # nothing was learnt yet
-        return set()
-
-
-def _rule(model: Heros) -> str | None:
-    try:
-        return model.explain_choice().rule
-    except HerosError:
-        return None
-
-
 def memory() -> int | None:
-    """Bytes of memory that the process holds; None where nobody says."""
+    """Resident memory of the process in bytes; None where the system does not tell."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except (OSError, ValueError, IndexError):
@@ -259,7 +237,7 @@ def memory() -> int | None:
 
 
 def _number(value: float) -> float | None:
-    """Six digits of it, wherever they are: an error has the unit of the target."""
+    """The value to six digits, for an error has the unit of the target; None if it is not finite."""
     return float(f"{value:.6g}") if math.isfinite(value) else None
 
 

@@ -48,7 +48,14 @@ DIGEST = hashlib.sha256().digest_size
 Arrays = Mapping[str, NDArray[Any]]
 
 
-def write(path: str | os.PathLike[str], kind: str, document: Mapping[str, Any], arrays: Arrays) -> None:
+def write(
+    path: str | os.PathLike[str],
+    kind: str,
+    document: Mapping[str, Any],
+    arrays: Arrays,
+    *,
+    private: bool = False,
+) -> None:
     """Write a document and its arrays; whoever looks, there is a whole file or the one before.
 
     Examples
@@ -60,7 +67,7 @@ def write(path: str | os.PathLike[str], kind: str, document: Mapping[str, Any], 
     ...     read(path, "example")
     ({'answer': 42}, {'x': array([0, 1, 2])})
     """
-    write_whole(Path(path), encoded(kind, document, arrays, os.fspath(path)))
+    write_whole(Path(path), encoded(kind, document, arrays, os.fspath(path)), private=private)
 
 
 def encoded(kind: str, document: Mapping[str, Any], arrays: Arrays, place: str) -> list[bytes]:

@@ -80,12 +80,12 @@ class Output(io.RawIOBase):
 
 def write_file(path: Path, data: bytes | memoryview) -> None:
     """Write a file and have it on disk; half of it may be there if that fails."""
-    with Output(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | AS_IS, 0o644)) as file:
+    with Output(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | AS_IS, 0o666)) as file:
         file.write(data)
         os.fsync(file.fileno())
 
 
-def write_whole(path: Path, parts: Iterable[bytes | memoryview]) -> None:
+def write_whole(path: Path, parts: Iterable[bytes | memoryview], *, private: bool = False) -> None:
     """Write a file under another name, and give it its own once all of it is on disk.
 
     A file that was there stays as it was until then. What goes wrong is a HerosError with the path and
@@ -100,14 +100,17 @@ def write_whole(path: Path, parts: Iterable[bytes | memoryview]) -> None:
     ...     path.read_bytes(), len(os.listdir(directory))
     (b'all of it', 1)
     """
-    with drafted(path) as file:
+    with drafted(path, private=private) as file:
         for part in parts:
             file.write(part)
 
 
 @contextmanager
-def drafted(path: Path) -> Iterator[Output]:
-    """A file to write to that gets its name when the ``with`` is over, as for `write_whole`."""
+def drafted(path: Path, *, private: bool = False) -> Iterator[Output]:
+    """A file to write to that gets its name when the ``with`` is over, as for `write_whole`.
+
+    Others may read the file as the umask of the process says; with `private`, only its owner may.
+    """
     draft = None
     try:
         descriptor, name = mkstemp(prefix=f".{path.name}.", suffix=DRAFT, dir=path.parent)
@@ -115,7 +118,8 @@ def drafted(path: Path) -> Iterator[Output]:
         with Output(descriptor) as file:
             yield file
             os.fsync(descriptor)
-        os.chmod(draft, 0o644)
+        if not private:
+            os.chmod(draft, 0o666 & ~_umask())
         os.replace(draft, path)
     except BaseException as error:
         if draft is not None:
@@ -125,6 +129,21 @@ def drafted(path: Path) -> Iterator[Output]:
             raise HerosError(f"The file {path} must be writable. Got: {reason(error)}.") from None
         raise
     to_disk(path.parent)
+
+
+def _umask() -> int:
+    """The umask of the process. It can only be read by setting it, which the other threads would notice."""
+    try:
+        for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+            if line.startswith("Umask:"):
+                return int(line.split()[1], 8)
+    except (OSError, ValueError):
+        pass
+    return _AT_START
+
+
+_AT_START = os.umask(0o077)
+os.umask(_AT_START)
 
 
 def expect_place(path: Path) -> None:

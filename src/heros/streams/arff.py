@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 
 from heros.data.codes import Codes
 from heros.data.columns import Column, NameColumn, NumberColumn
-from heros.data.values import checked_words
 from heros.errors import DataError
 from heros.streams.live.bad_rows import BadRow
-from heros.streams.text import RawRecords, Record, TextReader
+from heros.streams.text import BOM, RawRecords, Record, TextReader
 
 __all__ = ["ArffReader"]
 
@@ -20,6 +20,7 @@ NUMERIC = {"numeric", "real", "integer"}
 QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 CELL = re.compile(rf"""\s*({QUOTED}|[^,'"]*)\s*(,|$)""")
 SPARSE = re.compile(rf"""\s*(\d+)\s+({QUOTED}|[^,'"\s]+)\s*(,|$)""")
+DATA = re.compile(rb"^\s*@data.*\n", re.IGNORECASE | re.MULTILINE)
 ATTRIBUTE = re.compile(
     rf"""@attribute\s+({QUOTED}|[^\s'"{{]+)\s*(\{{.*\}}|\S+.*)$""", re.IGNORECASE | re.DOTALL
 )
@@ -36,8 +37,7 @@ class ArffReader(TextReader):
         ignore: tuple[str, ...] = (),
         missing: Sequence[str] = (),
     ) -> None:
-        super().__init__(path, encoding)
-        self._missing = checked_words(("?", *checked_words(missing)))
+        super().__init__(path, encoding, missing=missing, usual="?")
         self._columns: list[Column] = []
         self._read_header(ignore)
         self.names = self._distinct([column.name for column in self._columns])
@@ -50,30 +50,22 @@ class ArffReader(TextReader):
         return replace(column, values=Codes(column.values)) if column.closed else None
 
     def _read_header(self, ignore: tuple[str, ...]) -> None:
-        file = self._open()
+        head = self._first_bytes(lambda head: DATA.search(head) is not None)
         offset = 0
-        line = 0
-        pending = b""
-        while True:
-            while b"\n" not in pending and (more := self._read(file, 1 << 16)):
-                pending += more
-            raw, newline, pending = pending.partition(b"\n")
-            self._look_at(raw)
-            line += 1
-            offset += len(raw) + len(newline)
-            text = raw.removeprefix(b"\xef\xbb\xbf").decode(self._encoding, "replace").strip()
+        for line, raw in enumerate(BytesIO(head), start=1):
+            offset += len(raw)
+            text = raw.removeprefix(BOM).decode(self._encoding, "replace").strip()
             if text.lower().startswith("@data"):
+                self._start = self._at = (offset, line + 1)
                 break
             if text.lower().startswith("@attribute"):
                 self._columns.append(self._attribute(text, line, ignore))
             elif text and not text.startswith("%") and not text.lower().startswith("@relation"):
                 rule = "a line of the header must be a comment, @relation, @attribute or @data"
                 raise DataError(f"{self.label}, line {line}: {rule}. Got {text[:60]!r} instead.")
-            if not newline:
-                what = "an empty file" if offset == 0 else "a header without @data"
-                raise DataError(f"{self.label} must have a header and at least one row. Got {what} instead.")
-        self._close()
-        self._start = self._at = (offset, line + 1)
+        else:
+            what = "a header without @data" if head else "an empty file"
+            raise DataError(f"{self.label} must have a header and at least one row. Got {what} instead.")
         if not self._columns:
             raise DataError(f"{self.label} must declare its attributes. Got none before @data.")
 

@@ -6,18 +6,17 @@ import os
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from heros._base.lazy import pa, pq
-from heros.data.columns import Column, is_text, trimmed
+from heros.data.columns import is_text, trimmed
 from heros.data.frames import flat_table
-from heros.data.values import MISSING, checked_words
 from heros.errors import DataError, HerosError
-from heros.streams.readers import CELLS, Chunk, TableReader
+from heros.streams.live.bad_rows import BrokenOff
+from heros.streams.readers import CELLS, Chunk, TableReader, places
 
-__all__ = ["FAULTS", "ArrowReader", "IPCReader", "MemoryReader", "ParquetReader", "readable"]
+__all__ = ["FAULTS", "readable"]
 
 FAULTS = (
     OSError,
@@ -33,44 +32,28 @@ FAULTS = (
 
 
 @contextmanager
-def readable(label: str, rule: str) -> Iterator[None]:
-    """Whatever goes wrong with a file's bytes in here is a DataError.
-
-    Examples
-    --------
-    >>> with readable("x.arrow", "be an Arrow file"):
-    ...     pa.ipc.open_stream(b"")
-    Traceback (most recent call last):
-        ...
-    heros.errors.DataError: x.arrow must be an Arrow file. Got: Tried reading schema message, was null...
-    """
+def readable(label: str, rule: str, kind: type[DataError] = DataError) -> Iterator[None]:
+    """Whatever goes wrong with a file's bytes in here is a DataError."""
     try:
         yield
     except HerosError:
         raise
     except (pa.ArrowException, *FAULTS) as error:
-        raise DataError(f"{label} must {rule}. Got: {error}") from None
+        raise kind(f"{label} must {rule}. Got: {error}") from None
 
 
 class ArrowReader(TableReader):
     """Record batches from a row on; subclasses say where they come from."""
 
     def __init__(self, label: str, schema: pa.Schema, missing: Sequence[str] = ()) -> None:
-        self.label = label
+        super().__init__(label, missing)
         self._nested = any(pa.types.is_struct(kind) for kind in schema.types)
         schema = flat_table(schema.empty_table()).schema
         self.names = list(schema.names)
         self._kinds = list(schema.types)
-        self._said_words = checked_words(missing)
-        self._words = [*MISSING, *self._said_words]
         self._chunk_rows = max(256, min(1 << 16, CELLS // max(1, len(self.names))))
         self._row = 0
         self._batches: Iterator[pa.RecordBatch] | None = None
-
-    @property
-    def said_words(self) -> tuple[str, ...]:
-        """The words that stand for a missing value beside the usual ones."""
-        return self._said_words
 
     @abstractmethod
     def _read_from(self, row: int) -> Iterator[pa.RecordBatch]:
@@ -89,7 +72,8 @@ class ArrowReader(TableReader):
         if self._nested:
             flat = flat_table(pa.Table.from_batches([batch]))
             columns = [column.combine_chunks() for column in flat.columns]
-        return Chunk([self._plain(column) for column in columns], partial(_row_place, before))
+        rows = range(before + 1, self._row + 1)
+        return Chunk([self._plain(column) for column in columns], places("row", rows))
 
     def _plain(self, column: pa.Array) -> pa.Array:
         """Return a column whose texts are trimmed, null where a word stands for a missing value.
@@ -99,11 +83,11 @@ class ArrowReader(TableReader):
         kind = column.type
         if not is_text(kind) or pa.types.is_dictionary(kind):
             return column
-        return trimmed(column.cast(pa.string()) if pa.types.is_string_view(kind) else column, self._words)
+        return trimmed(column.cast(pa.string()) if pa.types.is_string_view(kind) else column, self.words)
 
     def _next(self, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
         """The next batch, if its bytes hold what they say they do: Arrow itself trusts them."""
-        with readable(self.label, "be readable to its end"):
+        with readable(self.label, "be readable to its end", BrokenOff):
             batch = next(batches, None)
             if batch is not None:
                 batch.validate(full=True)
@@ -113,10 +97,6 @@ class ArrowReader(TableReader):
         """Go back to the first row."""
         self._row = 0
         self._batches = None
-
-    def declared(self, index: int) -> Column | None:
-        """Return nothing: the types of Arrow's arrays and the texts in them tell."""
-        return None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_batches": None}
@@ -134,11 +114,7 @@ class ParquetReader(ArrowReader):
         with readable(str(path), "be a Parquet file"), self._open() as file:
             self._group_rows = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
             super().__init__(str(path), file.schema_arrow, missing)
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows there are in all."""
-        return sum(self._group_rows)
+        self.n_rows = sum(self._group_rows)
 
     def _open(self) -> pq.ParquetFile:
         return pq.ParquetFile(self._path, memory_map=True)
@@ -186,12 +162,8 @@ class MemoryReader(ArrowReader):
 
     def __init__(self, table: pa.Table, label: str, missing: Sequence[str] = ()) -> None:
         self._table = table
+        self.n_rows = int(table.num_rows)
         super().__init__(label, table.schema, missing)
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows there are in all."""
-        return int(self._table.num_rows)
 
     def _read_from(self, row: int) -> Iterator[pa.RecordBatch]:
         return iter(self._table.slice(row).to_batches(max_chunksize=self._chunk_rows))
@@ -204,10 +176,6 @@ class MemoryReader(ArrowReader):
         clone = MemoryReader.__new__(MemoryReader)
         clone.__dict__.update(self.__getstate__())
         return clone
-
-
-def _row_place(before: int, row: int) -> str:
-    return f"row {before + row + 1}"
 
 
 def _sliced(batches: Iterator[pa.RecordBatch], row: int, most: int) -> Iterator[pa.RecordBatch]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base.parameters import number, one_of, whole
-from heros.data.schema import Feature, Schema
+from heros.data.encoder import widened
+from heros.data.schema import Schema
 from heros.data.weights import WEIGHTS, weighs
 from heros.errors import DataError
-from heros.streams.live.bad_rows import BadRows
-from heros.streams.live.base import END, Block, DriftPoint, Polled, Signal, Source
+from heros.streams.live.base import END, Block, DriftPoint, Polled, Signal, Source, passed
 
-__all__ = ["Block", "DriftPoint", "Stream", "Taken", "empty_block", "rewound"]
+__all__ = ["Block", "DriftPoint", "Stream", "empty_block", "joined", "rewound"]
 
 
 class Stream(Source):
@@ -42,9 +42,7 @@ class Stream(Source):
     """
 
     endless: ClassVar[bool] = False  # it has no last instance
-    _shared: ClassVar[frozenset[str]] = (
-        frozenset()
-    )  # attributes that copies may share, being never written to
+    _shared: ClassVar[frozenset[str]] = frozenset()  # attributes that copies share: they are never written to
     _fault: DataError | None = None  # why it gives no more, if it broke off
 
     def draw(self, n: int) -> Block:
@@ -61,9 +59,7 @@ class Stream(Source):
         ((3, 24), array([5, 9, 2]))
         """
         n = whole(n, "n", "draw", 0)
-        X, y = (
-            self._draw(n) if self._fault is None else empty_block(self.schema.n_features, self.schema.numeric)
-        )
+        X, y = self._draw(n) if self._fault is None else self._nothing()
         if self._fault is not None and len(y) == 0 and n > 0:
             raise type(self._fault)(str(self._fault))
         self._position += len(y)
@@ -134,11 +130,6 @@ class Stream(Source):
         Examples
         --------
         >>> from heros import streams
-        >>> stream = streams.Agrawal().with_weights("elevel")
-        Traceback (most recent call last):
-            ...
-        heros.errors.ParameterError: The 'feature' parameter of with_weights must be a numeric feature, one of
-        salary, commission, age, hvalue, hyears, loan. Got 'elevel' instead.
         >>> stream = streams.Agrawal().with_weights("hyears")
         >>> X, y = stream.draw(3)
         >>> X.shape, stream.weights()
@@ -164,6 +155,9 @@ class Stream(Source):
     def _restart(self) -> None:
         """Go back to the first instance."""
 
+    def _nothing(self) -> Block:
+        return empty_block(self.schema.n_features, self.schema.numeric)
+
     def _fork(self) -> Stream:
         """What another stream reads from in place of this one."""
         return copy.copy(self)
@@ -182,14 +176,9 @@ class Stream(Source):
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         clone = self.__class__.__new__(self.__class__)
         memo[id(self)] = clone
-        state = self.__getstate__()
-        assert isinstance(state, dict)
-        clone.__dict__.update(
-            {
-                name: value if name in self._shared else copy.deepcopy(value, memo)
-                for name, value in state.items()
-            }
-        )
+        state: Any = self.__getstate__()
+        for name, value in state.items():
+            clone.__dict__[name] = value if name in self._shared else copy.deepcopy(value, memo)
         return clone
 
     def __repr__(self) -> str:
@@ -198,6 +187,13 @@ class Stream(Source):
 
 class Taken(Stream):
     """The next n instances of another stream."""
+
+    schema = passed("schema", "_source")
+    bad_rows = passed("bad_rows", "_source")
+    weighed = passed("weighed", "_source")
+    weights = passed("weights", "_source")
+    read_as = passed("read_as", "_source")
+    drifts = passed("_drifts")
 
     def __init__(self, source: Stream, n: int) -> None:
         self._n = whole(n, "n", "take", 0)
@@ -208,40 +204,12 @@ class Taken(Stream):
         self.name = source.name
 
     @property
-    def schema(self) -> Schema:
-        """The source's schema."""
-        return self._source.schema
-
-    @property
     def n_instances(self) -> int | None:
         """How many instances there are from start to end; None if that is not known."""
         if self._source.endless:
             return self._n
         total = self._source.n_instances
         return None if total is None else max(0, min(self._n, total - self._start))
-
-    @property
-    def drifts(self) -> tuple[DriftPoint, ...]:
-        """The drift points of the source among the instances taken."""
-        return self._drifts
-
-    @property
-    def bad_rows(self) -> BadRows:
-        """The rows the source has skipped so far."""
-        return self._source.bad_rows
-
-    @property
-    def weighed(self) -> str | None:
-        """What says how much the source's instances count."""
-        return self._source.weighed
-
-    def weights(self) -> NDArray[np.float64] | None:
-        """What each instance given last counts."""
-        return self._source.weights()
-
-    def read_as(self, schema: Schema, seen: int) -> None:
-        """Have the source read rows by this schema."""
-        self._source.read_as(schema, seen)
 
     def _draw(self, n: int) -> Block:
         return self._source.draw(min(n, self._n - self._position))
@@ -259,6 +227,11 @@ class Taken(Stream):
 class Turned(Stream):
     """Another stream, one of whose numeric features is something else."""
 
+    endless = passed("endless", "_source")
+    drifts = passed("drifts", "_source")
+    bad_rows = passed("bad_rows", "_source")
+    n_instances = passed("n_instances", "_source")
+
     def __init__(self, source: Stream, feature: str, name: str, asked: str) -> None:
         names = [f.name for f in source.schema.features if not f.nominal]
         one_of(feature, "feature", asked, names, f"a numeric feature, one of {', '.join(names)}")
@@ -267,28 +240,24 @@ class Turned(Stream):
         self._origin = self._source._fork()
 
     @property
-    def endless(self) -> bool:  # type: ignore[override]
-        """Whether the other stream has no end."""
-        return self._source.endless
-
-    @property
-    def drifts(self) -> tuple[DriftPoint, ...]:
-        """Those of the other stream."""
-        return self._source.drifts
-
-    @property
-    def bad_rows(self) -> BadRows:
-        """The rows the other stream has skipped so far."""
-        return self._source.bad_rows
-
-    @property
-    def _others(self) -> tuple[Feature, ...]:
-        """All features but this one."""
-        return tuple(f for f in self._source.schema.features if f.name != self.feature)
+    def schema(self) -> Schema:
+        others = tuple(f for f in self._source.schema.features if f.name != self.feature)
+        return replace(self._source.schema, features=others)
 
     @property
     def _column(self) -> int:
         return [f.name for f in self._source.schema.features].index(self.feature)
+
+    @abstractmethod
+    def _turned(self, X: NDArray[np.float64], y: NDArray[Any]) -> Block:
+        """The instances of the other stream as those of this one."""
+
+    def _draw(self, n: int) -> Block:
+        return self._turned(*self._source.draw(n))
+
+    def _poll(self, n: int, timeout: float | None) -> Polled:
+        got = self._source.poll(n, timeout)
+        return got if isinstance(got, Signal) else self._turned(*got)
 
     def _restart(self) -> None:
         self._source = rewound(self._origin, self._source)
@@ -305,30 +274,24 @@ class Retargeted(Turned):
 
     @property
     def schema(self) -> Schema:
-        """The features but one."""
-        return replace(self._source.schema, features=self._others, classes=(), numeric=True)
+        return replace(super().schema, classes=(), numeric=True)
 
     @property
     def n_instances(self) -> int | None:
-        """How many instances there are from start to end; None if that is not known."""
         complete = not self._source.schema.features[self._column].missing
         return self._source.n_instances if complete else None
 
     def _draw(self, n: int) -> Block:
-        parts: list[Block] = [empty_block(self.schema.n_features, self.schema.numeric)]
+        parts: list[Block] = []
         while n > 0:
-            X, _ = self._source.draw(n)
+            X, y = self._source.draw(n)
             if len(X) == 0:
                 break
-            parts.append(self._turned(X))
+            parts.append(self._turned(X, y))
             n -= len(parts[-1][1])
-        return np.concatenate([X for X, _ in parts]), np.concatenate([y for _, y in parts])
+        return joined(parts) if parts else self._nothing()
 
-    def _poll(self, n: int, timeout: float | None) -> Polled:
-        got = self._source.poll(n, timeout)
-        return got if isinstance(got, Signal) else self._turned(got[0])
-
-    def _turned(self, X: NDArray[np.float64]) -> Block:
+    def _turned(self, X: NDArray[np.float64], y: NDArray[Any]) -> Block:
         y = X[:, self._column]
         known = ~np.isnan(y)
         return np.delete(X[known], self._column, axis=1), y[known].copy()
@@ -337,35 +300,14 @@ class Retargeted(Turned):
 class Weighed(Turned):
     """Another stream, with one of its features as what each instance counts."""
 
+    weighed = passed("feature")
+
     def __init__(self, source: Stream, feature: str) -> None:
         super().__init__(source, feature, source.name, "with_weights")
         self._weights: NDArray[np.float64] | None = None
 
-    @property
-    def schema(self) -> Schema:
-        """The features but one."""
-        return replace(self._source.schema, features=self._others)
-
-    @property
-    def n_instances(self) -> int | None:
-        """How many instances there are from start to end; None if that is not known."""
-        return self._source.n_instances
-
-    @property
-    def weighed(self) -> str | None:
-        """The feature that says it."""
-        return self.feature
-
     def weights(self) -> NDArray[np.float64] | None:
-        """What each instance given last counts."""
         return self._weights
-
-    def _draw(self, n: int) -> Block:
-        return self._turned(*self._source.draw(n))
-
-    def _poll(self, n: int, timeout: float | None) -> Polled:
-        got = self._source.poll(n, timeout)
-        return got if isinstance(got, Signal) else self._turned(*got)
 
     def _turned(self, X: NDArray[np.float64], y: NDArray[Any]) -> Block:
         weights = X[:, self._column].copy()
@@ -383,6 +325,14 @@ def rewound(origin: Stream, current: Stream) -> Stream:
     if fresh is current:
         current.restart()  # it cannot be copied; perhaps it can go back
     return fresh
+
+
+def joined(parts: Sequence[Block]) -> Block:
+    """Return blocks as one; what became known only in a later one is missing in those before."""
+    if len(parts) == 1:
+        return parts[0]
+    width = parts[-1][0].shape[1]
+    return np.concatenate([widened(X, width) for X, _ in parts]), np.concatenate([y for _, y in parts])
 
 
 def empty_block(n_features: int, numeric: bool = False) -> Block:

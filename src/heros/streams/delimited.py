@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.data.columns import Column
 from heros.data.number_format import number_in
-from heros.data.values import BLANKS, MISSING, checked_words
+from heros.data.values import BLANKS
 from heros.errors import DataError, ParameterError
-from heros.streams.text import LONGEST, RawRecords, Record, TextReader
+from heros.streams.text import BOM, RawRecords, Record, TextReader
 
 if TYPE_CHECKING:
     import _csv
@@ -29,8 +28,6 @@ LINES_LOOKED_AT = 50
 
 SEPARATOR = re.compile(rb'"?sep=([!-~\t])"?\s*', re.IGNORECASE)
 """The line with which Excel says what stands between cells."""
-
-BOM = b"\xef\xbb\xbf"
 
 
 class DelimitedReader(TextReader):
@@ -50,8 +47,8 @@ class DelimitedReader(TextReader):
             raise ParameterError.of("delimiter", "read", "one ASCII character", delimiter)
         if len(quote) > 1 or not quote.isascii():
             raise ParameterError.of("quote", "read", "one ASCII character or ''", quote)
-        super().__init__(path, encoding, delimiter or ",", quote)
-        self._missing = checked_words((*MISSING, *checked_words(missing)))
+        super().__init__(path, encoding, missing=missing)
+        self._quote = quote
         line, lines = self._first_lines()
         if said := SEPARATOR.fullmatch(lines[0]):
             delimiter = delimiter or said[1].decode()
@@ -62,8 +59,7 @@ class DelimitedReader(TextReader):
         skipped = self._preamble(texts) if header else 0
         if skipped:
             line, lines = self._skip_lines(skipped, line, lines)
-            what = "line is" if skipped == 1 else f"{skipped} lines are"
-            self._tell(f"The first {what} skipped: the header of {self.label} is in line {line}.")
+            self._tell_skipped(skipped, "line", line)
         reader = self._reader(one.decode(self._encoding, "replace") for one in lines)
         try:
             cells = next(reader)
@@ -109,21 +105,10 @@ class DelimitedReader(TextReader):
             fullest = max(fullest, len(filled))
         return 0
 
-    def declared(self, index: int) -> Column | None:
-        """Nothing: a CSV file does not declare types."""
-        return None
-
     def _first_lines(self) -> tuple[int, list[bytes]]:
         """The first lines from one that is not blank; `_at` stands before it, behind a byte order mark."""
-        file = self._open()
-        head = b""
-        while (start := head.removeprefix(BOM).lstrip(b"\r\n")).count(b"\n") < LINES_LOOKED_AT:
-            more = self._read(file, 1 << 16)
-            if not more or len(head) > LONGEST:
-                break
-            head += more
-        self._close()
-        self._look_at(head)
+        head = self._first_bytes(lambda head: _filled(head).count(b"\n") >= LINES_LOOKED_AT)
+        start = _filled(head)
         if not start.strip():
             raise DataError(
                 f"{self.label} must have a header and at least one row. Got an empty file instead."
@@ -136,9 +121,6 @@ class DelimitedReader(TextReader):
         if b"\r" in lines[0].rstrip(b"\r\n"):
             raise DataError(f"{self.label} must end its lines with a newline. Got carriage returns alone.")
         return line, lines
-
-    def _is_plain(self, data: bytes) -> bool:
-        return True
 
     def _end_of_records(self, data: bytes) -> int:
         if not self._quote or self._quote.encode() not in data:
@@ -172,6 +154,11 @@ class DelimitedReader(TextReader):
         if not self._quote:
             return csv.reader(lines, delimiter=self._delimiter, quoting=csv.QUOTE_NONE)
         return csv.reader(lines, delimiter=self._delimiter, quotechar=self._quote)
+
+
+def _filled(head: bytes) -> bytes:
+    """The bytes from the first line that is not blank."""
+    return head.removeprefix(BOM).lstrip(b"\r\n")
 
 
 def _likeliest_delimiter(lines: Sequence[str], quote: str) -> str:

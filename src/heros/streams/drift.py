@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from heros._base import core as _core
 from heros._base.parameters import seed as seed_of
 from heros._base.parameters import whole
-from heros.data.schema import Schema
 from heros.errors import DataError, ParameterError
 from heros.streams.base import Block, DriftPoint, Stream, empty_block, rewound
 from heros.streams.live.bad_rows import BadRows
+from heros.streams.live.base import passed
 
 __all__ = ["Drift"]
 
@@ -65,20 +65,13 @@ class Drift(Stream):
         self._origins = self._before._fork(), self._after._fork()
         self._begin()
 
-    @property
-    def schema(self) -> Schema:
-        """The schema of both streams."""
-        return self._before.schema
+    schema = passed("schema", "_before")
+    drifts = passed("_drifts")
 
     @property
     def endless(self) -> bool:  # type: ignore[override]
         """Whether both streams go on for ever."""
         return self._before.endless and self._after.endless
-
-    @property
-    def drifts(self) -> tuple[DriftPoint, ...]:
-        """Its own drift, those of `before` and, counted from this one on, those of `after`."""
-        return self._drifts
 
     @property
     def bad_rows(self) -> BadRows:
@@ -96,7 +89,7 @@ class Drift(Stream):
 
     def _draw(self, n: int) -> Block:
         if self._ended:
-            return empty_block(self.schema.n_features, self.schema.numeric)
+            return self._nothing()
         try:
             from_after = np.empty(n, dtype=np.bool_)
         except (MemoryError, ValueError):
@@ -107,7 +100,7 @@ class Drift(Stream):
         after, after_fault = _drawn(self._after, n_after)
         if self._before.schema != self._after.schema:
             self._fault = DataError(f"The schemas of the two sides of {self.name} have become different.")
-            return empty_block(self.schema.n_features, self.schema.numeric)
+            return self._nothing()
         X, y = before if n_after == 0 else after if n_after == n else _interleave(before, after, from_after)
         if len(y) < n:  # the stream ends with the first instance that cannot be had
             self._ended = True

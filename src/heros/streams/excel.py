@@ -6,18 +6,18 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from heros._base.extras import needed
 from heros._base.lazy import pa
-from heros.data.columns import Column, trimmed
-from heros.data.values import MISSING, checked_words, label_of
+from heros.data.columns import trimmed
+from heros.data.values import label_of
 from heros.errors import DataError
 from heros.streams.arrow import FAULTS
-from heros.streams.readers import CELLS, Chunk, TableReader
+from heros.streams.live.bad_rows import BrokenOff
+from heros.streams.readers import CELLS, Chunk, TableReader, places
 
 __all__ = ["ExcelReader"]
 
@@ -36,8 +36,8 @@ class ExcelReader(TableReader):
     """
 
     def __init__(self, path: Path, missing: Sequence[str] = ()) -> None:
-        self.label, self._path = str(path), path
-        self._said_words = checked_words(missing)
+        super().__init__(str(path), missing)
+        self._path = path
         rows = list(islice(self._sheet(1), 50))
         usual = max((_filled(cells) for _, cells in rows), default=0)
         header = next(((at, cells) for at, cells in rows if 2 * _filled(cells) > usual), None)
@@ -45,21 +45,14 @@ class ExcelReader(TableReader):
             raise DataError(f"{self.label} must have a header and at least one row. Got an empty sheet.")
         self._start, names = header
         width = max(at for at, value in enumerate(names) if value is not None) + 1
-        self.names = [label_of(value) or f"x{at + 1}" for at, value in enumerate(names[:width])]
-        twice = sorted({name for name in self.names if self.names.count(name) > 1})
-        if twice:
-            raise DataError(f"{self.label}: the columns must have distinct names. Got {twice} twice.")
+        self.names = self._distinct(
+            [label_of(value) or f"x{at + 1}" for at, value in enumerate(names[:width])]
+        )
         skipped = sum(at < self._start for at, _ in rows)
         if skipped:
-            what = "row is" if skipped == 1 else f"{skipped} rows are"
-            self._tell(f"The first {what} skipped: the header of {self.label} is in row {self._start}.")
+            self._tell_skipped(skipped, "row", self._start)
         self._at = self._start + 1  # the next row
         self._rows: Iterator[Row] | None = None
-
-    @property
-    def said_words(self) -> tuple[str, ...]:
-        """The words that stand for a missing value beside the usual ones."""
-        return self._said_words
 
     def _sheet(self, first: int) -> Iterator[Row]:
         """Yield the rows with values from a row on."""
@@ -75,7 +68,7 @@ class ExcelReader(TableReader):
                 if _filled(cells):
                     yield number, cells
         except (*FAULTS, zipfile.BadZipFile, zlib.error, SyntaxError) as error:
-            raise DataError(f"{self.label} must be readable to its end. Got: {error}") from None
+            raise BrokenOff(f"{self.label} must be readable to its end. Got: {error}") from None
         finally:
             book.close()
 
@@ -92,7 +85,7 @@ class ExcelReader(TableReader):
             self._array([cells[at] if at < len(cells) else None for _, cells in rows])
             for at in range(len(self.names))
         ]
-        return Chunk(columns, partial(_row_place, numbers))
+        return Chunk(columns, places("row", numbers))
 
     def _array(self, values: list[Any]) -> pa.Array:
         """Return the cells of a column: numbers, dates, booleans, or text if they are not of one kind."""
@@ -106,15 +99,11 @@ class ExcelReader(TableReader):
             return pa.array(values, pa.timestamp("us"))
         if kinds in ({time}, {timedelta}):
             return pa.array(values)
-        return trimmed(pa.array(list(map(label_of, values)), pa.string()), [*MISSING, *self._said_words])
+        return trimmed(pa.array(list(map(label_of, values)), pa.string()), self.words)
 
     def restart(self) -> None:
         """Go back to the first row."""
         self._at, self._rows = self._start + 1, None
-
-    def declared(self, index: int) -> Column | None:
-        """Return nothing: the cells tell what they are."""
-        return None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_rows": None}
@@ -122,7 +111,3 @@ class ExcelReader(TableReader):
 
 def _filled(cells: Sequence[Any]) -> int:
     return sum(value is not None and value != "" for value in cells)
-
-
-def _row_place(numbers: Sequence[int], row: int) -> str:
-    return f"row {numbers[row]}"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,34 +14,25 @@ from heros.errors import DataError, ParameterError, did_you_mean
 from heros.streams.arff import ArffReader
 from heros.streams.arrow import IPCReader, ParquetReader
 from heros.streams.base import Stream
-from heros.streams.delimited import BOM, DelimitedReader
-from heros.streams.described import Columns, with_columns
+from heros.streams.delimited import DelimitedReader
 from heros.streams.excel import ExcelReader
 from heros.streams.json_lines import JsonReader, is_json
-from heros.streams.options import Options
+from heros.streams.options import Columns, Options
 from heros.streams.readers import TableReader
 from heros.streams.tables import TableStream, weighed
-from heros.streams.text import COMPRESSIONS, encoding_of, opened_file, zipped_name
+from heros.streams.text import BOM, BROKEN, COMPRESSIONS, encoding_of, opened_file, zipped_name
 
 __all__ = ["opened", "read", "reader_of"]
 
-FORMATS = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".txt": "csv",
-    ".data": "csv",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".json": "json",
-    ".arff": "arff",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".xlsx": "excel",
-    ".xlsm": "excel",
+ENDINGS = {
+    "csv": (".csv", ".tsv", ".txt", ".data"),
+    "json": (".jsonl", ".ndjson", ".json"),
+    "arff": (".arff",),
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".feather", ".ipc"),
+    "excel": (".xlsx", ".xlsm"),
 }
+FORMATS = {ending: kind for kind, endings in ENDINGS.items() for ending in endings}
 TEXTS = frozenset({"csv", "json", "arff"})
 """Formats that may be compressed."""
 
@@ -143,26 +132,8 @@ def read(
             [21.,  0.],
             [nan,  1.]]), array([0, 1, 0]))
     """
-    reader, options = opened(
-        path,
-        target=target,
-        nominal=nominal,
-        numeric=numeric,
-        ignore=ignore,
-        classes=classes,
-        on_bad_row=on_bad_row,
-        format=format,
-        delimiter=delimiter,
-        quote=quote,
-        header=header,
-        missing=missing,
-        encoding=encoding,
-        dates=dates,
-        most_values=most_values,
-        columns=columns,
-        task=task,
-        weights=weights,
-    )
+    how = {parameter: value for parameter, value in locals().items() if parameter not in ("path", "name")}
+    reader, options = opened(path, **how)
     return weighed(TableStream(reader, options, name or Path(path).name.split(".")[0]), options)
 
 
@@ -170,25 +141,18 @@ def opened(
     path: str | os.PathLike[str],
     *,
     format: str | None = None,
+    columns: Columns | None = None,
     delimiter: str | None = None,
     quote: str = '"',
     header: bool = True,
     missing: Sequence[str] = (),
     encoding: str | None = None,
-    most_values: int | None = MOST_VALUES,
-    columns: Columns | None = None,
     **how: Any,
 ) -> tuple[TableReader, Options]:
     """What reads a file, and how; the parameters are those of `read`."""
-    options = with_columns(Options("read", most_values=most_values, **how), columns)
-    text: dict[str, Any] = {
-        "delimiter": delimiter,
-        "quote": quote,
-        "header": header,
-        "missing": missing,
-        "encoding": encoding,
-    }
-    return reader_of(Path(path), format, tuple(options.ignore), **text), options
+    options = Options("read", **how).with_columns(columns)
+    text = {"delimiter": delimiter, "quote": quote, "header": header, "missing": missing}
+    return reader_of(Path(path), format, tuple(options.ignore), encoding=encoding, **text), options
 
 
 def reader_of(
@@ -243,7 +207,7 @@ def _head(file: Path) -> bytes:
     try:
         with opened_file(file) as opened:
             return bytes(opened.read(4096))
-    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, pa.ArrowException):
+    except (*BROKEN, pa.ArrowException):
         return b""
 
 
@@ -253,14 +217,11 @@ def _format(file: Path, format: str | None) -> str:
             format, "format", "read", FORMATS.values(), "'csv', 'json', 'arff', 'parquet', 'arrow' or 'excel'"
         )
         return format
-    compressed = file.suffix.lower() in {*COMPRESSIONS, ".zip"}
-    name = (
-        Path(zipped_name(file))
-        if file.suffix.lower() == ".zip"
-        else file.with_suffix("")
-        if compressed
-        else file
-    )
+    ending = file.suffix.lower()
+    compressed = ending in {*COMPRESSIONS, ".zip"}
+    name = file.with_suffix("") if compressed else file
+    if ending == ".zip":
+        name = Path(zipped_name(file))
     kind = FORMATS.get(name.suffix.lower())
     if kind is None or (compressed and kind not in TEXTS):
         rule = f"a file whose name ends in one of {', '.join(FORMATS)} (or say format=)"

@@ -9,19 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from heros._base.lazy import pa
-from heros.data.columns import Column
 from heros.data.frames import flat
-from heros.data.values import MISSING, checked_words, label_of
+from heros.data.values import label_of
 from heros.errors import DataError, DataNotice
-from heros.streams.delimited import BOM
 from heros.streams.live.bad_rows import BadRow
-from heros.streams.text import (
-    LONGEST,
-    READ_BYTES,
-    RawRecords,
-    Record,
-    TextReader,
-)
+from heros.streams.text import BOM, READ_BYTES, RawRecords, Record, TextReader
 
 __all__ = ["JsonReader", "is_json"]
 
@@ -42,8 +34,7 @@ class JsonReader(TextReader):
     first_lines: int | None = None  # so many lines say which columns there are
 
     def __init__(self, path: Path, *, missing: Sequence[str] = (), encoding: str | None = None) -> None:
-        super().__init__(path, encoding)
-        self._missing = checked_words((*MISSING, *checked_words(missing)))
+        super().__init__(path, encoding, missing=missing)
         names = _names_in(self._first_lines())
         if not names:
             raise DataError(
@@ -52,23 +43,15 @@ class JsonReader(TextReader):
         self.names = names
         self._known = set(names)
 
-    def declared(self, index: int) -> Column | None:
-        """Nothing: what a column holds is seen, as in a CSV file."""
-        return None
-
     def _first_lines(self) -> list[str]:
-        file, head = self._open(), b""
-        while self.first_lines is None or head.count(b"\n") < self.first_lines:
-            more = self._read(file, 1 << 16)
-            head += more
-            if not more or len(head) >= (READ_BYTES if self.first_lines is None else LONGEST):
-                break
-        self._close()
-        self._look_at(head)
+        lines = self.first_lines
+        head = self._first_bytes(
+            lambda head: len(head) >= READ_BYTES if lines is None else head.count(b"\n") >= lines
+        )
         if head.startswith(BOM):
             self._start = self._at = (len(BOM), 1)
-        lines = head.removeprefix(BOM).split(b"\n")[: self.first_lines]
-        return [line.decode(self._encoding, "replace") for line in lines]
+        first = head.removeprefix(BOM).split(b"\n")[:lines]
+        return [line.decode(self._encoding, "replace") for line in first]
 
     def _is_plain(self, data: bytes) -> bool:
         return False
@@ -102,7 +85,7 @@ class JsonReader(TextReader):
     def _cell_of(self, value: Any) -> Any:
         kind = type(value)
         if kind is str:
-            return None if value in self._missing else value
+            return None if value in self.words else value
         if kind is float and not value.is_integer():
             return repr(value) if value == value else None  # noqa: PLR0124  NaN
         return value if kind is list or kind is dict else label_of(value)

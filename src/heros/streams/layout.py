@@ -1,11 +1,14 @@
-"""Which column of a table is which."""
+"""Which column of a table is which, and what is told about that."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
 
 from heros._base.lazy import pa
+from heros.data.check import MANY
 from heros.data.codes import Codes
 from heros.data.columns import (
     NOT_A_TARGET,
@@ -15,34 +18,61 @@ from heros.data.columns import (
     NumberColumn,
     counts_of,
     is_text,
+    reading_of,
 )
 from heros.data.dates import DateFormat, date_format_of, date_format_of_numbers
 from heros.data.infer import date_column, infer_array, no_feature, number_column
 from heros.data.number_format import format_of
-from heros.data.values import label_of
-from heros.errors import ParameterError
+from heros.data.values import NUMBER, label_of
+from heros.errors import DataError, ParameterError
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
-from heros.streams.targets import declared_names, target_is_number
 
-__all__ = ["Layout", "layout_of"]
+__all__ = ["Layout"]
 
 HINT = " (or be named in nominal= or ignore=, or the word in missing=)"
 
+FEW_NUMBERS = 20
+"""So many different numbers may be classes even if some have decimals."""
 
-@dataclass
+FEW_CLASSES = 10
+"""So many different numbers are classes without any doubt: digits, grades."""
+
+MEASURE = re.compile(r"[^\w]{0,2}\d[\d.,' ]*\s*[^\W\d]{1,6}")
+"""A number with a unit behind it."""
+
+
 class Layout:
-    """Which column of a table is which."""
+    """Which column of a table is which: from the table, the options and the first chunk of rows."""
 
-    target: int
-    classes: NameColumn | NumberColumn
-    features: dict[int, Column] = field(default_factory=dict)
-    ignored: dict[int, str] = field(default_factory=dict)  # columns nobody named, and why they are left out
-    words: tuple[str, ...] = ()  # words that stand for a missing value, beside the usual ones
-    left_out: tuple[str, ...] = ()  # columns that the user left out
-    empty: list[int] = field(
-        default_factory=list
-    )  # columns without a value so far, which are no features yet
+    def __init__(self, reader: TableReader, options: Options, first: Chunk) -> None:
+        self.reader, self.options, self.first = reader, options, first
+        self.counts = cache(lambda index: counts_of(first.columns[index]))  # of each column once
+        self.target = reader.names.index(options.target_among(reader.names))
+        self.classes = self._target()
+        self.features: dict[int, Column] = {}
+        self.ignored: dict[int, str] = {}  # columns that the user did not name, and why they are left out
+        self.empty: list[int] = []  # columns without a value so far, which are no features yet
+        for index, name in enumerate(reader.names):
+            if index == self.target or name in options.ignore:
+                continue
+            column = self._as_told(index) or self._as_seen(index)
+            if column is None:
+                self.empty.append(index)
+            elif isinstance(column, str):
+                self.ignored[index] = column
+            else:
+                self.features[index] = _with_hint(column)
+        if not self.features:  # better some than none
+            for index in list(self.ignored):
+                if not no_feature(first.columns[index].type):
+                    self.features[index] = self._nominal(index, None, options.most_values)
+                    del self.ignored[index]
+        if not self.features:
+            self.features = {index: NumberColumn(reader.names[index], missing=True) for index in self.empty}
+            self.empty = []
+        told = (name for name in options.ignore if name in reader.names)
+        self.left_out = (*told, *(reader.names[index] for index in self.ignored))
 
     @property
     def width(self) -> int:
@@ -54,32 +84,171 @@ class Layout:
         """Whether the target is a number."""
         return isinstance(self.classes, NumberColumn)
 
+    # -- what a column is ---------------------------------------------------------------------------------
 
-def layout_of(reader: TableReader, options: Options, first: Chunk) -> Layout:
-    """Which columns there are and of which type, from the table, the options and the first chunk."""
-    target = reader.names.index(options.target_among(reader.names))
-    layout = Layout(target, _target(reader, target, options, first), words=reader.said_words)
-    layout.left_out = tuple(name for name in options.ignore if name in reader.names)
-    for index, name in enumerate(reader.names):
-        if index == target or name in options.ignore:
-            continue
-        column = _as_told(reader, index, options, first) or _as_seen(reader, index, options, first)
-        if column is None:
-            layout.empty.append(index)
-        elif isinstance(column, str):
-            layout.ignored[index] = column
-        else:
-            layout.features[index] = _with_hint(column)
-    if not layout.features:  # better some than none
-        for index in list(layout.ignored):
-            if not no_feature(first.columns[index].type):
-                layout.features[index] = _nominal(reader, index, None, options.most_values, first)
-                del layout.ignored[index]
-    if not layout.features:
-        layout.features = {index: NumberColumn(reader.names[index], missing=True) for index in layout.empty}
-        layout.empty = []
-    layout.left_out += tuple(reader.names[index] for index in layout.ignored)
-    return layout
+    def _target(self) -> NameColumn | NumberColumn:
+        """The target: a number, if that was said or is seen, or else a class."""
+        if not self._target_is_number():
+            column = self._nominal(self.target, self.options.classes, None)
+            column.classes = True
+            return column
+        form = self._format(self.target)[0]
+        return NumberColumn(self.reader.names[self.target], format=form, rule=NOT_A_TARGET)
+
+    def _target_is_number(self) -> bool:
+        """Whether the target is a number: as it was said, or if it has many numbers with decimals."""
+        name, options = self.reader.names[self.target], self.options
+        if options.task is not None or name in options.numeric:
+            return options.task != "classification"
+        if self._classes_said() or options.most_values is None:
+            return False
+        counts = self.counts(self.target)
+        if len(counts) <= FEW_NUMBERS:
+            return False
+        form, matched = format_of(counts, comma=self.reader.decimal_comma)
+        if matched < sum(counts.values()):
+            return False
+        numbers = (float(value) if form is None else form.number(value) for value in counts)
+        return not all(number is not None and number.is_integer() for number in numbers)
+
+    def _classes_said(self) -> bool:
+        """Whether the user or the table says that the target is a class."""
+        said = self.options.classes is not None or self.reader.names[self.target] in self.options.nominal
+        return said or self._declared_names(self.target) is not None
+
+    def _format(self, index: int) -> tuple[Any, int]:
+        text = is_text(self.first.columns[index].type)
+        return format_of(self.counts(index) if text else {}, comma=self.reader.decimal_comma)
+
+    def _as_told(self, index: int) -> Column | None:
+        """A column as the user said it is; None if nothing was said."""
+        name, array, options = self.reader.names[index], self.first.columns[index], self.options
+        if name in options.nominal:
+            values = options.nominal[name] if isinstance(options.nominal, Mapping) else None
+            return self._nominal(index, values, options.most_values)
+        if name in options.numeric or name == options.weights:
+            counts = self.counts(index) if is_text(array.type) else {}
+            return number_column(name, counts, self._format(index)[0])
+        if name not in options.dates:
+            return None
+        written = options.dates[name] if isinstance(options.dates, Mapping) else None
+        if not is_text(array.type) and written is None:
+            typed = infer_array(name, array, None)
+            if isinstance(typed, DateColumn):
+                return typed
+        labels = self.counts(index)
+        found = date_format_of(labels)
+        seen = date_format_of_numbers(labels) if found is None else found[0]
+        form = DateFormat.of(written) if written else seen
+        if form is None:
+            rule = "made of columns of dates or seconds since 1970 (or say how they are written, as strptime)"
+            raise ParameterError.of("dates", options.owner, rule, name)
+        return date_column(name, form, labels)
+
+    def _as_seen(self, index: int) -> Column | str | None:
+        """Return a column as its table declares it or its first values tell, or why it is left out.
+
+        None: there is no value yet that tells.
+        """
+        array, declared = self.first.columns[index], self.reader.declared(index)
+        if isinstance(declared, NameColumn):
+            return self._nominal(index, None, self.options.most_values)
+        if declared is not None:
+            return declared
+        if array.null_count == len(array) > 0 and (pa.types.is_null(array.type) or is_text(array.type)):
+            return None
+        comma = self.reader.decimal_comma
+        found = infer_array(self.reader.names[index], array, self.options.most_values, comma=comma)
+        if not isinstance(found, str):
+            found.missing = self.reader.has_nulls(index)
+        return found
+
+    def _nominal(self, index: int, values: Sequence[object] | None, most: int | None) -> NameColumn:
+        """A nominal column: its values as given, as declared, or those of the first chunk, sorted."""
+        name = self.reader.names[index]
+        if values is not None:
+            return NameColumn(name, Codes(str(label_of(value)) for value in values), closed=True)
+        declared = self._declared_names(index)
+        if declared is not None and (declared.closed or most is None or len(declared.values) <= most):
+            declared.values.most = None if declared.closed else most
+            return declared
+        return NameColumn(name, Codes(most=most), fresh=True, missing=self.reader.has_nulls(index))
+
+    def _declared_names(self, index: int) -> NameColumn | None:
+        """Return a nominal column whose values the table declares, as ARFF and Arrow's dictionaries do."""
+        column: Column | str | None = self.reader.declared(index)
+        array = self.first.columns[index]
+        if column is None and pa.types.is_dictionary(array.type):
+            column = infer_array(self.reader.names[index], array, None)
+        return column if isinstance(column, NameColumn) and column.values else None
+
+    # -- what is told -------------------------------------------------------------------------------------
+
+    def expect_classes(self) -> None:
+        """Refuse a target that has many whole numbers, or a text of its own, rather than classes."""
+        if what := self.no_classes():
+            raise DataError(f"{self.reader.label}: {what}")
+
+    def no_classes(self) -> str:
+        """What is wrong with the classes of a table, and what to do about it; nothing if nothing is."""
+        options, target = self.options, self.reader.names[self.target]
+        if self.numeric or options.task is not None or options.most_values is None or self._classes_said():
+            return ""
+        what = not_classes(self.counts(self.target))
+        if not what:
+            return ""
+        return (
+            f"the target {target!r} must hold classes. Got {what} (name the column with the classes in "
+            "target=; or say task='regression' if these are quantities, task='classification' if each value "
+            "is a class)."
+        )
+
+    def doubtful_classes(self) -> str:
+        """Return what a target of many whole numbers is taken for; an empty text if there is no doubt."""
+        if self.numeric or self.options.task is not None or self._classes_said():
+            return ""
+        counts = self.counts(self.target)
+        if len(counts) <= FEW_CLASSES or not all(NUMBER.fullmatch(value) for value in counts):
+            return ""
+        name = self.reader.names[self.target]
+        return (
+            f"The {len(counts)} different numbers of the target {name!r} are taken for classes "
+            "(task='regression' if they are quantities, task='classification' if this is right)."
+        )
+
+    def notices(self) -> Iterator[str]:
+        """What a user may not expect of the columns that nobody described."""
+        if doubt := self.doubtful_classes():
+            yield doubt
+        options = self.options
+        for index, why in self.ignored.items():
+            name = self.reader.names[index]
+            yield f"The column {name!r} is left out: {why} (nominal= keeps it, ignore= says so)."
+        named = {*options.nominal, *options.numeric, *options.dates, options.weights}
+        for index, column in self.features.items():
+            if column.name in named:
+                continue
+            if how := reading_of(column):
+                features = ", ".join(f"'{feature.name}'" for feature in column.features())
+                made = f": {features}" if isinstance(column, DateColumn) else ""
+                yield f"The column {column.name!r} is read as {how}{made} (nominal= says otherwise)."
+            elif options.most_values is not None and (doubt := self.suspicion(index)):
+                yield f"The column {column.name!r} is read as names: {doubt}."
+
+    def suspicion(self, index: int) -> str:
+        """Why a column of names may be something else; nothing if nothing is odd."""
+        column = self.features[index]
+        if not isinstance(column, NameColumn) or column.closed or not is_text(self.first.columns[index].type):
+            return ""
+        counts = self.counts(index)
+        if len(counts) <= FEW_NUMBERS:
+            return ""
+        units = [value for value in counts if MEASURE.fullmatch(value)]
+        if 2 * len(units) > len(counts):
+            return f"numbers with units, such as {units[0]!r}"
+        if 2 * format_of(counts)[1] >= sum(counts.values()):
+            return "most are numbers (numeric= reads them as such)"
+        return ""
 
 
 def _with_hint(column: Column) -> Column:
@@ -91,78 +260,20 @@ def _with_hint(column: Column) -> Column:
     return column
 
 
-def _target(reader: TableReader, index: int, options: Options, first: Chunk) -> NameColumn | NumberColumn:
-    """The target: a number, if that was said or is seen, or else a class."""
-    array = first.columns[index]
-    if not target_is_number(reader, index, options, first):
-        column = _nominal(reader, index, options.classes, None, first)
-        column.classes = True
-        return column
-    name = reader.names[index]
-    form = format_of(counts_of(array), comma=reader.decimal_comma)[0] if is_text(array.type) else None
-    return NumberColumn(name, format=form, rule=NOT_A_TARGET)
+def not_classes(counts: Mapping[str, int]) -> str:
+    """What a target has instead of classes; nothing if it may have classes.
 
-
-def _as_told(reader: TableReader, index: int, options: Options, first: Chunk) -> Column | None:
-    """A column as the user said it is; None if nothing was said."""
-    name, array = reader.names[index], first.columns[index]
-    nominal = options.nominal if isinstance(options.nominal, Mapping) else dict.fromkeys(options.nominal)
-    dates = options.dates if isinstance(options.dates, Mapping) else dict.fromkeys(options.dates)
-    if name in nominal:
-        return _nominal(reader, index, nominal[name], options.most_values, first)
-    if name in options.numeric or name == options.weights:
-        counts = counts_of(array) if is_text(array.type) else {}
-        return number_column(name, counts, format_of(counts, comma=reader.decimal_comma)[0])
-    if name in dates:
-        if not is_text(array.type) and dates[name] is None:
-            typed = infer_array(name, array, None)
-            if isinstance(typed, DateColumn):
-                return typed
-        labels, written = counts_of(array), dates[name]
-        form = DateFormat.of(written) if written else _date_format(labels)
-        if form is None:
-            raise ParameterError.of(
-                "dates",
-                options.owner,
-                "made of columns of dates or seconds since 1970 (or say how they are written, as strptime)",
-                name,
-            )
-        return date_column(name, form, labels)
-    return None
-
-
-def _date_format(labels: Mapping[str, int]) -> DateFormat | None:
-    found = date_format_of(labels)
-    return date_format_of_numbers(labels) if found is None else found[0]
-
-
-def _as_seen(reader: TableReader, index: int, options: Options, first: Chunk) -> Column | str | None:
-    """Return a column as its table declares it or its first values tell, or why it is left out.
-
-    None: there is no value yet that tells.
+    Examples
+    --------
+    >>> not_classes({f"{i / 8}": 1 for i in range(90)}), not_classes({"0": 50, "1": 30})
+    ('90 different numbers in 90 rows', '')
+    >>> not_classes({f"note {i}": 1 for i in range(90)})
+    '90 different values in 90 rows'
     """
-    name, array, declared = reader.names[index], first.columns[index], reader.declared(index)
-    if isinstance(declared, NameColumn):
-        return _nominal(reader, index, None, options.most_values, first)
-    if declared is not None:
-        return declared
-    if array.null_count == len(array) > 0 and (pa.types.is_null(array.type) or is_text(array.type)):
-        return None
-    found = infer_array(name, array, options.most_values, comma=reader.decimal_comma)
-    if not isinstance(found, str):
-        found.missing = reader.has_nulls(index)
-    return found
-
-
-def _nominal(
-    reader: TableReader, index: int, values: Sequence[object] | None, most: int | None, first: Chunk
-) -> NameColumn:
-    """A nominal column: its values as given, as declared, or those of the first chunk, sorted."""
-    name = reader.names[index]
-    if values is not None:
-        return NameColumn(name, Codes(str(label_of(value)) for value in values), closed=True)
-    declared = declared_names(reader, index, first)
-    if declared is not None and (declared.closed or most is None or len(declared.values) <= most):
-        declared.values.most = None if declared.closed else most
-        return declared
-    return NameColumn(name, Codes(most=most), fresh=True, missing=reader.has_nulls(index))
+    distinct, total = len(counts), sum(counts.values())
+    numbers = all(NUMBER.fullmatch(value) for value in counts)
+    decimals = numbers and not all(float(value).is_integer() for value in counts)
+    many = distinct > FEW_NUMBERS and 2 * distinct > total
+    if numbers and (many or distinct > (FEW_NUMBERS if decimals else MANY)):
+        return f"{distinct:,} different numbers in {total:,} rows"
+    return f"{distinct:,} different values in {total:,} rows" if many else ""

@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
+import csv
+import json
+import os
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
-from heros._base.parameters import expect_list, whole
+from heros._base.lazy import tomllib
+from heros._base.parameters import expect_list
+from heros.data.codes import MOST_VALUES, checked_most_values
 from heros.data.values import checked_task, label_of
-from heros.errors import DataError, ParameterError
+from heros.errors import DataError, ParameterError, did_you_mean
 from heros.streams.live.bad_rows import checked_skip
 
-__all__ = ["Options"]
+__all__ = ["Columns", "Options"]
+
+Columns = str | os.PathLike[str] | Mapping[str, Any]
+"""A kind for each column that is named, or a TOML, JSON or CSV file with that."""
+
+KINDS = ("numeric", "nominal", "date", "ignore", "target", "weights")
+RULE = f"one of {', '.join(KINDS)}, 'date' with a format of strptime behind it, or a list of all values"
 
 
 @dataclass(frozen=True)
 class Options:
-    """How the columns of a table become features and classes. See `streams.read` for each."""
+    """How the columns of a table become features and classes. See `streams.read` for each.
+
+    Examples
+    --------
+    >>> said = {"age": "numeric", "colour": ["red", "blue"], "born": "date %d.%m.%Y", "late": "target"}
+    >>> options = Options("read", ignore=["id"]).with_columns(said)
+    >>> options.target, options.numeric, options.nominal, options.dates, options.ignore
+    ('late', ['age'], {'colour': ['red', 'blue']}, {'born': '%d.%m.%Y'}, ['id'])
+    """
 
     owner: str
     target: str | int | None = None
@@ -25,30 +46,53 @@ class Options:
     classes: Sequence[object] | None = None
     on_bad_row: str = "skip"
     dates: Sequence[str] | Mapping[str, str | None] = ()
-    most_values: int | None = None
+    most_values: int | None = MOST_VALUES
     task: str | None = None
     weights: str | None = None
 
     def __post_init__(self) -> None:
         checked_skip(self.on_bad_row, self.owner)
         if checked_task(self.task, self.owner) == "regression" and self.classes is not None:
-            raise ParameterError.of(
-                "classes", self.owner, "left out where the target is a number", self.classes
-            )
-        if self.most_values is not None:
-            whole(self.most_values, "most_values", self.owner, 2)
+            raise self._error("classes", "left out where the target is a number", self.classes)
+        checked_most_values(self.most_values, self.owner)
         for name in ("nominal", "numeric", "ignore", "dates"):
             given = getattr(self, name)
             listed = isinstance(given, Sequence | Mapping | Set) and not isinstance(given, str)
             if not listed or not all(isinstance(column, str) for column in given):
-                raise ParameterError.of(name, self.owner, "a list of column names", given)
+                raise self._error(name, "a list of column names", given)
         if self.weights is not None and not isinstance(self.weights, str):
-            raise ParameterError.of("weights", self.owner, "the name of a column", self.weights)
-        if self.classes is not None:
-            _expect_distinct(self.classes, "classes", self.owner)
-        for column, values in self.nominal.items() if isinstance(self.nominal, Mapping) else ():
-            if values is not None:
-                _expect_distinct(values, f"nominal[{column!r}]", self.owner)
+            raise self._error("weights", "the name of a column", self.weights)
+        named = {f"nominal[{column!r}]": given for column, given in _mapping(self.nominal).items()}
+        for parameter, given in {"classes": self.classes, **named}.items():
+            values = expect_list(() if given is None else given, parameter, self.owner)
+            names = [label_of(one) for one in values]
+            if len(set(names)) < len(names):
+                raise self._error(parameter, "a list of distinct names", given)
+
+    def with_columns(self, columns: Columns | None) -> Options:
+        """Return the options, and what is said of columns besides."""
+        if columns is None:
+            return self
+        nominal, dates = _mapping(self.nominal), _mapping(self.dates)
+        numeric, ignore = [*self.numeric], [*self.ignore]
+        named = {"target": self.target, "weights": self.weights}
+        for name, kind in _kinds(columns).items():
+            if isinstance(kind, Sequence) and not isinstance(kind, str):
+                nominal[name] = kind
+                continue
+            word, _, rest = str(kind).strip().partition(" ")
+            if word not in KINDS or (rest and word != "date"):
+                text = f"The kind of the column {name!r} must be {RULE}. Got {kind!r} instead."
+                raise DataError(f"{text}{did_you_mean(word, KINDS)}")
+            if word == "nominal":
+                nominal[name] = None
+            elif word == "date":
+                dates[name] = rest.strip() or None
+            elif word in named:
+                named[word] = name if named[word] is None else named[word]
+            else:
+                (numeric if word == "numeric" else ignore).append(name)
+        return replace(self, nominal=nominal, dates=dates, numeric=numeric, ignore=ignore, **named)  # type: ignore[arg-type]
 
     def target_among(self, names: Sequence[str]) -> str:
         """The name of the target column: the last one if none was named."""
@@ -63,44 +107,67 @@ class Options:
                 return self.target
         elif isinstance(self.target, int) and -len(names) <= self.target < len(names):
             return names[self.target]
-        raise ParameterError.of("target", self.owner, f"one of the columns {list(names)}", self.target, names)
+        raise self._error("target", f"one of the columns {list(names)}", self.target, names)
 
     def check(self, names: Sequence[str]) -> None:
         """Refuse names that are no columns, twice-named columns, and a table without features."""
         for parameter in ("nominal", "numeric", "ignore", "dates"):
             for name in getattr(self, parameter):
                 if name not in names:
-                    rule = f"made of the columns {list(names)}"
-                    raise ParameterError.of(parameter, self.owner, rule, name, names)
+                    raise self._error(parameter, f"made of the columns {list(names)}", name, names)
         for one, other in (("numeric", "nominal"), ("dates", "nominal"), ("dates", "numeric")):
             both = set(getattr(self, one)) & set(getattr(self, other))
             if both:
-                rule = f"without columns named in {other!r}"
-                raise ParameterError.of(one, self.owner, rule, sorted(both))
+                raise self._error(one, f"without columns named in {other!r}", sorted(both))
         target = self.target_among(names)
         if target in self.ignore:
-            raise ParameterError.of("ignore", self.owner, "without the target", list(self.ignore))
+            raise self._error("ignore", "without the target", list(self.ignore))
         if self.weights is not None:
-            self._check_weights(names, target)
+            if self.weights == target:
+                raise self._error("weights", "another column than the target", self.weights)
+            if self.weights not in names:
+                raise self._error("weights", f"one of the columns {list(names)}", self.weights, names)
+            for other in ("nominal", "dates", "ignore"):
+                if self.weights in getattr(self, other):
+                    raise self._error("weights", f"no column of {other!r}", self.weights)
         if len(names) - len(self.ignore) < 2 + (self.weights is not None):
             kept = [name for name in names if name not in self.ignore]
             raise DataError(
                 f"The table of {self.owner} must have a target and a feature. Got {kept} instead."
             )
 
-    def _check_weights(self, names: Sequence[str], target: str) -> None:
-        """Refuse a column of weights that is not there, or that is said to be something else."""
-        if self.weights == target:
-            raise ParameterError.of("weights", self.owner, "another column than the target", self.weights)
-        if self.weights not in names:
-            rule = f"one of the columns {list(names)}"
-            raise ParameterError.of("weights", self.owner, rule, self.weights, names)
-        for other in ("nominal", "dates", "ignore"):
-            if self.weights in getattr(self, other):
-                raise ParameterError.of("weights", self.owner, f"no column of {other!r}", self.weights)
+    def _error(self, parameter: str, rule: str, given: object, known: Sequence[str] = ()) -> ParameterError:
+        return ParameterError.of(parameter, self.owner, rule, given, known)
 
 
-def _expect_distinct(values: object, parameter: str, owner: str) -> None:
-    names = [label_of(value) for value in expect_list(values, parameter, owner)]
-    if len(set(names)) < len(names):
-        raise ParameterError.of(parameter, owner, "a list of distinct names", values)
+def _mapping(given: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
+    return dict(given) if isinstance(given, Mapping) else dict.fromkeys(given)
+
+
+def _kinds(columns: Columns) -> Mapping[str, Any]:
+    if isinstance(columns, Mapping):
+        return columns
+    if not isinstance(columns, str | os.PathLike):
+        raise ParameterError.of("columns", "read", "a mapping from columns to kinds, or a file", columns)
+    path = Path(columns)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        if path.suffix.lower() == ".csv":
+            return _pairs(text)
+        found = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(
+            f"The file of columns {path} must be readable TOML, JSON or CSV. Got: {error}"
+        ) from None
+    inner = found.get("columns", found) if isinstance(found, dict) else None
+    if not isinstance(inner, dict):
+        raise DataError(f"The file of columns {path} must have a kind for each column. Got something else.")
+    return inner
+
+
+def _pairs(text: str) -> dict[str, str]:
+    """The lines of a CSV file: a column and its kind, perhaps below a heading."""
+    rows = [row for row in csv.reader(text.splitlines(), skipinitialspace=True) if row]
+    if any(len(row) != 2 for row in rows):
+        raise ValueError("a row must have two cells: a column and its kind")
+    return {name: kind for name, kind in rows if (name, kind) != ("column", "kind")}

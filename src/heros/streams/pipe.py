@@ -5,20 +5,18 @@ from __future__ import annotations
 import select
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from io import BufferedIOBase, BufferedReader, BytesIO, FileIO
 from pathlib import Path
 from typing import Any
 
-from heros.data.codes import MOST_VALUES
 from heros.errors import DataError, ParameterError
 from heros.streams.base import Stream
 from heros.streams.delimited import DelimitedReader
-from heros.streams.described import Columns, with_columns
 from heros.streams.json_lines import JsonReader, is_json
 from heros.streams.live.base import END, IDLE, Signal
 from heros.streams.live.readers import BackgroundReader
-from heros.streams.options import Options
+from heros.streams.options import Columns, Options
 from heros.streams.readers import Chunk
 from heros.streams.tables import TableStream, weighed
 from heros.streams.text import READ_BYTES, TextReader, checked_encoding
@@ -28,28 +26,16 @@ __all__ = ["read_pipe"]
 FIRST_LINES = 100
 """So many lines, if they come, are waited for: types, and the first values, are taken from them."""
 
-MOST_BYTES = READ_BYTES
-"""To be read at once; more than a file object ever has in a buffer of its own."""
-
 
 def read_pipe(
     file: BufferedIOBase,
     *,
-    target: str | int | None = None,
-    nominal: Sequence[str] | Mapping[str, Sequence[object] | None] = (),
-    numeric: Sequence[str] = (),
-    ignore: Sequence[str] = (),
-    classes: Sequence[object] | None = None,
-    on_bad_row: str = "skip",
     name: str = "stdin",
     delimiter: str | None = None,
     missing: Sequence[str] = (),
     encoding: str | None = None,
-    dates: Sequence[str] | Mapping[str, str | None] = (),
-    most_values: int | None = MOST_VALUES,
-    task: str | None = None,
     columns: Columns | None = None,
-    weights: str | None = None,
+    **how: Any,
 ) -> Stream:
     r"""A stream of the CSV or the JSON lines that a pipe brings. See `heros.streams.read` for the parameters.
 
@@ -64,17 +50,16 @@ def read_pipe(
     >>> stream.draw(10)[1]
     array([0, 1])
     """
-    options = Options(
-        "read", target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values, task, weights
-    )
-    options = with_columns(options, columns)
+    options = Options("read", **how).with_columns(columns)
     if encoding is not None and checked_encoding(encoding)[1] is not None:
         rule = "one that extends ASCII, such as 'latin-1', for standard input"
         raise ParameterError.of("encoding", "read", rule, encoding)
     pipe = Pipe(file)
+    reader: PipeReader
     if delimiter is None and is_json(pipe.peek()):
-        return weighed(PipeStream(JsonPipe(pipe, missing=missing, encoding=encoding), options, name), options)
-    reader = DelimitedPipe(pipe, delimiter=delimiter, missing=missing, encoding=encoding)
+        reader = JsonPipe(pipe, missing=missing, encoding=encoding)
+    else:
+        reader = DelimitedPipe(pipe, delimiter=delimiter, missing=missing, encoding=encoding)
     return weighed(PipeStream(reader, options, name), options)
 
 
@@ -107,7 +92,6 @@ class PipeReader(TextReader):
         self._tail, self._head = self._head[self._at[0] :], b""
 
     def read(self) -> Chunk | None:
-        """The next records; None at the end."""
         chunk = self.read_within(1, None)
         return None if isinstance(chunk, Signal) else chunk
 
@@ -125,11 +109,10 @@ class PipeReader(TextReader):
                 if late:
                     return IDLE
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            late = left == 0
-            if self._pipe.wait(left):
+            ready = self._pipe.wait(left)
+            late = left == 0 or not ready
+            if ready:
                 self._tail += self._pipe.read()
-            else:
-                late = True
 
     def _parse_tail(self) -> Chunk | None:
         """The whole records among the bytes that were read; None if there is none."""
@@ -221,7 +204,7 @@ class Pipe:
             return b""
         try:
             if self._background is None:
-                data = bytes(self._file.read1(MOST_BYTES))
+                data = bytes(self._file.read1(READ_BYTES))
             else:
                 self._bring(None)
                 data, self._ready = self._ready, b""
@@ -236,7 +219,7 @@ class Pipe:
         """Have the background reader bring something, if it can in time."""
         if self._background is None:
             file = self._file
-            self._background = BackgroundReader(iter(lambda: bytes(file.read1(MOST_BYTES)), b""))
+            self._background = BackgroundReader(iter(lambda: bytes(file.read1(READ_BYTES)), b""))
         got = [self._ready] if self._ready else self._background.take(1, timeout)
         if isinstance(got, Signal):
             return got is END

@@ -10,10 +10,9 @@ import tarfile
 import tempfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,6 @@ from heros.errors import DataError, HerosError
 from heros.storage.disk import Output, drafted, reason
 from heros.streams.arrow import ParquetReader
 from heros.streams.base import Block, Stream
-from heros.streams.download import fetch
 from heros.streams.files import read
 from heros.streams.options import Options
 from heros.streams.tables import TableStream
@@ -32,6 +30,8 @@ from heros.streams.tables import TableStream
 __all__ = ["REAL", "RealStream", "copy_of", "data_directory", "open_real"]
 
 
+PIECE = 1 << 16  # bytes that are downloaded at a time
+TIMEOUT = 30.0
 CELL_BYTES = 32  # of a text, at most
 LEAST_BYTES = 1 << 26
 
@@ -71,58 +71,32 @@ def _openml(dataset: int, file: str) -> tuple[str, ...]:
     )
 
 
-REAL: dict[str, RealStream] = {
-    real.name: real
-    for real in (
-        RealStream(
-            "airlines",
-            _openml(1169, "66526/airlines.arff"),
-            4,
-            3,
-            {"0": 299_119, "1": 240_264},
-            "75d553258fa2cd6a82a1317020f33538651d992b25964f13e5bee05eba845a71",
-        ),
-        RealStream(
-            "electricity",
-            _openml(151, "2419/electricity.arff"),
-            1,
-            7,
-            {"UP": 19_237, "DOWN": 26_075},
-            "b24c45d661306de501a8f9af2f16403d3ecdb6fe796a5e82de2ed3619e33befb",
-        ),
-        RealStream(
-            "wisdm",
-            ("https://www.cis.fordham.edu/wisdm/includes/datasets/latest/WISDM_ar_latest.tar.gz",),
-            1,
-            44,
-            {
-                "Walking": 2_081,
-                "Jogging": 1_625,
-                "Upstairs": 632,
-                "Downstairs": 528,
-                "Sitting": 306,
-                "Standing": 246,
-            },
-            "6a15d110f31dff69392dedb88ccf3c107dff706bfbb40c16f639b1717d6e6a89",
-        ),
-        RealStream(
-            "covtype",
-            _openml(150, "2418/covertype.arff"),
-            44,
-            10,
-            {"1": 211_840, "2": 283_301, "3": 35_754, "4": 2_747, "5": 9_493, "6": 17_367, "7": 20_510},
-            "278c33bb977e343f1981f9e6fcd56b1d916c463041aa5829770daafc2e761b0f",
-        ),
-        RealStream(
-            "nomao",
-            _openml(1486, "1592278/nomao.arff"),
-            29,
-            89,
-            {"1": 9_844, "2": 24_621},
-            "a5cb93de53a0705ba0ea227154d258b38031927300064e6d272f725941597373",
-        ),
-    )
-}
+WISDM = "https://www.cis.fordham.edu/wisdm/includes/datasets/latest/WISDM_ar_latest.tar.gz"
+ACTIVITIES = ("Walking", "Jogging", "Upstairs", "Downstairs", "Sitting", "Standing")
+_REAL = (  # name, homes, nominal and numeric features, how many instances of each class, their labels
+    (
+        *("airlines", _openml(1169, "66526/airlines.arff"), 4, 3, {"0": 299_119, "1": 240_264}),
+        "75d553258fa2cd6a82a1317020f33538651d992b25964f13e5bee05eba845a71",
+    ),
+    (
+        *("electricity", _openml(151, "2419/electricity.arff"), 1, 7, {"UP": 19_237, "DOWN": 26_075}),
+        "b24c45d661306de501a8f9af2f16403d3ecdb6fe796a5e82de2ed3619e33befb",
+    ),
+    (
+        *("wisdm", (WISDM,), 1, 44, dict(zip(ACTIVITIES, (2_081, 1_625, 632, 528, 306, 246), strict=True))),
+        "6a15d110f31dff69392dedb88ccf3c107dff706bfbb40c16f639b1717d6e6a89",
+    ),
+    (
+        *("covtype", _openml(150, "2418/covertype.arff"), 44, 10),
+        {"1": 211_840, "2": 283_301, "3": 35_754, "4": 2_747, "5": 9_493, "6": 17_367, "7": 20_510},
+        "278c33bb977e343f1981f9e6fcd56b1d916c463041aa5829770daafc2e761b0f",
+    ),
+    (
+        *("nomao", _openml(1486, "1592278/nomao.arff"), 29, 89, {"1": 9_844, "2": 24_621}),
+        "a5cb93de53a0705ba0ea227154d258b38031927300064e6d272f725941597373",
+    ),
+)
+REAL: dict[str, RealStream] = {one[0]: RealStream(*one) for one in _REAL}
 
 
 def data_directory() -> Path:
@@ -142,7 +116,8 @@ def open_real(real: RealStream) -> Stream:
     path = copy_of(real)
     if not path.exists():
         _install(real, path)
-    stream = TableStream(ParquetReader(path), Options("load", target="class"), real.name)
+    options = Options("load", target="class", most_values=None)
+    stream = TableStream(ParquetReader(path), options, real.name)
     _check_shape(real, stream.schema, stream.n_instances or 0, str(path))
     return stream
 
@@ -221,7 +196,8 @@ def _convert(real: RealStream, arff: Path, path: Path) -> None:
     counts: Counter[str] = Counter()
     digest = hashlib.sha256()
     with drafted(path) as file:
-        with _parquet(stream.schema, file) as writer, progress("count") as bar:
+        columns = _table((np.empty((0, stream.schema.n_features)), np.empty(0)), stream.schema).schema
+        with pq.ParquetWriter(file, columns, compression="zstd") as writer, progress("count") as bar:
             task = bar.add_task(f"converting {real.name}", total=real.n_instances)
             for X, y in stream.blocks(1 << 16):
                 writer.write_table(_table((X, y), stream.schema))
@@ -241,13 +217,6 @@ def _check_content(real: RealStream, schema: Schema, counts: dict[str, int], lab
         raise DataError(f"{must} labels in their order (SHA-256 {real.labels}). Got {labels} instead.")
 
 
-@contextmanager
-def _parquet(schema: Schema, file: Output) -> Iterator[pq.ParquetWriter]:
-    empty = np.empty((0, schema.n_features)), np.empty(0, dtype=np.int64)
-    with pq.ParquetWriter(file, _table(empty, schema).schema, compression="zstd") as writer:
-        yield writer
-
-
 def _table(block: Block, schema: Schema) -> pa.Table:
     X, y = block
     columns = {feature.name: _column(X[:, j], feature) for j, feature in enumerate(schema.features)}
@@ -260,3 +229,65 @@ def _column(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]], feature: 
     if feature.values is None:
         return array
     return pa.DictionaryArray.from_arrays(array.cast(pa.int16()), pa.array(feature.values, pa.string()))
+
+
+def fetch(url: str, path: Path, title: str, most: int = 1 << 30) -> None:
+    """Download `url`, of at most so many bytes, to `path`.
+
+    Raises DataError, in one sentence, if the server cannot be reached, answers with an error, sends more, or
+    ends before the file does, and if it sends elsewhere without encryption from where there was one. `path`
+    may then hold part of the file.
+    """
+    import http.client  # noqa: PLC0415  few ever download, and these take long to import
+    import urllib.error  # noqa: PLC0415
+    import urllib.request  # noqa: PLC0415
+
+    try:
+        request = urllib.request.Request(url, headers={"User-Agent": "heros"})
+        with _opener(url).open(request, timeout=TIMEOUT) as answer, progress("bytes") as bar:
+            total = _length(url, answer.headers.get("Content-Length"))
+            if total is not None and total > most:
+                raise _too_long(url, most)
+            task = bar.add_task(title, total=total)
+            received = 0
+            with Output(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)) as file:
+                while piece := answer.read(PIECE):
+                    received += len(piece)
+                    if received > most:
+                        raise _too_long(url, most)
+                    file.write(piece)
+                    bar.update(task, completed=received)
+    except urllib.error.HTTPError as error:
+        raise DataError(f"{url} answered with the error {error.code} ({error.reason}).") from None
+    except urllib.error.URLError as error:
+        raise DataError(f"{url} could not be reached ({error.reason}).") from None
+    except (http.client.HTTPException, TimeoutError, ConnectionError) as error:
+        raise DataError(f"{url} broke off ({type(error).__name__}: {error}).") from None
+    if total is not None and received != total:
+        raise DataError(f"{url} broke off after {received:,} of {total:,} bytes.")
+
+
+def _opener(url: str) -> Any:
+    """Opens addresses; a redirect that would give up encryption is not followed."""
+    import urllib.request  # noqa: PLC0415
+
+    class Redirects(urllib.request.HTTPRedirectHandler):
+        def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+            if req.full_url.startswith("https:") and not newurl.startswith("https:"):
+                raise DataError(f"{url} sent us to {newurl}, without encryption: not followed.")
+            return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+    return urllib.request.build_opener(Redirects)
+
+
+def _length(url: str, announced: str | None) -> int | None:
+    """How long the server says the answer is; None if it does not."""
+    if announced is None:
+        return None
+    if not announced.strip().isdecimal():
+        raise DataError(f"{url} answered with a length that is no number ({announced!r}).")
+    return int(announced)
+
+
+def _too_long(url: str, most: int) -> DataError:
+    return DataError(f"{url} is longer than the {most:,} bytes it may have.")

@@ -11,21 +11,19 @@ from numpy.typing import NDArray
 
 from heros._base.lazy import pa
 from heros.data.columns import Faults, NameColumn, Values, encode
-from heros.data.encoder import YOUNG, Encoder
+from heros.data.encoder import YOUNG, Encoder, Fault, in_micros
 from heros.data.schema import Schema
-from heros.data.tables import Fault, converted, in_micros
 from heros.data.values import LARGEST_TARGET, Refused, listed
 from heros.data.weights import weighs
 from heros.errors import DataError, DataNotice
-from heros.streams.base import Stream, empty_block
-from heros.streams.layout import Layout, layout_of
-from heros.streams.live.bad_rows import BadRow, BadRows, tell_skipped
-from heros.streams.live.base import END, Block, Polled, Signal
-from heros.streams.notices import expect_classes, notices_of
+from heros.streams.base import Stream, empty_block, joined
+from heros.streams.layout import Layout
+from heros.streams.live.bad_rows import BadRow, BadRows, BrokenOff, tell_skipped
+from heros.streams.live.base import END, Block, Polled, Signal, passed
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
 
-__all__ = ["TableStream", "weighed"]
+__all__ = ["weighed"]
 
 Converted = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], dict[int, Fault]]
 """Rows, targets, which rows need a closer look, and what cannot be read."""
@@ -55,10 +53,9 @@ class TableStream(Stream):
         first = reader.read()
         if first is None:
             raise DataError(f"{reader.label} must have at least one row. Got a header without rows instead.")
-        layout = layout_of(reader, options, first)
-        expect_classes(reader, options, layout, first)
-        self._notices = tuple(notices_of(reader, options, layout, first))
-        for text in self._notices:
+        layout = Layout(reader, options, first)
+        layout.expect_classes()
+        for text in layout.notices():
             warnings.warn(text, DataNotice, stacklevel=3)
         self._target, self._classes = layout.target, layout.classes
         self._bad_rows, self._rows = BadRows(), 0  # rows dealt with, good and bad
@@ -71,52 +68,38 @@ class TableStream(Stream):
         self._encoder = encoder = Encoder(
             numeric=layout.numeric,
             most_values=options.most_values,
-            words=layout.words,
+            words=self._reader.said_words,
             ignore=layout.left_out,
             nominal=options.nominal,
         )
         columns = {**layout.features, layout.target: layout.classes}
-        fresh = [(at, one) for at, one in columns.items() if isinstance(one, NameColumn) and one.fresh]
+        classes = layout.classes if isinstance(layout.classes, NameColumn) else None
+        nominal = [(at, one) for at, one in columns.items() if isinstance(one, NameColumn)]
+        fresh = [(at, one) for at, one in nominal if one.fresh]
         for at, column in fresh:
             column.learn(first.columns[at])
-        encoder.begin([*layout.features.values()], self._class_codes, settled=first.n_rows >= YOUNG)
+        encoder.begin([*layout.features.values()], classes, settled=first.n_rows >= YOUNG)
         found = self._converted(first)
         X, faults = found[0], found[-1]
-        closed = any(isinstance(one, NameColumn) and one.closed for one in columns.values())
+        closed = any(one.closed for _, one in nominal)
         self._first = None if faults or closed else found  # which need not be made again
         if faults:  # names and classes are those of good rows
             good = np.ones(first.n_rows, dtype=np.bool_)
             good[list(faults)] = False
             for at, column in fresh:
                 column.learn(first.columns[at].filter(pa.array(good)))
-            encoder.begin([], self._class_codes)
+            encoder.begin([], classes)
             X = X[good]
         encoder.note_missing(X)
         if self._first is not None:  # nothing in them is new any more
             self._first[2][:] = False
         return encoder
 
-    @property
-    def _class_codes(self) -> NameColumn | None:
-        return self._classes if isinstance(self._classes, NameColumn) else None
-
-    @property
-    def schema(self) -> Schema:
-        """What an instance looks like, as far as those given so far need it."""
-        return self._encoder.schema
-
-    @property
-    def n_instances(self) -> int | None:
-        """How many instances there are from start to end, fewer if rows are skipped; None: not known."""
-        return self._reader.n_rows
-
-    @property
-    def bad_rows(self) -> BadRows:
-        """The rows skipped so far, counted, and the first ten."""
-        return self._bad_rows
+    n_instances = passed("n_rows", "_reader")  # fewer if rows are skipped
+    schema = passed("schema", "_encoder")
+    bad_rows = passed("_bad_rows")
 
     def read_as(self, schema: Schema, seen: int) -> None:
-        """Read the rows as those of a model that knows this schema, and has learnt from so many instances."""
         fresh = self._position == 0 and self._rows == 0 and schema.numeric == self._encoder.numeric
         if fresh and schema != self._encoder.schema:
             self._encoder.know(schema)
@@ -138,7 +121,7 @@ class TableStream(Stream):
 
     def _draw(self, n: int) -> Block:
         got = self._gather(n, None, span=True)
-        return empty_block(self.schema.n_features, self.schema.numeric) if isinstance(got, Signal) else got
+        return self._nothing() if isinstance(got, Signal) else got
 
     def _poll(self, n: int, timeout: float | None) -> Polled:
         return self._gather(n, timeout, span=False)
@@ -164,8 +147,9 @@ class TableStream(Stream):
                     parts.append(part)
                     n -= len(part[1])
         except DataError as error:
-            self._fault = error
-        return _joined(parts) if parts else state
+            strict = not self._skip and isinstance(error, BrokenOff)  # nothing goes on without an error
+            self._fault = DataError(str(error)) if strict else error
+        return joined(parts) if parts else state
 
     def _read_chunk(self, wanted: int, timeout: float | None) -> Chunk | Signal:
         """Return the next rows; a table that is all there never has to wait."""
@@ -212,7 +196,7 @@ class TableStream(Stream):
         assert self._chunk is not None
         values = {name: self._arrays[at][row].as_py() for at, name in enumerate(self._reader.names)}
         label = values.pop(self._reader.names[self._target])
-        return values, label
+        return values, self._y[row] if self._encoder.numeric else label
 
     def _bad(self, row: int, fault: Fault) -> BadRow:
         assert self._chunk is not None
@@ -244,10 +228,10 @@ class TableStream(Stream):
         assert chunk is not None
         X, y, closely, faults = self._first or self._converted(chunk)
         self._first = None
-        closely |= self._encoder.tentative
+        closely |= bool(self._encoder.tentative)
         closely[list(faults)] = False
         events: list[tuple[int, int, BadRow | None, int | None]]
-        events = [(int(row), 1, None, int(row)) for row in np.flatnonzero(closely)]
+        events = [(row, 1, None, row) for row in np.flatnonzero(closely).tolist()]
         events += [(row, 1, self._bad(row, fault), row) for row, fault in faults.items()]
         events += [(row, 0, bad, None) for row, bad in chunk.faults]
         events.sort(key=lambda event: event[:2])
@@ -258,14 +242,14 @@ class TableStream(Stream):
         """Return rows and targets, which rows need a closer look, and what cannot be read in others."""
         names = self._reader.names
         at = [index for index in range(len(names)) if index != self._target]
-        X, closely, faults = converted(
-            self._encoder, [names[i] for i in at], [chunk.columns[i] for i in at], chunk.n_rows, plain=True
+        X, closely, faults = self._encoder.converted(
+            [names[i] for i in at], [chunk.columns[i] for i in at], chunk.n_rows, plain=True
         )
         y, new, wrong = self._targets(chunk.columns[self._target])
         closely |= new
         found = {row: (names[self._target], *fault) for row, fault in wrong.items()}
-        if self._weights is not None and (place := self._encoder.place(self._weights)) is not None:
-            for row, fault in _no_weights(X[:, place[1][0]]).items():
+        if self._weights is not None and (place := self._encoder.places.get(self._weights)) is not None:
+            for row, fault in _no_weights(X[:, place.at[0]]).items():
                 found.setdefault(row, (self._weights, *fault))
         return X, y, closely, faults | found
 
@@ -297,28 +281,14 @@ def _too_large(values: Values) -> Faults:
 
 def _no_weights(values: Values) -> Faults:
     """The rows that do not say what they count."""
-    found = ((int(row), values[row]) for row in np.flatnonzero(~weighs(values)))
-    rule = "be a number in [0, 10000]: it is the weight"
-    return {row: ("a missing value" if np.isnan(value) else f"{value:g}", rule) for row, value in found}
+    wrong = np.flatnonzero(~weighs(values)).tolist()
+    said = {row: "a missing value" if np.isnan(values[row]) else f"{values[row]:g}" for row in wrong}
+    return {row: (value, "be a number in [0, 10000]: it is the weight") for row, value in said.items()}
 
 
 def _absent(array: pa.Array) -> Faults:
     """The rows without a target."""
     if array.null_count == 0 and not pa.types.is_floating(array.type):
         return {}
-    missing = np.asarray(array.is_null(nan_is_null=True))
-    return {
-        int(row): ("a missing value", "have a value: it is the target") for row in np.flatnonzero(missing)
-    }
-
-
-def _joined(parts: list[Block]) -> Block:
-    """Return blocks as one; what became known only in a later one is missing in those before."""
-    if len(parts) == 1:
-        return parts[0]
-    width = parts[-1][0].shape[1]
-    wide = [
-        X if X.shape[1] == width else np.pad(X, ((0, 0), (0, width - X.shape[1])), constant_values=np.nan)
-        for X, _ in parts
-    ]
-    return np.concatenate(wide), np.concatenate([y for _, y in parts])
+    rows = np.flatnonzero(np.asarray(array.is_null(nan_is_null=True))).tolist()
+    return dict.fromkeys(rows, ("a missing value", "have a value: it is the target"))

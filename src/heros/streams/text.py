@@ -7,8 +7,7 @@ import os
 import zipfile
 import zlib
 from abc import abstractmethod
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from io import StringIO
 from pathlib import Path
@@ -19,23 +18,10 @@ from numpy.typing import NDArray
 
 from heros._base.lazy import pa
 from heros.data.columns import trimmed
-from heros.data.values import BLANKS, MISSING, listed
+from heros.data.values import BLANKS, listed
 from heros.errors import DataError, ParameterError
-from heros.streams.live.bad_rows import BadRow
-from heros.streams.readers import Chunk, TableReader
-
-__all__ = [
-    "COMPRESSIONS",
-    "LONGEST",
-    "READ_BYTES",
-    "RawRecords",
-    "Record",
-    "TextReader",
-    "checked_encoding",
-    "encoding_of",
-    "opened_file",
-    "zipped_name",
-]
+from heros.streams.live.bad_rows import BadRow, BrokenOff
+from heros.streams.readers import Chunk, TableReader, places
 
 READ_BYTES = 1 << 21
 """About how much is read and parsed at once."""
@@ -43,6 +29,10 @@ READ_BYTES = 1 << 21
 LONGEST = 1 << 24
 """A record longer than this is taken for a quote that is never closed."""
 
+BROKEN = (OSError, UnicodeError, EOFError, zlib.error, zipfile.BadZipFile)
+"""What comes up where the bytes of a file cannot be read or decompressed."""
+
+BOM = b"\xef\xbb\xbf"
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
 
 ENCODINGS = ("utf-8", "utf-16", "latin-1", "cp1252", "iso8859-15", "gb18030", "shift_jis")
@@ -59,24 +49,16 @@ class TextReader(TableReader):
     the same result, to say what is wrong and where.
     """
 
-    def __init__(
-        self, path: Path, encoding: str | None = None, delimiter: str = ",", quote: str = '"'
-    ) -> None:
-        self.label = str(path)
+    _delimiter, _quote = ",", '"'
+
+    def __init__(self, path: Path, encoding: str | None = None, **words: Sequence[str]) -> None:
+        super().__init__(str(path), **words)
         self._path = path
         self._encoding, self._recoded = checked_encoding(encoding or "utf-8")
         self._seen = encoding is not None  # whether the encoding is certain
-        self._delimiter = delimiter
-        self._quote = quote
-        self._missing: tuple[str, ...] = ()
         self._start = self._at = (0, 1)  # the byte and the line at which the next record starts
         self._file: pa.NativeFile | None = None
         self._tail = b""
-
-    @property
-    def said_words(self) -> tuple[str, ...]:
-        """The words that stand for a missing value beside the usual ones."""
-        return tuple(word for word in self._missing if word not in MISSING)
 
     def _look_at(self, data: bytes) -> None:
         """See by the first bytes that are not ASCII whether a text is UTF-8; if not, it is cp1252."""
@@ -87,6 +69,15 @@ class TextReader(TableReader):
         if encoding is not None:
             self._encoding = encoding
             self._tell(f"{self.label} is not UTF-8: it is read as {encoding} (encoding= says otherwise).")
+
+    def _first_bytes(self, enough: Callable[[bytes], bool]) -> bytes:
+        """The bytes at the start, read until there are enough of them to know the columns."""
+        file, head = self._open(), b""
+        while not enough(head) and len(head) <= LONGEST and (more := self._read(file, 1 << 16)):
+            head += more
+        self._close()
+        self._look_at(head)
+        return head
 
     def read(self) -> Chunk | None:
         """The next records; None at the end."""
@@ -105,9 +96,9 @@ class TextReader(TableReader):
     def _records(self, records: RawRecords) -> Iterator[Record]:
         """The records, one by one."""
 
-    @abstractmethod
     def _is_plain(self, data: bytes) -> bool:
         """Whether Arrow reads the records as the format asks."""
+        return True
 
     def _end_of_records(self, data: bytes) -> int:
         """The byte after the last whole record; 0 if there is none."""
@@ -157,17 +148,11 @@ class TextReader(TableReader):
                 offset -= len(self._read(self._file, min(offset, READ_BYTES))) or offset
         return self._file
 
-    def _distinct(self, names: Sequence[str]) -> Sequence[str]:
-        twice = sorted(name for name, times in Counter(names).items() if times > 1)
-        if twice:
-            raise DataError(f"{self.label}: the columns must have distinct names. Got {twice} twice.")
-        return names
-
     def _read(self, file: pa.NativeFile, n: int) -> bytes:
         try:
             return bytes(file.read(n))
-        except (OSError, UnicodeError, EOFError, zlib.error, zipfile.BadZipFile) as error:
-            raise DataError(f"{self.label} must be readable to its end. Got: {error}") from None
+        except BROKEN as error:
+            raise BrokenOff(f"{self.label} must be readable to its end. Got: {error}") from None
 
     def _close(self) -> None:
         if self._file is not None:
@@ -189,7 +174,7 @@ class TextReader(TableReader):
                 rows.append(record)
                 lines.append(line)
         cells = [self._array([row[i] for row in rows]) for i in range(len(self.names))]
-        return Chunk(cells, partial(_line_place, lines), faults)
+        return Chunk(cells, places("line", lines), faults)
 
     def _array(self, cells: list[Any]) -> pa.Array:
         """Return the cells of a column."""
@@ -212,7 +197,7 @@ class TextReader(TableReader):
                 ),
                 pa.csv.ConvertOptions(
                     column_types={str(i): pa.string() for i in range(len(self.names))},
-                    null_values=self._missing,
+                    null_values=self.words,
                     strings_can_be_null=not blanks,
                 ),
             )
@@ -221,11 +206,11 @@ class TextReader(TableReader):
         except pa.ArrowCancelled:  # Arrow hears Ctrl-C too; what it means is for others to say
             return self._parse_plain(records)
         columns = [column.combine_chunks() for column in table.columns]
-        return [trimmed(column, self._missing) for column in columns] if blanks else columns
+        return [trimmed(column, self.words) for column in columns] if blanks else columns
 
     def _cells(self, cells: Iterable[str]) -> list[str | None]:
         stripped = (cell.strip(BLANKS) for cell in cells)
-        return [None if cell in self._missing else cell for cell in stripped]
+        return [None if cell in self.words else cell for cell in stripped]
 
     def _checked(self, line: int, cells: list[str]) -> Record:
         """A record whose number of cells and whose encoding are right, or what is wrong with it."""
@@ -241,19 +226,12 @@ class TextReader(TableReader):
         return line, self._cells(cells)
 
     def _place(self, records: RawRecords, row: int) -> str:
-        return f"line {self._lines(records)[row]}"
-
-    def _lines(self, records: RawRecords) -> list[int]:
         if records.lines is None:
             records.lines = [line for line, _ in self._records(records)]
-        return records.lines
+        return f"line {records.lines[row]}"
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_file": None, "_tail": b""}
-
-
-def _line_place(lines: Sequence[int], row: int) -> str:
-    return f"line {lines[row]}"
 
 
 class RawRecords:
@@ -339,13 +317,7 @@ def checked_encoding(encoding: str) -> tuple[str, str | None]:
 
 
 def encoding_of(head: bytes) -> str | None:
-    r"""What the mark at the beginning of a text says of its encoding; None if there is no mark.
-
-    Examples
-    --------
-    >>> encoding_of("a,b".encode("utf-16")), encoding_of(b"a,b")
-    ('utf-16', None)
-    """
+    r"""What the mark at the beginning of a text says of its encoding; None if there is no mark."""
     if head.startswith((b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")):
         return "utf-32"
     return "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else None

@@ -106,13 +106,19 @@ def _inside(value: object, role: str, depth: int) -> object:
 
 
 def _made(kind: Any, settings: dict[str, Any]) -> Any:
-    """A part of a class, by the constructor of the class that says what it is described by."""
-    maker: Any = next((base for base in kind.__mro__ if vars(base).get("described_by")), None)
-    if maker is None or maker is kind:
+    """Make a part by the constructor of the class that says what describes it, its own or one above it."""
+    own = (base for base in kind.__mro__ if vars(base).get("described_by") or _is_own_dataclass(base))
+    maker: Any = next(own, kind)
+    if maker is kind:
         return kind.made_of(**settings)
     part = kind.__new__(kind)
     maker.__init__(part, **settings)
     return part
+
+
+def _is_own_dataclass(kind: type) -> bool:
+    """Whether a class is a dataclass itself, and not only below one."""
+    return "__dataclass_fields__" in vars(kind)
 
 
 def own_part(part: object) -> Any:

@@ -107,7 +107,7 @@ def parameters(kind: type[Any]) -> tuple[str, ...]:
     described_by: tuple[str, ...] = getattr(kind, "described_by", ())
     if described_by or not is_dataclass(kind):
         return described_by
-    return tuple(field.name for field in fields(kind))
+    return tuple(field.name for field in fields(kind) if field.init)
 
 
 def name_of(kind: type[Any]) -> str:

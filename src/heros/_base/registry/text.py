@@ -39,7 +39,7 @@ def _name(kind: type[Any]) -> str:
 
 def _missing(kind: type[Any]) -> list[str]:
     """The parameters it must be given that are no numbers."""
-    if kind.described_by:
+    if kind.role == "pool":
         return []
     needed = [
         field for field in fields(kind) if field.default is MISSING and field.default_factory is MISSING
@@ -48,7 +48,7 @@ def _missing(kind: type[Any]) -> list[str]:
 
 
 def _numeric(kind: type[Any]) -> list[Field[Any]]:
-    return [] if kind.described_by else [field for field in fields(kind) if field.type in NUMBERS]
+    return [] if kind.role == "pool" else [field for field in fields(kind) if field.type in NUMBERS]
 
 
 def form_of(kind: type[Any]) -> str:

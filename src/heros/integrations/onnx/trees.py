@@ -13,11 +13,10 @@ from heros.errors import HerosError
 from heros.integrations.onnx.graph import NONE, Graph, codes_of, normed
 from heros.pools.forest import BoundForest
 from heros.pools.hoeffding import BoundHoeffding
+from heros.pools.trees import ABSENT, AT_MOST, EACH_VALUE, LEAF
 
 __all__ = ["Walk", "forest", "tree", "walked"]
 
-ABSENT, LEAF = -2, -1  # as in the core: what `node_test` holds
-AT_MOST, EACH_VALUE = 0, 1
 NO_SPREAD = 1e300
 LEAST = -745.13  # the logarithm of the least product that is not 0
 LARGEST = 1 << 30  # bytes: what a file of ONNX holds with room to spare

@@ -1,19 +1,18 @@
 """Runs on disk: one directory each, complete or not there at all.
 
-A record is ``record.json`` (settings, versions, CPU, meter, results) and ``curves.parquet`` (what happened
-over time, a row per window). Tables and reports read records; they never run a learner. Many records can be
-packed into one file (`heros.run.packing`); whoever looks for one finds it at the same place.
+A record is ``record.json`` (settings, versions, CPU, meter, results) and ``curves.parquet`` (a row per
+window). Tables and reports read records; they never run a model. `pack` collects many records in one file, in
+which each is found at the same place as before.
 """
 
-from heros.run.records.curves import curves_table
-from heros.run.records.documents import document, provenance, run_from
+from heros.run.records.document import document, id_from, id_of, run_id
 from heros.run.records.files import curves_at, details, exists, find, mend, read, save, text_at
-from heros.run.records.ids import id_from, id_of, run_id
 from heros.run.records.overview import load
+from heros.run.records.packing import pack
+from heros.run.records.provenance import provenance
 
 __all__ = [
     "curves_at",
-    "curves_table",
     "details",
     "document",
     "exists",
@@ -22,9 +21,9 @@ __all__ = [
     "id_of",
     "load",
     "mend",
+    "pack",
     "provenance",
     "read",
-    "run_from",
     "run_id",
     "save",
     "text_at",

@@ -1,8 +1,9 @@
-"""Where records are, and how one comes there: complete or not at all."""
+"""Records as files: written completely or not at all, found, and read."""
 
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import shutil
@@ -11,13 +12,22 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from heros._base.lazy import pa, pq
 from heros.errors import DataError, HerosError
-from heros.run import record_tables
-from heros.run.records.checks import expect_curves, expect_whole
-from heros.run.records.curves import curves_bytes, curves_table
-from heros.run.records.documents import FORMAT, document, run_from
-from heros.run.records.ids import run_id
+from heros.run.curves import Curves
+from heros.run.records import packed
+from heros.run.records.document import (
+    FORMAT,
+    PER_MODEL,
+    document,
+    expect_curves,
+    expect_whole,
+    run_from,
+    run_id,
+)
 from heros.run.result import Run
 from heros.storage.disk import DRAFT, reason, to_disk, write_file
 from heros.streams.arrow import readable
@@ -35,22 +45,22 @@ def save(
 ) -> Path:
     """Write a run below `directory` and return its own directory.
 
-    It is written beside its place and moved there when it is complete and on disk: whoever looks, and
-    whatever happens, there is a whole record or none.
+    The record is written beside its place and moved there when it is complete and on disk: at any time there
+    is a whole record or none.
 
     Parameters
     ----------
     run
-        What `evaluate` gave.
+        The result of `evaluate`.
     directory
-        Where records are kept.
+        The directory of records.
     id
         The record's place below it; by default `run_id`.
     force
-        Whether to replace a record that is there; else that is an error.
+        Whether to replace an existing record; without it, an existing record is an error.
     compact
-        Whether to leave out the curves of the single models and to keep the others in single precision:
-        some 20 KB instead of some 400. Read back, the curves left out have no columns.
+        Whether to leave out the curves of single models and to keep the others in single precision: about
+        20 KB instead of 400 KB. When the record is read, the curves left out have no columns.
 
     Examples
     --------
@@ -71,13 +81,12 @@ def save(
     if (place.exists() or exists(place)) and not force:
         raise HerosError(f"The record {place} must not exist (or say 'force' to replace it). Got one.")
     text = json.dumps(document(run, id), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    table = curves_table(run.curves, compact=compact)
     draft = None
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(mkdtemp(prefix=f".{place.name}.", suffix=DRAFT, dir=place.parent))
         write_file(draft / RECORD, text.encode())
-        write_file(draft / CURVES, curves_bytes(table, compact))
+        write_file(draft / CURVES, _curves_file(run.curves, compact))
         draft.chmod(0o755)
         to_disk(draft)
         _move(draft, place, force)
@@ -94,33 +103,33 @@ def read(directory: Path_) -> Run:
     document = details(directory)
     label = f"The record {directory}"
     with readable(label, "be whole"):
-        run = run_from(document, curves_at(Path(directory)))
+        run = run_from(document, _curves_from(curves_at(Path(directory))))
     expect_curves(run.curves, document, label)
     return run
 
 
 def find(directory: Path_) -> list[Path]:
-    """The directories of all records below this one, or its own, sorted; or those in a packed file."""
+    """The directories of all records at or below this one, sorted; of a packed file, of those in it."""
     root = Path(directory)
     if root.is_file():
-        return sorted(root.parent / id for id in record_tables.ids_in(root))
-    packed = set(record_tables.packed_below(root))
-    if not root.is_dir() and not packed:
+        return sorted(root.parent / id for id in packed.ids_in(root))
+    places = set(packed.below(root))
+    if not root.is_dir() and not places:
         raise DataError(f"The directory {root} must exist. Got no such directory instead.")
-    return sorted(packed.union(_records_below(root)) if root.is_dir() else packed)
+    return sorted(places.union(_records_below(root)) if root.is_dir() else places)
 
 
 def exists(directory: Path_) -> bool:
     """Whether there is a record in this directory, or packed under its name."""
     place = Path(directory)
-    return (_there(place) / RECORD).is_file() or record_tables.packed_at(place) is not None
+    return (_there(place) / RECORD).is_file() or packed.holder(place) is not None
 
 
 def _records_below(root: Path) -> Iterator[Path]:
     if (root / RECORD).is_file():
         yield root
-    if (root / record_tables.NAME).is_file():
-        yield from record_tables.packed_below(root)
+    if (root / packed.NAME).is_file():
+        yield from packed.below(root)
     for path in root.iterdir():
         if path.name.endswith(OLD) and not (place := _place_of(path)).exists():
             yield place
@@ -129,7 +138,7 @@ def _records_below(root: Path) -> Iterator[Path]:
 
 
 def _move(draft: Path, place: Path, force: bool) -> None:
-    """Put the draft in its place. A directory is replaced only by an empty one, so the old goes aside."""
+    """Move the draft to its place. A directory cannot replace another, so an old record is set aside."""
     aside = draft.with_suffix(OLD)
     if force and place.exists():
         place.rename(aside)
@@ -146,22 +155,22 @@ def _move(draft: Path, place: Path, force: bool) -> None:
 
 
 def _set_aside(place: Path) -> list[Path]:
-    """The records that were replaced here, if a kill came before they were removed."""
+    """Replaced records of this place that a kill prevented from being removed."""
     return sorted(path for path in place.parent.glob(f".{place.name}.*{OLD}") if _place_of(path) == place)
 
 
 def _place_of(aside: Path) -> Path:
-    """Where a record that was set aside had been: ``.NAME.random.old`` was ``NAME``."""
+    """The place of a record that was set aside: ``.NAME.random.old`` was ``NAME``."""
     return aside.with_name(aside.name.removesuffix(OLD)[1:].rpartition(".")[0])
 
 
 def _there(place: Path) -> Path:
-    """Where the record of this place is: set aside, if a kill came just before the new one was in place."""
+    """The directory of this place's record: set aside, if a kill came just before the new one was moved."""
     return place if place.exists() else next(iter(_set_aside(place)), place)
 
 
 def mend(place: Path) -> None:
-    """Put back, or remove, what a kill left while a record was replaced."""
+    """Restore or remove what a kill left behind while a record was replaced."""
     for aside in _set_aside(place):
         if place.exists():
             shutil.rmtree(aside, ignore_errors=True)
@@ -185,12 +194,51 @@ def details(directory: Path_) -> dict[str, Any]:
 def text_at(place: Path) -> str:
     """The text of a record's `record.json`."""
     path = _there(place) / RECORD
-    packed = None if path.exists() else record_tables.packed_at(place)
-    return path.read_text(encoding="utf-8") if packed is None else record_tables.document_of(*packed)
+    holder = None if path.exists() else packed.holder(place)
+    return path.read_text(encoding="utf-8") if holder is None else packed.document_of(*holder)
 
 
 def curves_at(place: Path) -> pa.Table:
-    """The table of a record's curves."""
+    """The table of a record's curves: a row per window."""
     path = _there(place)
-    packed = None if (path / RECORD).exists() else record_tables.packed_at(place)
-    return pq.read_table(path / CURVES) if packed is None else record_tables.curves_of(*packed)
+    holder = None if (path / RECORD).exists() else packed.holder(place)
+    return pq.read_table(path / CURVES) if holder is None else packed.curves_of(*holder)
+
+
+# -- curves ------------------------------------------------------------------------------------------------
+
+
+def _curves_file(curves: Curves, compact: bool) -> memoryview:
+    """The bytes of `curves.parquet`; `compact` as for `save`."""
+    columns = curves.columns()
+    names = [name for name in columns if not (compact and name in PER_MODEL)]
+    table = pa.table({name: _column(columns[name], compact) for name in names})
+    file = io.BytesIO()
+    if compact:  # measurements hardly repeat: a dictionary of them only adds to the size
+        pq.write_table(table, file, compression="zstd", use_dictionary=False)
+    else:
+        pq.write_table(table, file)
+    return file.getbuffer()
+
+
+def _column(values: NDArray[Any], single: bool) -> pa.Array:
+    if single and values.dtype == np.float64:
+        values = values.astype(np.float32)
+    if values.ndim == 1:
+        return pa.array(values)
+    return pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), values.shape[1])
+
+
+def _curves_from(table: pa.Table) -> Curves:
+    """The curves in a table; those that a compact record leaves out have no columns."""
+    left_out = {name: np.empty((table.num_rows, 0)) for name in PER_MODEL}
+    return Curves.of(left_out | {name: _values(table[name]) for name in table.column_names})
+
+
+def _values(column: pa.ChunkedArray) -> NDArray[Any]:
+    array = column.combine_chunks()
+    if pa.types.is_fixed_size_list(array.type):
+        values = np.array(array.flatten()).reshape(len(array), array.type.list_size)
+    else:
+        values = np.array(array)
+    return values.astype(np.float64) if values.dtype == np.float32 else values

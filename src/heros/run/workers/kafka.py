@@ -110,7 +110,7 @@ class KafkaWorker:
                 model,
                 target=target,
                 key=key,
-                encoder=encoder_of(schema, nominal, classes, "KafkaWorker", task=task),
+                encoder=encoder_of("KafkaWorker", schema=schema, nominal=nominal, classes=classes, task=task),
                 skip=skip,
                 capacity=capacity,
                 memory=memory,

@@ -2,9 +2,9 @@
 
 from heros.streams.live.bad_rows import BadRow, BadRows, TooManyBadRows
 from heros.streams.live.base import END, IDLE, Block, DriftPoint, Signal, Source
-from heros.streams.live.own import expect_source
 from heros.streams.live.rows import RowSource
 from heros.streams.live.urls import connect, is_address
+from heros.streams.live.wrappers import expect_source
 
 __all__ = [
     "END",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from heros._base.parameters import one_of
 from heros.errors import DataError, DataNotice
 
-__all__ = ["KEPT", "BadRow", "BadRows", "TooManyBadRows", "checked_skip", "tell_skipped"]
+__all__ = ["KEPT", "BadRow", "BadRows", "BrokenOff", "TooManyBadRows", "checked_skip", "tell_skipped"]
 
 KEPT = 10
 """How many skipped rows are kept; the rest are only counted."""
@@ -17,7 +17,11 @@ FEWEST, ONE_IN = 20, 20
 """A stream ends if more than one row in `ONE_IN` is bad; of fewer than `FEWEST` bad rows nothing is said."""
 
 
-class TooManyBadRows(DataError):
+class BrokenOff(DataError):
+    """The rest of a stream cannot be read: `heros.evaluate` ends with what was learnt before."""
+
+
+class TooManyBadRows(BrokenOff):
     """More than one row in twenty could not be read."""
 
 

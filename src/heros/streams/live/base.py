@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from operator import attrgetter
 from typing import Any, Final, Literal, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from heros.data.schema import Schema
 from heros.streams.live.bad_rows import BadRows
 
-__all__ = ["END", "IDLE", "Block", "DriftPoint", "Polled", "Signal", "Source"]
+__all__ = ["END", "IDLE", "Block", "DriftPoint", "Polled", "Signal", "Source", "passed"]
 
 Block = tuple[NDArray[np.float64], NDArray[Any]]
 """X (n, n_features): numbers, 0-based codes of nominal values, NaN = missing. y (n,): targets."""
@@ -47,6 +48,11 @@ class DriftPoint:
 
     position: int
     width: int
+
+
+def passed(name: str, owner: str = "") -> Any:
+    """An attribute, or a method, of another object that this one holds as its attribute `owner`."""
+    return property(attrgetter(f"{owner}.{name}" if owner else name))
 
 
 class Source(ABC):

@@ -26,12 +26,8 @@ class Received:
 class Journal:
     """Messages in the order they came, on disk before `append` returns, until they are trimmed.
 
-    Parameters
-    ----------
-    path
-        The file; None: in memory, for those who need no second look.
-    recent
-        How many of the newest are kept whatever is trimmed: those that may come again.
+    Without a `path` they are kept in memory. The `recent` newest are kept whatever is trimmed: the broker may
+    send them again.
 
     Examples
     --------

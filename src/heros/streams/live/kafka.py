@@ -8,37 +8,25 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from heros._base.extras import needed
-from heros.errors import DataError, HerosError
-from heros.streams.live.base import END, IDLE, Signal
-from heros.streams.live.messages import MessageSource
+from heros.errors import DataError
+from heros.streams.live.messages import MessageSource, Rows
 
 __all__ = ["KafkaTopic", "is_passing", "reader_settings"]
 
 PATIENCE = 30.0  # seconds to wait for the brokers
-STEP = 1.0  # seconds that one call to the library waits: Ctrl-C is heard in between
 
-PASSING = (  # what is so only for now: the brokers are busy, or choose another of them
-    "COORDINATOR_LOAD_IN_PROGRESS",
-    "COORDINATOR_NOT_AVAILABLE",
-    "LEADER_NOT_AVAILABLE",
-    "NETWORK_EXCEPTION",
-    "NOT_COORDINATOR",
-    "NOT_LEADER_FOR_PARTITION",
-    "REQUEST_TIMED_OUT",
-    "_TIMED_OUT",
-    "_TRANSPORT",
-    "_WAIT_COORD",
-)
+PASSING = {
+    *("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "LEADER_NOT_AVAILABLE", "NOT_COORDINATOR"),
+    *("NETWORK_EXCEPTION", "NOT_LEADER_FOR_PARTITION", "REQUEST_TIMED_OUT"),
+    *("_TIMED_OUT", "_TRANSPORT", "_WAIT_COORD"),
+}
+"""Errors that are so only for now: the brokers are busy, or choose another of them."""
 
 
 def reader_settings(servers: str, group: str, *more: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What librdkafka is told by whoever reads from the start and says himself how far he is."""
-    settings: dict[str, Any] = {
-        "bootstrap.servers": servers,
-        "group.id": group,
-        "enable.auto.commit": False,
-        "auto.offset.reset": "earliest",
-    }
+    """Return the settings of a consumer that reads from the start and stores its own offsets."""
+    settings: dict[str, Any] = {"bootstrap.servers": servers, "group.id": group}
+    settings |= {"enable.auto.commit": False, "auto.offset.reset": "earliest"}
     for some in more:
         settings |= some or {}
     return settings
@@ -54,7 +42,7 @@ class KafkaTopic(MessageSource):
 
     Where it stands in each partition is kept in checkpoints, in the same write as the model; offsets are
     committed to the group only after that, for others to see how far it is. Rows of several partitions come
-    in an order that is nobody's: to get the same model again, read one partition, or have a model per key.
+    in no defined order: to get the same model again, read one partition, or have a model per key.
 
     Parameters
     ----------
@@ -71,6 +59,8 @@ class KafkaTopic(MessageSource):
     **settings
         As for `heros.streams.live.messages.MessageSource`.
     """
+
+    kind = "Kafka topic"
 
     def __init__(
         self,
@@ -90,38 +80,32 @@ class KafkaTopic(MessageSource):
         self._consumer = self._kafka.Consumer(self._settings)
         self.partitions = self._all_partitions() if partitions is None else sorted(partitions)
         self._next: dict[int, int] = {}  # the offset that comes next, of partitions that have one
-        self._ends: dict[
-            int, int
-        ] = {}  # the offset behind the last message, where it ends with what is there
+        self._ends: dict[int, int] = {}  # the offset behind the last message, if it does not follow
         self._ended: set[int] = set()
         self._assigned = False
 
-    def fetch(self, most: int, timeout: float | None) -> Sequence[tuple[Any, Mapping[str, Any]]] | Signal:
-        """Up to so many messages, each with the offset behind it."""
-        deadline = None if timeout is None else time.monotonic() + timeout
+    def _bring(self, most: int, wait: float) -> Rows:
         if not self._assigned:
             self._assign()
-        while True:
-            if not self.follow and self._ended >= set(self.partitions):
-                return END
-            left = STEP if deadline is None else deadline - time.monotonic()
-            try:
-                got = self._consumer.consume(min(most, 10_000), max(0.0, min(left, STEP)))
-            except self._kafka.KafkaException as error:
-                raise self._trouble(error) from None
-            rows = [row for message in got if (row := self._row(message)) is not None]
-            if rows:
-                return rows
-            if deadline is not None and time.monotonic() >= deadline:
-                return IDLE
+        if self._at_end():
+            return []
+        try:
+            got = self._consumer.consume(min(most, 10_000), wait)
+        except self._kafka.KafkaException as error:
+            raise self._trouble(error) from None
+        return [row for message in got if (row := self._row(message)) is not None]
+
+    def _at_end(self) -> bool:
+        return not self.follow and self._ended >= set(self.partitions)
 
     def _row(self, message: Any) -> tuple[Any, Mapping[str, Any]] | None:
         error, partition = message.error(), message.partition()
         if error is not None:
-            if error.code() != self._kafka.KafkaError._PARTITION_EOF:
-                self._expect_passing(error)
-            elif message.offset() >= self._ends.get(partition, 0):
-                self._ended.add(partition)
+            if error.code() == self._kafka.KafkaError._PARTITION_EOF:
+                if message.offset() >= self._ends.get(partition, 0):
+                    self._ended.add(partition)
+            elif not is_passing(self._kafka, error):
+                raise self._trouble(error)
             return None
         behind = message.offset() + 1
         if behind <= self._next.get(partition, 0):  # a request that was under way brings it again
@@ -173,15 +157,9 @@ class KafkaTopic(MessageSource):
             try:
                 return ask()
             except self._kafka.KafkaException as error:
-                self._expect_passing(error.args[0])
-                if time.monotonic() >= deadline:
+                if time.monotonic() >= deadline or not is_passing(self._kafka, error.args[0]):
                     raise self._trouble(error) from None
                 time.sleep(0.1)
-
-    def _expect_passing(self, error: Any) -> None:
-        """Raise what will not be otherwise in a moment."""
-        if not is_passing(self._kafka, error):
-            raise self._trouble(error) from None
 
     def _at(self, partition: int, offset: int) -> Any:
         return self._kafka.TopicPartition(self.topic, partition, offset)
@@ -192,6 +170,3 @@ class KafkaTopic(MessageSource):
         if found.error is not None:
             raise self._trouble(found.error)
         return sorted(found.partitions)
-
-    def _trouble(self, error: Any) -> HerosError:
-        return HerosError(f"The Kafka topic {self.name} must be readable. Got: {error}.")

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base.pending import Counts, Id, Pending
-from heros.data.plain import plain_value, value_of
-from heros.data.values import Refused, label_of
+from heros.data.values import Refused, label_of, plain_value, value_of
 from heros.errors import DataError, ParameterError
 from heros.streams.live.base import END, IDLE, Polled, Signal
 from heros.streams.live.rows import RowSource
@@ -65,8 +64,7 @@ class LateSource(RowSource):
     clock
         What tells the time, in seconds since the epoch.
     **settings
-        `schema`, `nominal`, `classes`, `on_bad_row`, `most_values` and `task`, as for
-        `heros.streams.live.RowSource`.
+        As for `heros.streams.live.RowSource`, but `target`.
 
     Examples
     --------
@@ -205,7 +203,8 @@ class LateSource(RowSource):
     def _take_features(self, wait: float = 0.0) -> bool:
         """Answer the instances that are there; whether there were any."""
         room = max(1, min(AT_ONCE, self._waiting.most - len(self._waiting)))
-        for row, position in self._fetch_from("features", room, wait):
+        got = self._fetch_from("features", room, wait)
+        for row, position in got:
             self._features_at |= position
             id = self._id_of(row)
             if id is None:
@@ -215,7 +214,7 @@ class LateSource(RowSource):
                 self.counts.answered += 1
                 self._waiting.put(id, _Waiting(features, self._answer(features), self.counts.learnt))
                 self._join_early(id)
-        return self._came
+        return bool(got)
 
     def _take_labels(self, most: int, wait: float) -> bool:
         """Join the labels that are there with their instances; whether there were any."""
@@ -237,15 +236,9 @@ class LateSource(RowSource):
         return bool(got)
 
     def _fetch_from(self, which: str, most: int, wait: float) -> Sequence[tuple[Any, Mapping[str, Any]]]:
-        self._came = False
-        if self._over[which]:
-            return []
-        got = getattr(self, which).fetch(most, wait)
-        if isinstance(got, Signal):
-            self._over[which] = got is END
-            return []
-        self._came = bool(got)
-        return got  # type: ignore[no-any-return]
+        got = END if self._over[which] else getattr(self, which).fetch(most, wait)
+        self._over[which] = got is END
+        return [] if isinstance(got, Signal) else got
 
     def _id_of(self, row: Any) -> Id | None:
         """The id of a row as text, however it is written: 7, 7.0 and "7" are one; None if there is none."""
@@ -300,7 +293,10 @@ class LateSource(RowSource):
         return {
             **super().where(),
             "features": dict(self._features_at),
-            "waiting": [_stored(*one) for one in (*leaving, *self._waiting.all())],
+            "waiting": [
+                [id, plain_value(one.features), _plain_answer(one.answer), since, one.known]
+                for id, one, since in (*leaving, *self._waiting.all())
+            ],
             "early": [[id, plain_value(y), since] for id, y, since in (*early, *self._early.all())],
             "counts": asdict(self.counts),
             "delay": self._delay,
@@ -310,7 +306,7 @@ class LateSource(RowSource):
         """Go to where both stood, with the instances that waited there."""
         try:
             waiting = [
-                (_id(id), dict(value_of(x)), _array(p), float(since), int(known))
+                (_id(id), float(since), _Waiting(dict(value_of(x)), _answer_of(p), int(known)))
                 for id, x, p, since, known in where["waiting"]
             ]
             delay = int(where["delay"])
@@ -325,8 +321,8 @@ class LateSource(RowSource):
         if features_at:
             self.features.go_to(features_at)
         self._delay = delay
-        for id, x, p, since, known in waiting:
-            self._waiting.hold(id, _Waiting(x, p, known), since)
+        for id, since, one in waiting:
+            self._waiting.hold(id, one, since)
         for id, label, since in early:
             self._early.hold(id, label, since)
             if id in self._waiting:
@@ -334,14 +330,12 @@ class LateSource(RowSource):
 
     def go_to(self, position: Mapping[str, Any]) -> None:
         """Go on behind these labels."""
-        labels = {part.removeprefix("labels "): place for part, place in position.items()}
-        if labels:
-            self.labels.go_to(labels)
+        if position:
+            self.labels.go_to(_labels_at(position))
 
     def acknowledge(self, where: Mapping[str, Any]) -> None:
         """Tell both what a checkpoint holds."""
-        labels = {part.removeprefix("labels "): place for part, place in where["position"].items()}
-        self.labels.acknowledge({"position": labels})
+        self.labels.acknowledge({"position": _labels_at(where["position"])})
         self.features.acknowledge({"position": where["features"]})
 
     def close(self) -> None:
@@ -350,17 +344,20 @@ class LateSource(RowSource):
         self.labels.close()
 
 
-def _stored(id: Id, waited: _Waiting, since: float) -> list[Any]:
-    """As JSON knows it."""
-    answer = None if waited.answer is None else waited.answer.tolist()
-    return [id, plain_value(waited.features), answer, since, waited.known]
+def _plain_answer(answer: NDArray[np.float64] | None) -> list[float] | None:
+    return None if answer is None else answer.tolist()
 
 
-def _array(answer: Any) -> NDArray[np.float64] | None:
-    return None if answer is None else np.array(answer, dtype=np.float64)
+def _answer_of(plain: Any) -> NDArray[np.float64] | None:
+    return None if plain is None else np.array(plain, dtype=np.float64)
 
 
 def _id(id: Any) -> Id:
     if not isinstance(id, str | int):
         raise TypeError(f"an id {id!r}")
     return str(id)
+
+
+def _labels_at(position: Mapping[str, Any]) -> dict[str, Any]:
+    """Where the labels stand, from where both do."""
+    return {part.removeprefix("labels "): place for part, place in position.items()}

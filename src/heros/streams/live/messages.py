@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import time
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from heros.errors import ParameterError
+from heros.errors import DataError, HerosError, ParameterError
+from heros.streams.live.base import END, IDLE, Signal
 from heros.streams.live.rows import RowSource
 
-__all__ = ["Decode", "MessageSource", "csv_decoder", "decode_json", "decoded", "without_password"]
+__all__ = ["Decode", "MessageSource", "Rows", "csv_decoder", "decode_json", "decoded", "without_password"]
+
+STEP = 1.0  # seconds that one call to a library waits: Ctrl-C is heard in between
+
+Rows = Sequence[tuple[Any, Mapping[str, Any]]]
+"""Rows, each with where the source stands behind it."""
 
 Decode = Callable[[bytes], Any]
 """From a message to a row: a mapping of names to values, or a pair (features, label)."""
 
 
 def decode_json(message: bytes) -> Any:
-    """A row from a JSON object.
-
-    Examples
-    --------
-    >>> decode_json(b'{"age": 31, "late": "no"}')
-    {'age': 31, 'late': 'no'}
-    """
+    """A row from a JSON object."""
     return json.loads(message)
 
 
@@ -34,8 +37,6 @@ def csv_decoder(names: Sequence[str], delimiter: str = ",") -> Decode:
     >>> csv_decoder(["age", "city"])(b"31,Bonn")
     {'age': '31', 'city': 'Bonn'}
     """
-    import csv  # noqa: PLC0415 - few need it
-
     columns = list(names)
 
     def decode(message: bytes) -> Mapping[str, Any]:
@@ -74,7 +75,7 @@ def without_password(url: str) -> str:
 
 
 class MessageSource(RowSource):
-    """A source of messages: a subclass says how to `fetch` them, with their positions.
+    """A source of messages: a subclass says how to bring them, with their positions.
 
     A message that cannot be decoded is a bad row: it is skipped and counted or, with ``on_bad_row="raise"``,
     refused.
@@ -87,24 +88,49 @@ class MessageSource(RowSource):
         From the bytes of a message to a row; JSON objects by default.
     follow
         Whether to wait for messages that are still to come; else the source ends with those there are.
-    **settings
+    **how
         As for `heros.streams.live.RowSource`: target, schema, nominal, classes, on_bad_row, most_values,
-        task.
+        task, ignore, missing.
     """
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        decode: Decode = decode_json,
-        follow: bool = True,
-        **settings: Any,
-    ) -> None:
-        super().__init__(name, **settings)
+    kind: ClassVar[str]  # what messages call it: "Kafka topic"
+
+    def __init__(self, name: str, *, decode: Decode = decode_json, follow: bool = True, **how: Any) -> None:
+        super().__init__(name, **how)
         if not callable(decode):
             raise ParameterError.of("decode", type(self).__name__, "a function of bytes", decode)
         self._decode, self.follow = decode, bool(follow)
 
+    @abstractmethod
+    def _bring(self, most: int, wait: float) -> Rows:
+        """Up to so many messages, each with its position; none if there is none in so many seconds."""
+
+    @abstractmethod
+    def _at_end(self) -> bool:
+        """Whether a source that does not follow has brought all there was, if nothing came just now."""
+
+    def fetch(self, most: int, timeout: float | None) -> Rows | Signal:
+        """Up to so many messages, each with its position."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while True:
+            left = STEP if deadline is None else min(STEP, deadline - time.monotonic())
+            if rows := self._bring(most, max(0.0, left)):
+                return rows
+            if not self.follow and self._at_end():
+                return END
+            if deadline is not None and time.monotonic() >= deadline:
+                return IDLE
+
     def decoded(self, message: bytes) -> Any:
         """The row in a message; where there is none, the message, which is then refused as a bad row."""
         return decoded(self._decode, message)
+
+    def _sequence(self, position: Mapping[str, Any], rule: str) -> int:
+        """The number of the last message, from the position of a source that counts them."""
+        last = position.get("sequence", 0)
+        if type(last) is not int or last < 0:
+            raise DataError(f"The position of {self.name} must be {rule}. Got {last!r} instead.")
+        return last
+
+    def _trouble(self, error: object, rule: str = "readable") -> HerosError:
+        return HerosError(f"The {self.kind} {self.name} must be {rule}. Got: {error}.")

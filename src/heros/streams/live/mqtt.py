@@ -13,15 +13,13 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from heros._base.extras import needed
 from heros._base.parameters import whole
-from heros.errors import DataError, HerosError, ParameterError
-from heros.streams.live.base import END, IDLE, Signal
+from heros.errors import ParameterError
 from heros.streams.live.journal import Journal, Received
-from heros.streams.live.messages import MessageSource
+from heros.streams.live.messages import MessageSource, Rows
 
 __all__ = ["MqttTopic"]
 
 PATIENCE = 30.0  # seconds to wait for the broker
-STEP = 1.0  # seconds that one look waits: Ctrl-C is heard in between
 QUIET = 2.0  # seconds without a message after which a source that does not follow ends
 AT_ONCE = 1000  # messages that the broker may send before the first of them is acknowledged
 PORTS = {"mqtt": 1883, "mqtts": 8883}
@@ -56,6 +54,8 @@ class MqttTopic(MessageSource):
         two seconds.
     """
 
+    kind = "MQTT topic"
+
     def __init__(
         self,
         url: str,
@@ -80,22 +80,16 @@ class MqttTopic(MessageSource):
         self._client = self._connected(at)
         self._heard = time.monotonic()
 
-    def fetch(self, most: int, timeout: float | None) -> Sequence[tuple[Any, Mapping[str, Any]]] | Signal:
-        """Up to so many messages, each with its number in the journal."""
-        deadline = None if timeout is None else time.monotonic() + timeout
-        while not self._written:
+    def _bring(self, most: int, wait: float) -> Rows:
+        if not self._written:
             if self._refusal is not None:
                 raise self._trouble(self._refusal)
-            left = STEP if deadline is None else min(STEP, deadline - time.monotonic())
-            self._take(self._wait(max(0.0, left)))
-            if self._written:
-                break
-            if not self.follow and time.monotonic() - self._heard >= QUIET:
-                return END
-            if deadline is not None and time.monotonic() >= deadline:
-                return IDLE
+            self._take(self._wait(wait))
         given = [self._written.popleft() for _ in range(min(most, len(self._written)))]
         return [(self.decoded(one.payload), {"sequence": sequence}) for sequence, one in given]
+
+    def _at_end(self) -> bool:
+        return time.monotonic() - self._heard >= QUIET
 
     def _wait(self, timeout: float) -> list[Any]:
         """The messages that have come; none if the time is over before."""
@@ -125,12 +119,7 @@ class MqttTopic(MessageSource):
 
     def go_to(self, position: Mapping[str, Any]) -> None:
         """Go on behind the message of this number in the journal."""
-        last = position.get("sequence", 0)
-        if type(last) is not int or last < 0:
-            raise DataError(
-                f"The position of {self.name} must be a number of its journal. Got {last!r} instead."
-            )
-        self._written = deque(self._journal.after(last))
+        self._written = deque(self._journal.after(self._sequence(position, "a number of its journal")))
 
     def acknowledge(self, where: Mapping[str, Any]) -> None:
         """The journal need not reach back further than the checkpoints that are kept."""
@@ -200,9 +189,6 @@ class MqttTopic(MessageSource):
     def _refuse(self, why: str) -> None:
         self._refusal = why
         self._subscribed.set()
-
-    def _trouble(self, error: object) -> HerosError:
-        return HerosError(f"The MQTT topic {self.name} must be readable. Got: {error}.")
 
 
 def _place(url: str) -> SplitResult:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping
 from typing import Any
 
 from heros._base.extras import needed
-from heros.errors import DataError, HerosError
-from heros.streams.live.base import END, IDLE, Signal
-from heros.streams.live.messages import MessageSource, without_password
+from heros.streams.live.messages import MessageSource, Rows, without_password
 
 __all__ = ["JetStream"]
 
-STEP = 1.0  # seconds that one request waits
 AT_ONCE = 500  # messages in one request
 
 
@@ -34,6 +31,8 @@ class JetStream(MessageSource):
         As for `heros.streams.live.messages.MessageSource`.
     """
 
+    kind = "JetStream"
+
     def __init__(self, url: str, subject: str, **settings: Any) -> None:
         super().__init__(f"{without_password(url)}/{subject}", **settings)
         self._nats = needed("nats", "A JetStream", "nats")
@@ -51,16 +50,17 @@ class JetStream(MessageSource):
             self._stop()
             raise
 
-    def fetch(self, most: int, timeout: float | None) -> Sequence[tuple[Any, Mapping[str, Any]]] | Signal:
-        """Up to so many messages, each with its sequence number."""
+    def _bring(self, most: int, wait: float) -> Rows:
         if self._subscription is None:
             self._subscription = self._do(self._subscribed())
-        wait = STEP if timeout is None else max(0.02, timeout)
         try:
-            got = self._do(self._subscription.fetch(min(most, AT_ONCE), timeout=wait))
+            got = self._do(self._subscription.fetch(min(most, AT_ONCE), timeout=max(0.02, wait)))
         except TimeoutError:
-            return IDLE if self.follow or self._left() else END
+            return []
         return [(self.decoded(one.data), {"sequence": one.metadata.sequence.stream}) for one in got]
+
+    def _at_end(self) -> bool:
+        return int(self._do(self._subscription.consumer_info()).num_pending) == 0
 
     async def _connected(self) -> Any:
         """Nobody there at the start is an error; one who goes away later is waited for."""
@@ -79,15 +79,9 @@ class JetStream(MessageSource):
         )
         return await self._stream.pull_subscribe(self.subject, config=config)
 
-    def _left(self) -> int:
-        return int(self._do(self._subscription.consumer_info()).num_pending)
-
     def go_to(self, position: Mapping[str, Any]) -> None:
         """Go on behind the message of this sequence number."""
-        last = position.get("sequence", 0)
-        if type(last) is not int or last < 0:
-            raise DataError(f"The position of {self.name} must be a sequence number. Got {last!r} instead.")
-        self._last, self._subscription = last, None
+        self._last, self._subscription = self._sequence(position, "a sequence number"), None
 
     def close(self) -> None:
         """Close the connection."""
@@ -107,4 +101,4 @@ class JetStream(MessageSource):
         except TimeoutError:
             raise
         except (OSError, self._nats.errors.Error) as error:
-            raise HerosError(f"The JetStream {self.name} must be readable. Got: {error!r}.") from None
+            raise self._trouble(repr(error)) from None

@@ -8,28 +8,19 @@ import weakref
 from collections import deque
 from collections.abc import AsyncIterable, Callable, Iterator
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any
 
 from heros.streams.live.base import END, IDLE, Signal
 
-__all__ = ["AsyncReader", "BackgroundReader", "DirectReader", "Reader"]
+__all__ = ["AsyncReader", "BackgroundReader", "DirectReader"]
 
 Items = list[Any] | Signal
 
 
-class Reader(Protocol):
-    """What gives the items of an iterator."""
-
-    def take(self, most: int, timeout: float | None) -> Items:
-        """The next items, up to `most`, at the latest after `timeout` seconds.
-
-        What the iterator raises is raised when the items before it have been given.
-        """
-        ...
-
-
 class DirectReader:
     """Reads an iterator that never waits, in the caller's thread.
+
+    What the iterator raises is raised when the items before it have been given.
 
     Examples
     --------
@@ -43,7 +34,7 @@ class DirectReader:
         self.error: Exception | None = None  # raised after the items that were given last
 
     def take(self, most: int, timeout: float | None) -> Items:
-        """The next items; the time is looked at between them."""
+        """The next items, up to `most`; the time is looked at between them."""
         if self.error is not None:
             error, self.error = self.error, None
             raise error
@@ -82,18 +73,27 @@ class BackgroundReader:
     <Signal.END: 'end'>
     """
 
-    def __init__(self, iterator: Iterator[Any]) -> None:
-        self._start(_read, iterator)
-
-    def _start(self, read: Callable[[Any, _Exchange], None], items: Any) -> None:
-        self._exchange = _Exchange()
+    def __init__(self, items: Any) -> None:
+        exchange, read = _Exchange(), self._read
+        self._exchange = exchange
         # The thread knows the exchange only: when nobody holds this object any more, it is told to end.
-        weakref.finalize(self, self._exchange.close)
-        threading.Thread(target=read, args=(items, self._exchange), daemon=True, name="heros-reader").start()
+        weakref.finalize(self, exchange.close)
+        threading.Thread(target=read, args=(items, exchange), daemon=True, name="heros-reader").start()
 
     def take(self, most: int, timeout: float | None) -> Items:
-        """The next items, waited for no longer than `timeout`."""
+        """The next items, up to `most`, waited for no longer than `timeout` seconds."""
         return self._exchange.take(most, timeout)
+
+    @staticmethod
+    def _read(iterator: Iterator[Any], exchange: _Exchange) -> None:
+        while exchange.wait():
+            try:
+                exchange.give(next(iterator))
+            except StopIteration:
+                return exchange.end()
+            except BaseException as error:  # to be raised where it is waited for
+                exchange.fail(error)
+        return None
 
 
 class AsyncReader(BackgroundReader):
@@ -110,8 +110,12 @@ class AsyncReader(BackgroundReader):
     ['a', 'b', 'c']
     """
 
-    def __init__(self, items: AsyncIterable[Any]) -> None:
-        self._start(_read_async, items)
+    @staticmethod
+    def _read(items: AsyncIterable[Any], exchange: _Exchange) -> None:  # type: ignore[override]
+        import asyncio  # noqa: PLC0415 - slow to import, and seldom needed
+
+        with suppress(asyncio.CancelledError):
+            asyncio.run(_pump(items, exchange))
 
 
 class _Exchange:
@@ -120,9 +124,9 @@ class _Exchange:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._items: deque[Any] = deque()
-        self._wanted = 0  # how many more items the reader may take from the iterator
         self._error: BaseException | None = None
-        self._ended = self._closed = False
+        self._ended = self.closed = False
+        self.wanted = 0  # how many more items the reader may take from the iterator
         self.wake: Callable[[], None] | None = None  # tells a reader with an event loop
 
     # -- the side that asks -----------------------------------------------------------------------------
@@ -131,9 +135,9 @@ class _Exchange:
         with self._changed:
             try:
                 self._ask(most - len(self._items))
-                self._changed.wait_for(self._settled, timeout)
+                self._changed.wait_for(lambda: self.wanted == 0, timeout)
             finally:
-                self._wanted = 0
+                self.wanted = 0
             items = [self._items.popleft() for _ in range(min(most, len(self._items)))]
             if items:
                 return items
@@ -144,76 +148,46 @@ class _Exchange:
 
     def close(self) -> None:
         with self._changed:
-            self._closed = True
+            self.closed = True
             self._ask(0)
 
     def _ask(self, n: int) -> None:
-        self._wanted = 0 if self._ended or self._error is not None else max(0, n)
+        self.wanted = 0 if self._ended or self._error is not None else max(0, n)
         self._changed.notify_all()
         if self.wake is not None:
             self.wake()
-
-    def _settled(self) -> bool:
-        return self._wanted == 0
 
     # -- the side that reads ----------------------------------------------------------------------------
 
     def wait(self) -> bool:
         """Wait until something is wanted; False if nothing will be."""
         with self._changed:
-            self._changed.wait_for(lambda: self._wanted > 0 or self._closed)
-            return not self._closed
-
-    @property
-    def wanted(self) -> bool:
-        return self._wanted > 0
-
-    @property
-    def closed(self) -> bool:
-        return self._closed
+            self._changed.wait_for(lambda: self.wanted > 0 or self.closed)
+            return not self.closed
 
     def give(self, item: Any) -> None:
         with self._changed:
             self._items.append(item)
-            self._less_wanted(1)
+            self._want_less(1)
 
     def fail(self, error: BaseException) -> None:
         with self._changed:
             self._error = error
-            self._less_wanted(self._wanted)
+            self._want_less(self.wanted)
 
     def end(self) -> None:
         with self._changed:
-            self._ended = True
-            self.wake = None
-            self._less_wanted(self._wanted)
+            self._ended, self.wake = True, None
+            self._want_less(self.wanted)
 
-    def _less_wanted(self, n: int) -> None:
-        self._wanted = max(0, self._wanted - n)
-        if self._wanted == 0:
+    def _want_less(self, n: int) -> None:
+        self.wanted = max(0, self.wanted - n)
+        if self.wanted == 0:
             self._changed.notify_all()
 
 
-def _read(iterator: Iterator[Any], exchange: _Exchange) -> None:
-    while exchange.wait():
-        try:
-            exchange.give(next(iterator))
-        except StopIteration:
-            return exchange.end()
-        except BaseException as error:  # to be raised where it is waited for
-            exchange.fail(error)
-    return None
-
-
-def _read_async(items: AsyncIterable[Any], exchange: _Exchange) -> None:
-    import asyncio  # noqa: PLC0415 - slow to import, and seldom needed
-
-    with suppress(asyncio.CancelledError):
-        asyncio.run(_pump(items, exchange))
-
-
 async def _pump(items: AsyncIterable[Any], exchange: _Exchange) -> None:
-    """As `_read`; the loop goes on while nothing is wanted, so that tasks of the iterator's own do."""
+    """Read while something is wanted; the loop goes on in between, so that tasks of the iterator's own do."""
     import asyncio  # noqa: PLC0415
 
     loop, task, told = asyncio.get_running_loop(), asyncio.current_task(), asyncio.Event()

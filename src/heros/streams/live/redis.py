@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from heros._base.extras import needed
-from heros.errors import DataError, HerosError
-from heros.streams.live.base import END, IDLE, Signal
-from heros.streams.live.messages import MessageSource, without_password
+from heros.errors import DataError
+from heros.streams.live.messages import MessageSource, Rows, without_password
 
 __all__ = ["RedisStream"]
 
 START = "0-0"
-STEP = 1.0  # seconds that one call to the server waits: Ctrl-C is heard in between
 
 
 class RedisStream(MessageSource):
@@ -37,6 +34,8 @@ class RedisStream(MessageSource):
         As for `heros.streams.live.messages.MessageSource`.
     """
 
+    kind = "Redis stream"
+
     def __init__(self, url: str, stream: str, *, keep: bool = True, **settings: Any) -> None:
         super().__init__(f"{without_password(url)}/{stream}", **settings)
         redis = needed("redis", "A Redis stream", "redis")
@@ -45,26 +44,18 @@ class RedisStream(MessageSource):
         self._last = START
         self._redis = redis.Redis.from_url(url)
 
-    def fetch(self, most: int, timeout: float | None) -> Sequence[tuple[Any, Mapping[str, Any]]] | Signal:
-        """Up to so many entries, each with its id."""
-        deadline = None if timeout is None else time.monotonic() + timeout
-        while True:
-            wait = STEP if deadline is None else min(STEP, deadline - time.monotonic())
-            entries = self._read(most, max(1, round(wait * 1000)) if self.follow else None)
-            if entries:
-                self._last = entries[-1][0]
-                return [(self._row(fields), {"id": id}) for id, fields in entries]
-            if not self.follow:
-                return END
-            if deadline is not None and time.monotonic() >= deadline:
-                return IDLE
-
-    def _read(self, most: int, block: int | None) -> list[tuple[str, Mapping[bytes, bytes]]]:
-        """The entries behind the last one, waiting so many milliseconds for the first."""
+    def _bring(self, most: int, wait: float) -> Rows:
+        block = max(1, round(wait * 1000)) if self.follow else None  # milliseconds to wait for the first
         try:
-            return _entries(self._redis.xread({self.stream: self._last}, count=most, block=block))
+            entries = _entries(self._redis.xread({self.stream: self._last}, count=most, block=block))
         except self._errors as error:
-            raise HerosError(f"The Redis stream {self.name} must be readable. Got: {error}.") from None
+            raise self._trouble(error) from None
+        if entries:
+            self._last = entries[-1][0]
+        return [(self._row(fields), {"id": id}) for id, fields in entries]
+
+    def _at_end(self) -> bool:
+        return True
 
     def go_to(self, position: Mapping[str, Any]) -> None:
         """Go on behind the entry of this id."""
@@ -81,7 +72,7 @@ class RedisStream(MessageSource):
         try:
             self._redis.xtrim(self.stream, minid=id, approximate=False)
         except self._errors as error:
-            raise HerosError(f"The Redis stream {self.name} must be writable. Got: {error}.") from None
+            raise self._trouble(error, "writable") from None
 
     def close(self) -> None:
         """Close the connection."""

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from heros._base.parameters import expect_list, number, whole
-from heros.data.codes import MOST_VALUES
+from heros.data.codes import MOST_VALUES, checked_most_values
 from heros.data.encoder import Encoder
 from heros.data.schema import Schema, schema_of, schema_plain
 from heros.data.values import NotAClass, Refused, checked_task, checked_words
 from heros.errors import DataError, ParameterError
 from heros.streams.live.bad_rows import BadRow, BadRows, checked_skip, tell_skipped
-from heros.streams.live.base import END, IDLE, Block, Polled, Signal, Source
+from heros.streams.live.base import END, IDLE, Block, Polled, Signal, Source, passed
 
-__all__ = ["RowBlocks", "RowSource", "encoder_of"]
+__all__ = ["RowBlocks", "RowSource", "encoder_of", "rows_of"]
 
 Fetch = Callable[[int, float | None], Sequence[Any] | Signal]
 """Up to so many rows, after at most so many seconds; none, or IDLE, if there are none by then."""
@@ -180,24 +180,9 @@ class RowSource(Source):
         The source's name.
     target
         The name under which a row has its label; None if rows are pairs (features, label).
-    schema
-        What the instances look like, if it is to stay as it is: anything else is a bad row.
-    nominal
-        Features whose numbers are names.
-    classes
-        All classes, in the order of their indices.
-    on_bad_row
-        What to do with an instance that breaks a rule: "skip" and count it, and stop only if more than one
-        instance in twenty is bad; or "raise" a DataError once those before it have been given.
-    most_values
-        How many values a nominal feature may have; then new ones share a quarter of them, and the schema
-        grows no further. None: any number.
-    task
-        "regression" if the label is a number; else it is the name of a class.
-    ignore
-        Columns to leave out.
-    missing
-        Words that stand for a missing value in text, beside the usual ones.
+    **how
+        `schema`, `nominal`, `classes`, `task`, `on_bad_row`, `most_values`, `ignore` and `missing`, as for
+        `heros.streams.from_iter`.
 
     Examples
     --------
@@ -213,30 +198,12 @@ class RowSource(Source):
     {'offset': 1}
     """
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        target: str | None = None,
-        schema: Schema | None = None,
-        nominal: Sequence[str] = (),
-        classes: Sequence[object] | None = None,
-        on_bad_row: str = "skip",
-        most_values: int | None = MOST_VALUES,
-        task: str | None = None,
-        ignore: Sequence[str] = (),
-        missing: Sequence[str] = (),
-    ) -> None:
+    def __init__(self, name: str, *, target: str | None = None, **how: Any) -> None:
         owner = type(self).__name__
         if target is not None and not isinstance(target, str):
             raise ParameterError.of("target", owner, "the name of a feature, or None", target)
         self.name = name
-        self._rows = RowBlocks(
-            name,
-            encoder_of(schema, nominal, classes, owner, most_values, task, ignore, missing),
-            target=target,
-            skip=checked_skip(on_bad_row, owner),
-        )
+        self._rows = rows_of(name, owner, target=target, **how)
         self._standing: dict[str, Any] = {}
         self._ahead: deque[Mapping[str, Any]] = deque()  # the positions of rows fetched, but not dealt with
 
@@ -253,19 +220,9 @@ class RowSource(Source):
     def go_to(self, position: Mapping[str, Any]) -> None:
         """Go on behind the rows up to these positions."""
 
-    @property
-    def schema(self) -> Schema:
-        """What an instance looks like, as far as those given so far need it."""
-        return self._rows.encoder.schema
-
-    @property
-    def bad_rows(self) -> BadRows:
-        """The rows skipped so far, counted, and the first ten."""
-        return self._rows.bad_rows
-
-    def read_as(self, schema: Schema, seen: int) -> None:
-        """Read rows as a model does that knows this schema and has learnt from so many instances."""
-        self._rows.read_as(schema, seen)
+    schema = passed("schema", "_rows.encoder")
+    bad_rows = passed("bad_rows", "_rows")
+    read_as = passed("read_as", "_rows")
 
     def poll(self, most: int, timeout: float | None = None) -> Polled:
         """Up to `most` instances, at the latest after `timeout` seconds."""
@@ -319,11 +276,20 @@ class RowSource(Source):
         self._rows.start_at(instances + count, skipped)
 
 
+def rows_of(
+    name: str, owner: str, *, target: str | None = None, on_bad_row: str = "skip", **how: Any
+) -> RowBlocks:
+    """Return what turns rows into blocks, from what a user said about them."""
+    skip = checked_skip(on_bad_row, owner)
+    return RowBlocks(name, encoder_of(owner, **how), target=target, skip=skip)
+
+
 def encoder_of(
-    schema: Schema | None,
-    nominal: Iterable[str],
-    classes: Sequence[object] | None,
     owner: str,
+    *,
+    schema: Schema | None = None,
+    nominal: Iterable[str] = (),
+    classes: Sequence[object] | None = None,
     most_values: int | None = MOST_VALUES,
     task: str | None = None,
     ignore: Iterable[str] = (),
@@ -332,8 +298,7 @@ def encoder_of(
     """Return the encoder to begin with, from what a user said about the rows."""
     if schema is not None and not isinstance(schema, Schema):
         raise ParameterError.of("schema", owner, "a heros.Schema", schema)
-    if most_values is not None:
-        whole(most_values, "most_values", owner, 2)
+    checked_most_values(most_values, owner)
     known = None if classes is None else expect_list(classes, "classes", owner)
     numeric = checked_task(task, owner) == "regression"
     if numeric and (known is not None or (schema is not None and not schema.numeric)):

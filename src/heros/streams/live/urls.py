@@ -15,7 +15,6 @@ from heros.streams.live.rows import RowSource
 
 __all__ = ["SCHEMES", "connect", "is_address"]
 
-Opened = Callable[..., MessageSource]
 Readers = Mapping[str, Callable[[str], Any]]
 """What reads the text of each setting."""
 
@@ -54,23 +53,21 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
     name = "" if at is None else unquote(at.path.lstrip("/"))
     if at is None or not at.netloc or not name:
         rule = f"like kafka://host:9092/topic, with one of {', '.join(SCHEMES)}"
-        raise ParameterError.of("address", "connect", rule, address)
-    opened, own = SCHEMES[at.scheme]
-    known = {**COMMON, **LATE, **own}
+        raise _error(rule, address)
+    known = {**COMMON, **LATE, **SCHEMES[at.scheme]}
     written = dict(parse_qsl(at.query, keep_blank_values=True))
     unknown = sorted(written.keys() - known.keys())
     if unknown:
         rule = f"without settings but {', '.join(sorted(known))}"
-        raise ParameterError.of("address", "connect", rule, unknown[0])
+        raise _error(rule, unknown[0])
     read = {setting: known[setting](text) for setting, text in written.items()}
     if "columns" in read:
         read["decode"] = csv_decoder(read.pop("columns"))
     if "labels" not in read:
         needless = sorted(read.keys() & LATE.keys())
         if needless:
-            rule = "without what late labels need, unless it says labels="
-            raise ParameterError.of("address", "connect", rule, needless[0])
-        return opened(at, name, directory, {**read, **settings})
+            raise _error("without what late labels need, unless it says labels=", needless[0])
+        return _opened(at, name, directory, {**read, **settings})
     how = {**read, **settings}
     late = {setting: how.pop(setting) for setting in (*LATE, *JOINED) if setting in how}
     topics = [
@@ -78,8 +75,8 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
         (late.pop("labels"), None if directory is None else Path(directory, "labels")),
     ]
     if "id" not in late or late.get("target") is None:
-        raise ParameterError.of("address", "connect", "with id= beside labels=, and a target given", address)
-    features, labels = (opened(at, topic, place, dict(how)) for topic, place in topics)
+        raise _error("with id= beside labels=, and a target given", address)
+    features, labels = (_opened(at, topic, place, dict(how)) for topic, place in topics)
     return LateSource(features, labels, most=late.pop("waiting", MOST_WAITING), **late)
 
 
@@ -104,7 +101,7 @@ def _numbers(text: str) -> list[int]:
 
 def _number(text: str) -> int:
     if not text.strip().isdecimal():
-        raise ParameterError.of("address", "connect", "written with whole numbers where they belong", text)
+        raise _error("written with whole numbers where they belong", text)
     return int(text)
 
 
@@ -112,69 +109,54 @@ def _seconds(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ParameterError.of("address", "connect", "written with seconds for 'longest'", text) from None
+        raise _error("written with seconds for 'longest'", text) from None
 
 
 def _yes(text: str) -> bool:
     if text not in ("yes", "no"):
-        raise ParameterError.of("address", "connect", "written with 'yes' or 'no' for 'follow', 'keep'", text)
+        raise _error("written with 'yes' or 'no' for 'follow', 'keep'", text)
     return text == "yes"
 
 
-def _kafka(at: SplitResult, name: str, directory: Any, settings: dict[str, Any]) -> MessageSource:
-    from heros.streams.live.kafka import KafkaTopic  # noqa: PLC0415 - each only if it is asked for
-
-    return KafkaTopic(at.netloc, name, **settings)
+def _error(rule: str, given: str) -> ParameterError:
+    return ParameterError.of("address", "connect", rule, given)
 
 
-def _redis(at: SplitResult, name: str, directory: Any, settings: dict[str, Any]) -> MessageSource:
-    from heros.streams.live.redis import RedisStream  # noqa: PLC0415
+def _opened(at: SplitResult, name: str, directory: Any, settings: dict[str, Any]) -> MessageSource:
+    """The queue at an address; each is imported only if it is asked for."""
+    server = f"{at.scheme}://{at.netloc}"
+    if at.scheme == "kafka":
+        from heros.streams.live.kafka import KafkaTopic  # noqa: PLC0415
 
-    return RedisStream(f"{at.scheme}://{at.netloc}/{settings.pop('db', 0)}", name, **settings)
+        return KafkaTopic(at.netloc, name, **settings)
+    if at.scheme in ("redis", "rediss"):
+        from heros.streams.live.redis import RedisStream  # noqa: PLC0415
 
+        return RedisStream(f"{server}/{settings.pop('db', 0)}", name, **settings)
+    if at.scheme == "nats":
+        from heros.streams.live.nats import JetStream  # noqa: PLC0415
 
-def _nats(at: SplitResult, name: str, directory: Any, settings: dict[str, Any]) -> MessageSource:
-    from heros.streams.live.nats import JetStream  # noqa: PLC0415
-
-    return JetStream(f"{at.scheme}://{at.netloc}", name, **settings)
-
-
-def _mqtt(at: SplitResult, name: str, directory: Any, settings: dict[str, Any]) -> MessageSource:
+        return JetStream(server, name, **settings)
     from heros.streams.live.mqtt import MqttTopic  # noqa: PLC0415
 
     if directory is not None:
         settings.setdefault("journal", Path(directory) / "mqtt.journal")
-    return MqttTopic(f"{at.scheme}://{at.netloc}", name, **settings)
+    return MqttTopic(server, name, **settings)
 
 
-COMMON: Readers = {
-    "classes": _list,
-    "columns": _list,
-    "follow": _yes,
-    "nominal": _list,
-}
+COMMON: Readers = {"classes": _list, "columns": _list, "follow": _yes, "nominal": _list}
 LATE: Readers = {"expired": str, "id": str, "labels": str, "longest": _seconds, "waiting": _number}
-JOINED = (
-    "target",
-    "schema",
-    "nominal",
-    "classes",
-    "on_bad_row",
-    "most_values",
-    "task",
-    "ignore",
-    "missing",
-)  # what is said of instances and labels as one
+JOINED = ["target", "schema", "nominal", "classes", "on_bad_row", "most_values", "task", "ignore", "missing"]
+"""What is said of instances and labels as one."""
 MOST_WAITING = 100_000
-KAFKA: Readers = {"group": str, "partitions": _numbers}
 REDIS: Readers = {"db": _number, "keep": _yes}
 MQTT: Readers = {"journal": str, "keep": _number}
-SCHEMES: Mapping[str, tuple[Opened, Readers]] = {
-    "kafka": (_kafka, KAFKA),
-    "mqtt": (_mqtt, MQTT),
-    "mqtts": (_mqtt, MQTT),
-    "nats": (_nats, {}),
-    "redis": (_redis, REDIS),
-    "rediss": (_redis, REDIS),
+SCHEMES: Mapping[str, Readers] = {
+    "kafka": {"group": str, "partitions": _numbers},
+    "mqtt": MQTT,
+    "mqtts": MQTT,
+    "nats": {},
+    "redis": REDIS,
+    "rediss": REDIS,
 }
-"""How the source of each scheme is opened, and what settings only it has."""
+"""The settings that only the source of a scheme has, and what reads the text of each."""

@@ -1,0 +1,1 @@
+"""A live demo of `heros serve`: `make live`."""

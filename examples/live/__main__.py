@@ -1,0 +1,5 @@
+"""`python -m live`."""
+
+from live.demo import main
+
+main()

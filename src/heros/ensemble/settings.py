@@ -1,0 +1,47 @@
+"""The settings of `heros.Heros` as one list, for everything else that is made with them."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+from heros.ensemble.heros import Heros
+from heros.ensemble.watch import Answer, Watch
+from heros.policies import Policy
+from heros.pools import Pool
+
+__all__ = ["SETTINGS", "ModelSettings", "heros_of"]
+
+SETTINGS = tuple(name for name in inspect.signature(Heros).parameters if name not in {"task", "schema"})
+"""The names of the settings of a model, whatever it learns."""
+
+
+@dataclass(eq=False, repr=False)
+class ModelSettings:
+    """The settings that models of River, scikit-learn and CapyMOA and experiments share.
+
+    They are those of `heros.Heros`. A class below this one adds `score`, `class_weight` and `seed`, under
+    these names or under those that its library uses.
+    """
+
+    pool: Pool | None = None
+    policy: Policy | None = None
+    k: int | None = None
+    _: KW_ONLY
+    answer: Answer | None = None
+    watch: Watch = "all"
+    burst: int = 0
+    warmup: int = 100
+
+
+def heros_of(owner: object, **more: Any) -> Heros:
+    """Return the model that the attributes of an object describe; `more` takes precedence.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> heros_of(SimpleNamespace(k=3, warmup=7), seed=1).warmup
+    7
+    """
+    return Heros(**{name: getattr(owner, name) for name in SETTINGS if hasattr(owner, name)} | more)

@@ -1,0 +1,243 @@
+"""Measures of predicted classes: accuracy, log-loss, and the figures of a confusion matrix."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros._base.parameters import whole
+from heros.errors import DataError
+from heros.measures.base import Mean, Measure, State, expect_array, expect_same, macro
+from heros.measures.checks import expect_answers, expect_labels
+
+__all__ = ["F1", "Accuracy", "BalancedAccuracy", "Confusion", "Counted", "Kappa", "LogLoss", "log_loss"]
+
+SMALLEST = 1e-15  # a smaller probability of the true class counts as this one: the loss stays finite
+MOST_CLASSES = 1 << 13  # their square has to fit into memory
+
+
+class Accuracy(Mean):
+    """The share of instances whose class was the most probable one (ties: the lowest index).
+
+    Examples
+    --------
+    >>> accuracy = Accuracy()
+    >>> accuracy.update(np.array([0, 1]), np.array([[0.9, 0.1], [0.6, 0.4]]))
+    >>> accuracy.value
+    0.5
+    """
+
+    name, label = "accuracy", "accuracy"
+
+    def _sums(self, y: NDArray[np.int64], output: NDArray[np.float64]) -> tuple[float, float]:
+        y, output = expect_answers(y, output, "Accuracy")
+        return float((output.argmax(axis=1) == y).sum()), len(y)
+
+
+class LogLoss(Mean):
+    """The mean of −ln P(true class); probabilities below 1e-15 count as 1e-15.
+
+    Examples
+    --------
+    >>> loss = LogLoss()
+    >>> loss.update(np.array([0, 1]), np.array([[0.9, 0.1], [0.5, 0.5]]))
+    >>> round(loss.value, 4)
+    0.3993
+    """
+
+    name, label, better = "log_loss", "log-loss", "lower"
+
+    def _sums(self, y: NDArray[np.int64], output: NDArray[np.float64]) -> tuple[float, float]:
+        loss = log_loss(y, output)
+        return (loss * len(y), len(y)) if len(y) else (0.0, 0.0)
+
+
+def log_loss(y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
+    """Return the mean of −ln P(true class), with probabilities of at least 1e-15; NaN over nothing.
+
+    Examples
+    --------
+    >>> round(log_loss(np.array([0, 1]), np.array([[0.9, 0.1], [0.5, 0.5]])), 4)
+    0.3993
+    """
+    y, probabilities = expect_answers(y, probabilities, "log_loss")
+    if len(y) == 0:
+        return math.nan
+    happened = probabilities[np.arange(len(y)), y]
+    return float(-np.log(np.maximum(happened, SMALLEST)).mean())
+
+
+@dataclass
+class Confusion:
+    """Counts of (class, predicted class) over a stream.
+
+    Examples
+    --------
+    >>> confusion = Confusion()
+    >>> confusion.update(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 0]), classes=2)
+    >>> confusion.accuracy, confusion.kappa
+    (0.75, 0.5)
+    """
+
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+
+    def update(self, y: NDArray[np.int64], predicted: NDArray[np.int64], classes: int) -> None:
+        """Count labels and predictions; the number of classes may grow, but never shrinks."""
+        classes = whole(classes, "classes", "Confusion", max(1, len(self.counts)), MOST_CLASSES)
+        y, predicted = expect_labels(y, classes, "Confusion"), expect_labels(predicted, classes, "Confusion")
+        if len(y) != len(predicted):
+            raise DataError(
+                f"Confusion must have a prediction per label ({len(y)}). Got {len(predicted)} instead."
+            )
+        self._grow(classes)
+        cells = np.bincount(y * classes + predicted, minlength=classes * classes)
+        self.counts += cells.reshape(classes, classes)
+
+    def merge(self, other: Confusion) -> None:
+        """Add the counts of another matrix; either may have more classes."""
+        self._grow(len(other.counts))
+        known = len(other.counts)
+        self.counts[:known, :known] += other.counts
+
+    def _grow(self, classes: int) -> None:
+        room = classes - len(self.counts)
+        if room > 0:
+            self.counts = np.pad(self.counts, (0, room))
+
+    @property
+    def accuracy(self) -> float:
+        """The share of right predictions."""
+        total = int(self.counts.sum())
+        return float(np.trace(self.counts)) / total if total else math.nan
+
+    @property
+    def kappa(self) -> float:
+        """Cohen's κ: how far the accuracy is above that of chance, given the margins."""
+        total = int(self.counts.sum())
+        if total == 0:
+            return math.nan
+        chance = float(self.counts.sum(axis=0) @ self.counts.sum(axis=1)) / total**2
+        return (self.accuracy - chance) / (1 - chance) if chance < 1 else math.nan
+
+    @property
+    def recall(self) -> NDArray[np.float64]:
+        """Of the instances of each class, the share predicted as such; NaN for a class not seen."""
+        return self._share_of(self.counts.sum(axis=1))
+
+    @property
+    def precision(self) -> NDArray[np.float64]:
+        """Of the predictions of each class, the share that was right; NaN for a class not predicted."""
+        return self._share_of(self.counts.sum(axis=0))
+
+    @property
+    def f1(self) -> NDArray[np.float64]:
+        """The harmonic mean of precision and recall of each class; NaN if neither seen nor predicted."""
+        return 2 * self._share_of(self.counts.sum(axis=0) + self.counts.sum(axis=1))
+
+    def _share_of(self, totals: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The right predictions of each class, as a share of these totals."""
+        shares = np.full(len(totals), math.nan)
+        np.divide(np.diag(self.counts), totals, out=shares, where=totals > 0)
+        return shares
+
+
+class Counted(Measure):
+    """The base of measures that need only a confusion matrix, which the run then has as well."""
+
+    def __init__(self) -> None:
+        self.confusion = Confusion()
+
+    @property
+    @abstractmethod
+    def value(self) -> float:
+        """The figure of `confusion`; NaN if it is undefined."""
+
+    def update(self, y: NDArray[np.int64], output: NDArray[np.float64]) -> None:
+        """Count labels (n,) and the probabilities (n, classes) predicted before they were seen."""
+        y, output = expect_answers(y, output, type(self).__name__)
+        classes = max(output.shape[1], len(self.confusion.counts))
+        self.confusion.update(y, output.argmax(axis=1), classes)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the counts."""
+        return {"counts": self.confusion.counts}
+
+    def restore(self, state: State) -> None:
+        """Continue from what `state` returned."""
+        owner = type(self).__name__
+        counts = expect_array(state, "counts", np.int64, (None, None), owner)
+        if counts.shape[0] != counts.shape[1] or len(counts) > MOST_CLASSES:
+            raise DataError(f"The state of {owner} must have a square of counts. Got {counts.shape}.")
+        self.confusion = Confusion(counts)
+
+    def merge(self, other: Counted) -> None:
+        """Add what another measure of the same kind has counted."""
+        expect_same(self, other)
+        self.confusion.merge(other.confusion)
+
+
+class Kappa(Counted):
+    """Cohen's κ: how far the accuracy is above that of chance, given how often each class is predicted.
+
+    Examples
+    --------
+    >>> kappa = Kappa()
+    >>> kappa.update(np.array([0, 0, 1, 1]), np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]]))
+    >>> kappa.value
+    0.5
+    """
+
+    name, label = "kappa", "κ"
+
+    @property
+    def value(self) -> float:
+        """κ over everything counted; NaN where chance is always right."""
+        return self.confusion.kappa
+
+
+class F1(Counted):
+    """F1, the harmonic mean of precision and recall: the plain mean over the classes seen or predicted.
+
+    Examples
+    --------
+    >>> f1 = F1()
+    >>> f1.update(np.array([0, 0, 1, 1]), np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]]))
+    >>> round(f1.value, 4), f1.per_class.round(4)
+    (0.7333, array([0.8   , 0.6667]))
+    """
+
+    name, label = "f1", "F1"
+
+    @property
+    def value(self) -> float:
+        """The mean over classes; NaN over nothing."""
+        return macro(self.per_class)
+
+    @property
+    def per_class(self) -> NDArray[np.float64]:
+        """F1 of each class; NaN for a class neither seen nor predicted."""
+        return self.confusion.f1
+
+
+class BalancedAccuracy(Counted):
+    """The mean recall over the classes seen.
+
+    Examples
+    --------
+    >>> balanced = BalancedAccuracy()
+    >>> balanced.update(np.array([0, 0, 0, 1]), np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]]))
+    >>> round(balanced.value, 4)
+    0.3333
+    """
+
+    name, label = "balanced_accuracy", "balanced accuracy"
+
+    @property
+    def value(self) -> float:
+        """The mean over classes; NaN over nothing."""
+        return macro(self.confusion.recall)

@@ -1,0 +1,402 @@
+"""Measures of how probabilities rank instances: AUROC and PR-AUC, exact or from a histogram."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.errors import DataError, ParameterError
+from heros.measures.base import Measure, Predicted, State, expect_array, expect_same, joined, macro
+from heros.measures.checks import expect_answers
+
+__all__ = [
+    "BINS",
+    "Auroc",
+    "Histogram",
+    "PrAuc",
+    "RunningAuroc",
+    "RunningPrAuc",
+    "auroc",
+    "auroc_per_class",
+    "average_precision",
+    "average_precision_per_class",
+]
+
+BINS = 1 << 15
+LARGEST = 40.0
+"""Log-odds beyond this share the outermost bins."""
+
+Labels = NDArray[np.int64]
+Counts = NDArray[np.int64]
+Probabilities = NDArray[np.float64]
+
+
+# -- exact: from all probabilities -------------------------------------------------------------------------
+
+
+def auroc(y: Labels, probabilities: Probabilities) -> float:
+    """The probability that a positive instance scores higher than a negative one, ties counting half.
+
+    Binary: of P(class 1). More classes: one against the rest, the plain mean over the classes that have
+    both positive and negative instances. NaN if no class has both.
+
+    Parameters
+    ----------
+    y : (n,)
+        Class indices.
+    probabilities : (n, classes)
+        Predicted before the labels were seen.
+
+    Examples
+    --------
+    >>> auroc(np.array([0, 0, 1, 1]), np.array([[0.9, 0.1], [0.6, 0.4], [0.65, 0.35], [0.2, 0.8]]))
+    0.75
+    """
+    y, probabilities = expect_answers(y, probabilities, "auroc")
+    if probabilities.shape[1] == 2:
+        return _ordered_pairs(y == 1, probabilities[:, 1])
+    return macro(_one_against_rest(_ordered_pairs, y, probabilities))
+
+
+def auroc_per_class(y: Labels, probabilities: Probabilities) -> NDArray[np.float64]:
+    """The AUROC of each class against the rest; NaN where a class has no positive or no negative instance."""
+    return _one_against_rest(_ordered_pairs, *expect_answers(y, probabilities, "auroc_per_class"))
+
+
+def average_precision(y: Labels, probabilities: Probabilities) -> float:
+    """AP = Σ (R_n − R_{n−1}) P_n over all thresholds, one class against the rest, the mean over classes.
+
+    The mean is over the classes that have both positive and negative instances, also if there are only two:
+    the figure does not depend on which of them comes first. NaN if no class has both.
+
+    Examples
+    --------
+    >>> y, p = np.array([0, 0, 1, 1]), np.array([[0.9, 0.1], [0.6, 0.4], [0.65, 0.35], [0.2, 0.8]])
+    >>> average_precision_per_class(y, p).round(4), round(average_precision(y, p), 4)
+    (array([0.8333, 0.8333]), 0.8333)
+    """
+    y, probabilities = expect_answers(y, probabilities, "average_precision")
+    return macro(_one_against_rest(_precision_of_ranks, y, probabilities))
+
+
+def average_precision_per_class(y: Labels, probabilities: Probabilities) -> NDArray[np.float64]:
+    """AP of each class against the rest; NaN where a class has no positive or no negative instance."""
+    answers = expect_answers(y, probabilities, "average_precision_per_class")
+    return _one_against_rest(_precision_of_ranks, *answers)
+
+
+def _one_against_rest(
+    binary: Callable[[NDArray[np.bool_], NDArray[np.float64]], float], y: Labels, probabilities: Probabilities
+) -> NDArray[np.float64]:
+    return np.array([binary(y == c, probabilities[:, c]) for c in range(probabilities.shape[1])])
+
+
+def _ends_of_ties(ranked: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The last index of each group of equal scores."""
+    return np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1)
+
+
+def _ordered_pairs(positive: NDArray[np.bool_], score: NDArray[np.float64]) -> float:
+    """The Mann-Whitney statistic: of all pairs (positive, negative), the share in the right order."""
+    positives = int(positive.sum())
+    negatives = len(positive) - positives
+    if positives == 0 or negatives == 0:
+        return math.nan
+    order = np.argsort(score, kind="stable")
+    ends = _ends_of_ties(score[order])
+    positives_up_to = np.cumsum(positive[order])[ends]
+    negatives_up_to = ends + 1 - positives_up_to
+    in_group = np.diff(positives_up_to, prepend=0)
+    below = np.concatenate(([0], negatives_up_to[:-1]))
+    return float(np.dot(in_group, below + negatives_up_to) / 2 / positives / negatives)
+
+
+def _precision_of_ranks(positive: NDArray[np.bool_], score: NDArray[np.float64]) -> float:
+    """Average precision from the highest score down; tied instances pass the threshold together."""
+    if len(score) == 0:
+        return math.nan
+    order = np.argsort(-score, kind="stable")
+    ends = _ends_of_ties(score[order])
+    positives_down_to = np.cumsum(positive[order], dtype=np.int64)[ends]
+    return _area(np.diff(positives_down_to, prepend=0), positives_down_to, ends + 1)
+
+
+def _area(gained: Counts, positives: Counts, instances: Counts) -> float:
+    """Σ of the recall gained at each threshold times the precision there."""
+    if positives[-1] == 0 or positives[-1] == instances[-1]:
+        return math.nan
+    return float(np.dot(gained, positives / np.maximum(instances, 1)) / positives[-1])
+
+
+# -- in constant memory: from a histogram ------------------------------------------------------------------
+
+
+class Histogram:
+    """Counts of log-odds in bins of equal width, of each class and of the rest.
+
+    512 KB per class, however long the stream. Subclasses compute a figure and its error from the counts.
+
+    Examples
+    --------
+    >>> counted = Histogram()
+    >>> counted.update(np.array([0, 1]), np.array([[0.9, 0.1], [0.2, 0.8]]))
+    >>> counted.counts.shape, counted.counts.sum(axis=2).tolist()
+    ((2, 2, 32768), [[1, 1], [1, 1]])
+    """
+
+    def __init__(self) -> None:
+        self.counts = np.zeros((0, 2, BINS), dtype=np.int64)  # per class: of the rest, of the class
+
+    @property
+    def value(self) -> float:
+        """The mean over the classes that have both positive and negative instances."""
+        return macro([self._figure(*counts)[0] for counts in self._classes()])
+
+    @property
+    def error(self) -> float:
+        """The largest possible distance to the exact figure."""
+        return macro([self._figure(*counts)[1] for counts in self._classes()])
+
+    def _classes(self) -> Counts:
+        """The counts of the classes over which the mean is taken."""
+        return self.counts
+
+    @staticmethod
+    def _figure(negative: Counts, positive: Counts) -> tuple[float, float]:
+        """The figure of one class with all instances of a bin tied, and its largest error."""
+        raise NotImplementedError
+
+    def update(self, y: Labels, probabilities: Probabilities) -> None:
+        """Count labels (n,) and the probabilities (n, classes) predicted before they were seen."""
+        y, probabilities = expect_answers(y, probabilities, type(self).__name__)
+        self._grow(probabilities.shape[1])
+        known = np.arange(len(self.counts))
+        bins = np.zeros((len(y), len(known)), dtype=np.int64)  # the lowest, for classes without a probability
+        bins[:, : probabilities.shape[1]] = _bins(probabilities)
+        rows = 2 * known + (y[:, None] == known)
+        # One by one, as there are far fewer instances than bins; by one index, for which NumPy is fast.
+        np.add.at(self.counts.reshape(-1), (rows * BINS + bins).ravel(), 1)
+
+    def merge(self, other: Histogram) -> None:
+        """Add the counts of another histogram; either may have more classes."""
+        self._grow(len(other.counts))
+        known = len(other.counts)
+        self.counts[:known] += other.counts
+        if known:  # the other saw no instance of the classes that only this one knows
+            self.counts[known:, 0, 0] += int(other.counts[0].sum())
+
+    def restore(self, state: State, owner: str) -> None:
+        """Continue from the counts of a state."""
+        counts = expect_array(state, "counts", np.int64, (None, 2, BINS), owner)
+        self.counts = np.array(counts, order="C")  # a copy, in one piece: `update` counts in place
+
+    def _grow(self, classes: int) -> None:
+        """Add classes, which so far had probability 0 and no instance."""
+        more = classes - len(self.counts)
+        if more > 0:
+            new = np.zeros((more, 2, BINS), dtype=np.int64)
+            new[:, 0, 0] = int(self.counts[0].sum()) if len(self.counts) else 0
+            self.counts = np.concatenate([self.counts, new])
+
+
+def _bins(probability: NDArray[np.float64]) -> NDArray[np.int64]:
+    with np.errstate(divide="ignore"):
+        odds = np.log(probability) - np.log1p(-probability)
+    scaled = (np.clip(odds, -LARGEST, LARGEST) / LARGEST + 1) / 2 * (BINS - 1)
+    bins: NDArray[np.int64] = np.rint(scaled).astype(np.int64)
+    return bins
+
+
+class RunningAuroc(Histogram):
+    """AUROC from counts of log-odds in bins of equal width, instead of from all probabilities.
+
+    A positive and a negative instance in the same bin are tied: the pair counts half. `error` bounds the
+    distance to the exact figure. 512 KB per class, however long the stream.
+
+    Examples
+    --------
+    >>> running = RunningAuroc()
+    >>> running.update(np.array([0, 0, 1, 1]), np.array([[0.9, 0.1], [0.6, 0.4], [0.65, 0.35], [0.2, 0.8]]))
+    >>> running.value, running.error
+    (0.75, 0.0)
+    """
+
+    def _classes(self) -> Counts:
+        return self.counts[1:2] if len(self.counts) == 2 else self.counts
+
+    @staticmethod
+    def _figure(negative: Counts, positive: Counts) -> tuple[float, float]:
+        pairs = float(negative.sum()) * float(positive.sum())
+        if pairs == 0:
+            return math.nan, math.nan
+        below, of_class = np.cumsum(negative) - negative, positive.astype(float)
+        tied = float((of_class * negative).sum())  # no dot product: its threads cost more than they save here
+        return (float((of_class * below).sum()) + tied / 2) / pairs, tied / 2 / pairs
+
+
+class RunningPrAuc(Histogram):
+    """Average precision from counts of log-odds in bins of equal width; instances in one bin are tied.
+
+    `error` bounds the distance to the exact figure. 512 KB per class, however long the stream.
+
+    Examples
+    --------
+    >>> running = RunningPrAuc()
+    >>> running.update(np.array([0, 0, 1, 1]), np.array([[0.9, 0.1], [0.6, 0.4], [0.65, 0.35], [0.2, 0.8]]))
+    >>> round(running.value, 4), running.error < 1e-9
+    (0.8333, True)
+    """
+
+    @staticmethod
+    def _figure(negative: Counts, positive: Counts) -> tuple[float, float]:
+        held = np.flatnonzero(positive + negative)[::-1]  # from the highest odds down
+        gained, lost = positive[held], negative[held]
+        positives, instances = np.cumsum(gained), np.cumsum(gained + lost)
+        value = _area(gained, positives, instances) if len(held) else math.nan
+        if math.isnan(value):
+            return math.nan, math.nan
+        before, all_before = positives - gained, instances - gained - lost
+        best = positives / np.maximum(all_before + gained, 1)  # all positives of a bin come first
+        worst = (before + 1) / (all_before + lost + 1)  # the first positive comes last
+        tied = (lost > 0) & (gained + lost > 1)
+        best, worst = (np.where(tied, bound, positives / instances) for bound in (best, worst))
+        high, low = np.dot(gained, best) / positives[-1], np.dot(gained, worst) / positives[-1]
+        return value, float(max(high - value, value - low))
+
+
+# -- the measures ------------------------------------------------------------------------------------------
+
+
+class Ranked(Measure):
+    """The base of measures of the order in which probabilities rank instances: exact, or from a histogram."""
+
+    _histogram: ClassVar[type[Histogram]]
+
+    def __init__(self, exact: bool = True) -> None:
+        if not isinstance(exact, bool | np.bool_):
+            raise ParameterError.of("exact", type(self).__name__, "True or False", exact)
+        self.exact = bool(exact)
+        self.note = "" if exact else "from a histogram"
+        self.predictions: list[Predicted] | None = [] if exact else None
+        self._running = self._histogram()
+
+    @staticmethod
+    @abstractmethod
+    def _figure(y: Labels, probabilities: Probabilities) -> float:
+        """The exact figure."""
+
+    def update(self, y: Labels, output: Probabilities) -> None:
+        """Count labels (n,) and the probabilities (n, classes) predicted before they were seen."""
+        if self.predictions is None:
+            self._running.update(y, output)
+        else:
+            y, output = expect_answers(y, output, type(self).__name__)
+            self.predictions.append((y.copy(), output.copy()))
+
+    def add(self, y: Labels, output: Probabilities) -> float:
+        """Count a part of the stream and return the exact figure over it. The arrays are kept."""
+        figure = self._figure(y, output)
+        if self.predictions is None:
+            self._running.update(y, output)
+        else:
+            self.predictions.append((y, output))
+        return figure
+
+    @property
+    def value(self) -> float:
+        """The figure over everything counted; NaN if no class has positive and negative instances."""
+        return self._running.value if self.predictions is None else self._figure(*joined(self.predictions))
+
+    @property
+    def error(self) -> float:
+        """The largest possible distance to the exact figure."""
+        return 0.0 if self.exact else self._running.error
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return all labels and probabilities, or the histogram."""
+        if self.predictions is None:
+            return {"counts": self._running.counts}
+        labels, probabilities = joined(self.predictions)
+        return {"labels": labels, "probabilities": probabilities}
+
+    def restore(self, state: State) -> None:
+        """Continue from what `state` returned."""
+        owner = type(self).__name__
+        if self.predictions is None:
+            self._running.restore(state, owner)
+            return
+        labels = expect_array(state, "labels", np.int64, (None,), owner)
+        probabilities = expect_array(state, "probabilities", np.float64, (None, None), owner)
+        if len(labels) != len(probabilities):
+            raise DataError(f"The state of {owner} must have as many labels as probabilities. Got others.")
+        self.predictions = [expect_answers(labels, probabilities, owner)]
+
+    def merge(self, other: Ranked) -> None:
+        """Add what another has counted. A histogram takes in exact predictions, but not the reverse."""
+        expect_same(self, other)
+        if self.predictions is None:
+            if other.predictions is None:
+                self._running.merge(other._running)
+            for part in other.predictions or ():
+                self._running.update(*part)
+        elif other.predictions is None:
+            raise ParameterError.of("other", f"{type(self).__name__}.merge", "exact, as this one is", other)
+        else:
+            self.predictions += other.predictions
+
+    def fresh(self) -> Ranked:
+        """Return an empty measure with the same settings."""
+        return type(self)(self.exact)
+
+    def bounded(self) -> Ranked:
+        """Return an empty measure that counts in a histogram."""
+        return type(self)(exact=False)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({'' if self.exact else 'exact=False'})"
+
+
+class Auroc(Ranked):
+    """AUROC over a stream: `auroc` defines it, and `RunningAuroc` says how exact a histogram is.
+
+    Parameters
+    ----------
+    exact
+        Whether all probabilities are kept (8 bytes per class and instance). If not, the figure comes from
+        a histogram in constant memory; that of a window is still exact.
+
+    Examples
+    --------
+    >>> area = Auroc()
+    >>> area.update(np.array([0, 0, 1, 1]), np.array([[0.9, 0.1], [0.6, 0.4], [0.65, 0.35], [0.2, 0.8]]))
+    >>> area.value
+    0.75
+    """
+
+    name, label = "auroc", "AUROC"
+    _figure, _histogram = staticmethod(auroc), RunningAuroc
+
+
+class PrAuc(Ranked):
+    """Average precision over a stream, the plain mean over classes: see `average_precision`.
+
+    Parameters
+    ----------
+    exact
+        As for `Auroc`.
+
+    Examples
+    --------
+    >>> area = PrAuc()
+    >>> area.update(np.array([0, 0, 1, 1]), np.array([[0.9, 0.1], [0.6, 0.4], [0.65, 0.35], [0.2, 0.8]]))
+    >>> round(area.value, 4)
+    0.8333
+    """
+
+    name, label = "pr_auc", "PR-AUC"
+    _figure, _histogram = staticmethod(average_precision), RunningPrAuc

@@ -1,0 +1,68 @@
+"""What families that learn by gradients share: the scale of numbers, and the loss of a number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from heros._base.parameters import above_zero, among
+from heros._base.settings import Setting
+from heros.data.schema import Schema
+from heros.errors import ParameterError
+from heros.pools.native import Family
+
+__all__ = ["LOSS", "Scaled", "expect_loss"]
+
+LOSS = Setting(
+    "loss",
+    "squared",
+    among("squared", "huber"),
+    "Where the target is a number: half the square of the error, or 'huber', which is linear beyond an "
+    "error of one standard deviation of the target.",
+    optional=True,
+)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Scaled(Family):
+    """A family whose models see numbers divided by their running standard deviation."""
+
+    role: ClassVar[str] = "pool"
+
+    scale: bool | float = True
+    divisor: float = field(
+        init=False, repr=False
+    )  # what `scale` comes to: True and 1.0 are equal, but differ
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        divisor = divisor_of(self.scale, self.family.__name__)
+        object.__setattr__(self, "divisor", divisor)
+        object.__setattr__(self, "scale", bool(divisor) if divisor in (0.0, 3.0) else divisor)
+
+
+def divisor_of(scale: object, owner: str) -> float:
+    """How many standard deviations of a number become 1, by a pool's `scale`; 0: numbers stay as they are.
+
+    Examples
+    --------
+    >>> divisor_of(True, "MLP"), divisor_of(False, "MLP"), divisor_of(1, "MLP")
+    (3.0, 0.0, 1.0)
+    """
+    if isinstance(scale, bool | np.bool_):
+        return 3.0 if scale else 0.0
+    try:
+        divisor: float = above_zero(1e6).check(scale, "scale", owner)
+    except ParameterError:
+        raise ParameterError.of("scale", owner, "True, False or a number in (0, 1e6]", scale) from None
+    return divisor
+
+
+def expect_loss(configurations: Any, schema: Schema, owner: str) -> None:
+    """Refuse a loss of numbers where the target is a class."""
+    losses = [one["loss"] for one in configurations if "loss" in one]
+    if losses and not schema.numeric:
+        rule = "left out where the target is a class: that is learnt with cross-entropy"
+        raise ParameterError.of("loss", owner, rule, losses[0])

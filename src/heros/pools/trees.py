@@ -1,0 +1,174 @@
+"""What families of trees share: the size of a tree, and a Hoeffding tree as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros._base import core as _core
+from heros._base.parameters import above_zero, or_none, real_number, whole_number
+from heros._base.settings import Setting
+from heros.data.schema import Schema
+
+__all__ = [
+    "ABSENT",
+    "AT_MOST",
+    "EACH_VALUE",
+    "GRACE_PERIOD",
+    "INACTIVE",
+    "LEAF",
+    "MAX_BYTES",
+    "MAX_DEPTH",
+    "SPLIT_CONFIDENCE",
+    "TIE_THRESHOLD",
+    "TreeStats",
+    "gains_of",
+    "stats_of",
+    "tree_text",
+]
+
+# What `node_test` and `node_link` of a Hoeffding tree's state hold.
+LEAF, ABSENT, INACTIVE = _core.HoeffdingPool.LEAF, _core.HoeffdingPool.ABSENT, _core.HoeffdingPool.INACTIVE
+AT_MOST, EACH_VALUE = _core.HoeffdingPool.AT_MOST, _core.HoeffdingPool.EACH_VALUE
+
+MAX_BYTES = Setting(
+    "max_bytes",
+    32 << 20,
+    whole_number(1, 1 << 62),
+    "The memory of nodes and observers. The limit is kept at every instance: when something new would "
+    "cross it, the least promising leaves are deactivated; they come back when they promise more than "
+    "others. MOA and River look at theirs every million instances.",
+)
+GRACE_PERIOD = Setting(
+    "grace_period",
+    200,
+    whole_number(1, (1 << 31) - 1),
+    "How many instances a leaf sees between two searches for a split.",
+)
+SPLIT_CONFIDENCE = Setting(
+    "split_confidence",
+    1e-7,
+    above_zero(1),
+    "δ: the probability of choosing another test than an infinite sample would.",
+)
+TIE_THRESHOLD = Setting(
+    "tie_threshold",
+    0.05,
+    real_number(0),
+    "Below this Hoeffding bound ε the best test wins even if the second is as good.",
+)
+MAX_DEPTH = Setting(
+    "max_depth",
+    None,
+    or_none(whole_number(0, 1 << 20)),
+    "The most tests on the way to a leaf; None means no limit.",
+    none=-1,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TreeStats:
+    """The size of one tree.
+
+    Parameters
+    ----------
+    nodes, leaves
+        How many there are; a leaf is a node, too.
+    active_leaves
+        Leaves that learn. The others were deactivated to stay inside the byte limit: they count
+        classes and predict the majority.
+    depth
+        The number of tests on the longest way down.
+    bytes, max_bytes
+        What the nodes and observers hold, and the limit that is never crossed.
+    """
+
+    nodes: int
+    leaves: int
+    active_leaves: int
+    depth: int
+    bytes: int
+    max_bytes: int
+
+
+def stats_of(bound: Any) -> list[TreeStats]:
+    """The size of every model of a pool of trees."""
+    limits = [configuration["max_bytes"] for configuration in bound.pool.configurations]
+    return [TreeStats(*(*bound.native.summary(i), limit)) for i, limit in enumerate(limits)]
+
+
+def gains_of(bound: Any, i: int) -> dict[str, float]:
+    """By how much the splits of model i by each feature have lowered the loss."""
+    names = [feature.name for feature in bound.schema.features]
+    return dict(zip(names, bound.native.gains(i).tolist(), strict=True))
+
+
+def tree_text(state: Mapping[str, NDArray[Any]], schema: Schema) -> str:
+    """A tree's state as text: a line per test and per leaf, indented by depth.
+
+    A leaf shows its majority class, how often it counted it and how many instances it counted; counts
+    begin with the share of the parent's that a split hands down. A leaf that has been deactivated says so.
+
+    Examples
+    --------
+    >>> pool = _core.HoeffdingPool([_core.TreeSettings(4096, 2, 0.5, 1.0, "gini", "adaptive", False, -1)])
+    >>> pool.grow(np.array([2], dtype=np.int32), 2)
+    >>> print(tree_text(pool.tree_state(0), Schema.of([("colour", "red", "green")], ["no", "yes"])))
+    no (0 of 0)
+    """
+    test = state["node_test"]
+    counts = state["node_counts"].reshape(len(test), -1)
+    nodes = _Nodes(state["node_value"], test, state["node_link"], counts, schema)
+    return "\n".join(nodes.lines(0, ""))
+
+
+class _Nodes:
+    """The arrays of one tree."""
+
+    def __init__(
+        self,
+        value: NDArray[np.float64],
+        test: NDArray[np.int32],
+        link: NDArray[np.int32],
+        counts: NDArray[np.float64],
+        schema: Schema,
+    ) -> None:
+        self.value, self.test, self.link, self.counts, self.schema = value, test, link, counts, schema
+
+    def lines(self, node: int, indent: str) -> Iterator[str]:
+        """The lines of the subtree below a node."""
+        if self.test[node] < 0:
+            yield indent + self.leaf(node)
+            return
+        for branch, condition in enumerate(self.conditions(node)):
+            child = int(self.link[node]) + branch
+            if self.test[child] == ABSENT:
+                continue
+            if self.test[child] < 0:
+                yield f"{indent}{condition}: {self.leaf(child)}"
+            else:
+                yield f"{indent}{condition}:"
+                yield from self.lines(child, indent + "    ")
+
+    def conditions(self, node: int) -> list[str]:
+        """The condition of every branch of a split."""
+        feature = self.schema.features[self.test[node] >> 2]
+        kind = self.test[node] & 3
+        if kind == AT_MOST:
+            return [f"{feature.name} <= {self.value[node]:g}", f"{feature.name} > {self.value[node]:g}"]
+        values = feature.values or ()
+        if kind == EACH_VALUE:
+            return [f"{feature.name} = {value}" for value in values]
+        value = values[int(self.value[node])]
+        return [f"{feature.name} = {value}", f"{feature.name} != {value}"]
+
+    def leaf(self, node: int) -> str:
+        """What a leaf has counted."""
+        counts = self.counts[node]
+        top = int(np.argmax(counts))
+        note = ", inactive" if self.link[node] == INACTIVE else ""
+        return f"{self.schema.classes[top]} ({counts[top]:.0f} of {counts.sum():.0f}{note})"

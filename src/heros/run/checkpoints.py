@@ -1,0 +1,290 @@
+"""Checkpoints: write a run to disk while it goes on, and resume it from there."""
+
+from __future__ import annotations
+
+import os
+import warnings
+import zlib
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from heros._base.parameters import one_of, whole
+from heros._base.progress import progress as progress_bar
+from heros.ensemble import files
+from heros.errors import DataError, HerosError, ParameterError
+from heros.meters import Reading
+from heros.run.state import Evaluation
+from heros.storage import archive
+from heros.storage.checkpoints import (
+    KIND,
+    Checkpoint,
+    CheckpointWarning,
+    Content,
+    DirectoryLock,
+    PredictionsFile,
+    drafts,
+    found,
+    name_of,
+    newest_first,
+    opened,
+)
+from heros.streams.live import Block, Source
+from heros.streams.live.base import Signal
+
+__all__ = ["Checkpoint", "CheckpointWarning", "Checkpointer", "found"]
+
+Path_ = str | os.PathLike[str]
+DAMAGE = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)
+"""What a checkpoint that is not whole may raise when it is used."""
+
+
+class Checkpointer:
+    """Writes checkpoints of a run, and resumes a run from one; parameters as for `evaluate`."""
+
+    def __init__(
+        self,
+        directory: Path_,
+        *,
+        every: int,
+        keep: int,
+        resume: bool | Path_,
+        on_error: str,
+        allow_code: bool = False,
+    ) -> None:
+        self.directory = Path(directory)
+        self.every = whole(every, "every", "evaluate", 1)
+        self.keep = whole(keep, "keep", "evaluate", 1)
+        rule = "'raise' or 'warn'"
+        self.on_error = one_of(on_error, "on_checkpoint_error", "evaluate", ("raise", "warn"), rule)
+        self.allow_code = allow_code
+        self._lock = DirectoryLock(self.directory)
+        try:
+            self.content = self._choose(resume)
+        except BaseException:
+            self.close()
+            raise
+        self._predictions = (
+            PredictionsFile(self.directory) if self.content is None else self.content.predictions
+        )
+        self._written = 0  # parts of the evaluation's predictions that are in the file
+        self._crc: tuple[int, ...] = (0, 0)  # of the instances learnt so far
+        self._last = 0  # instances at the last attempt to write
+        self._settings: dict[str, Any] = {}
+        self._tip = 0  # instances of the latest checkpoint of this run
+
+    def close(self) -> None:
+        """Release the directory for other runs."""
+        self._lock.release()
+
+    @property
+    def earlier(self) -> Reading | None:
+        """The energy spent up to the checkpoint that the run resumes from."""
+        if self.content is None:
+            return None
+        match self.content.document.get("spent"):
+            case {
+                "joules": float(joules),
+                "detail": str(detail),
+                "cpu_seconds": float(cpu),
+                "wall_seconds": float(wall),
+            }:
+                return Reading(joules, detail, cpu, wall)
+        raise _not_whole(self.content.path, "no bill")
+
+    # -- writing ----------------------------------------------------------------------------------------
+
+    def room(self, evaluation: Evaluation) -> int:
+        """How many instances may be learnt before the next checkpoint is due."""
+        return self.every - evaluation.taken % self.every
+
+    def learnt(self, block: Block, evaluation: Evaluation) -> None:
+        """Add a block to the checksum, and write a checkpoint if one is due."""
+        self._crc = _crc(self._crc, block, evaluation.stream.weights())
+        if evaluation.taken % self.every == 0:
+            self.write(evaluation)
+
+    def write(self, evaluation: Evaluation, at_the_end: bool = False) -> None:
+        """Write a checkpoint, if anything was learnt since the last one."""
+        if evaluation.taken == self._last:
+            return
+        try:
+            self._write_one(evaluation)
+        except HerosError as error:
+            if self.on_error == "raise" and not at_the_end:  # a finished run still returns its results
+                raise
+            text = f"No checkpoint was written after {evaluation.taken:,} instances. {error}"
+            warnings.warn(text, CheckpointWarning, stacklevel=2)
+        self._last = evaluation.taken
+
+    def _write_one(self, evaluation: Evaluation) -> None:
+        self._lock.expect_held()
+        model_document, model_arrays = files.pack(evaluation.model, allow_code=self.allow_code)
+        document, arrays = evaluation.state()
+        spent = evaluation.meter.so_far()
+        self._forget_later_ones()
+        predictions = evaluation.predictions
+        self._predictions.append(predictions[self._written :])
+        self._written = len(predictions)
+        where = evaluation.stream.where()
+        archive.write(
+            self.directory / name_of(evaluation.taken),
+            KIND,
+            {
+                "written": datetime.now(UTC).isoformat(timespec="seconds"),
+                "stream": {
+                    "name": evaluation.stream.name,
+                    "crc": list(self._crc),
+                    "where": None if where is None else dict(where),
+                },
+                "instances": evaluation.taken,
+                "meter": evaluation.meter.source,
+                "spent": {
+                    "joules": float(spent.joules),
+                    "detail": spent.detail,
+                    "cpu_seconds": spent.cpu_seconds,
+                    "wall_seconds": spent.wall_seconds,
+                },
+                "predictions": self._predictions.extent(),
+                "settings": self._settings,
+                "model": model_document,
+                "evaluation": document,
+            },
+            archive.grouped({"model": model_arrays, "evaluation": arrays}),
+        )
+        self._tip = evaluation.taken
+        if where is not None:
+            evaluation.stream.acknowledge(where)
+        for _, path in newest_first(self.directory)[self.keep :]:
+            with suppress(OSError):  # one checkpoint more than necessary
+                path.unlink()
+
+    def _forget_later_ones(self) -> None:
+        """After a resume from an earlier checkpoint, remove later ones: their predictions are truncated."""
+        later = [path for instances, path in newest_first(self.directory) if instances > self._tip]
+        for path in (*later, *drafts(self.directory)):
+            with suppress(OSError):
+                path.unlink()
+
+    # -- resuming -----------------------------------------------------------------------------------------
+
+    def restore(
+        self, evaluation: Evaluation, settings: Mapping[str, Any], block: int, show: bool | None = None
+    ) -> None:
+        """Bring model, evaluation and stream to the state of the checkpoint, if there is one."""
+        self._settings = dict(settings)
+        if self.content is None:
+            return
+        document, arrays, path = self.content.document, self.content.arrays, self.content.path
+        try:
+            kept, crc, taken = document["model"], tuple(document["stream"]["crc"]), document["instances"]
+            self._expect_same(evaluation, settings)
+            parts = {role: getattr(evaluation.model, role) for role in files.PARTS}
+            learnt = archive.subset(arrays, "model")
+            model = files.unpack(type(evaluation.model), kept, learnt, **parts, allow_code=self.allow_code)
+            evaluation.restore(
+                document["evaluation"], archive.subset(arrays, "evaluation"), self.content.parts
+            )
+        except ParameterError:
+            raise
+        except DAMAGE as error:
+            raise _not_whole(path, error) from None
+        if taken != evaluation.taken:
+            raise _not_whole(path, f"{taken} instances")
+        self._written, self._last, self._tip = len(self.content.parts), taken, taken
+        where = document["stream"].get("where")
+        if where is not None and evaluation.stream.where() is not None:
+            self._go_to(evaluation.stream, where, path)
+            self._crc = crc
+        else:
+            self._read_over(evaluation.stream, taken, block, show)
+        if self._crc != crc:
+            rule = f"the one that {path.name} was written on (its first {taken:,} instances differ)"
+            raise ParameterError.of("stream", "evaluate", rule, evaluation.stream)
+        evaluation.model.become(model)
+        self.content = None  # frees its arrays
+
+    @staticmethod
+    def _go_to(stream: Source, where: Any, path: Path) -> None:
+        """Seek in a stream that has positions."""
+        try:
+            stream.seek(where)
+        except HerosError:
+            raise
+        except DAMAGE as error:
+            raise _not_whole(path, f"no place in the stream: {error!r}") from None
+
+    def _read_over(self, stream: Source, n: int, block: int, show: bool | None) -> None:
+        """Read the stream again up to the checkpoint; its schema grows at the same instances as before."""
+        with progress_bar("count", wanted=show) as bar:
+            task = bar.add_task(f"{stream.name}: reading up to the checkpoint", total=n)
+            done = 0
+            while done < n:
+                came = stream.poll(min(block, n - done))
+                if isinstance(came, Signal):
+                    raise ParameterError.of("stream", "evaluate", f"at least {n:,} instances long", stream)
+                self._crc = _crc(self._crc, came, stream.weights())
+                done += len(came[1])
+                bar.update(task, completed=done)
+
+    def _expect_same(self, evaluation: Evaluation, settings: Mapping[str, Any]) -> None:
+        """Refuse to resume with another model, stream, meter or settings."""
+        assert self.content is not None
+        document, name = self.content.document, self.content.path.name
+        for setting, value in settings.items():
+            if (kept := document["settings"].get(setting)) != value:
+                rule = f"{kept!r}, as in {name}"
+                raise ParameterError.of(setting, "evaluate", rule, value)
+        kept = document["model"]
+        for part, value in files.description(evaluation.model).items():
+            if kept[part] != value:
+                rule = f"the one of {name}, with {part} = {kept[part]}"
+                raise ParameterError.of("model", "evaluate", rule, value)
+        if document["stream"]["name"] != evaluation.stream.name:
+            rule = f"the one of {name}, {document['stream']['name']!r}"
+            raise ParameterError.of("stream", "evaluate", rule, evaluation.stream.name)
+        if document["meter"] != evaluation.meter.source:
+            rule = f"of the kind in {name}, {document['meter']!r}"
+            raise ParameterError.of("meter", "evaluate", rule, evaluation.meter.source)
+
+    # -- the directory --------------------------------------------------------------------------------------
+
+    def _choose(self, resume: bool | Path_) -> Content | None:
+        """The checkpoint to resume from; None to start anew."""
+        there = [path for _, path in newest_first(self.directory)]
+        if not isinstance(resume, bool):
+            path = Path(resume)
+            if path.resolve() not in [one.resolve() for one in there]:
+                rule = f"True, False or a checkpoint in {self.directory}"
+                raise ParameterError.of("resume", "evaluate", rule, str(path))
+            return opened(path)
+        if not resume and there:
+            raise HerosError(
+                f"The checkpoint directory {self.directory} must be empty, unless the run is resumed. "
+                f"Got {len(there)} checkpoints of a run."
+            )
+        for path in there:
+            try:
+                return opened(path)
+            except DataError as error:
+                warnings.warn(f"{error} The checkpoint before it is used.", CheckpointWarning, stacklevel=5)
+        if there:
+            raise DataError(
+                f"One checkpoint in {self.directory} must be whole. Got {len(there)} broken ones."
+            )
+        return None
+
+
+def _crc(so_far: tuple[int, ...], block: Block, weights: NDArray[Any] | None) -> tuple[int, ...]:
+    """Update the checksums of rows, targets and weights; they do not depend on how blocks are cut."""
+    arrays = block if weights is None else (*block, weights)
+    earlier = (*so_far, 0)[: len(arrays)]
+    return tuple(zlib.crc32(array.tobytes(), crc) for array, crc in zip(arrays, earlier, strict=True))
+
+
+def _not_whole(path: Path, error: object) -> DataError:
+    return DataError(f"The checkpoint {path} must be whole. Got: {error}")

@@ -1,0 +1,349 @@
+"""What ``record.json`` says about a run: its fields, checked when a record is read, and its id.
+
+Anyone can change a record. Everything that tables and reports rely on is checked here, once; an error names
+the path of the value that is wrong.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from heros._base.lazy import metadata
+from heros._base.registry import policy_id, pool_id, variant_id
+from heros.ensemble import Heros
+from heros.errors import DataError
+from heros.measures import Confusion
+from heros.measures.base import Caption
+from heros.meters import Carbon, Energy
+from heros.run.curves import Curves
+from heros.run.records.provenance import provenance
+from heros.run.result import Price, Run
+from heros.streams import BadRow, BadRows, DriftPoint
+from heros.streams.live import Source
+
+__all__ = [
+    "FORMAT",
+    "PER_MODEL",
+    "RESULTS",
+    "at",
+    "document",
+    "expect_curves",
+    "expect_whole",
+    "figures_in",
+    "id_from",
+    "id_of",
+    "run_from",
+    "run_id",
+]
+
+FORMAT = 1
+RESULTS = ("gamma_spent", "reward", "diverged")
+"""Results of a record beside the figures of its measures."""
+PER_MODEL = ("trained", "scores", "invested")
+"""The curves with a column per model: nine tenths of a record, left out of a compact one."""
+PACKAGES = ("heros-learn", "numpy", "pyarrow")
+LARGEST = 1e100  # a larger figure would break the axis of a chart
+LONGEST = 200  # bytes of a stream's name in an id
+
+
+# -- kinds of values ---------------------------------------------------------------------------------------
+
+
+class Kind(NamedTuple):
+    """A kind of value: whether a JSON value is one, and what it becomes in a `Run`."""
+
+    fits: Callable[[Any], bool]
+    read: Callable[[Any], Any] = lambda value: value
+
+
+ANYTHING = Kind(lambda value: True)
+TEXT = Kind(lambda value: isinstance(value, str))
+TRUTH = Kind(lambda value: isinstance(value, bool))
+MAPPING = Kind(lambda value: isinstance(value, dict))
+WHOLE = Kind(lambda value: type(value) is int and 0 <= value < 1 << 62)
+POSITIVE = Kind(lambda value: WHOLE.fits(value) and value > 0)
+NUMBER = Kind(
+    lambda value: (
+        isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST < value < LARGEST
+    )
+)
+AMOUNT = Kind(lambda value: NUMBER.fits(value) and value >= 0)
+FIGURE = Kind(
+    lambda value: value is None or NUMBER.fits(value), lambda value: math.nan if value is None else value
+)
+
+
+def _optional(kind: Kind) -> Kind:
+    return Kind(
+        lambda value: value is None or kind.fits(value),
+        lambda value: None if value is None else kind.read(value),
+    )
+
+
+def _each(kind: Kind) -> Kind:
+    return Kind(
+        lambda value: isinstance(value, list) and all(map(kind.fits, value)),
+        lambda value: tuple(map(kind.read, value)),
+    )
+
+
+def _by_name(kind: Kind) -> Kind:
+    return Kind(lambda value: isinstance(value, dict) and all(map(kind.fits, value.values())))
+
+
+def _array(kind: Kind, dtype: type) -> Kind:
+    return Kind(_each(kind).fits, lambda value: np.array(value, dtype=dtype))
+
+
+def _made(cls: Any, **kinds: Kind) -> Kind:
+    """A dataclass, from a mapping of its fields and nothing else."""
+    optional = {one.name: (one.default, one.default_factory) != (MISSING, MISSING) for one in fields(cls)}
+    return Kind(
+        lambda value: (
+            isinstance(value, dict)
+            and value.keys() <= optional.keys()
+            and all(name in value or optional[name] for name in optional)
+            and all(kind.fits(value[name]) for name, kind in kinds.items() if name in value)
+        ),
+        lambda value: cls(**{name: kinds.get(name, ANYTHING).read(one) for name, one in value.items()}),
+    )
+
+
+def _is_square(value: Any) -> bool:
+    return _each(_each(WHOLE)).fits(value) and all(len(row) == len(value) for row in value)
+
+
+# -- the fields --------------------------------------------------------------------------------------------
+
+_BAD_ROW = _made(BadRow, source=TEXT, place=TEXT, column=_optional(TEXT), value=TEXT, rule=TEXT)
+_BETTER = Kind(lambda way: way in ("higher", "lower"))
+
+OF_A_RUN: dict[str, tuple[str, Kind]] = {
+    "stream/name": ("stream", TEXT),
+    "stream/drifts": ("drifts", _each(_made(DriftPoint, position=WHOLE, width=POSITIVE))),
+    "stream/bad_rows": ("bad_rows", _made(BadRows, count=WHOLE, first=_each(_BAD_ROW))),
+    "classes": ("classes", _each(TEXT)),
+    "model": ("model", TEXT),
+    "settings": ("settings", MAPPING),
+    "n_instances": ("n_instances", POSITIVE),
+    "window": ("window", POSITIVE),
+    "interrupted": ("interrupted", TRUTH),
+    "measures": ("measures", _each(_made(Caption, name=TEXT, label=TEXT, better=_BETTER, note=TEXT))),
+    "results/gamma_spent": ("gamma_spent", AMOUNT),
+    "results/reward": ("reward", FIGURE),
+    "results/diverged": ("diverged", WHOLE),
+    "confusion": (
+        "confusion",
+        _optional(Kind(_is_square, lambda counts: Confusion(np.array(counts, np.int64)))),
+    ),
+    "looked": ("looked", _array(WHOLE, np.int64)),
+    "trained": ("trained", _array(WHOLE, np.int64)),
+    "invested": ("invested", _array(NUMBER, np.float64)),
+    "price": ("price", _optional(_made(Price, looking=AMOUNT, training=AMOUNT))),
+    "cpu": ("cpu", _by_name(AMOUNT)),
+    "energy": (
+        "energy",
+        _made(
+            Energy,
+            kwh=AMOUNT,
+            by_phase=_by_name(NUMBER),
+            source=TEXT,
+            detail=TEXT,
+            carbon=_optional(_made(Carbon, grams_per_kwh=AMOUNT, source=TEXT)),
+            cpu_seconds=AMOUNT,
+            wall_seconds=AMOUNT,
+        ),
+    ),
+}
+"""The fields that are attributes of a `Run`: path in the document, attribute, kind."""
+OTHERS: dict[str, Kind] = {
+    **dict.fromkeys(("id", "written", "commit", "machine/cpu", "machine/system", "machine/isa"), TEXT),
+    "versions": _by_name(TEXT),
+    "machine/cores": _optional(WHOLE),
+    **{
+        f"settings/{name}": TEXT
+        for name in ("pool", "policy", "pool_as_written", "policy_as_written", "answer")
+    },
+    "settings/k": POSITIVE,
+    "settings/seed": _optional(WHOLE),
+    "settings/models": Kind(lambda value: _each(MAPPING).fits(value) and value != []),
+    "settings/costs": _each(AMOUNT),
+    **{f"settings/{name}": ANYTHING for name in ("score", "warmup", "watch")},
+    "results": _by_name(FIGURE),
+    "energy/wall_seconds": AMOUNT,
+    "co2e_kg": _optional(NUMBER),
+}
+MAY_LACK = ("classes",)
+"""Fields that some of the paper's records do not have."""
+
+
+def document(run: Run, id: str | None = None) -> dict[str, Any]:
+    """What `record.json` says about a run."""
+    said: dict[str, Any] = {
+        "format": FORMAT,
+        "id": run_id(run) if id is None else id,
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": {
+            "python": platform.python_version(),
+            **{name: metadata.version(name) for name in PACKAGES},
+        },
+        **provenance(),
+        "co2e_kg": run.energy.co2e_kg,
+        "results": dict(run.figures),
+    }
+    for path, (attribute, _) in OF_A_RUN.items():
+        group, _, name = path.rpartition("/")
+        (said.setdefault(group, {}) if group else said)[name] = getattr(run, attribute)
+    plain: dict[str, Any] = _plain(said)
+    return plain
+
+
+def run_from(document: Mapping[str, Any], curves: Curves) -> Run:
+    """Return the run that a document and its curves describe."""
+    said = {
+        attribute: kind.read(at(document, path))
+        for path, (attribute, kind) in OF_A_RUN.items()
+        if path in document or path not in MAY_LACK
+    }
+    figures = {name: FIGURE.read(document["results"][name]) for name in figures_in(document)}
+    return Run(figures=figures, curves=curves, **said)
+
+
+def figures_in(document: Mapping[str, Any]) -> list[str]:
+    """The names of the measures, in their order."""
+    return [name for name in document["results"] if name not in RESULTS]
+
+
+def at(document: Any, path: str) -> Any:
+    """The value at a path like ``settings/k``."""
+    for name in path.split("/"):
+        document = document[name]
+    return document
+
+
+def _plain(value: Any) -> Any:
+    """Convert to what JSON can hold: no arrays, tuples or dataclasses, no NaN, text in UTF-8."""
+    if isinstance(value, Confusion):
+        value = value.counts
+    if is_dataclass(value):
+        value = {one.name: getattr(value, one.name) for one in fields(value)}
+    if isinstance(value, Mapping):
+        return {_plain(str(name)): _plain(item) for name, item in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, str) and not value.isascii():  # a file name need not be UTF-8
+        return value.encode("utf-8", "backslashreplace").decode()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+# -- checks ------------------------------------------------------------------------------------------------
+
+
+def expect_whole(document: Mapping[str, Any], label: str) -> None:
+    """Refuse a document that lacks something, or has another kind of value somewhere.
+
+    Examples
+    --------
+    >>> expect_whole({"stream": {"name": 5}}, "The record runs/one")
+    Traceback (most recent call last):
+        ...
+    heros.errors.DataError: The record runs/one must be whole. Got another 'stream/name': 5.
+    """
+    for path, kind in ({path: kind for path, (_, kind) in OF_A_RUN.items()} | OTHERS).items():
+        try:
+            value = at(document, path)
+        except (KeyError, TypeError, IndexError):
+            if path in MAY_LACK:
+                continue
+            raise _broken(label, f"no {path!r}") from None
+        if not kind.fits(value):
+            raise _broken(label, f"another {path!r}: {_short(value)}")
+    models = len(document["settings"]["models"])
+    for path in ("settings/costs", "looked", "trained", "invested"):
+        if len(at(document, path)) != models:
+            raise _broken(label, f"{len(at(document, path))} in {path!r} of {models} models")
+    named = {caption["name"] for caption in document["measures"]}
+    if named - document["results"].keys():
+        raise _broken(label, f"no figure of {min(named - document['results'].keys())!r}")
+
+
+def expect_curves(curves: Curves, document: Mapping[str, Any], label: str) -> None:
+    """Refuse curves that do not fit the document of their record."""
+    end, models = curves.end, len(document["settings"]["models"])
+    if end.ndim != 1 or end.dtype.kind not in "iu" or not len(end):
+        raise _broken(label, "curves without windows")
+    if (np.diff(end, prepend=0) <= 0).any() or end[-1] > document["n_instances"]:
+        raise _broken(label, "curves whose windows do not follow each other")
+    for name, values in curves.columns().items():
+        wide = {"cpu": (curves.cpu.shape[-1],), **dict.fromkeys(PER_MODEL, (models,))}.get(name, ())
+        fits = values.shape == (len(end), *wide) or (name in PER_MODEL and values.shape == (len(end), 0))
+        if not fits or values.dtype.kind not in "iuf" or not _drawable(values, name in curves.figures):
+            raise _broken(label, f"another curve {name!r}")
+
+
+def _drawable(values: np.ndarray[Any, Any], may_be_missing: bool) -> bool:
+    known = values[~np.isnan(values)] if may_be_missing and values.dtype.kind == "f" else values
+    return bool((np.abs(known.astype(np.float64)) < LARGEST).all())
+
+
+def _short(value: object, most: int = 40) -> str:
+    text = repr(value)
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def _broken(label: str, got: str) -> DataError:
+    return DataError(f"{label} must be whole. Got {got}.")
+
+
+# -- ids ---------------------------------------------------------------------------------------------------
+
+
+def run_id(run: Run) -> str:
+    """Stream, pool, policy, k and seed: ``agr_a/mlp50/zeta_0.05_0.2/k30/seed1``.
+
+    `watch`, `burst` and `answer` are named beside k where they are not the paper's:
+    ``agr_a/mlp50/cand/k10-watch_8-top_5_60/seed1``.
+    """
+    return id_from(run.stream, run.settings)
+
+
+def id_from(stream: str, settings: Mapping[str, Any]) -> str:
+    """The `run_id` of runs on a stream of this name with these settings.
+
+    Examples
+    --------
+    >>> id_from("agr_a", {"pool": "mlp50", "policy": "cand", "k": 30, "seed": 1})
+    'agr_a/mlp50/cand/k30/seed1'
+    """
+    variant = variant_id(
+        settings.get("watch", "all"), settings.get("answer", "best"), settings.get("burst", 0)
+    )
+    name = "".join(c if c.isalnum() or c in "._-" else "_" for c in stream).lstrip(".") or "stream"
+    if len(name.encode()) > LONGEST:  # longer than a directory's name may be
+        name = f"{name[: LONGEST // 4]}-{hashlib.sha256(stream.encode(errors='replace')).hexdigest()[:12]}"
+    pool, policy, k, seed = (settings[part] for part in ("pool", "policy", "k", "seed"))
+    return f"{name}/{pool}/{policy}/k{k}{variant}/seed{seed}"
+
+
+def id_of(model: Heros, stream: Source) -> str:
+    """The `run_id` that a run of this model on this stream will have.
+
+    Examples
+    --------
+    >>> from heros import Heros, pools, streams
+    >>> from heros.run import records
+    >>> records.id_of(Heros(pools.Paper(), k=30, seed=1), streams.load("agr_a"))
+    'agr_a/mlp50/zeta_0.05_0.2/k30/seed1'
+    """
+    settings = {name: getattr(model, name) for name in ("watch", "answer", "burst", "k", "seed")}
+    return id_from(stream.name, settings | {"pool": pool_id(model.pool), "policy": policy_id(model.policy)})

@@ -1,0 +1,197 @@
+"""Many records in one Parquet file: a row each, with its figures, its ``record.json`` and its curves.
+
+The file is called ``records.parquet`` and stands for single records at and below its directory: the row with
+the id ``agr_a/mlp50/cand/k30/seed1`` is the record at that place beside the file. `heros.run.records`
+finds and reads both kinds; `heros.run.records.pack` packs single records.
+
+A row has plain columns (stream, policy, seed, AUROC, CPU seconds, ...) for other programs, the unchanged text
+of ``record.json`` in the column ``document``, and a list per curve. Curves with a column per model, or per
+phase, are flattened; the field's metadata holds their width. A record has null where it has no such curve.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from heros._base.lazy import pa, pq
+from heros.storage.disk import write_whole
+from heros.streams.arrow import readable
+
+__all__ = ["NAME", "Packed", "below", "curves_of", "document_of", "holder", "ids_in", "write_table"]
+
+NAME = "records.parquet"
+MARK, FORMAT = b"heros_records", b"1"
+ROWS = 64  # in a group: what is read at once to get at the curves of one record
+LEVEL = 19  # of zstd: written once, read often
+CURVE, WIDTH = b"curve", b"width"  # metadata of a column that holds a curve
+
+
+class Packed(NamedTuple):
+    """One record, as a row of the file."""
+
+    plain: pa.Table  # the plain columns, in one row
+    document: str  # the text of record.json
+    curves: pa.Table
+
+
+class _Curve(NamedTuple):
+    """Name, type and width of a curve: records that share all three share a column."""
+
+    name: str
+    values: pa.DataType
+    width: int | None  # of a curve with several values per window
+
+    @property
+    def field(self) -> pa.Field:
+        wide = "" if self.width is None else f"_x{self.width}"
+        about = {CURVE: self.name, **({} if self.width is None else {WIDTH: str(self.width)})}
+        return pa.field(f"curve_{self.name}_{self.values}{wide}", pa.list_(self.values), metadata=about)
+
+
+# -- where records are -----------------------------------------------------------------------------------
+
+
+def holder(place: Path) -> tuple[Path, str] | None:
+    """The packed file that holds the record of this place, and its id there; None if no file does."""
+    for path in _above(place):
+        if (id := place.relative_to(path.parent).as_posix()) in _index(path):
+            return path, id
+    return None
+
+
+def below(root: Path) -> Iterator[Path]:
+    """The places, at or below this one, of all records in packed files here or further up."""
+    for path in _above(root):
+        yield from (place for id in _index(path) if (place := path.parent / id).is_relative_to(root))
+
+
+def ids_in(path: Path) -> list[str]:
+    """The ids of the records in a file; an empty list if it is no table of records."""
+    return list(_index(path))
+
+
+def _above(place: Path) -> list[Path]:
+    """The tables of records here and further up, the nearest first."""
+    return [path for folder in (place, *place.parents) if (path := folder / NAME).is_file()]
+
+
+# -- reading ---------------------------------------------------------------------------------------------
+
+
+def document_of(path: Path, id: str) -> str:
+    """The `record.json` of a record, as it was written."""
+    return _index(path)[id][1]
+
+
+def curves_of(path: Path, id: str) -> pa.Table:
+    """The curves of a record, with the columns and types that they were recorded with."""
+    with readable(f"The file {path}", "be a whole table of records"):
+        number = _index(path)[id][0]
+        group = _group(path, _stamp(path), number // ROWS).slice(number % ROWS, 1)
+        return pa.table(
+            {
+                field.metadata[CURVE].decode(): _shaped(column, field)
+                for field, column in zip(group.schema, group.columns, strict=True)
+                if column[0].is_valid
+            }
+        )
+
+
+def _index(path: Path) -> Mapping[str, tuple[int, str]]:
+    """The number of the row, and the document, of each id."""
+    with readable(f"The file {path}", "be a whole table of records"):
+        return _rows(path, _stamp(path))
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    """Modification time and inode, which change when a file is replaced."""
+    stat = path.stat()
+    return stat.st_mtime_ns, stat.st_ino
+
+
+@lru_cache(maxsize=16)
+def _rows(path: Path, stamp: tuple[int, int]) -> Mapping[str, tuple[int, str]]:
+    if (pq.read_schema(path).metadata or {}).get(MARK) != FORMAT:
+        return {}  # another Parquet file
+    table = pq.read_table(path, columns=["id", "document"])
+    pairs = zip(table["id"].to_pylist(), table["document"].to_pylist(), strict=True)
+    return {id: (number, document) for number, (id, document) in enumerate(pairs)}
+
+
+@lru_cache(maxsize=2)
+def _group(path: Path, stamp: tuple[int, int], number: int) -> pa.Table:
+    """The curves of a group of records, cached because neighbours are often read next."""
+    file = pq.ParquetFile(path)
+    names = [field.name for field in file.schema_arrow if CURVE in (field.metadata or {})]
+    return file.read_row_group(number, columns=names)
+
+
+def _shaped(column: pa.ChunkedArray, field: pa.Field) -> pa.Array:
+    values = column.combine_chunks().flatten()
+    width = field.metadata.get(WIDTH)
+    return values if width is None else pa.FixedSizeListArray.from_arrays(values, int(width))
+
+
+# -- writing ---------------------------------------------------------------------------------------------
+
+
+def write_table(path: Path, records: Mapping[str, Packed]) -> None:
+    """Write the records, by id, as one file.
+
+    Measurements hardly repeat, so they have no dictionaries; their bytes are split by significance, which
+    compresses better.
+    """
+    rows = dict(sorted(records.items()))
+    curves = [_curves(row.curves) for row in rows.values()]
+    names = list(dict.fromkeys(kind.name for found in curves for kind in found))
+    kinds = sorted(
+        dict.fromkeys(kind for found in curves for kind in found), key=lambda k: names.index(k.name)
+    )
+    plain = pa.concat_tables([row.plain for row in rows.values()], promote_options="default")
+    table = plain.set_column(plain.column_names.index("id"), "id", pa.array(list(rows), pa.string()))
+    table = table.append_column("document", pa.array([row.document for row in rows.values()], pa.string()))
+    for kind in kinds:
+        table = table.append_column(kind.field, _lists(kind, [found.get(kind) for found in curves]))
+    file = io.BytesIO()
+    pq.write_table(
+        table.replace_schema_metadata({MARK: FORMAT}),
+        file,
+        row_group_size=ROWS,
+        compression="zstd",
+        compression_level=LEVEL,
+        use_dictionary=[field.name for field in plain.schema if pa.types.is_string(field.type)],
+        column_encoding={f"{kind.field.name}.list.element": _encoding(kind.values) for kind in kinds},
+    )
+    write_whole(path, [file.getbuffer()])
+
+
+def _curves(table: pa.Table) -> dict[_Curve, pa.Array]:
+    found = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        array, width = column.combine_chunks(), None
+        if pa.types.is_fixed_size_list(array.type):
+            array, width = array.flatten(), array.type.list_size
+        found[_Curve(name, array.type, width)] = array
+    return found
+
+
+def _lists(kind: _Curve, arrays: Sequence[pa.Array | None]) -> pa.Array:
+    offsets = np.cumsum([0, *(0 if array is None else len(array) for array in arrays)])
+    there: Iterable[pa.Array] = [array for array in arrays if array is not None]
+    return pa.ListArray.from_arrays(
+        pa.array(offsets, pa.int32()),
+        pa.concat_arrays(there),
+        mask=pa.array([array is None for array in arrays]),
+    )
+
+
+def _encoding(values: pa.DataType) -> str:
+    if pa.types.is_floating(values):
+        return "BYTE_STREAM_SPLIT"
+    return "DELTA_BINARY_PACKED" if pa.types.is_integer(values) else "PLAIN"

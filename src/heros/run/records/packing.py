@@ -1,0 +1,104 @@
+"""Pack single records into one file, which `heros.run.records` finds and reads as well."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from itertools import takewhile
+from pathlib import Path
+
+import numpy as np
+
+from heros._base.lazy import pa
+from heros.errors import HerosError
+from heros.run.records import files
+from heros.run.records.overview import load
+from heros.run.records.packed import NAME, Packed, curves_of, document_of, ids_in, write_table
+from heros.storage.disk import DRAFT, reason
+from heros.streams.arrow import readable
+
+__all__ = ["pack"]
+
+
+def pack(directory: str | os.PathLike[str]) -> int:
+    """Collect the single records below a directory in its `records.parquet`; return how many it then holds.
+
+    Nothing of a record is lost, and it is found and read as before, at the same place. A single record
+    replaces a packed one with the same id. Single records are removed after the file is on disk and was
+    read back with the same content.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from heros import Heros, evaluate, pools, records, streams
+    >>> model = Heros(pools.MLPGrid(hidden=[8], optimizers=["adam"]), k=2, seed=1)
+    >>> run = evaluate(model, streams.load("agr_a").take(2000))
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     place = records.save(run, directory)
+    ...     count, left = records.pack(directory), os.listdir(directory)
+    ...     again = records.read(place)
+    >>> count, left, again.auroc == run.auroc
+    (1, ['records.parquet'], True)
+    """
+    root = Path(directory)
+    if files.exists(root):
+        raise HerosError(f"The directory {root} must have records below it. Got one that is a record itself.")
+    single = _singles(root)
+    table = root / NAME
+    before = {id: _packed(root / id) for id in _ids(table)}
+    new = {id: _packed(place) for id, place in single.items()}
+    if new:
+        write_table(table, before | new)
+    for id, place in single.items():
+        if document_of(table, id) != new[id].document or not _same(curves_of(table, id), new[id].curves):
+            raise HerosError(f"The file {table} must give back the record {id}. Got something else.")
+        _remove(place, root)
+    return len(before | new)
+
+
+def _ids(table: Path) -> list[str]:
+    """The ids of the records packed already."""
+    ids = ids_in(table) if table.is_file() else []
+    if table.is_file() and not ids:
+        raise HerosError(f"The file {table} must be a table of records. Got another Parquet file.")
+    return ids
+
+
+def _singles(root: Path) -> dict[str, Path]:
+    """The single records below a directory, by their ids."""
+    places = files.find(root)
+    for place in places:
+        files.mend(place)
+    return {place.relative_to(root).as_posix(): place for place in places if place.is_dir()}
+
+
+def _packed(place: Path) -> Packed:
+    with readable(f"The record {place}", "be whole"):
+        return Packed(load(place), files.text_at(place), files.curves_at(place))
+
+
+def _same(one: pa.Table, other: pa.Table) -> bool:
+    """Whether two tables have the same columns, in any order, bit for bit: NaN equals NaN."""
+    return _columns(one) == _columns(other)
+
+
+def _columns(table: pa.Table) -> dict[str, tuple[pa.DataType, bytes]]:
+    arrays = {name: table[name].combine_chunks() for name in table.column_names}
+    return {name: (array.type, np.asarray(_flat(array)).tobytes()) for name, array in arrays.items()}
+
+
+def _flat(array: pa.Array) -> pa.Array:
+    return array.flatten() if pa.types.is_fixed_size_list(array.type) else array
+
+
+def _remove(place: Path, root: Path) -> None:
+    """Remove a record, and directories that are then empty; half a record is never in its place."""
+    hidden = place.with_name(f".{place.name}.packed{DRAFT}")
+    try:
+        shutil.rmtree(hidden, ignore_errors=True)
+        place.rename(hidden)
+        shutil.rmtree(hidden)
+        for folder in takewhile(lambda folder: folder != root and not any(folder.iterdir()), place.parents):
+            folder.rmdir()
+    except OSError as error:
+        raise HerosError(f"The record {place} must be removable. Got: {reason(error)}.") from None

@@ -1,0 +1,389 @@
+"""An HTTP/1.1 server for one ASGI application, with limits on connections, heads, bodies and slow clients.
+
+General servers bound neither heads nor slow clients, and spend more on a request than a small model does.
+httptools parses the requests; a body is handed over in one piece, and a reply is one write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http
+import json
+import logging
+import socket
+from collections import deque
+from collections.abc import Awaitable, Callable, MutableMapping
+from email.utils import formatdate
+from typing import Any, cast
+from urllib.parse import unquote
+
+import httptools
+
+from heros.serve.limits import Limits
+
+__all__ = ["App", "Receive", "Scope", "Send", "Server"]
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
+
+ASGI = {"version": "3.0", "spec_version": "2.3"}
+BACKLOG = 2048
+GRACE = 5.0  # seconds for requests to finish when the server stops
+KEEP_ALIVE = 75.0  # seconds that a connection may be idle between two requests
+JSON = [(b"content-type", b"application/json")]
+STATUS = {one.value: b"HTTP/1.1 %d %b\r\n" % (one.value, one.phrase.encode()) for one in http.HTTPStatus}
+LOG = logging.getLogger("heros.serve")
+
+
+class _Request:
+    """One request, as the application sees it: its scope, `receive` and `send`."""
+
+    def __init__(self, connection: _Connection, scope: Scope, keep_alive: bool) -> None:
+        self._connection, self.scope, self.keep_alive = connection, scope, keep_alive
+        self.complete = False  # whether all of its body is here
+        self.wants_100 = False  # whether the client waits to be told to send its body
+        self.size = 0
+        self._parts: list[bytes] = []
+        self._waiting: asyncio.Future[None] | None = None
+        self._read = False
+        self._head: Message | None = None
+        self._body: list[bytes] = []
+
+    def add(self, part: bytes) -> None:
+        self._parts.append(part)
+        self.size += len(part)
+
+    def wake(self) -> None:
+        """Have `receive` look again: the body is complete, or the client has gone."""
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
+
+    async def receive(self) -> Message:
+        """Return the whole body, once it is here; after that, wait until the client has gone."""
+        connection = self._connection
+        if self.wants_100 and not self.complete:
+            self.wants_100 = False
+            connection.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        while (not self.complete or self._read) and not connection.gone:
+            self._waiting = connection.server.loop.create_future()
+            await self._waiting
+        if not self.complete or self._read:
+            return {"type": "http.disconnect"}
+        self._read = True
+        body = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(self, message: Message) -> None:
+        """Take the head of the reply, or a part of its body; the last part sends all of it."""
+        if message["type"] == "http.response.start":
+            self._head = message
+            return
+        assert self._head is not None, "a reply begins with its head"
+        self._body.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
+            self._connection.reply(self, self._head["status"], self._head.get("headers", ()), body)
+
+    @property
+    def is_answered(self) -> bool:
+        return self._head is not None
+
+
+class _Connection(asyncio.Protocol):
+    """A connection: requests come in, wait for their turn, and are answered in order."""
+
+    def __init__(self, server: Server) -> None:
+        self.server, self.limits = server, server.limits
+        self.parser = httptools.HttpRequestParser(self)
+        self.gone = False
+        self.since = 0.0  # when the request began to come, or the connection became idle
+        self.coming = True  # a request is on its way, or awaited: whoever connects says something
+        self._head: int | None = None  # bytes of a head that is not complete
+        self._url = b""
+        self._headers: Headers = []
+        self._incoming: _Request | None = None  # of which the body is not complete
+        self._working: _Request | None = None  # which the application works on
+        self._queue: deque[_Request] = deque()  # sent before the reply to the one before
+        self._paused = False  # nothing is read, for requests wait for their turn
+        self._full = False  # the client does not read the replies
+
+    # -- from the transport -------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport = cast(asyncio.Transport, transport)
+        self._ends = {"client": _pair(transport, "peername"), "server": _pair(transport, "sockname")}
+        self.since = self.server.loop.time()
+        self.server.welcome(self)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.gone = True
+        self.server.forget(self)
+        self._queue.clear()
+        for request in (self._incoming, self._working):
+            if request is not None:
+                request.wake()
+
+    def data_received(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:  # no other protocol is spoken here
+            pass
+        except httptools.HttpParserError:
+            last = self._working if self._incoming is None else self._incoming
+            if last is None or last.keep_alive:  # else bytes behind a request that was to be the last
+                self.refuse(400, "The request must be HTTP/1.1.")
+            return
+        if self._head is not None:
+            self._head += len(data)
+            if self._head > self.limits.head:
+                self.refuse(431, f"The head of a request must have at most {self.limits.head:,} bytes.")
+        elif self._incoming is not None and self._working is None:
+            self._start(self._incoming)
+
+    def pause_writing(self) -> None:
+        self._full = True
+
+    def resume_writing(self) -> None:
+        self._full = False
+        self._next()
+
+    # -- from the parser ----------------------------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        self._url, self._headers, self._head = b"", [], 0
+        if not self.coming:
+            self.coming, self.since = True, self.server.loop.time()
+
+    def on_url(self, url: bytes) -> None:
+        self._url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._headers.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        parser, headers = self.parser, self._headers
+        self._head = None
+        path, query = _target(self._url)
+        version = parser.get_http_version()
+        scope: Scope = {
+            "type": "http",
+            "asgi": ASGI,
+            "http_version": version,
+            "method": parser.get_method().decode("ascii"),
+            "scheme": "http",
+            "path": path,
+            "raw_path": self._url,
+            "query_string": query,
+            "root_path": "",
+            "headers": headers,
+            **self._ends,
+        }
+        keep_alive = version == "1.1" and parser.should_keep_alive() and not parser.should_upgrade()
+        self._incoming = request = _Request(self, scope, keep_alive)
+        for name, value in headers:
+            if name == b"content-length" and (len(value) > 12 or int(value) > self.limits.body):
+                self._refuse_body()
+            elif name == b"expect":
+                request.wants_100 = value.lower() == b"100-continue"
+
+    def on_body(self, part: bytes) -> None:
+        request = self._incoming
+        if request is None or self.transport.is_closing():
+            return
+        request.add(part)
+        if request.size > self.limits.body:
+            self._refuse_body()
+
+    def on_message_complete(self) -> None:
+        request, self._incoming, self.coming = self._incoming, None, False
+        if request is None or self.transport.is_closing():
+            return
+        request.complete = True
+        if request is self._working:
+            self.server.quiet.pop(self, None)
+            request.wake()
+        elif self._working is None and not self._full:
+            self._start(request)
+        else:
+            self._queue.append(request)
+            self._paused = True
+            self.transport.pause_reading()
+
+    # -- requests and replies -----------------------------------------------------------------------------
+
+    def _start(self, request: _Request) -> None:
+        self._working = request
+        self.server.start(self, request)
+
+    def reply(self, request: _Request, status: int, headers: Any, body: bytes) -> None:
+        """Send the reply, and go on with the next request."""
+        if self.transport.is_closing():
+            return
+        last = not (request.keep_alive and request.complete) or self.server.stopping
+        head = [STATUS[status], self.server.date]
+        head += [b"%b: %b\r\n" % pair for pair in headers if pair[0] != b"content-length"]
+        head.append(b"content-length: %d\r\n" % len(body))
+        head.append(b"connection: close\r\n\r\n" if last else b"\r\n")
+        if request.scope["method"] != "HEAD":
+            head.append(body)
+        self.transport.write(b"".join(head))
+        self._working = None
+        if last:
+            self.transport.close()
+        else:
+            self._next()
+
+    def _next(self) -> None:
+        if self._working is not None or self._full or self.transport.is_closing():
+            return
+        if self._queue:
+            self._start(self._queue.popleft())
+            return
+        if self._paused:
+            self._paused = False
+            self.transport.resume_reading()
+        if not self.coming:
+            self.since = self.server.loop.time()
+        self.server.quiet[self] = None
+        if self._incoming is not None:
+            self._start(self._incoming)
+
+    def _refuse_body(self) -> None:
+        self.refuse(413, f"A body must have at most {self.limits.body:,} bytes.")
+
+    def refuse(self, status: int, why: str) -> None:
+        """Say what is wrong with a request, unless a reply is on its way, and hang up."""
+        if self.transport.is_closing():
+            return
+        if self._working is None or not self._working.is_answered:
+            body = json.dumps({"detail": why}).encode()
+            lines = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
+            self.transport.write(STATUS[status] + lines % len(body) + body)
+        self.transport.close()
+
+    @property
+    def is_idle(self) -> bool:
+        return self._working is None and self._head is None and self._incoming is None
+
+
+class Server:
+    """An ASGI application at a socket.
+
+    Parameters
+    ----------
+    app
+        The application. It is not told of the server's start and end.
+    sock
+        A socket that is bound.
+    limits
+        How much clients may send, and how long they may take.
+    """
+
+    def __init__(self, app: App, sock: socket.socket, limits: Limits) -> None:
+        self.app, self.socket, self.limits = app, sock, limits
+        self.connections: set[_Connection] = set()
+        self.quiet: dict[_Connection, None] = {}  # without a request at work, the longest first
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.stopping = False
+        self.date = b""  # the header, renewed every second
+        self._over = asyncio.Event()
+
+    async def run(self, started: Callable[[], object] = lambda: None) -> None:
+        """Serve until `stop`; requests at work are finished, for some seconds at most."""
+        self.loop = asyncio.get_running_loop()
+        self._tick()
+        listening = await self.loop.create_server(
+            lambda: _Connection(self), sock=self.socket, backlog=BACKLOG
+        )
+        ticking = self.loop.create_task(self._ticks())
+        started()
+        try:
+            await self._over.wait()
+        finally:
+            self.stopping = True
+            listening.close()
+            await self._finish()
+            ticking.cancel()
+
+    def stop(self) -> None:
+        """Have `run` come to its end; for the thread that it is in."""
+        self._over.set()
+
+    async def _finish(self) -> None:
+        for connection in [one for one in self.connections if one.is_idle]:
+            connection.transport.close()
+        deadline = self.loop.time() + GRACE
+        while (self.connections or self.tasks) and self.loop.time() < deadline:
+            await asyncio.sleep(0.02)
+        for task in self.tasks:
+            task.cancel()
+        for connection in self.connections:
+            connection.transport.abort()
+        await asyncio.sleep(0)
+
+    async def _ticks(self) -> None:
+        while True:
+            await asyncio.sleep(min(1.0, self.limits.seconds / 2))
+            self._tick()
+
+    def _tick(self) -> None:
+        """Renew the date, and hang up on clients that take too long."""
+        self.date = b"date: %b\r\n" % formatdate(usegmt=True).encode()
+        now = self.loop.time()
+        for connection in list(self.quiet):
+            if connection.coming and connection.since < now - self.limits.seconds:
+                connection.refuse(408, f"A request must come within {self.limits.seconds:g} seconds.")
+            elif connection.is_idle and connection.since < now - KEEP_ALIVE:
+                connection.transport.close()
+
+    def welcome(self, connection: _Connection) -> None:
+        """Take a connection in; if there are too many, the one that has been quiet for longest goes."""
+        self.connections.add(connection)
+        self.quiet[connection] = None
+        if len(self.connections) > self.limits.connections:
+            oldest = next(iter(self.quiet))
+            if oldest is not connection:
+                oldest.refuse(429, "There are too many connections.")
+                self.forget(oldest)
+
+    def forget(self, connection: _Connection) -> None:
+        """Count a connection no more."""
+        self.connections.discard(connection)
+        self.quiet.pop(connection, None)
+
+    def start(self, connection: _Connection, request: _Request) -> None:
+        """Have the application deal with a request."""
+        if request.complete:
+            self.quiet.pop(connection, None)
+        task = self.loop.create_task(self._deal(connection, request))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    async def _deal(self, connection: _Connection, request: _Request) -> None:
+        try:
+            await self.app(request.scope, request.receive, request.send)
+        except Exception:
+            LOG.exception("A request failed")
+            request.keep_alive = False
+            connection.reply(request, 500, JSON, b'{"detail":"Internal Server Error"}')
+
+
+def _target(url: bytes) -> tuple[str, bytes]:
+    """The path of a request's address, and its query."""
+    if url[:1] != b"/":
+        parsed = httptools.parse_url(url)  # of a request to a proxy; what is no address is a parser's error
+        url = (parsed.path or b"/") + (b"?" + parsed.query if parsed.query else b"")
+    raw, _, query = url.partition(b"?")
+    path = raw.partition(b"#")[0].decode("ascii")
+    return unquote(path) if "%" in path else path, query
+
+
+def _pair(transport: asyncio.Transport, name: str) -> tuple[str, int] | None:
+    ends = transport.get_extra_info(name)
+    return (str(ends[0]), int(ends[1])) if isinstance(ends, tuple) else None

@@ -1,0 +1,304 @@
+"""The directory of a run's checkpoints: its lock, the files in it, and the predictions beside them.
+
+An exact AUROC needs all probabilities predicted so far. Writing them with every checkpoint would cost more
+and more, so they are appended to one file, and each checkpoint holds the length and the SHA-256 of its part.
+Bytes after that part are truncated before more are appended. A row of the file is the target and its
+prediction (the probabilities of the classes known at the time), as little-endian float64.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros._base.lazy import filelock
+from heros.errors import DataError, HerosError
+from heros.storage import archive
+from heros.storage.disk import AS_IS, DRAFT, Output, reason
+
+__all__ = [
+    "KIND",
+    "Checkpoint",
+    "CheckpointWarning",
+    "Content",
+    "DirectoryLock",
+    "PredictionsFile",
+    "drafts",
+    "found",
+    "name_of",
+    "newest_first",
+    "opened",
+]
+
+KIND = "checkpoint"
+NAME = re.compile(r"checkpoint-(\d+)\.heros")
+PREDICTIONS = "predictions.f8"
+FLOAT = np.dtype("<f8")
+
+Predicted = tuple[NDArray[Any], NDArray[np.float64]]
+"""Targets (n,) and predictions (n, width): class indices and probabilities, or numbers."""
+
+
+class CheckpointWarning(UserWarning):
+    """A checkpoint is broken or could not be written, and the run continues without it."""
+
+
+# -- the files ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A checkpoint on disk."""
+
+    path: Path
+    instances: int
+    size: int  # in bytes, without the predictions beside it
+    written: str | None  # when, if it is whole
+    fault: str | None  # what is wrong with it
+
+
+@dataclass(frozen=True)
+class Content:
+    """The contents of a checkpoint, and of its part of the predictions file."""
+
+    path: Path
+    document: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+    predictions: PredictionsFile
+    parts: list[Predicted]
+
+
+def name_of(instances: int) -> str:
+    """The file name of the checkpoint after so many instances."""
+    return f"checkpoint-{instances:012d}.heros"
+
+
+def newest_first(directory: Path) -> list[tuple[int, Path]]:
+    """The checkpoints in a directory with the instances in their names, whole or not."""
+    try:
+        paths = list(directory.iterdir())
+    except OSError:
+        return []
+    named = ((NAME.fullmatch(path.name), path) for path in paths)
+    return sorted(((int(match[1]), path) for match, path in named if match), reverse=True)
+
+
+def drafts(directory: Path) -> list[Path]:
+    """Unfinished checkpoints that a kill left behind."""
+    return list(directory.glob(f".checkpoint-*{DRAFT}"))
+
+
+def opened(path: Path) -> Content:
+    """Read a checkpoint; raise a DataError if it, or its part of the predictions, is broken."""
+    document, arrays = archive.read(path, KIND)
+    predictions, parts = PredictionsFile.reopened(path.parent, document.get("predictions"))
+    return Content(path, document, arrays, predictions, parts)
+
+
+def found(directory: str | Path) -> list[Checkpoint]:
+    """List the checkpoints in a directory, the newest first.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from heros import Heros, evaluate, pools, streams
+    >>> from heros.run import checkpoints
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     model = Heros(pools.MLP([{"hidden": 8}]), seed=1)
+    ...     run = evaluate(model, streams.Agrawal().take(2500), checkpoint=directory, every=1000)
+    ...     [checkpoint.instances for checkpoint in checkpoints.found(directory)]
+    [2500, 2000, 1000]
+    """
+    place = Path(directory)
+    if not place.is_dir():
+        raise DataError(f"The directory {place} must exist. Got no such directory instead.")
+    return [_inspected(instances, path) for instances, path in newest_first(place)]
+
+
+def _inspected(instances: int, path: Path) -> Checkpoint:
+    written = fault = None
+    size = 0
+    try:
+        size = path.stat().st_size
+        written = str(opened(path).document["written"])
+    except (HerosError, OSError, KeyError) as error:
+        fault = str(error)
+    return Checkpoint(path, instances, size, written, fault)
+
+
+# -- the lock ----------------------------------------------------------------------------------------------
+
+
+class DirectoryLock:
+    """A lock on a directory, which is created if missing: no other run writes there. A kill releases it.
+
+    The system locks the directory itself, even if it is moved, while a run writes by path: `expect_held`
+    checks that the two are still the same. A file system without locks gives no protection. On Windows, where
+    a directory cannot be opened, a file in it is locked instead.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     lock = DirectoryLock(Path(directory))
+    ...     try:
+    ...         DirectoryLock(Path(directory))
+    ...     except HerosError as error:
+    ...         print(error)
+    ...     lock.release()
+    The checkpoint directory ... must be free. Got one that another run uses.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._locked = directory / ".lock" if sys.platform == "win32" else directory
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            how = os.O_RDWR | os.O_CREAT if sys.platform == "win32" else os.O_RDONLY
+            self._descriptor = os.open(self._locked, how)
+        except OSError as error:
+            raise _refused(directory, f"writable. Got: {reason(error)}.") from None
+        free = True
+        with suppress(OSError):  # a file system without locks
+            free = filelock.lock_descriptor(self._descriptor, blocking=False)
+        if not free:
+            self.release()
+            raise _refused(directory, "free. Got one that another run uses.")
+
+    def expect_held(self) -> None:
+        """Refuse to write if another directory, perhaps of another run, has taken the place of this one."""
+        try:
+            there = os.stat(self._locked)
+        except OSError:
+            return  # writing there fails with its own message
+        if not os.path.samestat(there, os.fstat(self._descriptor)):
+            raise _refused(self._directory, "the one that the run began in. Got another one.")
+
+    def release(self) -> None:
+        """Release the directory for other runs."""
+        os.close(self._descriptor)
+
+
+def _refused(directory: Path, rule: str) -> HerosError:
+    return HerosError(f"The checkpoint directory {directory} must be {rule}")
+
+
+# -- the predictions ---------------------------------------------------------------------------------------
+
+
+class PredictionsFile:
+    """All predictions of a run, in a file that only grows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> part = np.array([1, 0]), np.array([[0.2, 0.8], [0.5, 0.5]])
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     predictions = PredictionsFile(Path(directory))
+    ...     predictions.append([part])
+    ...     _, parts = PredictionsFile.reopened(Path(directory), predictions.extent())
+    >>> parts[0][0]
+    array([1., 0.])
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.path = directory / PREDICTIONS
+        self._length = 0
+        self._digest = hashlib.sha256()
+        self._stretches: list[list[int]] = []  # [rows, classes], in the order of the file
+
+    def extent(self) -> dict[str, Any]:
+        """Describe the part of the file written so far, as a checkpoint holds it."""
+        return {
+            "length": self._length,
+            "sha256": self._digest.hexdigest(),
+            "stretches": [list(stretch) for stretch in self._stretches],
+        }
+
+    def append(self, parts: Sequence[Predicted]) -> None:
+        """Write these rows after the last one that counts, and sync the file."""
+        rows = [np.column_stack([targets.astype(FLOAT), p.astype(FLOAT, copy=False)]) for targets, p in parts]
+        data = b"".join(row.tobytes() for row in rows)
+        if not data and self._length == 0:
+            return
+        try:
+            with Output(os.open(self.path, os.O_RDWR | os.O_CREAT | AS_IS, 0o644)) as file:
+                self._write(file, data)
+        except OSError as error:
+            raise HerosError(f"The file {self.path} must be writable. Got: {reason(error)}.") from None
+        self._length += len(data)
+        self._digest.update(data)
+        for row in rows:
+            n, classes = len(row), row.shape[1] - 1
+            if self._stretches and self._stretches[-1][1] == classes:
+                self._stretches[-1][0] += n
+            elif n:
+                self._stretches.append([n, classes])
+
+    def _write(self, file: Output, data: bytes) -> None:
+        descriptor = file.fileno()
+        if os.fstat(descriptor).st_size < self._length:
+            raise HerosError(f"The file {self.path} must have {self._length} bytes. Got less.")
+        os.ftruncate(descriptor, self._length)
+        try:
+            os.lseek(descriptor, self._length, os.SEEK_SET)
+            file.write(data)
+            os.fsync(descriptor)
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(descriptor, self._length)
+            raise
+
+    @classmethod
+    def reopened(cls, directory: Path, extent: object) -> tuple[PredictionsFile, list[Predicted]]:
+        """Open the file as a checkpoint describes it, and read its rows; a DataError if they differ."""
+        length, sha256, stretches = _checked(directory, extent)
+        predictions = cls(directory)
+        data = _head(predictions.path, length)
+        predictions._digest.update(data)
+        if len(data) != length or predictions._digest.hexdigest() != sha256:
+            raise DataError(
+                f"The file {predictions.path} must have what the checkpoint says. Got something else."
+            )
+        predictions._length, predictions._stretches = length, stretches
+        parts, at = [], 0
+        for rows, classes in stretches:
+            block = np.frombuffer(data, FLOAT, rows * (classes + 1), at).reshape(rows, classes + 1)
+            parts.append((np.array(block[:, 0]), np.array(block[:, 1:], order="C")))
+            at += block.nbytes
+        return predictions, parts
+
+
+def _head(path: Path, length: int) -> bytes:
+    try:
+        if length == 0:
+            return b""
+        if path.stat().st_size < length:
+            raise DataError(f"The file {path} must have {length} bytes. Got less.")
+        with path.open("rb") as file:
+            return file.read(length)
+    except OSError as error:
+        raise DataError(f"The file {path} must be readable. Got: {reason(error)}.") from None
+
+
+def _checked(directory: Path, extent: object) -> tuple[int, str, list[list[int]]]:
+    match extent:
+        case {"length": int(length), "sha256": str(sha256), "stretches": list(stretches)} if all(
+            isinstance(stretch, list)
+            and len(stretch) == 2
+            and all(type(n) is int and 0 < n < 1 << 48 for n in stretch)
+            for stretch in stretches
+        ):
+            if length == sum(rows * (classes + 1) for rows, classes in stretches) * FLOAT.itemsize:
+                return length, sha256, [list(stretch) for stretch in stretches]
+    raise DataError(f"A checkpoint must say which part of {directory / PREDICTIONS} it needs. Got none.")

@@ -1,0 +1,420 @@
+"""Generators: MOA's, instance for instance, and streams whose target is a number."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros._base import core as _core
+from heros._base.parameters import number, one_of, whole
+from heros._base.parameters import seed as seed_of
+from heros.data.schema import Schema
+from heros.errors import ParameterError
+from heros.streams.base import Block, DriftPoint, Stream
+from heros.streams.live.base import passed
+
+__all__ = ["LED", "Agrawal", "Friedman", "Hyperplane", "RandomRBF", "Wave"]
+
+_MOST_COORDINATES = 10_000_000  # of all centroids, in memory and moved with every instance
+_MOST = 1_000_000  # more centroids, features or classes than that is a slip of the pen
+_POINTS = (0.25, 0.5, 0.75)
+
+Rows = NDArray[np.float64]
+
+
+class Generator(Stream):
+    """An endless stream whose instances are made as they are read."""
+
+    endless: ClassVar[bool] = True
+    schema = passed("_schema")
+
+    def __init__(self, name: str, schema: Schema) -> None:
+        self.name = name
+        self._schema = schema
+        self._restart()
+
+    @abstractmethod
+    def _fill(self, X: Rows, y: NDArray[Any]) -> None:
+        """Write the next instances into these arrays."""
+
+    def _draw(self, n: int) -> Block:
+        try:
+            X = np.empty((n, self._schema.n_features))
+            y = np.empty(n, dtype=np.float64 if self._schema.numeric else np.int64)
+        except (MemoryError, ValueError):
+            raise ParameterError.of("n", "draw", "few enough instances to fit into memory", n) from None
+        self._fill(X, y)
+        return X, y
+
+
+class Synthetic(Generator):
+    """An endless stream made by a generator of the compiled core, which `make` makes from the arguments."""
+
+    def __init__(self, name: str, schema: Schema, make: Callable[..., Any], *arguments: Any) -> None:
+        self._made_by = make, arguments
+        super().__init__(name, schema)
+
+    def _fill(self, X: Rows, y: NDArray[Any]) -> None:
+        self._generator.fill(X, y)
+
+    def _restart(self) -> None:
+        make, arguments = self._made_by
+        self._generator = make(*arguments)
+
+
+class Agrawal(Synthetic):
+    """Loan applicants in two groups (Agrawal, Imielinski and Swami, 1993).
+
+    Nine features (salary, commission, age, elevel, car, zipcode, hvalue, hyears, loan); `function`
+    says which applicants belong to group A. The instances are those of MOA's AgrawalGenerator.
+
+    Parameters
+    ----------
+    function
+        Which of the ten classification functions, 1 to 10.
+    seed
+        Seed of the instances.
+    perturbation
+        How far the numeric values are moved after the class is given, as a share of their range.
+    balance
+        Whether the two classes alternate.
+
+    Examples
+    --------
+    >>> stream = Agrawal(function=2)
+    >>> X, y = stream.draw(1000)
+    >>> stream.schema.features[3].values
+    ('level0', 'level1', 'level2', 'level3', 'level4')
+    """
+
+    _SCHEMA: ClassVar[Schema] = Schema.of(
+        [
+            "salary",
+            "commission",
+            "age",
+            ("elevel", *(f"level{i}" for i in range(5))),
+            ("car", *(f"car{i}" for i in range(1, 21))),
+            ("zipcode", *(f"zipcode{i}" for i in range(1, 10))),
+            "hvalue",
+            "hyears",
+            "loan",
+        ],
+        classes=["groupA", "groupB"],
+    )
+
+    def __init__(
+        self, function: int = 1, seed: int = 1, perturbation: float = 0.05, balance: bool = False
+    ) -> None:
+        self.function = whole(function, "function", "Agrawal", 1, 10)
+        self.seed = seed_of(seed, "seed", "Agrawal")
+        self.perturbation = number(perturbation, "perturbation", "Agrawal", 0, 1)
+        if not isinstance(balance, bool | np.bool_):
+            raise ParameterError.of("balance", "Agrawal", "True or False", balance)
+        self.balance = bool(balance)
+        arguments = self.function, self.seed, self.perturbation, self.balance
+        super().__init__(f"Agrawal(function={self.function})", self._SCHEMA, _core.Agrawal, *arguments)
+
+
+class RandomRBF(Synthetic):
+    """Instances around random centroids, which may move.
+
+    Each centroid has a centre in the unit cube, a class, a spread and a weight; an instance lies in a
+    random direction from a centroid chosen by weight. The instances are those of MOA's
+    RandomRBFGeneratorDrift (of RandomRBFGenerator where nothing drifts).
+
+    Parameters
+    ----------
+    classes, features, centroids
+        How many of each.
+    model_seed, instance_seed
+        Seeds of the centroids and of the instances.
+    drifting
+        How many centroids move; at most all of them.
+    speed
+        How far they move with each instance.
+
+    Examples
+    --------
+    >>> X, y = RandomRBF(classes=5, speed=0.001).draw(1000)
+    >>> X.shape
+    (1000, 10)
+    """
+
+    def __init__(
+        self,
+        classes: int = 2,
+        features: int = 10,
+        centroids: int = 50,
+        model_seed: int = 1,
+        instance_seed: int = 1,
+        drifting: int = 50,
+        speed: float = 0.0,
+    ) -> None:
+        self.classes = whole(classes, "classes", "RandomRBF", 2, _MOST)
+        self.features = whole(features, "features", "RandomRBF", 1, _MOST)
+        self.centroids = whole(centroids, "centroids", "RandomRBF", 1, _MOST)
+        if self.features * self.centroids > _MOST_COORDINATES:
+            rule = f"at most {_MOST_COORDINATES // self.features} with {self.features} features"
+            raise ParameterError.of("centroids", "RandomRBF", rule, centroids)
+        self.model_seed = seed_of(model_seed, "model_seed", "RandomRBF")
+        self.instance_seed = seed_of(instance_seed, "instance_seed", "RandomRBF")
+        self.drifting = whole(drifting, "drifting", "RandomRBF", 0, _MOST)
+        self.speed = number(speed, "speed", "RandomRBF", 0)
+        attributes = [f"att{i}" for i in range(1, self.features + 1)]
+        schema = Schema.of(attributes, classes=[f"class{i}" for i in range(1, self.classes + 1)])
+        sizes = self.classes, self.features, self.centroids
+        seeds = self.model_seed, self.instance_seed
+        super().__init__(
+            f"RandomRBF(speed={self.speed:g})",
+            schema,
+            _core.RandomRBF,
+            *(*sizes, *seeds, self.drifting, self.speed),
+        )
+
+
+class LED(Synthetic):
+    """The digits of a seven-segment display, some segments inverted, and 17 bits that mean nothing.
+
+    The instances are those of MOA's LEDGeneratorDrift (of LEDGenerator for ``drift=0``).
+
+    Parameters
+    ----------
+    drift
+        How many of the seven segments have changed places with meaningless bits.
+    seed
+        Seed of the instances.
+    noise
+        The chance, in percent, that a segment is inverted.
+
+    Examples
+    --------
+    >>> stream = LED(drift=3)
+    >>> stream.schema.n_features, stream.schema.n_classes
+    (24, 10)
+    """
+
+    _SCHEMA: ClassVar[Schema] = Schema.of(
+        [(f"att{i}", "0", "1") for i in range(1, 25)], classes=[str(digit) for digit in range(10)]
+    )
+
+    def __init__(self, drift: int = 0, seed: int = 1, noise: int = 10) -> None:
+        self.drift = whole(drift, "drift", "LED", 0, 7)
+        self.seed = seed_of(seed, "seed", "LED")
+        self.noise = whole(noise, "noise", "LED", 0, 100)
+        arguments = self.drift, self.seed, self.noise
+        super().__init__(f"LED(drift={self.drift})", self._SCHEMA, _core.LED, *arguments)
+
+
+class Numbers(Generator):
+    """An endless stream of uniform features in [0, 1] and a number that depends on them, with noise.
+
+    Features, noise and what else is random have generators of their own, so that instances do not depend on
+    how they are read.
+    """
+
+    def __init__(self, name: str, features: int, noise: float, seed: int) -> None:
+        owner = type(self).__name__
+        self.noise = number(noise, "noise", owner, 0)
+        self.seed = seed_of(seed, "seed", owner)
+        super().__init__(name, Schema.of([f"x{i}" for i in range(1, features + 1)]))
+
+    @abstractmethod
+    def _target(self, X: Rows, t: NDArray[np.int64]) -> NDArray[np.float64]:
+        """What the number is, without noise, of rows that are the t-th ones, counted from 0."""
+
+    def _restart(self) -> None:
+        features, noise, coins = np.random.SeedSequence(self.seed).spawn(3)
+        self._features = np.random.default_rng(features)
+        self._noise = np.random.default_rng(noise)
+        self._coins = np.random.default_rng(coins)
+
+    def _fill(self, X: Rows, y: NDArray[Any]) -> None:
+        self._features.random(out=X)
+        y[:] = self._target(X, np.arange(self._position, self._position + len(y)))
+        y += self.noise * self._noise.standard_normal(len(y))
+
+
+class Friedman(Numbers):
+    """Friedman's function of five of ten features (1991), which may change.
+
+    y = 10 sin(π x1 x2) + 20 (x3 − ½)² + 10 x4 + 5 x5 + noise. What changes, as Ikonomovska et al. (2011) have
+    it:
+
+    "local"
+        at three points, in a growing part of the space (x2 and x3 low, x4 high) it becomes
+        10 x1 x2 + 20 (x3 − ½) + 10 x4 + 5 x5;
+    "global"
+        between the first and the second point the features change places: 10 sin(π x4 x5) + 20 (x2 − ½)² +
+        10 x1 + 5 x3; then they are back;
+    "gradual"
+        the same, with instances of both functions over `width` instances from each point on.
+
+    Parameters
+    ----------
+    drift
+        What changes; None for nothing.
+    length
+        The points are at quarters of so many instances.
+    width
+        Of a gradual change; a twentieth of the length by default.
+    noise
+        The standard deviation of the noise.
+    seed
+        Seed of the instances.
+
+    Examples
+    --------
+    >>> X, y = Friedman().draw(1000)
+    >>> X.shape, bool(13 < y.mean() < 16)
+    ((1000, 10), True)
+    >>> [point.position for point in Friedman("local", length=40_000).drifts]
+    [10000, 20000, 30000]
+    """
+
+    DRIFTS: ClassVar[tuple[str, ...]] = ("local", "global", "gradual")
+
+    def __init__(
+        self,
+        drift: str | None = None,
+        *,
+        length: int = 100_000,
+        width: int | None = None,
+        noise: float = 1.0,
+        seed: int = 1,
+    ) -> None:
+        if drift is not None:
+            one_of(drift, "drift", "Friedman", self.DRIFTS, "'local', 'global', 'gradual' or None")
+        self.drift = drift
+        self.length = whole(length, "length", "Friedman", 4)
+        self.width = 1
+        if drift == "gradual":
+            twentieth = max(1, self.length // 20)
+            self.width = twentieth if width is None else whole(width, "width", "Friedman", 1)
+        elif width is not None:
+            raise ParameterError.of("width", "Friedman", "left out unless the drift is 'gradual'", width)
+        super().__init__("Friedman" if drift is None else f"Friedman({drift})", 10, noise, seed)
+
+    @property
+    def drifts(self) -> tuple[DriftPoint, ...]:
+        """Where it changes."""
+        points = {None: 0, "local": 3}.get(self.drift, 2)
+        return tuple(DriftPoint(int(self.length * share), self.width) for share in _POINTS[:points])
+
+    def _target(self, X: Rows, t: NDArray[np.int64]) -> NDArray[np.float64]:
+        if self.drift is None:
+            return _friedman(X)
+        if self.drift == "local":
+            return np.where(self._changed_here(X, t), _locally(X), _friedman(X))
+        coins = self._coins.random((len(t), 2))  # drawn row by row: how instances are read does not matter
+        first, second = (self._reached(t, point, coins[:, i]) for i, point in enumerate(self.drifts))
+        return np.where(first & ~second, _friedman(X[:, [3, 4, 1, 0, 2]]), _friedman(X))
+
+    def _changed_here(self, X: Rows, t: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether a row is in the part of the space where the function has changed by then."""
+        edges = np.array([0.0, 0.3, 0.5, 0.7])
+        edge = edges[np.searchsorted([point.position for point in self.drifts], t, side="right")]
+        return (X[:, 1] < edge) & (X[:, 2] < edge) & (X[:, 3] > 1 - edge)
+
+    @staticmethod
+    def _reached(t: NDArray[np.int64], point: DriftPoint, coin: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Whether an instance is of what comes after a point: where that is wide, by chance."""
+        reached: NDArray[np.bool_] = coin < np.clip((t - point.position + 1) / point.width, 0, 1)
+        return reached
+
+
+def _friedman(X: Rows) -> NDArray[np.float64]:
+    return np.asarray(
+        10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
+    )
+
+
+def _locally(X: Rows) -> NDArray[np.float64]:
+    y: NDArray[np.float64] = 10 * X[:, 0] * X[:, 1] + 20 * (X[:, 2] - 0.5) + 10 * X[:, 3] + 5 * X[:, 4]
+    return y
+
+
+class Hyperplane(Numbers):
+    """A weighted sum of the features, whose weights turn with every instance.
+
+    y = w·x + noise. The weights are random, in [−1, 1]; each of the first `drifting` of them swings as
+    w·cos(2π t/period + phase) with a period of 1/speed instances.
+
+    Parameters
+    ----------
+    features, drifting
+        How many features there are, and how many of their weights turn.
+    speed
+        Turns per instance.
+    noise
+        The standard deviation of the noise.
+    seed
+        Seed of weights and instances.
+
+    Examples
+    --------
+    >>> X, y = Hyperplane(features=5, speed=0).draw(100)
+    >>> X.shape, y.shape
+    ((100, 5), (100,))
+    """
+
+    def __init__(
+        self,
+        features: int = 10,
+        drifting: int = 5,
+        speed: float = 0.0001,
+        noise: float = 0.05,
+        seed: int = 1,
+    ) -> None:
+        self.features = whole(features, "features", "Hyperplane", 1, _MOST)
+        self.drifting = whole(drifting, "drifting", "Hyperplane", 0, self.features)
+        self.speed = number(speed, "speed", "Hyperplane", 0)
+        super().__init__(f"Hyperplane(speed={self.speed:g})", self.features, noise, seed)
+
+    def _restart(self) -> None:
+        super()._restart()
+        self._weights = self._coins.uniform(-1, 1, self.features)
+        self._phases = self._coins.uniform(0, 2 * np.pi, self.features)
+
+    def _target(self, X: Rows, t: NDArray[np.int64]) -> NDArray[np.float64]:
+        turned = np.cos(2 * np.pi * self.speed * t[:, None] + self._phases[: self.drifting])
+        weights = np.tile(self._weights, (len(t), 1))
+        weights[:, : self.drifting] *= turned
+        y: NDArray[np.float64] = np.einsum("ij,ij->i", X, weights)
+        return y
+
+
+class Wave(Numbers):
+    """Waves over time and over two features, with noise: a level that goes up and down, as demand does.
+
+    y = 10 sin(2π t/period) + 5 sin(2π x1)·x2 + 3 x3 + noise. The last two features are sine and cosine of the
+    time of the period, so that the wave can be learnt; those before them are uniform.
+
+    Parameters
+    ----------
+    period
+        In instances.
+    noise
+        The standard deviation of the noise.
+    seed
+        Seed of the instances.
+
+    Examples
+    --------
+    >>> X, y = Wave(noise=0).draw(1000)
+    >>> X.shape, bool(abs(y).max() < 18.1)
+    ((1000, 7), True)
+    """
+
+    def __init__(self, period: int = 500, noise: float = 0.5, seed: int = 1) -> None:
+        self.period = whole(period, "period", "Wave", 2)
+        super().__init__(f"Wave(period={self.period})", 7, noise, seed)
+
+    def _target(self, X: Rows, t: NDArray[np.int64]) -> NDArray[np.float64]:
+        time = 2 * np.pi * (t % self.period) / self.period
+        X[:, 5], X[:, 6] = np.sin(time), np.cos(time)
+        y: NDArray[np.float64] = 10 * np.sin(time) + 5 * np.sin(2 * np.pi * X[:, 0]) * X[:, 1] + 3 * X[:, 2]
+        return y

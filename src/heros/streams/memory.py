@@ -1,0 +1,275 @@
+"""Streams from arrays and data frames in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from heros._base.parameters import expect_list
+from heros.data.check import Validator, class_indices, is_numeric, target_numbers
+from heros.data.codes import MOST_VALUES
+from heros.data.encoder import Encoder
+from heros.data.frames import table_of
+from heros.data.schema import Feature, Schema
+from heros.data.values import label_of, natural_order
+from heros.errors import DataError, ParameterError
+from heros.streams.arrow import MemoryReader
+from heros.streams.base import Block, Stream
+from heros.streams.options import Options
+from heros.streams.tables import TableStream, weighed
+
+__all__ = ["from_arrays", "from_frame"]
+
+MOST_FEATURES = 1 << 24  # a column without rows takes no memory, but its name does
+MOST_CHECKED = 1 << 20  # values at a time
+OF_FRAMES = ("frame", "name", "missing")  # parameters of from_frame that say nothing about columns
+
+
+def from_arrays(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    schema: Schema | None = None,
+    names: Sequence[str] | None = None,
+    nominal: Sequence[str | int] = (),
+    classes: Sequence[object] | None = None,
+    task: str | None = None,
+    name: str = "arrays",
+) -> Stream:
+    """A stream of the rows of X with the labels y.
+
+    The arrays are not copied: do not change them while the stream is in use. Blocks are copies.
+
+    Parameters
+    ----------
+    X
+        (n, n_features) numbers; NaN is a missing value.
+    y
+        (n,) labels: strings, whole numbers or booleans; or numbers, if these are the target.
+    schema
+        What the columns mean. Then X holds codes where a feature is nominal, and y class indices or
+        class names.
+    names
+        Names of the features; default ``x1, x2, …``.
+    nominal
+        Features (names or indices) whose different numbers are names, not quantities.
+    classes
+        All classes in their order; default: those in y, sorted.
+    task
+        "classification" or "regression": whether y is to be read as classes or as numbers. By default it is
+        classes, unless some of its numbers are not whole. Where they are, and there are more than a hundred
+        different ones, it has to be said.
+    name
+        The stream's name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[1.5, 7], [2.5, 9], [0.5, 7]])
+    >>> stream = from_arrays(X, ["no", "yes", "no"], nominal=[1])
+    >>> stream.schema.classes, stream.schema.features[1].values
+    (('no', 'yes'), ('7', '9'))
+    >>> stream.draw(2)
+    (array([[1.5, 0. ],
+           [2.5, 1. ]]), array([0, 1]))
+    """
+    rows, labels = _arrays(X, y)
+    if schema is not None and not isinstance(schema, Schema):
+        raise ParameterError.of("schema", "from_arrays", "a heros.Schema", schema)
+    nominal = expect_list(nominal, "nominal", "from_arrays")
+    classes = None if classes is None else expect_list(classes, "classes", "from_arrays")
+    if schema is not None:
+        return ArrayStream(rows, _coded(rows, labels, schema), schema, (), name)
+    numeric = is_numeric(labels, task, classes is not None, "from_arrays", "y")
+    features, tables = [], []
+    for j, feature in enumerate(_chosen(names, nominal, rows.shape[1])):
+        column, values = rows[:, j], None
+        absent = np.isnan(column) if rows.dtype.kind == "f" else np.zeros(len(rows), dtype=np.bool_)
+        if feature in nominal or j in nominal:
+            found = np.unique(column[~absent]).astype(np.float64)
+            values = tuple(str(label_of(value)) for value in found)
+            tables.append((j, found))
+        features.append(Feature(feature, values, bool(absent.any())))
+    found_classes = () if numeric else _classes(labels, classes)
+    targets = _numbers_of(labels) if numeric else _indices(labels, found_classes)
+    return ArrayStream(rows, targets, Schema(tuple(features), found_classes, numeric), tuple(tables), name)
+
+
+def from_frame(
+    frame: Any,
+    *,
+    target: str | int | None = None,
+    nominal: Sequence[str] | Mapping[str, Sequence[object] | None] = (),
+    numeric: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    classes: Sequence[object] | None = None,
+    on_bad_row: str = "skip",
+    name: str = "frame",
+    dates: Sequence[str] | Mapping[str, str | None] = (),
+    most_values: int | None = MOST_VALUES,
+    task: str | None = None,
+    weights: str | None = None,
+    missing: Sequence[str] = (),
+) -> Stream:
+    """A stream of the rows of a data frame.
+
+    Parameters
+    ----------
+    frame
+        A pandas or polars data frame, an Arrow table or record batch, a mapping of columns, or
+        anything else that speaks the Arrow or the data frame interchange protocol. None of these
+        libraries but Arrow need be installed. Categorical, string and boolean columns are nominal.
+    target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values, task, weights, missing
+        As for `heros.streams.read`.
+    name
+        The stream's name.
+
+    Examples
+    --------
+    >>> frame = {"age": [18, 21, None], "colour": ["red", "blue", "red"], "label": [0, 1, 0]}
+    >>> stream = from_frame(frame, target="label")
+    >>> stream.draw(3)
+    (array([[18.,  1.],
+           [21.,  0.],
+           [nan,  1.]]), array([0, 1, 0]))
+    """
+    how = {parameter: given for parameter, given in locals().items() if parameter not in OF_FRAMES}
+    options = Options("from_frame", **how)
+    reader = MemoryReader(table_of(frame, "from_frame"), name, missing)
+    return weighed(TableStream(reader, options, name), options)
+
+
+def _arrays(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    """X and y as arrays, if they can be the instances of a stream and their labels."""
+    try:
+        rows, labels = np.asarray(X), np.asarray(y)
+        matrix = rows.dtype.kind == "f" and rows.ndim == 2
+        infinite = np.argwhere(np.isinf(rows)) if matrix else np.empty((0, 2), dtype=np.int64)
+    except MemoryError:
+        raise DataError(
+            f"The 'X' of from_arrays must fit into memory. Got the shape {rows.shape} instead."
+        ) from None
+    except (TypeError, ValueError) as error:
+        raise DataError(f"The 'X' and 'y' of from_arrays must be arrays. Got: {error}") from None
+    if np.ma.isMaskedArray(X) or np.ma.isMaskedArray(y):
+        raise DataError(
+            "The 'X' and 'y' of from_arrays must have no masks. Got masked arrays (NaN is missing)."
+        )
+    must = "The 'X' of from_arrays must"
+    if rows.ndim != 2 or rows.shape[1] == 0 or rows.dtype.kind not in "fiub":
+        what = f"an array of {rows.dtype} with shape {rows.shape}"
+        raise DataError(f"{must} be a matrix of numbers. Got {what} instead.")
+    if rows.shape[1] > MOST_FEATURES:
+        raise DataError(f"{must} have at most {MOST_FEATURES} columns. Got {rows.shape[1]} instead.")
+    if labels.shape != rows.shape[:1]:
+        raise DataError(
+            f"The 'y' of from_arrays must have {len(rows)} labels. Got shape {labels.shape} instead."
+        )
+    if len(infinite):
+        row, column = infinite[0]
+        where = f"in row {row + 1}, column {column + 1}"
+        raise DataError(f"{must} be finite or NaN {where}. Got {rows[row, column]} instead.")
+    return rows, labels
+
+
+class ArrayStream(Stream):
+    """The rows of a matrix."""
+
+    _shared: ClassVar[frozenset[str]] = frozenset({"_X", "_y", "_tables"})
+
+    def __init__(
+        self,
+        X: NDArray[np.generic],
+        y: NDArray[Any],
+        schema: Schema,
+        tables: tuple[tuple[int, NDArray[np.float64]], ...],
+        name: str,
+    ) -> None:
+        self.name = name
+        self._X = X
+        self._y = y
+        self._schema = schema
+        self._tables = tables  # (column, its sorted values) for columns that must be turned into codes
+
+    @property
+    def schema(self) -> Schema:
+        """What an instance looks like."""
+        return self._schema
+
+    @property
+    def n_instances(self) -> int:
+        """How many instances there are from start to end."""
+        return len(self._y)
+
+    def _draw(self, n: int) -> Block:
+        here = slice(self._position, self._position + n)
+        X = np.array(self._X[here], dtype=np.float64, order="C")  # a copy: who draws it may write to it
+        for column, values in self._tables:
+            missing = np.isnan(X[:, column])
+            X[:, column] = np.searchsorted(values, X[:, column])
+            X[missing, column] = np.nan
+        return X, self._y[here].copy()
+
+    def _restart(self) -> None:
+        pass
+
+
+def _chosen(names: Sequence[str] | None, nominal: Sequence[str | int], width: int) -> list[str]:
+    if names is not None:
+        names = expect_list(names, "names", "from_arrays")
+    chosen = [f"x{j + 1}" for j in range(width)] if names is None else [str(name) for name in names]
+    if len(chosen) != width:
+        raise ParameterError.of("names", "from_arrays", f"{width} names", names)
+    for feature in nominal:
+        if not isinstance(feature, str | int | np.integer) or (
+            feature not in chosen and feature not in range(width)
+        ):
+            raise ParameterError.of("nominal", "from_arrays", "made of feature names or indices", feature)
+    return chosen
+
+
+def _classes(labels: NDArray[np.generic], classes: Sequence[object] | None) -> tuple[str, ...]:
+    if classes is not None:
+        return tuple(str(label_of(value)) for value in classes)
+    found = {label_of(value) for value in labels.tolist()}
+    return tuple(natural_order(label for label in found if label is not None))
+
+
+def _coded(rows: NDArray[np.generic], labels: NDArray[np.generic], schema: Schema) -> NDArray[Any]:
+    """The class indices, or numbers; a DataError if these or the rows are not what the schema says."""
+    validator = Validator(schema)
+    step = max(1, MOST_CHECKED // rows.shape[1])  # some at a time: checking makes a copy
+    for start in range(0, max(1, len(rows)), step):
+        validator.instances(rows[start : start + step], first_row=start)
+    if schema.numeric:
+        return _numbers_of(labels)
+    if labels.dtype.kind in "iu":
+        return class_indices(labels, len(rows), schema.n_classes)
+    return _indices(labels, schema.classes)
+
+
+def _numbers_of(labels: NDArray[np.generic]) -> NDArray[np.float64]:
+    """The targets; a DataError names the first that is no finite number."""
+    try:
+        return target_numbers(labels, len(labels))
+    except DataError as error:
+        raise DataError(f"from_arrays: {error}") from None
+
+
+def _indices(labels: NDArray[np.generic], classes: tuple[str, ...]) -> NDArray[np.int64]:
+    """The class index of each label, by its name."""
+    distinct, codes = labels, np.arange(len(labels))
+    if labels.dtype.kind in "biufU":
+        distinct, codes = np.unique(labels, return_inverse=True)
+    indices = Encoder(Schema((), classes)).targets(distinct.tolist())[codes]
+    wrong = np.isnan(indices)
+    if wrong.any():
+        row = int(wrong.argmax())
+        rule = f"be one of {', '.join(map(repr, classes))}"
+        raise DataError(
+            f"from_arrays, row {row + 1}: the label must {rule}. Got {labels.tolist()[row]!r} instead."
+        )
+    return indices.astype(np.int64)

@@ -1,0 +1,110 @@
+"""Streams by name: the eleven of the paper, and an example that comes with the package."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from heros._base.parameters import whole
+from heros.errors import ParameterError
+from heros.streams.base import Stream
+from heros.streams.drift import Drift
+from heros.streams.files import read
+from heros.streams.generators import LED, Agrawal, RandomRBF
+from heros.streams.real import REAL, open_real
+
+__all__ = ["EXAMPLES", "NAMES", "class_counts", "load"]
+
+LENGTH = 1_000_000
+GRADUAL = 50_000  # instances over which a gradual drift spreads
+
+
+def load(name: str, *, length: int | None = None) -> Stream:
+    """One of the paper's eleven streams, or an example.
+
+    The synthetic ones (``agr_a``, ``agr_g``, ``led_a``, ``led_g``, ``rbf_f``, ``rbf_m``: one million
+    instances; a = abrupt drifts, g = gradual, f = fast, m = moderate) are made as they are read. The real
+    ones (``airlines``, ``electricity``, ``wisdm``, ``covtype``, ``nomao``) come from the data directory
+    (the environment variable HEROS_DATA, by default a cache directory of the user's) and are
+    downloaded to it once. ``deliveries``, 6,000 orders of which some come late, is part of the package.
+
+    Parameters
+    ----------
+    name
+        One of `NAMES` or `EXAMPLES`.
+    length
+        How many instances. The three drifts of a synthetic stream are at its quarters, and a gradual one
+        spreads over a twentieth of it, however long it is; a real stream gives its first instances.
+
+    Examples
+    --------
+    >>> stream = load("agr_g")
+    >>> stream.n_instances, [(drift.position, drift.width) for drift in stream.drifts]
+    (1000000, [(250000, 50000), (500000, 50000), (750000, 50000)])
+    >>> [drift.position for drift in load("agr_a", length=100_000).drifts]
+    [25000, 50000, 75000]
+    """
+    if length is not None:
+        length = whole(length, "length", "load", 1)
+    if name in _SYNTHETIC:
+        n = LENGTH if length is None else length
+        stream: Stream = _SYNTHETIC[name](n).take(n)
+        stream.name = name
+        return stream
+    if name in REAL:
+        stream = open_real(REAL[name])
+    elif name in EXAMPLES:
+        stream = read(EXAMPLES[name], target="late")
+    else:
+        known = (*NAMES, *EXAMPLES)
+        raise ParameterError.of("name", "load", f"one of {', '.join(known)}", name, known)
+    return stream if length is None else stream.take(length)
+
+
+def _drifting(concept: Callable[[int], Stream], settings: Sequence[int], gradual: bool, n: int) -> Stream:
+    """A stream of n instances with its drifts at equal distances."""
+    stream = concept(settings[0])
+    width = max(1, n * GRADUAL // LENGTH) if gradual else 1
+    for i, setting in enumerate(settings[1:], start=1):
+        stream = Drift(stream, concept(setting), position=i * n // len(settings), width=width)
+    return stream
+
+
+def _moving(speed: float, n: int) -> Stream:
+    """A stream whose centroids move with every instance, however many there are."""
+    return RandomRBF(classes=5, speed=speed)
+
+
+_SYNTHETIC: dict[str, Callable[[int], Stream]] = {
+    "agr_a": partial(_drifting, Agrawal, (2, 4, 6, 8), False),
+    "agr_g": partial(_drifting, Agrawal, (2, 4, 6, 8), True),
+    "led_a": partial(_drifting, LED, (1, 3, 5, 7), False),
+    "led_g": partial(_drifting, LED, (1, 3, 5, 7), True),
+    "rbf_f": partial(_moving, 0.001),
+    "rbf_m": partial(_moving, 0.0001),
+}
+
+NAMES: tuple[str, ...] = (*_SYNTHETIC, *REAL)
+"""The paper's streams, by the names that `load` knows."""
+
+EXAMPLES = {"deliveries": Path(__file__).parent / "examples" / "deliveries.csv.gz"}
+"""Files that come with the package, by the names that `load` knows; ``heros example`` copies one."""
+
+
+def class_counts(stream: Stream) -> list[int]:
+    """Read a stream to its end and count the instances of each class.
+
+    Examples
+    --------
+    >>> from heros import streams
+    >>> class_counts(streams.Agrawal(function=1).take(10_000))
+    [6754, 3246]
+    """
+    counts = np.zeros(stream.schema.n_classes, dtype=np.int64)
+    for _, y in stream.blocks(1 << 14):
+        found = np.bincount(y, minlength=stream.schema.n_classes)
+        counts = found + np.pad(counts, (0, len(found) - len(counts)))
+    return [int(count) for count in counts]

@@ -1,0 +1,159 @@
+"""Streams from Python iterators of (features, label) pairs, as River gives them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, ClassVar
+
+from heros.data.codes import MOST_VALUES
+from heros.data.schema import Schema
+from heros.errors import DataError, ParameterError
+from heros.streams.base import Stream
+from heros.streams.live.bad_rows import BadRows
+from heros.streams.live.base import IDLE, Block, Polled, Signal, passed
+from heros.streams.live.readers import AsyncReader, BackgroundReader, DirectReader
+from heros.streams.live.rows import RowBlocks, rows_of
+
+__all__ = ["from_iter"]
+
+Pair = tuple[Mapping[str, Any], Any]
+Pairs = Iterable[Pair] | AsyncIterable[Pair]
+
+OF_PAIRS = ("pairs", "waits", "name")  # parameters of from_iter that say nothing about rows
+RULE = "an iterable or a function that returns one"
+
+
+def from_iter(
+    pairs: Pairs | Callable[[], Pairs],
+    *,
+    schema: Schema | None = None,
+    nominal: Sequence[str] = (),
+    classes: Sequence[object] | None = None,
+    task: str | None = None,
+    on_bad_row: str = "skip",
+    waits: bool | None = None,
+    name: str = "iterator",
+    most_values: int | None = MOST_VALUES,
+    ignore: Sequence[str] = (),
+    missing: Sequence[str] = (),
+) -> Stream:
+    """A stream of (features, label) pairs: River's data sets, a queue, a generator; endless ones too.
+
+    `features` maps names to values; a number makes a numeric feature, a string or a boolean a
+    nominal one. Features, values and classes are appended to the schema as they turn up. A feature
+    that is absent, None or NaN is missing. `evaluate` learns what has come by now, and grows its model at
+    the pair that needs it, whenever that comes.
+
+    Parameters
+    ----------
+    pairs
+        The pairs: an iterable (a list, a River data set) or an async one, or a function that returns one.
+        An iterator can be read only once: such a stream cannot be restarted, copied or pickled, and
+        ``take`` moves it. If it raises, the pairs before are given first.
+    schema
+        What the instances look like, if it is to stay as it is: anything else is a bad row.
+    nominal, classes, on_bad_row, most_values, ignore, missing
+        As for `heros.streams.read`.
+    task
+        "regression" if the label is a number; else it is the name of a class.
+    waits
+        Whether the next pair may have to be waited for. Then, when the stream is polled with a timeout (as
+        `evaluate` does), it is read in a thread of its own, an async one in an event loop there. By default
+        what may wait is an iterator, or what a function returns. Pass False for an iterator that must stay
+        in its thread, such as the rows of an SQLite connection.
+    name
+        The stream's name.
+
+    Examples
+    --------
+    >>> stream = from_iter([({"age": 18}, "no"), ({"age": 21, "colour": "red"}, "yes")])
+    >>> X, y = stream.draw(2)
+    >>> X
+    array([[18., nan],
+           [21.,  0.]])
+    >>> stream.schema.features[1]
+    Feature(name='colour', values=('red',), missing=True)
+    """
+    if waits not in (None, True, False):
+        raise ParameterError.of("waits", "from_iter", "True, False or None", waits)
+    how = {parameter: given for parameter, given in locals().items() if parameter not in OF_PAIRS}
+    rows = rows_of(name, "from_iter", **how)
+    if not callable(pairs) and not isinstance(pairs, Iterable | AsyncIterable):
+        raise ParameterError.of("pairs", "from_iter", RULE, pairs)
+    return PairStream(pairs, rows, waits)
+
+
+class PairStream(Stream):
+    """A stream of (features, label) pairs."""
+
+    _shared: ClassVar[frozenset[str]] = frozenset({"_pairs"})
+
+    def __init__(self, pairs: Pairs | Callable[[], Pairs], rows: RowBlocks, waits: bool | None) -> None:
+        self.name = rows.name
+        self._pairs = pairs
+        self._once = isinstance(pairs, Iterator | AsyncIterator)
+        self._waits = waits
+        self._rows = rows
+        self._reader: DirectReader | BackgroundReader | None = None
+        self._may_wait = False  # known once it is read
+
+    schema = passed("schema", "_rows.encoder")
+    bad_rows = passed("bad_rows", "_rows")
+    read_as = passed("read_as", "_rows")
+
+    def _draw(self, n: int) -> Block:
+        got = self._rows.take(self._fetch, n, None, span=True) if n else IDLE
+        return self._nothing() if isinstance(got, Signal) else got
+
+    def _poll(self, n: int, timeout: float | None) -> Polled:
+        return self._rows.take(self._fetch, n, timeout)
+
+    def _fetch(self, most: int, timeout: float | None) -> Sequence[Any] | Signal:
+        """The next pairs, from a thread of their own as soon as they may have to be left for later."""
+        if self._reader is None:
+            self._reader = self._open()
+        reader = self._reader
+        if timeout is not None and self._may_wait and isinstance(reader, DirectReader) and not reader.error:
+            reader = self._reader = BackgroundReader(reader.iterator)
+        return reader.take(most, timeout)
+
+    def _open(self) -> DirectReader | BackgroundReader:
+        """What reads the pairs, from behind those that were dealt with."""
+        pairs = self._pairs() if callable(self._pairs) else self._pairs
+        done = self._rows.read
+        if isinstance(pairs, AsyncIterable):
+            return AsyncReader(_behind(pairs, done) if done else pairs)
+        if not isinstance(pairs, Iterable):
+            raise ParameterError.of("pairs", "from_iter", RULE, pairs)
+        stored = isinstance(pairs, Sequence) or not (self._once or callable(self._pairs))
+        self._may_wait = not stored if self._waits is None else self._waits
+        return DirectReader(islice(pairs, done, None) if done else iter(pairs))
+
+    def _restart(self) -> None:
+        self._expect_source("go back")
+        self._reader = None
+        self._rows.start_at(0, BadRows())
+
+    def _expect_source(self, what: str) -> None:
+        """Refuse what needs the pairs once more."""
+        if self._once:
+            raise DataError(
+                f"The stream {self.name!r} reads an iterator, which cannot {what}: "
+                "give from_iter a function that returns a new one."
+            )
+
+    def _fork(self) -> Stream:
+        return self if self._once else super()._fork()
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._expect_source("be copied")
+        return {**self.__dict__, "_reader": None}
+
+
+async def _behind(pairs: AsyncIterable[Pair], n: int) -> AsyncIterator[Pair]:
+    """The pairs without the first n."""
+    async for pair in pairs:
+        if n == 0:
+            yield pair
+        n = max(0, n - 1)

@@ -1,0 +1,202 @@
+"""How a file is read, before anything is learnt from it."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from io import StringIO
+from typing import Any
+
+import numpy as np
+
+from heros._base.tables import Table
+from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn
+from heros.data.dates import date_format_of_numbers
+from heros.data.infer import no_feature
+from heros.errors import DataNotice
+from heros.streams.files import opened
+from heros.streams.layout import Layout
+
+__all__ = ["ColumnLook", "Look", "look"]
+
+EXAMPLES, WIDEST, MOST_CLASSES, WIDTH = 3, 22, 10, 80
+MOST_COLUMNS, MOST_ODD = 40, 20
+"""Of more columns than that only a summary is shown, with so many odd ones."""
+
+
+@dataclass(frozen=True)
+class ColumnLook:
+    """One column: what it is read as, how many values it has, which share is missing, what they look like."""
+
+    name: str
+    kind: str
+    values: int
+    missing: float
+    examples: tuple[str, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a file is read, as its first rows tell. Printed, it is a table."""
+
+    source: str
+    rows: int
+    features: int
+    columns: tuple[ColumnLook, ...]
+    target: str
+    classes: dict[str, int]
+    numeric: bool = False
+    faults: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def plain(self) -> dict[str, Any]:
+        """It as JSON knows it."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, *, all: bool = False) -> str:
+        """Return a table of the columns; of very many, a summary and the odd ones, unless `all` is set."""
+        text = StringIO()
+        shown, more = (self.columns, ()) if all or len(self.columns) <= MOST_COLUMNS else self._summary()
+        table = Table(("column", "read as", "values", "missing", "examples and notes"), align="llrrw")
+        for one in shown:
+            note = f"{'; '.join(one.examples)}{f' · {one.note}' if one.note else ''}"
+            missing = f"{one.missing:.1%}" if one.missing else ""
+            table.add(_cut(one.name), one.kind, f"{one.values:,}", missing, note)
+        table.title = f"{self.source}: {self.features} features, as the first {self.rows:,} rows tell"
+        table.show(text)
+        above = [line for part in self.notes for line in _wrapped(part)]
+        below = [line for part in (*more, self._classes(), *self.faults) for line in _wrapped(part)]
+        return "\n".join([*above, text.getvalue(), *below])
+
+    def _summary(self) -> tuple[list[ColumnLook], tuple[str, ...]]:
+        """Return the odd columns, and how many there are of each kind."""
+        odd = [one for one in self.columns if one.note or one.kind in {"target", "weights"}]
+        odd.sort(key=lambda one: one.kind not in {"target", "weights"})
+        kinds = ", ".join(f"{n:,} {kind}" for kind, n in Counter(one.kind for one in self.columns).items())
+        gaps = sum(one.missing > 0 for one in self.columns)
+        text = f"{len(self.columns):,} columns: {kinds}; {gaps:,} with missing values."
+        left = f", {len(odd) - MOST_ODD:,} more of them are not" if len(odd) > MOST_ODD else ""
+        return odd[:MOST_ODD], (
+            f"{text} Only the target and odd columns are shown{left} (all= shows every one).",
+        )
+
+    def _classes(self) -> str:
+        if not self.classes:
+            return f"target {self.target!r}: {'a number' if self.numeric else 'no classes'}"
+        shown = sorted(self.classes.items(), key=lambda pair: -pair[1])
+        words = [f"{name} {count / max(1, self.rows):.1%}" for name, count in shown[:MOST_CLASSES]]
+        more = f", … ({len(shown)} classes)" if len(shown) > MOST_CLASSES else ""
+        return f"target {self.target!r}: {', '.join(words)}{more}"
+
+
+def look(path: str | os.PathLike[str], **how: Any) -> Look:
+    r"""How a file is read: its columns, what they are taken for, what is odd about them, its classes.
+
+    Only the first rows are looked at (about 2 MB of text), those that decide how all are read.
+
+    Parameters
+    ----------
+    path, **how
+        As for `heros.streams.read`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     path = pathlib.Path(directory, "people.csv")
+    ...     _ = path.write_text("born,colour,label\n2001-05-17,red,no\n1999-12-31,N/A,yes\n")
+    ...     found = look(path)
+    >>> [(one.name, one.kind, one.missing) for one in found.columns]
+    [('born', 'dates', 0.0), ('colour', 'names', 0.5), ('label', 'target', 0.0)]
+    >>> found.classes
+    {'no': 1, 'yes': 1}
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataNotice)  # what is told is in the result
+        reader, options = opened(path, **how)
+        options.check(reader.names)
+        first = reader.read()
+    if first is None:
+        return Look(reader.label, 0, 0, (), options.target_among(reader.names), {}, notes=reader.notes)
+    layout = Layout(reader, options, first)
+    faults = [str(fault) for _, fault in first.faults[:3]]
+    wrong = layout.no_classes()
+    if doubt := f"{wrong[0].upper()}{wrong[1:]}" if wrong else layout.doubtful_classes():
+        faults.insert(0, doubt)
+    return Look(
+        source=reader.label,
+        rows=first.n_rows,
+        features=layout.width - (options.weights is not None),
+        columns=tuple(_seen(layout, index) for index in range(len(reader.names))),
+        target=reader.names[layout.target],
+        classes={} if wrong or layout.numeric else layout.counts(layout.target),
+        numeric=layout.numeric,
+        faults=tuple(faults),
+        notes=reader.notes,
+    )
+
+
+def _seen(layout: Layout, index: int) -> ColumnLook:
+    array, rows, name = layout.first.columns[index], layout.first.n_rows, layout.reader.names[index]
+    counts = {} if no_feature(array.type) else layout.counts(index)
+    missing = float(np.asarray(array.is_null(nan_is_null=True)).mean()) if rows else 0.0
+    examples = tuple(_cut(value) for value in list(counts)[:EXAMPLES])
+    if index == layout.target:
+        kind, note = "target", ""
+    elif index in layout.empty:
+        kind, note = "empty", "read as its first value will be, if one comes"
+    elif index not in layout.features:
+        kind, note = "left out", layout.ignored.get(index, "as you say")
+    else:
+        kind = "weights" if name == layout.options.weights else _kind(layout.features[index])
+        note = "; ".join(filter(None, _notes(layout, index, counts)))
+    return ColumnLook(name, kind, len(counts), missing, examples, note)
+
+
+def _kind(column: Column) -> str:
+    if isinstance(column, DateColumn):
+        return "dates" if column.dates else "times"
+    return "numbers" if isinstance(column, NumberColumn) else "names"
+
+
+def _notes(layout: Layout, index: int, counts: dict[str, int]) -> Iterator[str]:
+    """How a column is read, and what is odd about it."""
+    column, rows = layout.features[index], layout.first.n_rows
+    if isinstance(column, NumberColumn) and column.format is not None:
+        yield f"with {column.format}"
+    if isinstance(column, DateColumn):
+        order = f"{column.format.name}, " if column.format is not None else ""
+        yield f"{order}{column.width} inputs"
+    if isinstance(column, NameColumn):
+        most = column.values.most
+        if most is not None and len(counts) > most and not column.closed:
+            yield f"{most} inputs, which rare values share"
+        yield layout.suspicion(index)
+    else:
+        values, faults = column.convert(layout.first.columns[index])
+        if faults:
+            value = next(iter(faults.values()))[0]
+            yield f"{len(faults):,} bad rows, the first with {value} (missing={value} if it means none)"
+        if isinstance(column, NumberColumn) and date_format_of_numbers(counts) is not None:
+            yield "seconds since 1970 (dates=)?"
+        elif isinstance(column, NumberColumn) and rows > EXAMPLES and (np.diff(values) == 1).all():
+            yield "rises by one with every row: an identifier?"
+    if len(counts) == 1 and rows > 1:
+        yield "the same in all rows"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"
+
+
+def _wrapped(text: str) -> list[str]:
+    """Return a text in lines, in which paths stay whole."""
+    return textwrap.wrap(text, WIDTH, break_on_hyphens=False, break_long_words=False)
