@@ -81,6 +81,10 @@ class Retrained:
     def __init__(self, values, classes, numeric=False, **settings):
         self.values, self.classes, self.numeric, self.settings = values, classes, numeric, settings
         self.outputs = 1 if numeric or classes <= 2 else classes
+        most = settings.get("most_trees")
+        self.rounds = settings["trees"] if most is None else max(1, min(most // self.outputs, settings["trees"]))
+        rate = settings["learning_rate"]
+        self.rate = max(rate, min(rate * settings["trees"] / self.rounds, 0.5))
         self.features = [Feature(n > 0, settings["bins"], min(SAMPLE, settings["window"])) for n in values]
         self.y, self.w, self.waiting, self.model = [], [], None, None
         self.next, self.postponed = 50, 0  # when to train, and by how many instances that was put off
@@ -136,7 +140,7 @@ class Retrained:
             self.next, self.postponed = n + gap, 0
             steps = max(1, min(settings["spread"], gap // 2))
             rows = range(n - min(n, settings["window"]), n)
-            total = len(self.features) + settings["trees"] * self.outputs * settings["leaves"]
+            total = len(self.features) + self.rounds * self.outputs * settings["leaves"]
             self.waiting = {"rows": rows, "step": 0, "steps": steps, "total": total, "fitted": 0}
         if self.waiting is not None:
             self._advance(self.waiting)
@@ -159,7 +163,7 @@ class Retrained:
         base, trees = self._base(y, w), []
         said = [[b] * len(rows) for b in base]
         over = [not self.numeric and self.outputs > 1 and c not in y for c in range(self.outputs)]
-        for _ in range(self.settings["trees"]):
+        for _ in range(self.rounds):
             before = [list(one) for one in said]
             for k in range(self.outputs):
                 if over[k]:
@@ -214,7 +218,7 @@ class Retrained:
     def _open(self, columns, rows):
         """A leaf, its step, and the best split of it."""
         g, h = self._sums(rows)
-        rate, shrinkage = self.settings["learning_rate"], self.settings["shrinkage"]
+        rate, shrinkage = self.rate, self.settings["shrinkage"]
         step = (
             -rate * (g * self.units[0]) / (h * self.units[1] + shrinkage)
             if h * self.units[1] + shrinkage
