@@ -382,7 +382,8 @@ def _answering(L, answer):
 class Stacked:
     """Softmax of a weighted sum of log-odds, of a mixture of the best and of each model; gradient descent.
 
-    The members that the mask `last` names are asked only if a stack of the others gives no class more than `sure`.
+    The members that the mask `last` names are asked only if a stack of the others gives no class more than `sure`;
+    else they are taken to say what that stack says.
     """
 
     def __init__(self, models, n, sharpness, rate, sure=1.0, last=None):
@@ -396,7 +397,7 @@ class Stacked:
 
     def say(self, L, p):
         if self.enough:
-            return self.first.said
+            p = p | {int(i): self.first.said for i in np.flatnonzero(self.last)}
         mixture, _ = _answer(L, p, self.mixture)
         rows = [mixture] + [p.get(i, np.ones(len(mixture))) for i in range(len(L))]
         logs = np.log(np.maximum(rows, 1e-3))

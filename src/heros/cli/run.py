@@ -37,8 +37,8 @@ def run_command(
     pool: Annotated[
         str | None,
         typer.Option(
-            help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools); by default eleven "
-            "models of six kinds, with the policy, k and answer that go with them (of numbers: other ones)."
+            help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools); by default thirteen "
+            "models of eight kinds, with the policy, k and answer that go with them (of numbers: other ones)."
         ),
     ] = None,
     policy: Annotated[

@@ -58,15 +58,16 @@ class Heros:
     Parameters
     ----------
     pool
-        The models. Without one it is `heros.pools.default`, eleven models of six kinds, with the policy, k
+        The models. Without one it is `heros.pools.default`, thirteen models of eight kinds, with the policy, k
         and answer that go with it (of numbers `heros.pools.default_regression`); what else is given takes the
         place of these. `heros.pools.Paper` is the paper's 50 perceptrons.
     policy
-        Which models to train: ``Explore(Zeta(0.05), 0.2)`` if the pool is given, else ``Cand()``. A policy of
-        your own is any object with a method ``choose(scores, costs, k, rng)`` that returns a mask. Another
-        one may take over at any time: ``model.policy = policies.Cheapest()``.
+        Which models to train: ``Explore(Zeta(0.05), 0.2)`` if the pool is given, else ``Surprise(Cand())``
+        (of numbers ``Cand()``). A policy of your own is any object with a method
+        ``choose(scores, costs, k, rng)`` that returns a mask. Another one may take over at any time:
+        ``model.policy = policies.Cheapest()``.
     k
-        How many models may be trained per step: 60 % of the pool if that is given, else 8 of the 11 (of
+        How many models may be trained per step: 60 % of the pool if that is given, else 10 of the 13 (of
         numbers all 14). Can be changed likewise. With `policies.Within` around the policy it is the most
         that a budget of time or energy may be spent on.
     task
@@ -78,7 +79,7 @@ class Heros:
     answer
         Who answers: "best" (the highest L before the label is seen; ties: the lowest index), the few best
         together (`heros.Top`), all of them with weights that are learnt (`heros.Stack`), or the whole pool by
-        "average" or "weighted" (by L) probabilities. "best" if the pool is given, else ``Stack()``, or
+        "average" or "weighted" (by L) probabilities. "best" if the pool is given, else ``Stack(sure=0.98)``, or
         ``Top()`` where not all look. A model whose output is not finite never answers.
     watch
         Who looks at an instance: "all" models (the paper); only those that are "trained" on it and those

@@ -82,10 +82,10 @@ class Stack(AnswerPart):
     is trained is the policy's to say.
 
     With `sure` below 1, models that take long to evaluate (forests, and neighbours of more than the last
-    1,000 instances) are asked last: if a stack of the other models, with weights of its own, gives a class a
-    higher probability than `sure`, that is the prediction, and the slow models are not evaluated. For their
-    scores L, they were as right as the prediction. Evaluation is saved where training is saved as well,
-    by `policies.Surprise`; a model that is trained has to be evaluated anyway.
+    1,000 instances) are asked last. If a stack of the other models, with weights of its own, gives a class a
+    higher probability than `sure`, the slow models are not evaluated and are taken to agree with it, in the
+    prediction and in their scores L. Evaluation is saved where `policies.Surprise` saves training: a model
+    that is trained has to be evaluated anyway.
 
     Parameters
     ----------
