@@ -325,20 +325,14 @@ def step_loop(
                 looked = looked | ((t + np.arange(len(members))) % watch == 0)
             if left > 0:
                 looked = everyone
-        in_turns = isinstance(answer, Stacked) and answer.first is not None
-        if in_turns:
-            looked = ~answer.last
-        p = {int(i): _shares(members[i].predict_proba(x), classes) for i in np.flatnonzero(looked)}
-        if in_turns and not answer.is_enough(L, p):
-            p |= {int(i): _shares(members[i].predict_proba(x), classes) for i in np.flatnonzero(answer.last)}
-            looked = everyone
+        p, looked = _heard(members, x, classes, L, answer, looked)
         given, who = _answer(L, p, answer)
         expected = surprise is not None and t >= warmup and given[label] > surprise.sure
         expected = expected and rng.random() >= surprise.share
         if isinstance(answer, Stacked) and not expected:
             answer.learn(label)
         outcomes = {i: float(q.argmax() == label) for i, q in p.items()}
-        if in_turns:
+        if watch == "all":  # those that were not asked would have said the same
             outcomes = {i: outcomes.get(i, float(given.argmax() == label)) for i in range(len(members))}
         if burst:
             mean = detector.update(outcomes[_by_score(L)[0]])
@@ -353,13 +347,26 @@ def step_loop(
         if update is not None:
             update([outcomes.get(i, math.nan) for i in range(len(members))], chosen)
         for i in np.flatnonzero(chosen):
-            if hasattr(members[i], "expect"):
-                members[i].expect(expected, looked[i])
+            getattr(members[i], "expect", lambda *_: None)(expected, looked[i])
             members[i].learn(x, label)
         if looks is not None:
             looks.append(looked)
         rows.append((given, who, chosen, costs[chosen].sum(), (L + 1 - costs)[chosen].sum()))
     return [np.array(column) for column in zip(*rows, strict=True)]
+
+
+def _heard(members, x, classes, L, answer, looked):
+    """What each member says that looks, and who that is: some look only where the others are not sure."""
+
+    def ask(mask):
+        return {int(i): _shares(members[i].predict_proba(x), classes) for i in np.flatnonzero(mask)}
+
+    if not isinstance(answer, Stacked) or answer.first is None:
+        return ask(looked), looked
+    p = ask(~answer.last)
+    if answer.is_enough(L, p):
+        return p, ~answer.last
+    return p | ask(answer.last), np.ones(len(members), dtype=bool)
 
 
 def _shares(said, classes):

@@ -82,7 +82,9 @@ class Retrained:
         self.values, self.classes, self.numeric, self.settings = values, classes, numeric, settings
         self.outputs = 1 if numeric or classes <= 2 else classes
         most = settings.get("most_trees")
-        self.rounds = settings["trees"] if most is None else max(1, min(most // self.outputs, settings["trees"]))
+        self.rounds = (
+            settings["trees"] if most is None else max(1, min(most // self.outputs, settings["trees"]))
+        )
         rate = settings["learning_rate"]
         self.rate = max(rate, min(rate * settings["trees"] / self.rounds, 0.5))
         self.features = [Feature(n > 0, settings["bins"], min(SAMPLE, settings["window"])) for n in values]

@@ -106,7 +106,9 @@ def test_slow_models_are_asked_only_where_the_others_are_not_sure_as_in_a_plain_
         rng=np.random.default_rng(3), looks=looks,
     )  # fmt: skip
     assert np.array_equal(np.concatenate([part.chosen for part in parts]), chosen)
-    np.testing.assert_allclose(np.concatenate([part.probabilities for part in parts]), p, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(
+        np.concatenate([part.probabilities for part in parts]), p, rtol=1e-6, atol=1e-9
+    )
     np.testing.assert_allclose(np.concatenate([part.spent for part in parts]), spent, rtol=1e-12)
     np.testing.assert_allclose(np.concatenate([part.reward for part in parts]), reward, rtol=1e-9)
     assert np.array_equal(model.looked, np.sum(looks, axis=0))
@@ -117,7 +119,10 @@ def test_slow_models_are_asked_only_where_the_others_are_not_sure_as_in_a_plain_
 def test_a_stack_that_asks_in_turns_predicts_alike_and_goes_on_from_a_file(tmp_path):
     X, y = easy(900, noise=0.3)
     pool = pools.Join(
-        pools.Linear([{"learning_rate": 0.05}]), pools.Forest([{"trees": 3}]), pools.Retrained([{"trees": 3}]), costs=[1] * 3
+        pools.Linear([{"learning_rate": 0.05}]),
+        pools.Forest([{"trees": 3}]),
+        pools.Retrained([{"trees": 3}]),
+        costs=[1] * 3,
     )
     model = small(Surprise(Everything(), 0.8), pool, answer=Stack(sure=0.8))
     model.learn(X[:600], y[:600])
@@ -146,7 +151,9 @@ def test_nothing_is_asked_in_turns_for_numbers_nor_where_not_all_look():
 def test_expected_instances_put_a_retraining_off():
     X, y = easy(4000)
     often, seldom = (
-        small(policy, pools.Retrained([{"every": 200, "trees": 5, "window": 500}]), answer="average", warmup=0)
+        small(
+            policy, pools.Retrained([{"every": 200, "trees": 5, "window": 500}]), answer="average", warmup=0
+        )
         for policy in (Everything(), Surprise(Everything(), sure=0.7))
     )
     for model in (often, seldom):

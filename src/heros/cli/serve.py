@@ -27,7 +27,8 @@ def serve_command(
         Path | None, typer.Option(help="A file that Heros.save wrote; else a new model as described.")
     ] = None,
     pool: Annotated[
-        str | None, typer.Option("--pool", help="As for heros run; without one, thirteen models of eight kinds.")
+        str | None,
+        typer.Option("--pool", help="As for heros run; without one, thirteen models of eight kinds."),
     ] = None,
     policy: Annotated[str | None, typer.Option(help="E.g. zeta:0.05@0.2 (see heros policies).")] = None,
     epsilon: options.Epsilon = None,

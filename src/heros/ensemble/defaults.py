@@ -16,7 +16,8 @@ __all__ = ["Given", "Parts", "checked_k"]
 
 DEFAULT_SHARE = 0.6  # of a pool that is given is trained if k is not: the paper's 30 of 50
 DEFAULT_K = 10  # of the 13 models of the default pool
-SURE = 0.98  # of a class: then the slow models of the default pool are not evaluated
+EXPECTED = 0.98  # above this probability of its class an instance did not surprise
+SURE = 0.99  # of a class: then the slow models of the default pool are not evaluated
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,4 +76,6 @@ def _usual_for_task(task: Task, watch: Watch) -> Parts:
     if task.numeric:
         pool, together = default_regression(), Stack() if watch == "all" else Top()
         return Parts(pool, Cand(), pool.n_models, together)  # what it costs to train them all pays
-    return Parts(default(), Surprise(Cand()), DEFAULT_K, Stack(sure=SURE) if watch == "all" else Top())
+    return Parts(
+        default(), Surprise(Cand(), EXPECTED), DEFAULT_K, Stack(sure=SURE) if watch == "all" else Top()
+    )
