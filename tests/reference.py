@@ -331,9 +331,10 @@ def step_loop(
         expected = expected and rng.random() >= surprise.share
         if isinstance(answer, Stacked) and not expected:
             answer.learn(label)
-        outcomes = {i: float(q.argmax() == label) for i, q in p.items()}
-        if watch == "all":  # those that were not asked would have said the same
-            outcomes = {i: outcomes.get(i, float(given.argmax() == label)) for i in range(len(members))}
+        scored = (
+            range(len(members)) if watch == "all" else p
+        )  # those that were not asked would have said the same
+        outcomes = {i: float(p.get(i, given).argmax() == label) for i in scored}
         if burst:
             mean = detector.update(outcomes[_by_score(L)[0]])
             left = burst if detector.changed and mean < before else max(left - 1, 0)

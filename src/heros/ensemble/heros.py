@@ -59,8 +59,8 @@ class Heros:
     ----------
     pool
         The models. Without one it is `heros.pools.default`, thirteen models of eight kinds, with the policy,
-        k and answer that go with it (of numbers `heros.pools.default_regression`); what else is given takes the
-        place of these. `heros.pools.Paper` is the paper's 50 perceptrons.
+        k and answer that go with it (of numbers `heros.pools.default_regression`); what else is given takes
+        the place of these. `heros.pools.Paper` is the paper's 50 perceptrons.
     policy
         Which models to train: ``Explore(Zeta(0.05), 0.2)`` if the pool is given, else
         ``Surprise(Cand(), 0.98)`` (of numbers ``Cand()``). A policy of your own is any object with a method
@@ -80,7 +80,8 @@ class Heros:
         Who answers: "best" (the highest L before the label is seen; ties: the lowest index), the few best
         together (`heros.Top`), all of them with weights that are learnt (`heros.Stack`), or the whole pool by
         "average" or "weighted" (by L) probabilities. "best" if the pool is given, else ``Stack(sure=0.99)``
-        (of numbers ``Stack()``), or ``Top()`` where not all look. A model whose output is not finite never answers.
+        (of numbers ``Stack()``), or ``Top()`` where not all look. A model whose output is not finite never
+        answers.
     watch
         Who looks at an instance: "all" models (the paper); only those that are "trained" on it and those
         that answer; or a whole number n: these, and each model at rest at every n-th instance, one after

@@ -122,8 +122,8 @@ class Retrained(Family):
             "most_trees",
             None,
             or_none(whole_number(1, 1 << 16)),
-            "Trees of all outputs together, at most. Where that leaves fewer than `trees` for an output, each "
-            "has a learning rate that is higher in proportion, up to .5.",
+            "Trees of all outputs together, at most. Where that leaves fewer than `trees` for an output, "
+            "each has a learning rate that is higher in proportion, up to .5.",
             none=0,
         ),
         replace(
