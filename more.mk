@@ -6,7 +6,8 @@
 more:
 	@echo "Parts of make test-all:"
 	@echo "make test-matrices   every case of every test (make test leaves out most cases of the tests marked matrix)"
-	@echo "make kernels         make native, make cross and the native tests with clang, each where its tools are installed"
+	@echo "make kernels         make native, make cross, the native tests with clang, and threads under ThreadSanitizer, each"
+	@echo "                     where its tools are installed"
 	@echo "make native          the kernels against slow versions, without Python"
 	@echo "make cross           those of the other processor, emulated"
 	@echo "make sanitize-quick  some tests under AddressSanitizer and UndefinedBehaviorSanitizer"
@@ -44,6 +45,8 @@ kernels:
 	@if $(MAKE) --silent -C tests/native needed; then $(MAKE) --no-print-directory cross; else echo "SKIPPED: make cross"; fi
 	@if echo "#include <vector>" | clang++ -stdlib=libc++ -x c++ -fsyntax-only - 2> /dev/null; then \
 	  $(MAKE) --no-print-directory -C tests/native clang; else echo "SKIPPED: the native tests with clang and libc++"; fi
+	@if $(MAKE) --silent -C tests/native tsan-works 2> /dev/null; then \
+	  $(MAKE) --no-print-directory -C tests/native tsan; else echo "SKIPPED: threads under ThreadSanitizer"; fi
 
 speed: $(VENV)/installed
 	@BEFORE=$(or $(BEFORE),HEAD^) benchmarks/speed.sh $(BIN)/python

@@ -46,7 +46,7 @@ class Setting:
             MLPGrid(),
             self.policy,
             self.k,
-            seed,
+            seed=seed,
             watch=self.watch,
             answer=self.answer,
             compact=True,

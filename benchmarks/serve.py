@@ -96,7 +96,7 @@ def instances(n: int) -> list[tuple[dict[str, Any], str]]:
 def request(path: str, what: Any) -> bytes:
     body = orjson.dumps(what)
     kind, length = "content-type: application/json", f"content-length: {len(body)}"
-    return f"POST {path} HTTP/1.1\r\nhost: x\r\n{kind}\r\n{length}\r\n\r\n".encode() + body
+    return f"POST {path} HTTP/1.1\r\nhost: localhost\r\n{kind}\r\n{length}\r\n\r\n".encode() + body
 
 
 class Connection(asyncio.Protocol):

@@ -260,6 +260,7 @@ def test_two_threads_are_kept_apart():
 
     X, y = data(3)
     model = Heros(SMALL, Slow(), K, warmup=0, seed=1, schema=drifting(10).schema)
+    state = model.bound.state()
     worker = threading.Thread(target=model.learn, args=(X, y))
     worker.start()
     assert entered.wait(30)
@@ -270,7 +271,9 @@ def test_two_threads_are_kept_apart():
     ):
         with pytest.raises(HerosError, match="at work already, in another thread or in its own policy"):
             attempt()
-    state = model.bound.state()  # looking is fine while the policy thinks
+    for look in (model.bound.state, lambda: model._learner.step.scores):
+        with pytest.raises(HerosError, match="they can be looked at when the block is done"):
+            look()
     with pytest.raises(HerosError, match="they can be changed when the step is done"):
         model.bound.restore(state)
     leave.set()
@@ -291,6 +294,20 @@ def test_looking_at_models_that_are_at_work_is_refused_not_a_race():
             except HerosError as error:
                 assert "they can be looked at when the block is done" in str(error)  # noqa: PT017
     assert model.instances == 6000
+
+
+def test_exporting_a_state_does_not_change_it():
+    X, y = data(400)
+    exported, left_alone = (Heros(SMALL, k=K, seed=1, schema=drifting(10).schema) for _ in range(2))
+    for start in range(0, 400, 37):
+        part = slice(start, start + 37)
+        exported.learn(X[part], y[part])
+        left_alone.learn(X[part], y[part])
+        for export in (exported.bound.state, exported._learner.step.state):
+            once, twice = export(), export()
+            assert once.keys() == twice.keys()
+            assert all(once[name].tobytes() == twice[name].tobytes() for name in once)
+    assert equal_state(exported, left_alone)
 
 
 def test_several_heros_run_side_by_side():

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import heros
-from heros import errors, measures, meters, policies, pools, scores
+from heros import checks, errors, measures, meters, policies, pools, scores
 from heros.run import records
 
 
 def test_all_names():
     assert heros.__all__ == [
-        "Block", "Curves", "Feature", "Heros", "Run", "Schema", "Stack", "Top", "checkpoints", "errors", "evaluate", "export", "measures",
+        "Block", "Curves", "Feature", "Heros", "Run", "Schema", "Stack", "Top", "checkpoints", "checks", "errors", "evaluate", "export", "measures",
         "meters", "mlflow", "policies", "pools", "records", "scores", "streams",
     ]  # fmt: skip
     assert policies.__all__ == [
@@ -21,6 +21,9 @@ def test_all_names():
         "BoundNeighbours", "BoundPool", "BoundRegressionTrees", "BoundRetrained", "Forest", "ForestGrid", "ForestStats", "Hoeffding", "HoeffdingGrid", "Join", "LabelMemory", "LabelMemoryGrid", "Linear", "LinearGrid", "MLPGrid", "Models", "NaiveBayes",
         "NaiveBayesGrid", "NeighbourStats", "Neighbours", "NeighboursGrid", "Paper", "PaperTrees", "Pool", "RegressionTrees", "RegressionTreesGrid",
         "Retrained", "RetrainedGrid", "RetrainedStats", "TreeStats", "default", "default_regression",
+    ]  # fmt: skip
+    assert checks.__all__ == [
+        "CheckError", "check_measure", "check_model", "check_policy", "check_pool", "check_score", "check_source",
     ]  # fmt: skip
     assert scores.__all__ == ["Adwin", "Cumulative", "Fading", "Score", "Window"]
     assert measures.__all__ == [
@@ -61,7 +64,8 @@ def test_every_public_name_is_there_and_documented():
         errors,
         heros.streams,
         heros.run.checkpoints,
-        heros.integrations.onnx,
+        heros.export,
+        checks,
         heros.mlflow,
     ):
         for name in module.__all__:

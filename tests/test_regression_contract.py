@@ -15,6 +15,7 @@ from test_ensemble import (  # noqa: F401
     test_a_copy_is_independent_and_an_unbound_one_can_be_copied,
     test_a_policy_that_misbehaves_is_named_and_what_came_before_is_kept,
     test_arrays_of_any_layout_are_taken,
+    test_exporting_a_state_does_not_change_it,
     test_growing_in_mid_stream,
     test_missing_values_are_taken_where_the_schema_has_them,
     test_one_at_a_time_equals_the_block,

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import reference
 from heros import Heros, evaluate, policies, pools, streams
 from heros._base.registry import parts
+from heros.checks import check_score
 from heros.errors import HerosError, ParameterError
 from heros.scores import Adwin, Cumulative, Fading, Window
 
@@ -143,6 +144,11 @@ EVERY_SCORE += [kind() for kind in parts("score").values() if kind not in map(ty
 
 def one(hit):
     return np.array([hit]), np.array([True])
+
+
+@pytest.mark.parametrize("score", EVERY_SCORE, ids=repr)
+def test_passes_the_public_check(score):
+    check_score(score)
 
 
 @pytest.mark.parametrize("score", EVERY_SCORE, ids=repr)

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -116,6 +117,67 @@ def test_looking_at_a_model_that_learns_in_another_thread_is_an_error_or_consist
     assert np.isfinite(model.scores).all()
 
 
+@pytest.mark.parametrize("pool", POOLS)
+def test_threads_that_read_never_stop_the_one_that_learns(pool):
+    model, stream = learner(pool)
+    X, y = stream.draw(2000)
+    step, parts = model._learner.step, model.bound.parts or [model.bound]
+    looks = [
+        lambda: model.scores,
+        step.state,
+        model.bound.state,
+        *(part.state for part in parts),
+    ]
+    done, read, texts = threading.Event(), [0], set()
+
+    def watch():
+        while not done.is_set():
+            for look in looks:
+                try:
+                    look()
+                    read[0] += 1
+                except HerosError as error:
+                    texts.add(str(error))
+
+    watchers = [threading.Thread(target=watch) for _ in range(3)]
+    for thread in watchers:
+        thread.start()
+    try:
+        found = [
+            model.test_then_train(X[i : i + 10], y[i : i + 10]).probabilities for i in range(0, 2000, 10)
+        ]
+        while read[0] == 0:
+            time.sleep(0.001)
+    finally:
+        done.set()
+        for thread in watchers:
+            thread.join()
+    assert all("at work" in text for text in texts)
+    np.testing.assert_array_equal(np.concatenate(found), after(pool, 1))
+
+
+def test_a_part_of_a_joined_pool_is_at_work_when_the_pool_is():
+    policy = Waiting()
+    stream = streams.Friedman("global", seed=1)
+    model = Heros(POOLS["numbers"], policy, k=2, warmup=0, seed=1, schema=stream.schema)
+    states = [part.state() for part in model.bound.parts]
+    thread = threading.Thread(target=model.learn, args=stream.draw(2))
+    thread.start()
+    try:
+        assert policy.inside.wait(60)
+        for part, state in zip(model.bound.parts, states, strict=True):
+            with pytest.raises(HerosError, match="they can be looked at when the block is done"):
+                part.state()
+            with pytest.raises(HerosError, match="they can be changed when the step is done"):
+                part.restore(state)
+    finally:
+        policy.go_on.set()
+        thread.join()
+    for part in model.bound.parts:
+        part.restore(part.state())
+    assert model.instances == 2
+
+
 def test_a_stream_read_in_two_threads_is_an_error_not_nonsense():
     stream = streams.RandomRBF(classes=3, centroids=2000, drifting=2000, speed=0.001)
     alone = copy.deepcopy(stream).draw(3000)
@@ -186,10 +248,13 @@ def go_on_with_joblib(backend):
         np.testing.assert_array_equal(found, expected)
 
 
-def test_a_policy_of_ones_own_may_look_at_the_model_it_chooses_for():
+def test_a_policy_may_read_the_model_it_chooses_for_but_not_change_it():
     class Curious:
         def choose(self, scores, costs, k, rng):
             np.testing.assert_array_equal(scores, model.scores)
+            state = model.bound.state()
+            with pytest.raises(HerosError, match="they can be changed when the step is done"):
+                model.bound.restore(state)
             return policies.PerformBest().choose(scores, costs, k, rng)
 
     model, stream = learner()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -52,21 +53,24 @@ def test_every_policy_watch_and_answer_equals_a_plain_loop(policy, watch, answer
     costs = np.arange(1.0, 5) / 10
     k = len(FOUR) if isinstance(policy, policies.Everything) else 2
     pool = pools.Models(FOUR, costs=costs)
-    # "trained" under a policy that never explores: every 8th instance as well
     chooser = getattr(policy, "policy", policy) if isinstance(policy, policies.Within) else policy
     surprise = chooser if isinstance(chooser, policies.Surprise) else None
     chooser = chooser.policy if surprise else chooser
-    rest = 8 if watch == "trained" and not isinstance(chooser, EXPLORING) else watch
-    model = Heros(
-        pool, policy, k, score=scores.Fading(0.98), answer=answer, watch=watch, warmup=20, seed=3,
+    made = partial(
+        Heros, pool, policy, k, score=scores.Fading(0.98), answer=answer, warmup=20, seed=3,
         schema=drifting(1).schema,
     )  # fmt: skip
+    if watch == "trained" and not isinstance(chooser, EXPLORING):
+        with pytest.raises(ParameterError, match=r"it never explores, so idle models would not be evaluated"):
+            made(watch=watch)
+        watch = 8
+    model = made(watch=watch)
     block = model.test_then_train(X, y)
     rng, looks, twin = np.random.default_rng(3), [], reference.stateful(policy)
     p, who, chosen, spent, reward = reference.step_loop(
         members(), costs, lambda L, c: twin.choose(L, c, k, rng), X, y, 2,
         answer=SLOW_ANSWERS[type(answer)](answer),
-        warmup=20, watch=rest, score=lambda: reference.Fading(0.98), looks=looks,
+        warmup=20, watch=watch, score=lambda: reference.Fading(0.98), looks=looks,
         update=getattr(twin, "update", None), surprise=surprise, rng=rng,
     )  # fmt: skip
     assert np.array_equal(block.chosen, chosen)
@@ -241,17 +245,22 @@ def test_who_does_not_look_is_not_asked(watch):
 
 
 @pytest.mark.parametrize("policy", [policies.Cheapest(), policies.Explore(policies.Cheapest(), 0)], ids=str)
-def test_under_a_policy_that_never_explores_models_at_rest_are_seen_all_the_same(policy):
+def test_a_policy_that_never_explores_must_evaluate_idle_models(policy):
     X, y = data(900)
     pool = pools.MLP([{"hidden": 4}, {"hidden": 16}, {"hidden": 64}])
-    settings = {"watch": "trained", "warmup": 100, "seed": 1, "schema": drifting(1).schema}
-    model = Heros(pool, policy, 1, **settings).learn(X, y)
+    settings = {"warmup": 100, "seed": 1, "schema": drifting(1).schema}
+    rule = r"'all' or a whole number, e\.g\. 8, with .*: it never explores, .* Got 'trained' instead\.$"
+    with pytest.raises(ParameterError, match=rule):
+        Heros(pool, policy, 1, watch="trained", **settings)
+    model = Heros(pool, policies.Cand(), 1, watch="trained", **settings)
+    with pytest.raises(ParameterError, match=rule):
+        model.policy = policy
+    assert model.policy == policies.Cand()
+    model = Heros(pool, policy, 1, watch=8, **settings).learn(X, y)
     assert model.trained.tolist() == [900, 100, 100]
     assert (model.looked >= 100 + 800 / 8).all()
-    own = Heros(pool, InPython(policy), 1, **settings).learn(
-        X, y
-    )  # nothing is known of it: taken at its word
-    assert own.looked.sum() < model.looked.sum()
+    own = Heros(pool, InPython(policy), 1, watch="trained", **settings).learn(X, y)
+    assert own.looked.sum() < model.looked.sum()  # what it does is not known, so that is up to its author
 
 
 def test_the_policy_chooses_from_what_was_known_before_the_instance():
@@ -394,7 +403,7 @@ def test_stored_weights_of_a_stack_must_be_those_of_its_models():
 
 def test_another_policy_takes_over_in_mid_stream():
     X, y = data(600)
-    model = Heros(SMALL, policies.Cand(), 3, watch="trained", seed=1, schema=drifting(1).schema)
+    model = Heros(SMALL, policies.Cand(), 3, watch=8, seed=1, schema=drifting(1).schema)
     before = model.learn(X[:300], y[:300]).trained
     model.policy, model.k = policies.Cheapest(), 1
     block = model.test_then_train(X[300:], y[300:])

@@ -97,9 +97,10 @@ void bind_least_bytes(Class& pool) {
   using Kind = typename Class::Type;
   pool.def("least_bytes",
            [](const Kind& self, int i, const In1<std::int32_t>& values, int classes) {
-             expect(i >= 0 && i < self.models(), "no such model");
-             expect_growth(self, values, classes);
-             return self.least_bytes(i, to_vector(values), classes);
+             const auto pool = readable(self);
+             expect(i >= 0 && i < pool->models(), "no such model");
+             expect_growth(*pool, values, classes);
+             return pool->least_bytes(i, to_vector(values), classes);
            },
            nb::arg("i"), nb::arg("values"), nb::arg("classes"));
 }
@@ -107,14 +108,15 @@ void bind_least_bytes(Class& pool) {
 // `state` and `restore` of a pool that lists its fields.
 template <class Kind>
 void bind_state(nb::class_<Kind, Pool>& pool) {
-  pool.def("state", [](Kind& self) { return export_state(readable(self)); })
+  pool.def("state", [](const Kind& self) { return export_state(*readable(self)); })
       .def("restore",
            [](Kind& self, nb::dict state) {
-             Kind fresh = writable(self);
+             const auto pool = writable(self);
+             Kind fresh = *pool;
              import_state(fresh, std::move(state));
-             require(self.outputs() == 0 || (fresh.values() == self.values() && fresh.outputs() == self.outputs()),
+             require(pool->outputs() == 0 || (fresh.values() == pool->values() && fresh.outputs() == pool->outputs()),
                      "models for the same instances");
-             self = std::move(fresh);
+             *pool = std::move(fresh);
            },
            nb::arg("state"));
 }

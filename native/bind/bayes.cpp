@@ -17,8 +17,9 @@ void bind_bayes(nb::module_& m) {
   pool.def(nb::init<std::vector<BayesSettings>>(), nb::arg("settings"))
       .def("grow",
            [](BayesPool& self, const In1<std::int32_t>& values, int classes) {
-             expect_growth(self, values, classes);
-             writable(self).grow(to_vector(values), classes);
+             const auto pool = writable(self);
+             expect_growth(*pool, values, classes);
+             pool->grow(to_vector(values), classes);
            },
            nb::arg("values"), nb::arg("classes"));
   bind_state(pool);

@@ -1,5 +1,5 @@
-// A policy and a score written in Python, as the core calls them: with Python's lock held. Python owns the objects and
-// checks what they say.
+// A policy and a score written in Python, as the core calls them: with Python's lock held. Python checks what they say.
+// Python's garbage collector visits the objects through the step that has them (bind/step.cpp).
 #pragma once
 
 #include <cstring>
@@ -15,8 +15,10 @@ namespace heros {
 // trained, NaN for the others.
 class PolicyCalls final : public Chooser {
  public:
-  PolicyCalls(const nb::object& policy, int k)
-      : policy_(policy), learns_(nb::cast<bool>(nb::getattr(policy, "learns", nb::bool_(false)))), k_(k) {}
+  PolicyCalls(nb::object policy, int k)
+      : policy_(std::move(policy)), learns_(nb::cast<bool>(nb::getattr(policy_, "learns", nb::bool_(false)))), k_(k) {}
+
+  nb::object& policy() { return policy_; }
 
   void set_costs(const std::vector<double>& costs) override { costs_ = costs; }
   void set_k(int k) override { k_ = k; }
@@ -39,7 +41,7 @@ class PolicyCalls final : public Chooser {
   }
 
  private:
-  const nb::object& policy_;  // in the object that has this
+  nb::object policy_;
   bool learns_;
   int k_;
   std::vector<double> costs_;
@@ -49,7 +51,9 @@ class PolicyCalls final : public Chooser {
 // that did not look.
 class ScoreCalls final : public Scores {
  public:
-  ScoreCalls(const nb::object& score, int models) : Scores(models), score_(score) { read(); }
+  ScoreCalls(nb::object score, int models) : Scores(models), score_(std::move(score)) { read(); }
+
+  nb::object& score() { return score_; }
 
   void read() {
     const auto values = nb::cast<In1<double>>(score_.attr("values")());
@@ -68,7 +72,7 @@ class ScoreCalls final : public Scores {
   }
 
  private:
-  const nb::object& score_;  // in the object that has this
+  nb::object score_;
 };
 
 }  // namespace heros

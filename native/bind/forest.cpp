@@ -26,41 +26,42 @@ void bind_forest(nb::module_& m) {
            nb::arg("settings"), nb::arg("seeds"))
       .def("grow",
            [](ForestPool& self, const In1<std::int32_t>& values, int classes) {
-             expect_growth(self, values, classes);
-             writable(self).grow(to_vector(values), classes);
+             const auto pool = writable(self);
+             expect_growth(*pool, values, classes);
+             pool->grow(to_vector(values), classes);
            },
            nb::arg("values"), nb::arg("classes"))
       .def_prop_ro("bytes",
                    [](const ForestPool& self) {
                      std::vector<std::int64_t> bytes;
-                     for (int i = 0; i < readable(self).models(); ++i) bytes.push_back(self.forest(i).summary().bytes);
+                     const auto pool = readable(self);
+                     for (int i = 0; i < pool->models(); ++i) bytes.push_back(pool->forest(i).summary().bytes);
                      return to_array(bytes);
                    })
       .def("summary",
            [](const ForestPool& self, int i) {
-             expect(i >= 0 && i < self.models(), "no such model");
-             const ForestSummary s = readable(self).forest(i).summary();
+             const auto pool = readable(self);
+             expect(i >= 0 && i < pool->models(), "no such model");
+             const ForestSummary s = pool->forest(i).summary();
              return std::make_tuple(s.background, s.nodes, s.leaves, s.active, s.depth, s.bytes, s.warnings, s.replaced);
            })
       .def("tree",
            [](const ForestPool& self, int i, int t) {
-             expect(i >= 0 && i < self.models() && t >= 0 && t < self.forest(i).settings().trees, "no such tree");
-             const ForestTree& tree = readable(self).forest(i).tree(t);
-             PoolState state{{}, self.outputs(), {tree.arrays()}};
+             const auto pool = readable(self);
+             expect(i >= 0 && i < pool->models() && t >= 0 && t < pool->forest(i).settings().trees, "no such tree");
+             const ForestTree& tree = pool->forest(i).tree(t);
+             const PoolState state{{}, pool->outputs(), {tree.arrays()}};
              return std::make_tuple(to_array(tree.columns()), export_state(state));
            })
-      .def("state",
-           [](const ForestPool& self) {
-             ForestPoolState state = readable(self).state();
-             return export_state(state);
-           })
+      .def("state", [](const ForestPool& self) { return export_state(readable(self)->state()); })
       .def("restore",
            [](ForestPool& self, nb::dict arrays) {
-             ForestPoolState state = self.state();
+             const auto pool = writable(self);
+             ForestPoolState state = pool->state();
              import_state(state, std::move(arrays));
-             require(self.outputs() == 0 || (state.values == self.values() && state.classes == self.outputs()),
+             require(pool->outputs() == 0 || (state.values == pool->values() && state.classes == pool->outputs()),
                      "models for the same instances");
-             writable(self).restore(state);
+             pool->restore(state);
            },
            nb::arg("state"));
 }

@@ -47,40 +47,44 @@ void bind_hoeffding(nb::module_& m) {
   pool.def(nb::init<std::vector<TreeSettings>>(), nb::arg("settings"))
       .def("grow",
            [](HoeffdingPool& self, const In1<std::int32_t>& values, int classes) {
-             expect_growth(self, values, classes);
-             writable(self).grow(to_vector(values), classes);
+             const auto pool = writable(self);
+             expect_growth(*pool, values, classes);
+             pool->grow(to_vector(values), classes);
            },
            nb::arg("values"), nb::arg("classes"))
       .def_prop_ro("bytes",
                    [](const HoeffdingPool& self) {
                      std::vector<std::int64_t> bytes;
-                     for (int i = 0; i < readable(self).models(); ++i) bytes.push_back(self.bytes(i));
+                     const auto pool = readable(self);
+                     for (int i = 0; i < pool->models(); ++i) bytes.push_back(pool->bytes(i));
                      return to_array(bytes);
                    })
       .def("summary",
            [](const HoeffdingPool& self, int i) {
-             expect(i >= 0 && i < self.models(), "no such model");
-             const TreeSummary s = readable(self).summary(i);
+             const auto pool = readable(self);
+             expect(i >= 0 && i < pool->models(), "no such model");
+             const TreeSummary s = pool->summary(i);
              return std::make_tuple(s.nodes, s.leaves, s.active, s.depth, s.bytes);
            })
       .def("state",
            [](const HoeffdingPool& self) {
-             PoolState state = readable(self).state(0, self.models());
-             return export_state(state);
+             const auto pool = readable(self);
+             return export_state(pool->state(0, pool->models()));
            })
       .def("tree_state",
            [](const HoeffdingPool& self, int i) {
-             expect(i >= 0 && i < self.models(), "no such model");
-             PoolState state = readable(self).state(i, 1);
-             return export_state(state);
+             const auto pool = readable(self);
+             expect(i >= 0 && i < pool->models(), "no such model");
+             return export_state(pool->state(i, 1));
            })
       .def("restore",
            [](HoeffdingPool& self, nb::dict arrays) {
              PoolState state;
              import_state(state, std::move(arrays));
-             require(self.outputs() == 0 || (state.values == self.values() && state.classes == self.outputs()),
+             const auto pool = writable(self);
+             require(pool->outputs() == 0 || (state.values == pool->values() && state.classes == pool->outputs()),
                      "models for the same instances");
-             writable(self).restore(state);
+             pool->restore(state);
            },
            nb::arg("state"));
 }

@@ -17,10 +17,10 @@ void bind_joined(nb::module_& m) {
 
   m.def("measured_prices",
         [](Pool& pool, const In2<double>& X, const In1<double>& targets) {
+          const PoolWorking work(pool, true);
           expect(X.shape(0) >= 2 && X.shape(1) == static_cast<std::size_t>(pool.features()) &&
                      targets.size() == X.shape(0),
                  "a block of another shape");
-          const Work work(pool, true);
           const Prices prices = measured_prices(pool, X.data(), targets.data(), static_cast<std::int64_t>(X.shape(0)));
           return std::make_tuple(to_array(prices.look), to_array(prices.train));
         },

@@ -23,31 +23,35 @@ void bind_labels(nb::module_& m) {
            nb::arg("settings"), nb::arg("memory"), nb::arg("numeric"))
       .def("grow",
            [](LabelPool& self, const In1<std::int32_t>& values, int classes) {
-             expect_growth(self, values, classes);
-             expect(!self.numeric() || classes == 1, "one number");
-             writable(self).grow(to_vector(values), classes);
+             const auto pool = writable(self);
+             expect_growth(*pool, values, classes);
+             expect(!pool->numeric() || classes == 1, "one number");
+             pool->grow(to_vector(values), classes);
            },
            nb::arg("values"), nb::arg("classes"))
       .def("follows",
-           [](LabelPool& self, int i) {
-             expect(!self.numeric() && i >= 0 && i < self.models(), "no such model");
-             const auto n = static_cast<std::size_t>(readable(self).outputs());
+           [](const LabelPool& self, int i) {
+             const auto pool = readable(self);
+             expect(!pool->numeric() && i >= 0 && i < pool->models(), "no such model");
+             const auto n = static_cast<std::size_t>(pool->outputs());
              NewArray<double, 2> out({n, n});
-             self.follows(i, out.data());
+             pool->follows(i, out.data());
              return out.array();
            })
       .def("coefficients",
-           [](LabelPool& self, int i) {
-             expect(self.numeric() && i >= 0 && i < self.models(), "no such model");
-             const Series::Inputs by = readable(self).coefficients(i);
+           [](const LabelPool& self, int i) {
+             const auto pool = readable(self);
+             expect(pool->numeric() && i >= 0 && i < pool->models(), "no such model");
+             const Series::Inputs by = pool->coefficients(i);
              return to_array(by.data(), by.size());
            })
       .def_prop_ro("seasons",
-                   [](LabelPool& self) {
-                     const auto& lags = readable(self).seasons();
+                   [](const LabelPool& self) {
+                     const auto pool = readable(self);
+                     const auto& lags = pool->seasons();
                      return to_array(lags.data(), lags.size());
                    })
-      .def_prop_ro("remembered", [](LabelPool& self) { return readable(self).remembered(); });
+      .def_prop_ro("remembered", [](const LabelPool& self) { return readable(self)->remembered(); });
   bind_state(pool);
 }
 

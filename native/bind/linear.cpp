@@ -38,23 +38,25 @@ void bind_linear(nb::module_& m) {
            nb::arg("numeric") = false)
       .def("grow",
            [](LinearPool& self, const In1<std::int32_t>& values, int classes) {
-             expect_growth(self, values, classes);
-             expect(!self.numeric() || classes == 1, "one number");
-             writable(self).grow(to_vector(values), classes);
+             const auto pool = writable(self);
+             expect_growth(*pool, values, classes);
+             expect(!pool->numeric() || classes == 1, "one number");
+             pool->grow(to_vector(values), classes);
            },
            nb::arg("values"), nb::arg("classes"))
       .def_static("numbers", [](const std::string& optimizer) { return planes(optimizer_named(optimizer)); },
                   nb::arg("optimizer"), "Numbers kept per weight, itself included.")
-      .def_prop_ro("inputs", &LinearPool::inputs)
-      .def_prop_ro("rows", &LinearPool::rows)
-      .def_prop_ro("steps", [](const LinearPool& self) { return to_array(readable(self).steps()); })
+      .def_prop_ro("inputs", [](const LinearPool& self) { return readable(self)->inputs(); })
+      .def_prop_ro("rows", [](const LinearPool& self) { return readable(self)->rows(); })
+      .def_prop_ro("steps", [](const LinearPool& self) { return to_array(readable(self)->steps()); })
       .def("read_weights",
            [](const LinearPool& self, int i, Out2<double> out) {
-             expect(i >= 0 && i < self.models(), "no such model");
-             expect(out.shape(0) == static_cast<std::size_t>(self.rows()) &&
-                        out.shape(1) == static_cast<std::size_t>(self.outputs()),
+             const auto pool = readable(self);
+             expect(i >= 0 && i < pool->models(), "no such model");
+             expect(out.shape(0) == static_cast<std::size_t>(pool->rows()) &&
+                        out.shape(1) == static_cast<std::size_t>(pool->outputs()),
                     "weights of another shape");
-             readable(self).read_weights(i, out.data());
+             pool->read_weights(i, out.data());
            });
   bind_state(pool);
 }

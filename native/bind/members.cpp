@@ -68,7 +68,7 @@ void bind_members(nb::module_& m) {
       .def("fit",
            [](MembersPool& self, int features, Out2<double> outputs, Out1<std::int32_t> favoured,
               Out1<std::uint8_t> active) {
-             writable(self).fit(features, std::move(outputs), std::move(favoured), std::move(active));
+             writable(self)->fit(features, std::move(outputs), std::move(favoured), std::move(active));
            },
            nb::arg("features"), nb::arg("outputs"), nb::arg("favoured"), nb::arg("active"))
       .def("expect_readable", [](const MembersPool& self) { readable(self); })

@@ -26,28 +26,28 @@ void expect_fit(const MlpPool& pool, int i, const WeightArrays& a) {
 
 void bind_mlp(nb::module_& m) {
   nb::class_<Pool>(m, "Pool")
-      .def_prop_ro("models", &Pool::models)
-      .def_prop_ro("features", &Pool::features)
-      .def_prop_ro("outputs", &Pool::outputs);
+      .def_prop_ro("models", [](const Pool& self) { return readable(self)->models(); })
+      .def_prop_ro("features", [](const Pool& self) { return readable(self)->features(); })
+      .def_prop_ro("outputs", [](const Pool& self) { return readable(self)->outputs(); });
 
   nb::class_<Encoder>(m, "Encoder")
       .def(nb::init<double>(), nb::arg("divisor"))
       .def("grow", [](Encoder& self, const In1<std::int32_t>& values) {
              expect_countable(to_vector(values), 0);
              self.grow(to_vector(values));
-           })
-      .def_prop_ro("inputs", &Encoder::inputs)
+           }, nb::lock_self())
+      .def_prop_ro("inputs", &Encoder::inputs, nb::lock_self())
       .def("encode",
            [](const Encoder& self, const In1<double>& x) {
              expect(x.size() == static_cast<std::size_t>(self.features()), "an instance of another shape");
              Inputs inputs;
              self.encode(x.data(), inputs);
              return std::make_tuple(to_array(inputs.index), to_array(inputs.value));
-           })
+           }, nb::lock_self())
       .def("learn", [](Encoder& self, const In1<double>& x) {
         expect(x.size() == static_cast<std::size_t>(self.features()), "an instance of another shape");
         self.learn(x.data());
-      });
+      }, nb::lock_self());
 
   m.def("adam_lag", [](std::int64_t from, std::int64_t to, double rate) {
     expect(0 <= from && from <= to, "steps in order");
@@ -55,8 +55,8 @@ void bind_mlp(nb::module_& m) {
     return std::make_tuple(lag.drift, lag.epsilon, lag.keep_m, lag.keep_v);
   });
 
-  nb::class_<MlpPool, Pool>(m, "MlpPool")
-      .def("__init__",
+  nb::class_<MlpPool, Pool> pool(m, "MlpPool");
+  pool.def("__init__",
            [](MlpPool* self, const In1<std::int32_t>& hidden, const In1<std::uint8_t>& adam, const In1<double>& rate,
               double divisor, const std::string& isa, bool numeric, const std::vector<std::string>& losses) {
              expect(hidden.size() == adam.size() && hidden.size() == rate.size(), "one entry per model");
@@ -69,32 +69,27 @@ void bind_mlp(nb::module_& m) {
            nb::arg("numeric") = false, nb::arg("losses") = std::vector<std::string>{})
       .def("grow",
            [](MlpPool& self, const In1<std::int32_t>& values, int classes, const nb::object& bits) {
-             expect_growth(self, values, classes);
-             expect(!self.numeric() || classes == 1, "one number");
-             writable(self).grow(to_vector(values), classes, random_from(bits));
+             const auto pool = writable(self);
+             expect_growth(*pool, values, classes);
+             expect(!pool->numeric() || classes == 1, "one number");
+             pool->grow(to_vector(values), classes, random_from(bits));
            },
            nb::arg("values"), nb::arg("classes"), nb::arg("bits"))
-      .def_prop_ro("inputs", &MlpPool::inputs)
-      .def_prop_ro("steps", [](const MlpPool& self) { return to_array(readable(self).steps()); })
+      .def_prop_ro("inputs", [](const MlpPool& self) { return readable(self)->inputs(); })
+      .def_prop_ro("steps", [](const MlpPool& self) { return to_array(readable(self)->steps()); })
       .def("read_weights",
            [](const MlpPool& self, int i, Out2<float> w1, Out1<float> b1, Out2<float> w2, Out1<float> b2) {
-             expect_fit(self, i, {w1, b1, w2, b2});
-             readable(self).read_weights(i, w1.data(), b1.data(), w2.data(), b2.data());
+             const auto pool = readable(self);
+             expect_fit(*pool, i, {w1, b1, w2, b2});
+             pool->read_weights(i, w1.data(), b1.data(), w2.data(), b2.data());
            })
       .def("write_weights",
            [](MlpPool& self, int i, Out2<float> w1, Out1<float> b1, Out2<float> w2, Out1<float> b2) {
-             expect_fit(self, i, {w1, b1, w2, b2});
-             writable(self).write_weights(i, w1.data(), b1.data(), w2.data(), b2.data());
-           })
-      .def("state", [](MlpPool& self) { return export_state(readable(self)); })
-      .def("restore", [](MlpPool& self, nb::dict state) {
-             MlpPool fresh = writable(self);
-             import_state(fresh, std::move(state));
-             require(self.outputs() == 0 || (fresh.values() == self.values() && fresh.outputs() == self.outputs()),
-                     "models for the same instances");
-             self = std::move(fresh);
-           },
-           nb::arg("state"));
+             const auto pool = writable(self);
+             expect_fit(*pool, i, {w1, b1, w2, b2});
+             pool->write_weights(i, w1.data(), b1.data(), w2.data(), b2.data());
+           });
+  bind_state(pool);
 
   m.def("isas", [] {
     std::vector<std::string> names;

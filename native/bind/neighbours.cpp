@@ -31,30 +31,29 @@ void bind_neighbours(nb::module_& m) {
            nb::arg("numeric") = false)
       .def("grow",
            [](NeighboursPool& self, const In1<std::int32_t>& values, int classes) {
-             expect_growth(self, values, classes);
-             expect(!self.numeric() || classes == 1, "one number");
-             writable(self).grow(to_vector(values), classes);
+             const auto pool = writable(self);
+             expect_growth(*pool, values, classes);
+             expect(!pool->numeric() || classes == 1, "one number");
+             pool->grow(to_vector(values), classes);
            },
            nb::arg("values"), nb::arg("classes"))
-      .def_prop_ro("bytes", [](const NeighboursPool& self) { return readable(self).bytes(); })
+      .def_prop_ro("bytes", [](const NeighboursPool& self) { return readable(self)->bytes(); })
       .def("windows",
            [](const NeighboursPool& self) {
              std::vector<std::int64_t> now, most;
-             for (int i = 0; i < readable(self).models(); ++i) now.push_back(self.width(i)), most.push_back(self.most(i));
+             const auto pool = readable(self);
+             for (int i = 0; i < pool->models(); ++i) now.push_back(pool->width(i)), most.push_back(pool->most(i));
              return std::make_tuple(to_array(now), to_array(most));
            })
-      .def("state",
-           [](const NeighboursPool& self) {
-             NeighboursState state = readable(self).state();
-             return export_state(state);
-           })
+      .def("state", [](const NeighboursPool& self) { return export_state(readable(self)->state()); })
       .def("restore",
            [](NeighboursPool& self, nb::dict arrays) {
-             NeighboursState state = writable(self).blank_state();
+             const auto pool = writable(self);
+             NeighboursState state = pool->blank_state();
              import_state(state, std::move(arrays));
-             require(self.outputs() == 0 || (state.values == self.values() && state.classes == self.outputs()),
+             require(pool->outputs() == 0 || (state.values == pool->values() && state.classes == pool->outputs()),
                      "models for the same instances");
-             self.restore(state);
+             pool->restore(state);
            },
            nb::arg("state"));
 }

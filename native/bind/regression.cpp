@@ -31,15 +31,17 @@ void bind_regression(nb::module_& m) {
   pool.def(nb::init<std::vector<RegressionTreeSettings>>(), nb::arg("settings"))
       .def("grow",
            [](RegressionTreePool& self, const In1<std::int32_t>& values, int classes) {
-             expect_growth(self, values, classes);
+             const auto pool = writable(self);
+             expect_growth(*pool, values, classes);
              expect(classes == 1, "one number");
-             writable(self).grow(to_vector(values));
+             pool->grow(to_vector(values));
            },
            nb::arg("values"), nb::arg("classes"))
       .def("summary",
            [](const RegressionTreePool& self, int i) {
-             expect(i >= 0 && i < self.models(), "no such model");
-             const RegressionTree::Summary s = readable(self).summary(i);
+             const auto pool = readable(self);
+             expect(i >= 0 && i < pool->models(), "no such model");
+             const RegressionTree::Summary s = pool->summary(i);
              return std::make_tuple(s.nodes, s.leaves, s.active, s.depth, s.bytes);
            });
   bind_least_bytes(pool);

@@ -31,21 +31,24 @@ void bind_retrained(nb::module_& m) {
            nb::arg("settings"), nb::arg("numeric"))
       .def("grow",
            [](RetrainedPool& self, const In1<std::int32_t>& values, int classes) {
-             expect_growth(self, values, classes);
-             expect(!self.numeric() || classes == 1, "one number");
-             writable(self).grow(to_vector(values), classes);
+             const auto pool = writable(self);
+             expect_growth(*pool, values, classes);
+             expect(!pool->numeric() || classes == 1, "one number");
+             pool->grow(to_vector(values), classes);
            },
            nb::arg("values"), nb::arg("classes"))
       .def("summary",
            [](const RetrainedPool& self, int i) {
-             expect(i >= 0 && i < self.models(), "no such model");
-             const Retrained::Summary s = readable(self).model(i).summary();
+             const auto pool = readable(self);
+             expect(i >= 0 && i < pool->models(), "no such model");
+             const Retrained::Summary s = pool->model(i).summary();
              return std::make_tuple(s.trainings, s.trees.trees, s.trees.leaves, s.trees.depth, s.instances, s.window, s.bytes);
            })
       .def("gains",
            [](const RetrainedPool& self, int i) {
-             expect(i >= 0 && i < self.models(), "no such model");
-             return to_array(readable(self).model(i).gains());
+             const auto pool = readable(self);
+             expect(i >= 0 && i < pool->models(), "no such model");
+             return to_array(pool->model(i).gains());
            });
   pool.attr("FIRST") = Retrained::kFirst;
   bind_least_bytes(pool);

@@ -28,10 +28,10 @@ void bind_score(nb::module_& m) {
                  throw DataFault("An outcome must be in [0, 1]. Got " + std::to_string(outcomes.data()[i]) + " instead.");
              self.update(outcomes.data(), lookers);
            },
-           nb::arg("outcomes"), nb::arg("looked") = nb::none())
-      .def_prop_ro("values", [](const MeanScores& self) { return to_array(self.values()); })
-      .def("state", &export_state<MeanScores>)
-      .def("restore", &import_state<MeanScores>, nb::arg("state"));
+           nb::lock_self(), nb::arg("outcomes"), nb::arg("looked") = nb::none())
+      .def_prop_ro("values", [](const MeanScores& self) { return to_array(self.values()); }, nb::lock_self())
+      .def("state", &export_state<MeanScores>, nb::lock_self())
+      .def("restore", &import_state<MeanScores>, nb::lock_self(), nb::arg("state"));
 }
 
 }  // namespace heros

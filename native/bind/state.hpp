@@ -35,6 +35,7 @@ Array<T, 1> to_array(const T* data, std::size_t n) {
 
 class StateWriter {
  public:
+  static constexpr bool kReads = false;
   template <class T, class A>
   void operator()(const char* name, const std::vector<T, A>& values) {
     static_assert(std::is_arithmetic_v<T>);
@@ -57,6 +58,7 @@ class StateWriter {
 
 class StateReader {
  public:
+  static constexpr bool kReads = true;
   explicit StateReader(nb::dict dict) : dict_(std::move(dict)) {}
 
   template <class T, class A>
@@ -92,9 +94,9 @@ class StateReader {
 };
 
 template <class Object>
-nb::dict export_state(Object& object) {
+nb::dict export_state(const Object& object) {
   StateWriter writer;
-  object.fields(writer);
+  write_fields(object, writer);
   return writer.take();
 }
 

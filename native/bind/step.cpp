@@ -13,18 +13,18 @@ namespace heros {
 
 namespace {
 
-// A step and the Python objects it works with. They are kept here and nowhere else, where Python's garbage collector
-// finds them: a policy may know the model that it chooses for.
+// A step and the Python objects it works with, which Python's garbage collector finds here: a policy may know the model
+// that it chooses for. All of it is guarded as the step's pool is.
 class BoundStep {
  public:
   BoundStep(std::shared_ptr<Pool> pool, std::shared_ptr<Task> task, nb::object scores, nb::object policy, int k,
             nb::object bits, std::vector<double> costs, Answer answer, Watch watch, std::int64_t burst,
             std::int64_t warmup, std::optional<Surprise> surprise)
-      : bits_(std::move(bits)), scores_(std::move(scores)) {
+      : bits_(std::move(bits)) {
     const auto models = static_cast<std::size_t>(pool->models());
     std::shared_ptr<Scores> native;
-    if (nb::try_cast(scores_, means_) && means_ != nullptr) native = means_;
-    else native = calls_ = std::make_shared<ScoreCalls>(scores_, pool->models());
+    if (nb::try_cast(scores, means_) && means_ != nullptr) native = means_;
+    else native = calls_ = std::make_shared<ScoreCalls>(std::move(scores), pool->models());
     expect(costs.size() == models && native->values().size() == models, "one cost and score per model");
     expect(all_of(costs, amount), "costs of zero or more");
     step_ = std::make_unique<Step>(std::move(pool), std::move(task), std::move(native),
@@ -35,59 +35,52 @@ class BoundStep {
   BoundStep(const BoundStep&) = delete;
   BoundStep& operator=(const BoundStep&) = delete;
 
-  // To look at, and to change.
-  Step& seen() {
-    readable(step_->pool());
-    return *step_;
-  }
-  Step& at_rest() {
-    writable(step_->pool());
-    return *step_;
-  }
+  // The step to read, and the step to change or to run. What a policy, a score or a model written in Python is called
+  // for, it may read.
+  Held<Step, PoolReading> readable() { return {*step_, PoolReading(step_->pool())}; }
+  Held<Step, PoolWorking> writable() { return {*step_, PoolWorking(step_->pool(), true)}; }
   // Whether something of it is called back in Python, so that the lock is held all the time.
-  bool locked() const { return policy_.is_valid() || calls_ != nullptr; }
+  bool locked() const { return policy_ != nullptr || calls_ != nullptr; }
 
   void set_policy(nb::object policy, int k, nb::object bits, std::int64_t watch, std::optional<Surprise> surprise) {
-    Step& step = at_rest();
-    expect((watch == Watch::kAll) == step.all_look() && watch >= Watch::kTrained, "all models looking, or some");
-    step.set_watch({watch});
+    const auto step = writable();
+    expect((watch == Watch::kAll) == step->all_look() && watch >= Watch::kTrained, "all models looking, or some");
+    step->set_watch({watch});
     bits_ = std::move(bits);
-    step.set_chooser(chooser(std::move(policy), k, step.models()));
-    step.set_surprise(surprise, random());
+    step->set_chooser(chooser(std::move(policy), k, step->models()));
+    step->set_surprise(surprise, random());
   }
 
   nb::dict state() {
-    Ledger ledger = seen().ledger();
+    const auto step = readable();
     StateWriter writer;
-    ledger.fields(writer);
-    if (means_ != nullptr) means_->fields(writer);
-    Answer answer = seen().answer();
-    answer.fields(writer);
-    if (Account* account = step_->account()) account->fields(writer);
-    Burst burst = step_->burst();
+    write_fields(step->ledger(), writer);
+    if (means_ != nullptr) write_fields(*means_, writer);
+    write_fields(step->answer(), writer);
+    if (const Account* account = step->account()) write_fields(*account, writer);
     Prefixed<StateWriter> own{writer, "burst_"};
-    if (burst.on()) burst.fields(own);
+    if (step->burst().on()) write_fields(step->burst(), own);
     Prefixed<StateWriter> target{writer, "target_"};
-    if (Regression* task = regression()) task->fields(target);
+    if (const Regression* task = regression()) write_fields(*task, target);
     return writer.take();
   }
   // If the state does not fit, everything stays as it is. A score written in Python has taken back its own.
   void restore(nb::dict state) {
-    Step& step = at_rest();
+    const auto step = writable();
     StateReader reader(std::move(state));
-    Ledger ledger = step.ledger();
+    Ledger ledger = step->ledger();
     ledger.fields(reader);
-    ledger.check(step.models(), step.all_look());
-    Answer answer = step.answer();
+    ledger.check(step->models(), step->all_look());
+    Answer answer = step->answer();
     answer.fields(reader);
-    answer.check(step.models());
+    answer.check(step->models());
     Account account;
-    if (step.account() != nullptr) {
-      account = *step.account();
+    if (step->account() != nullptr) {
+      account = *step->account();
       account.fields(reader);
-      account.check(step.models());
+      account.check(step->models());
     }
-    Burst burst = step.burst();
+    Burst burst = step->burst();
     Prefixed<StateReader> own{reader, "burst_"};
     if (burst.on()) burst.fields(own), burst.check();
     std::optional<Regression> task;
@@ -96,23 +89,24 @@ class BoundStep {
     if (means_ != nullptr) {
       MeanScores means = *means_;
       means.fields(reader);
-      means.check(step.all_look());
+      means.check(step->all_look());
       *means_ = std::move(means);
     } else {
       calls_->read();
     }
     if (task) *regression() = std::move(*task);
-    step.burst() = std::move(burst);
-    if (step.account() != nullptr) *step.account() = std::move(account);
-    step.set_ledger(std::move(ledger));
-    step.set_answer(std::move(answer));
+    step->burst() = std::move(burst);
+    if (step->account() != nullptr) *step->account() = std::move(account);
+    step->set_ledger(std::move(ledger));
+    step->set_answer(std::move(answer));
   }
 
   template <class Visit>
   int each_object(Visit visit) {
-    for (nb::object* object : {&policy_, &scores_, &bits_})
-      if (const int stop = visit(*object)) return stop;
-    return 0;
+    if (const int stop = visit(bits_)) return stop;
+    if (policy_ != nullptr)
+      if (const int stop = visit(policy_->policy())) return stop;
+    return calls_ == nullptr ? 0 : visit(calls_->score());
   }
 
  private:
@@ -122,17 +116,20 @@ class BoundStep {
   std::unique_ptr<Chooser> chooser(nb::object policy, int k, int models) {
     expect(k >= 1 && k <= models, "k must be in [1, M]");
     if (nb::isinstance<Policy>(policy)) {
-      policy_ = nb::object();
-      return std::make_unique<PolicyChooser>(nb::cast<Policy>(policy), k, random());
+      auto compiled = std::make_unique<PolicyChooser>(nb::cast<Policy>(policy), k, random());
+      policy_ = nullptr;
+      return compiled;
     }
-    policy_ = std::move(policy);
-    return std::make_unique<PolicyCalls>(policy_, k);
+    auto calls = std::make_unique<PolicyCalls>(std::move(policy), k);
+    policy_ = calls.get();
+    return calls;
   }
 
-  nb::object bits_, scores_, policy_;
+  nb::object bits_;
   std::shared_ptr<MeanScores> means_;  // one of these two
   std::shared_ptr<ScoreCalls> calls_;
   std::unique_ptr<Step> step_;
+  PolicyCalls* policy_ = nullptr;  // the step's, if its policy is written in Python
 };
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
@@ -167,7 +164,8 @@ using Block = std::tuple<Array<double, 2>, Array<std::int32_t, 1>, Array<bool, 2
 Block run(BoundStep& self, const In2<double>& X, const In1<double>& targets,
           const std::optional<In1<double>>& weights, const std::optional<In1<std::int32_t>>& times,
           const std::optional<In1<std::int64_t>>& delays) {
-  Step& step = self.at_rest();
+  const auto held = self.writable();
+  Step& step = *held;
   const std::size_t n = X.shape(0), width = step.width(), models = step.models();
   expect_instances(step, X);
   expect(targets.size() == n, "a target per instance");
@@ -189,7 +187,6 @@ Block run(BoundStep& self, const In2<double>& X, const In1<double>& targets,
   const BlockRecord record{said.data(), answered.data(), reinterpret_cast<std::uint8_t*>(chosen.data()), spent.data(),
                            reward.data()};
   {
-    const Work work(step.pool(), self.locked());
     std::optional<nb::gil_scoped_release> release;
     if (!self.locked()) release.emplace();
     step.run(X.data(), targets.data(), static_cast<std::int64_t>(n), record, weights ? counting.data() : nullptr,
@@ -199,15 +196,15 @@ Block run(BoundStep& self, const In2<double>& X, const In1<double>& targets,
 }
 
 Array<double, 2> predict(BoundStep& self, const In2<double>& X, const std::optional<In1<std::int64_t>>& delays) {
-  Step& step = self.at_rest();
+  const auto held = self.writable();
+  Step& step = *held;
   expect_instances(step, X);
   if (delays) expect_delays(*delays, X.shape(0));
   const std::size_t n = X.shape(0), width = step.width();
   NewArray<double, 2> out({n, width});
-  const Work work(step.pool(), false);
   {
     const nb::gil_scoped_release release;
-    for (std::size_t t = 0; t < n; ++t) 
+    for (std::size_t t = 0; t < n; ++t)
       step.predict(X.data() + t * X.shape(1), out.data() + t * width, delays ? delays->data()[t] : 0);
   }
   return out.array();
@@ -245,7 +242,7 @@ void bind_step(nb::module_& m) {
            nb::arg("sure"), nb::arg("share"), nb::arg("inside"));
 
   const auto column = [](auto member) {
-    return [member](BoundStep& self) { return to_array(self.seen().ledger().*member); };
+    return [member](BoundStep& self) { return to_array(self.readable()->ledger().*member); };
   };
   nb::class_<BoundStep>(m, "Step", nb::type_slots(slots))
       .def("__init__",
@@ -262,35 +259,37 @@ void bind_step(nb::module_& m) {
            nb::arg("surprise") = nb::none())
       .def("run", &run, nb::arg("X"), nb::arg("targets"), nb::arg("weights") = nb::none(),
            nb::arg("times") = nb::none(), nb::arg("delays") = nb::none())
-      .def_prop_ro("weighs", [](BoundStep& self) { return self.seen().pool().weighs(); })
+      .def_prop_ro("weighs", [](BoundStep& self) { return self.readable()->pool().weighs(); })
       .def("predict", &predict, nb::arg("X"), nb::arg("delays") = nb::none())
       .def("set_policy", &BoundStep::set_policy, nb::arg("policy"), nb::arg("k"), nb::arg("bits"),
            nb::arg("watch"), nb::arg("surprise") = nb::none())
       .def("set_k",
            [](BoundStep& self, int k) {
-             Step& step = self.at_rest();
-             expect(k >= 1 && k <= step.models(), "k must be in [1, M]");
-             step.set_k(k);
+             const auto step = self.writable();
+             expect(k >= 1 && k <= step->models(), "k must be in [1, M]");
+             step->set_k(k);
            })
       .def("set_costs",
            [](BoundStep& self, const In1<double>& costs) {
-             expect(costs.size() == static_cast<std::size_t>(self.at_rest().models()), "one cost per model");
+             const auto step = self.writable();
+             expect(costs.size() == static_cast<std::size_t>(step->models()), "one cost per model");
              expect(all_of(to_vector(costs), amount), "costs of zero or more");
-             self.at_rest().set_costs(to_vector(costs));
+             step->set_costs(to_vector(costs));
            })
-      .def_prop_ro("instances", [](BoundStep& self) { return self.seen().ledger().instances; })
-      .def_prop_ro("scores", [](BoundStep& self) { return to_array(self.seen().scores().values()); })
-      .def_prop_ro("stack", [](BoundStep& self) { return to_array(self.seen().answer().stack.weights()); })
-      .def_prop_ro("chosen_from", [](BoundStep& self) { return to_array(self.seen().chosen_from()); })
+      .def_prop_ro("instances", [](BoundStep& self) { return self.readable()->ledger().instances; })
+      .def_prop_ro("scores", [](BoundStep& self) { return to_array(self.readable()->scores().values()); })
+      .def_prop_ro("stack", [](BoundStep& self) { return to_array(self.readable()->answer().stack.weights()); })
+      .def_prop_ro("chosen_from", [](BoundStep& self) { return to_array(self.readable()->chosen_from()); })
       .def_prop_ro("bounds",
                    [](BoundStep& self) {
-                     const std::vector<double>* bounds = self.seen().bounds();
+                     const auto step = self.readable();
+                     const std::vector<double>* bounds = step->bounds();
                      return bounds == nullptr ? std::nullopt : std::optional(to_array(*bounds));
                    })
-      .def_prop_ro("expected", [](BoundStep& self) { return self.seen().expected(); })
-      .def_prop_ro("explored", [](BoundStep& self) { return self.seen().explored(); })
+      .def_prop_ro("expected", [](BoundStep& self) { return self.readable()->expected(); })
+      .def_prop_ro("explored", [](BoundStep& self) { return self.readable()->explored(); })
       .def_prop_ro("costs", column(&Ledger::costs))
-      .def_prop_ro("looked", [](BoundStep& self) { return to_array(self.seen().ledger().looks_of_each()); })
+      .def_prop_ro("looked", [](BoundStep& self) { return to_array(self.readable()->ledger().looks_of_each()); })
       .def_prop_ro("trained", column(&Ledger::trained))
       .def_prop_ro("invested", column(&Ledger::invested))
       .def_prop_ro("diverged", column(&Ledger::diverged))

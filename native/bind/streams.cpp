@@ -10,30 +10,14 @@ namespace heros {
 
 namespace {
 
-// A generator, and whether a thread draws from it at this moment.
+// A generator, and who draws from it at this moment.
 template <class Generator>
 struct Drawn : Generator {
   using Generator::Generator;
-  bool busy = false;
+  Guard guard;
 };
 
-// Marks a generator while a thread draws from it. Made and unmade with Python's lock held.
-template <class Object>
-class Drawing {
- public:
-  explicit Drawing(Object& object) : object_(at_rest(object)) { object_.busy = true; }
-  ~Drawing() { object_.busy = false; }
-  Drawing(const Drawing&) = delete;
-  Drawing& operator=(const Drawing&) = delete;
-
-  static Object& at_rest(Object& object) {
-    if (object.busy) throw AtWork("This stream is being read already, in another thread: give it a copy.");
-    return object;
-  }
-
- private:
-  Object& object_;
-};
+constexpr const char* kBusy = "This stream is being read already, in another thread: give it a copy.";
 
 template <class Generator>
 void fill(Drawn<Generator>& generator, Out2<double> X, Out1<std::int64_t> y) {
@@ -43,7 +27,7 @@ void fill(Drawn<Generator>& generator, Out2<double> X, Out1<std::int64_t> y) {
   const std::size_t width = X.shape(1);
   double* rows = X.data();
   std::int64_t* labels = y.data();
-  const Drawing drawing(generator);
+  const Working drawing(generator.guard, false, kBusy, let_others_finish);
   const nb::gil_scoped_release release;
   for (std::size_t i = 0; i < n; ++i) labels[i] = generator.draw(rows + i * width);
 }
@@ -51,7 +35,7 @@ void fill(Drawn<Generator>& generator, Out2<double> X, Out1<std::int64_t> y) {
 void flip(Drawn<Drift>& drift, Out1<bool> after) {
   const std::size_t n = after.shape(0);
   bool* flags = after.data();
-  const Drawing drawing(drift);
+  const Working drawing(drift.guard, false, kBusy, let_others_finish);
   const nb::gil_scoped_release release;
   for (std::size_t i = 0; i < n; ++i) flags[i] = drift.draw();
 }
@@ -60,7 +44,11 @@ void flip(Drawn<Drift>& drift, Out1<bool> after) {
 template <class Generator, class Object = Drawn<Generator>>
 nb::class_<Object> bind_stateful(nb::module_& m, const char* name) {
   return nb::class_<Object>(m, name)
-      .def("__getstate__", [](Object& object) { return export_state(Drawing<Object>::at_rest(object)); })
+      .def("__getstate__",
+           [](const Object& object) {
+             const Reading reading(object.guard, kBusy);
+             return export_state(object);
+           })
       .def("__setstate__", [](Object& object, nb::dict state) {
         Object fresh;  // a state that is refused leaves no object behind
         import_state(fresh, std::move(state));

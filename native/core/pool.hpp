@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/guard.hpp"
 #include "core/phases.hpp"
 #include "core/state.hpp"
 
@@ -81,6 +82,12 @@ class Pool {
 
   // The pools that this one is joined from, if it is.
   virtual std::vector<std::shared_ptr<Pool>> parts() const { return {}; }
+
+  // Who reads the pool or works with it. Pools do not ask it themselves: their callers do.
+  const Guard& guard() const { return guard_; }
+
+ private:
+  Guard guard_;
 };
 
 // Whether model i is among those who look.

@@ -82,7 +82,14 @@ class Adwin {
 
   template <class Archive>
   void fields(Archive& a) {
-    for (int i = 0; i < models_; ++i) settle(i);
+    const auto waits = [](std::int32_t n) { return n > 0; };
+    if constexpr (Archive::kReads) {
+      std::fill(waiting_.begin(), waiting_.end(), 0);
+    } else if (std::any_of(waiting_.begin(), waiting_.end(), waits)) {
+      Adwin settled = *this;
+      for (int i = 0; i < models_; ++i) settled.settle(i);
+      return settled.fields(a);
+    }
     a("ticks", ticks_), a("width", width_), a("rows", rows_), a("changed", changed_), a("count", count_);
     a("total", total_), a("squares", squares_), a("sums", sums_), a("square_sums", square_sums_);
   }

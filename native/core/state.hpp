@@ -2,9 +2,10 @@
 //
 //   template <class Archive> void fields(Archive& a) { a("steps", steps_); a("weights", weights_); }
 //
-// and the bindings (bind/state.hpp) turn that list into a dict of NumPy arrays and back. A vector that is
-// listed with `a.optional(...)` is left out while it is empty. After an import the class's `check()` must throw a DataFault if the arrays do not fit together:
-// whatever it lets pass must be safe to work with, wherever it came from.
+// and the bindings (bind/state.hpp) turn that list into a dict of NumPy arrays and back. `Archive::kReads` says which way:
+// `fields` sets members only if it is true, so that exporting a state does not change it. A vector that is listed with
+// `a.optional(...)` is left out while it is empty. After an import the class's `check()` must throw a DataFault if the
+// arrays do not fit together: whatever it lets pass must be safe to work with, wherever it came from.
 #pragma once
 
 #include <algorithm>
@@ -33,9 +34,18 @@ inline void require(bool holds, const char* what) {
 inline bool countable(std::int64_t n) { return n >= 0 && n <= INT64_MAX / 2; }
 inline bool amount(double x) { return std::isfinite(x) && x >= 0; }
 
+// A class lists its fields once, for both ways. With an archive that writes, `fields` changes nothing: several threads may
+// export one object at a time.
+template <class Object, class Writer>
+void write_fields(const Object& object, Writer& writer) {
+  static_assert(!Writer::kReads);
+  const_cast<Object&>(object).fields(writer);
+}
+
 // Fields of a part under names of its own: what it calls "count" may be called so elsewhere.
 template <class Archive>
 struct Prefixed {
+  static constexpr bool kReads = Archive::kReads;
   Archive& archive;
   std::string prefix;
   template <class T>
@@ -59,6 +69,7 @@ void joined(Archive& a, const std::string& name, std::vector<Tree>& trees, std::
     sizes.push_back(static_cast<std::int64_t>((tree.*part).size()));
   }
   a(name.c_str(), all), a((name + "_sizes").c_str(), sizes);
+  if (!Archive::kReads) return;
   trees.resize(sizes.size());
   std::int64_t at = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {

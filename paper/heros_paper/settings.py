@@ -152,8 +152,9 @@ class Cell:
 
     def run(self, progress: bool | str | None = False) -> Run:
         """Test, then train the model on the stream."""
-        model = (self.pool, self.policy, self.k, self.seed)
-        return Experiment(self.stream, *model, n=self.instances, window=self.window).run(progress)
+        parts = (self.pool, self.policy, self.k)
+        experiment = Experiment(self.stream, *parts, seed=self.seed, n=self.instances, window=self.window)
+        return experiment.run(progress)
 
 
 def cells(

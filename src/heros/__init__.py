@@ -12,14 +12,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from heros import errors, measures, meters, policies, pools, scores, streams
+    from heros import checks, errors, measures, meters, policies, pools, scores, streams
     from heros.data.schema import Feature, Schema
     from heros.ensemble import Block, Heros
     from heros.ensemble.watch import Stack, Top
     from heros.integrations import mlflow
     from heros.integrations import onnx as export
-    from heros.run import checkpoints, records
-    from heros.run.loop import Curves, Run, evaluate
+    from heros.run import Curves, Run, checkpoints, evaluate, records
 
 __all__ = [
     "Block",
@@ -31,6 +30,7 @@ __all__ = [
     "Stack",
     "Top",
     "checkpoints",
+    "checks",
     "errors",
     "evaluate",
     "export",
@@ -48,6 +48,7 @@ __version__ = "0.2.0"
 # Everything is imported when it is first asked for.
 _MODULES = {
     "checkpoints": "heros.run.checkpoints",
+    "checks": "heros.checks",
     "errors": "heros.errors",
     "export": "heros.integrations.onnx",
     "measures": "heros.measures",
@@ -61,14 +62,14 @@ _MODULES = {
 }
 _NAMES = {
     "Block": "heros.ensemble",
-    "Curves": "heros.run.loop",
+    "Curves": "heros.run",
     "Feature": "heros.data.schema",
     "Heros": "heros.ensemble",
-    "Run": "heros.run.loop",
+    "Run": "heros.run",
     "Schema": "heros.data.schema",
     "Stack": "heros.ensemble.watch",
     "Top": "heros.ensemble.watch",
-    "evaluate": "heros.run.loop",
+    "evaluate": "heros.run",
 }
 
 

@@ -28,6 +28,13 @@ def test_a_missing_library_gives_the_install_command(library):
     )
 
 
+def test_mlflow_is_missed_where_it_is_used():
+    code = BLOCK.format(library="mlflow") + "import heros\nheros.mlflow.Callback()"
+    assert run(code).stderr.splitlines()[-1] == (
+        "heros.errors.MissingExtra: heros.mlflow needs an extra that is not installed: pip install 'heros-learn[mlflow]'"
+    )
+
+
 def test_heros_imports_none_of_them():
-    code = "import sys, heros; print({'river', 'sklearn', 'capymoa', 'pandas'} & set(sys.modules))"
+    code = "import sys, heros; print({'river', 'sklearn', 'capymoa', 'pandas', 'mlflow'} & set(sys.modules))"
     assert run(code).stdout.strip() == "set()"

@@ -1,6 +1,7 @@
 """Models and runs in MLflow: real MLflow, its file store, and a database where its tools are installed."""
 
 import threading
+import warnings
 from importlib.util import find_spec
 
 import numpy as np
@@ -12,7 +13,10 @@ from heros.errors import HerosError, ParameterError
 from heros.integrations.sklearn import HerosClassifier
 
 mlflow = pytest.importorskip("mlflow", reason="MLflow is not installed: pip install 'heros-learn[mlflow]'")
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")  # fmt: skip
+with warnings.catch_warnings():  # of MLflow about itself
+    warnings.simplefilter("ignore")
+    import mlflow.pyfunc
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::ResourceWarning")  # fmt: skip
 
 
 @pytest.fixture(params=["files", "sqlite"])
@@ -88,7 +92,7 @@ def test_a_pyfunc_predicts_numbers_of_arrays(tracking):
     X, y = streams.Friedman().draw(500)
     model = Heros(seed=1, schema=streams.Friedman().schema).learn(X, y)
     signature = mlflow.models.infer_signature(X, model.predict(X))
-    uri = heros.mlflow.log_model(model, signature=signature).model_uri
+    uri = heros.mlflow.log_model(model, signature=signature, input_example=X[:3]).model_uri
     assert np.array_equal(mlflow.pyfunc.load_model(uri).predict(X), model.predict(X))
 
 

@@ -2,21 +2,11 @@
 // a growth in turn. What standard libraries leave behind after a refusal differs, so this runs with each.
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <memory>
 #include <new>
-#include <random>
-#include <string>
 #include <vector>
 
-#include "pools/bayes/pool.hpp"
-#include "pools/labels/pool.hpp"
-#include "pools/forest/pool.hpp"
-#include "pools/hoeffding/pool.hpp"
-#include "pools/linear/pool.hpp"
-#include "pools/mlp/pool.hpp"
-#include "pools/neighbours/pool.hpp"
-#include "pools/retrained/pool.hpp"
+#include "kinds.hpp"
 
 namespace {
 long granted = -1;  // allocations until one is refused; below 0: never
@@ -41,91 +31,6 @@ extern "C" int posix_memalign(void** p, std::size_t alignment, std::size_t n) no
 using namespace heros;
 
 namespace {
-
-std::mt19937_64 generator(1);
-std::uint64_t next_bits(void*) { return generator(); }
-std::uint32_t next_half(void*) { return static_cast<std::uint32_t>(generator() >> 32); }
-double next_double(void*) { return static_cast<double>(generator() >> 11) * 0x1p-53; }
-BitGen bits{nullptr, next_bits, next_half, next_double, next_bits};
-
-using Values = std::vector<std::int32_t>;
-struct Kind {
-  std::string name;
-  std::function<std::unique_ptr<Pool>()> make;
-  std::function<void(Pool&, const Values&, int)> grow;
-};
-
-template <class P, class Make>
-Kind kind(const std::string& name, Make make) {
-  return {name, make, [](Pool& pool, const Values& values, int classes) {
-            if constexpr (std::is_same_v<P, MlpPool>) static_cast<P&>(pool).grow(values, classes, Random(&bits));
-            else static_cast<P&>(pool).grow(values, classes);
-          }};
-}
-
-std::vector<Kind> kinds() {
-  TreeSettings tree;
-  tree.max_bytes = 1 << 20, tree.grace_period = 20;
-  ForestSettings forest;
-  forest.tree = tree, forest.trees = 3, forest.features = 0.7, forest.bagging = 1;
-  forest.warning = 0.1, forest.drift = 0.05;
-  RetrainedSettings retrained;
-  retrained.window = 100, retrained.every = 40, retrained.spread = 20, retrained.trees = 3, retrained.min_leaf = 5;
-  retrained.max_bytes = 1 << 22;
-  return {
-      kind<MlpPool>("perceptrons",
-                    [] {
-                      return std::make_unique<MlpPool>(std::vector<std::int32_t>{16, 70}, std::vector<std::uint8_t>{1, 0},
-                                                       std::vector<double>{0.005, 0.05}, true, "baseline");
-                    }),
-      kind<LinearPool>("linear models",
-                       [] {
-                         return std::make_unique<LinearPool>(
-                             std::vector<LinearSettings>{{Optimizer::adam, 0.01, 0, 0}, {Optimizer::sgd, 0.1, 0, 1e-4}},
-                             true, 1000, 1000);
-                       }),
-      kind<BayesPool>("naive Bayes",
-                      [] { return std::make_unique<BayesPool>(std::vector<BayesSettings>{{1, 1, 1}, {0.99, 1, 1}}); }),
-      kind<LabelPool>("memories of labels",
-                      [] {
-                        return std::make_unique<LabelPool>(std::vector<LabelSettings>{{1, 1, 2}, {0.99, 2, 0}}, 50, false);
-                      }),
-      kind<NeighboursPool>("neighbours",
-                           [] {
-                             return std::make_unique<NeighboursPool>(
-                                 std::vector<NeighbourSettings>{{200, 3, true}, {50, 5, false}}, 1 << 20, 0.01);
-                           }),
-      kind<HoeffdingPool>("trees", [tree] { return std::make_unique<HoeffdingPool>(std::vector{tree, tree}); }),
-      kind<RetrainedPool>("retrained",
-                          [retrained] {
-                            return std::make_unique<RetrainedPool>(retrained_pool({retrained, retrained}, false));
-                          }),
-      kind<ForestPool>("forests",
-                       [forest] {
-                         return std::make_unique<ForestPool>(std::vector{forest, forest},
-                                                             std::vector<std::uint64_t>{1, 2});
-                       }),
-  };
-}
-
-// What the models say over n steps of training.
-std::vector<double> lived(Pool& pool, int n, unsigned seed) {
-  std::mt19937_64 draws(seed);
-  const auto uniform = [&] { return static_cast<double>(draws() >> 11) * 0x1p-53; };
-  const std::vector<std::uint8_t> all(pool.models(), 1);
-  PhaseClock clock;
-  std::vector<double> said, x(pool.features()), out(pool.outputs());
-  for (int t = 0; t < n; ++t) {
-    for (std::size_t f = 0; f < x.size(); ++f) x[f] = f % 2 == 1 ? std::floor(3 * uniform()) : uniform() - 0.5;
-    pool.look(x.data(), nullptr, clock);
-    for (int i = 0; i < pool.models(); ++i) {
-      pool.output(i, out.data());
-      said.insert(said.end(), out.begin(), out.end());
-    }
-    pool.train(x.data(), x[0] > 0.1 * x[1], all.data(), clock);
-  }
-  return said;
-}
 
 // How many refusals a growth to this schema can meet; -1 if one of them changed the pool.
 int refusals(const Kind& kind, const Values& values, int classes) {

@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 import heros_paper as paper
 from heros import streams
-from heros.cli import app as heros_app
 from heros.errors import DataError, HerosError, ParameterError
 from heros.policies import Cheapest, Random
 from heros.run import records
@@ -177,12 +176,6 @@ def test_packed_cells_count_as_recorded(tmp_path):
     assert [path.name for path in (tmp_path / "grid").iterdir()] == ["records.parquet"]
     assert heros("run", *words, "--policies", "cand,random").stdout.startswith("1 run, 1 kept, 0 failed")
     assert heros("pack", "--records", str(tmp_path)).stdout == f"{tmp_path}/grid/records.parquet: 2 records\n"
-
-
-def test_the_library_says_where_the_paper_is():
-    result = CliRunner().invoke(heros_app, ["paper", "run", "--n", "3"])
-    assert result.exit_code == 2
-    assert "pip install ./paper (in a clone), then heros-paper run --n 3" in result.stderr
 
 
 def test_a_failed_cell_gives_exit_code_1(tmp_path, monkeypatch):

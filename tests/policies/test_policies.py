@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import reference
 from heros import Heros, policies
+from heros.checks import check_policy
 from heros.errors import ParameterError
 from heros.policies import Budget, Cand, CandAsPublished, Explore, Policy, Reward, Zeta, compiled
 from heros.policies.reasons import explain
@@ -67,6 +68,11 @@ def situations(draw, most=80):
 
 def rng(seed=1):
     return np.random.default_rng(seed)
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=str)
+def test_passes_the_public_check(policy):
+    check_policy(policy)
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=str)

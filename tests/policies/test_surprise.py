@@ -45,7 +45,7 @@ class Memory:
         self.twin.learn(self.y[: int(x[0])][::-1].tolist(), int(label))
 
 
-@pytest.mark.parametrize("watch", ["all", "trained"])
+@pytest.mark.parametrize("watch", ["all", 8])
 @pytest.mark.parametrize("answer", ["average", Stack(2, 20.0, 0.1)], ids=str)
 def test_equal_to_a_plain_loop_where_some_always_learn(answer, watch):
     X, y = easy(400, noise=0.3)
@@ -62,7 +62,7 @@ def test_equal_to_a_plain_loop_where_some_always_learn(answer, watch):
     slow = reference.Stacked(3, 2, 20.0, 0.1) if isinstance(answer, Stack) else answer
     p, _, chosen, spent, _ = reference.step_loop(
         twins, model.costs, lambda L, c: reference.perform_best(L, c, 2), X, y, 2, answer=slow, warmup=10,
-        watch=8 if watch == "trained" else watch, surprise=policy, rng=np.random.default_rng(3),
+        watch=watch, surprise=policy, rng=np.random.default_rng(3),
     )  # fmt: skip
     assert np.array_equal(block.chosen, chosen)
     np.testing.assert_allclose(block.probabilities, p, rtol=1e-9, atol=1e-9)

@@ -161,7 +161,7 @@ def test_a_budget_in_joules_is_read_from_a_meter():
 
 def test_it_explains_itself_with_the_k_it_chose(clock):
     X, y = data(3000)
-    model = paced(30.0, Explore(Zeta(0.05), 0.0)).learn(X, y)
+    model = paced(30.0, Explore(Zeta(0.05), 0.0), watch=8).learn(X, y)
     explanation = model.explain_choice()
     assert len(explanation) == model.pace.k < 10
     assert explanation.rule.startswith("Zeta(0.05) chose")
@@ -201,7 +201,7 @@ def test_a_broken_state_is_refused():
         (lambda: Within(Cand(), 1.0, replay=[3, 0]), "The 'replay' parameter of Within must be a whole number >= 1. Got 0 instead."),
         (lambda: Within(Cand(), 1.0, replay=3), "The 'replay' parameter of Within must be a list of ks. Got 3 instead."),
         (lambda: Within(policies.Everything(), 1.0), "The 'policy' parameter of Within must be a policy that heeds k. Got Everything() instead."),
-        (lambda: Within(Within(Cand(), 1.0), 1.0), "The 'policy' parameter of Within must be a policy without a pace of its own. Got Within(policy=Cand(), microseconds=1.0, joules=None, meter='rapl', replay=()) instead."),
+        (lambda: Within(Within(Cand(), 1.0), 1.0), "The 'policy' parameter of Within must be a policy without a Within of its own. Got Within(policy=Cand(), microseconds=1.0, joules=None, meter='rapl', replay=()) instead."),
         (lambda: Explore(Within(Cand(), 1.0), 0.1), "The 'policy' parameter of Explore must be inside a Within, not around it. Got Within(policy=Cand(), microseconds=1.0, joules=None, meter='rapl', replay=()) instead."),
     ],
 )  # fmt: skip

@@ -7,6 +7,7 @@ import pytest
 
 import test_ensemble as contract
 from heros import Heros, policies, pools
+from heros.checks import check_pool
 from test_ensemble import (  # noqa: F401
     test_a_copy_in_mid_stream_continues_bit_for_bit,
     test_a_copy_is_independent_and_an_unbound_one_can_be_copied,
@@ -14,6 +15,7 @@ from test_ensemble import (  # noqa: F401
     test_a_policy_that_misbehaves_is_named_and_what_came_before_is_kept,
     test_arrays_of_any_layout_are_taken,
     test_bad_data_is_named_and_changes_nothing,
+    test_exporting_a_state_does_not_change_it,
     test_growing_in_mid_stream,
     test_missing_values_are_taken_where_the_schema_has_them,
     test_one_at_a_time_equals_the_block,
@@ -65,6 +67,10 @@ FAMILIES = {  # 12 models each
 @pytest.fixture(autouse=True, params=FAMILIES)
 def _family(request, monkeypatch):
     monkeypatch.setattr(contract, "SMALL", FAMILIES[request.param])
+
+
+def test_passes_the_public_check():
+    check_pool(contract.SMALL)
 
 
 def test_a_seed_fixes_everything():

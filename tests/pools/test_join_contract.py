@@ -14,6 +14,7 @@ from test_ensemble import (  # noqa: F401
     test_a_seed_fixes_everything_and_another_changes_it,
     test_arrays_of_any_layout_are_taken,
     test_bad_data_is_named_and_changes_nothing,
+    test_exporting_a_state_does_not_change_it,
     test_growing_in_mid_stream,
     test_missing_values_are_taken_where_the_schema_has_them,
     test_one_at_a_time_equals_the_block,

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 
 from heros import Heros, evaluate, policies, pools, streams
+from heros.checks import check_model
 
 
 class Stump:
@@ -26,6 +27,7 @@ class Stump:
 
 
 def test_a_model_of_ones_own_is_an_object_with_two_methods():
+    check_model(Stump(0))
     stumps = [(f"stump {feature}", Stump(feature)) for feature in range(9)]
     pool = pools.Models(stumps, costs=[1] * 9)
     model = Heros(pool, policies.Cand(), k=4, watch="trained", seed=1)

@@ -9,6 +9,7 @@ import threading
 import pytest
 
 from heros import Heros, evaluate, pools
+from heros.checks import check_source
 from heros.streams.live import END, IDLE, RowSource
 
 
@@ -53,6 +54,10 @@ def sent(n):
         line.put(row)
     line.put(None)
     return line
+
+
+def test_it_passes_the_public_check():
+    check_source(QueueSource(sent(300), [], target="good"))
 
 
 def test_a_model_learns_from_a_queue_as_it_fills():

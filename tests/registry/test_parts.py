@@ -136,6 +136,9 @@ def test_a_policy_is_what_is_written(name):
     assert policy_id(policy) == text.replace(":", "_").replace("-", "_")
     assert policy_of(text.replace("-", "_")) == policy
     assert policy_of(f"{text}@0.25") == policies.Explore(policy, 0.25)
+    assert policy_of(f"{text}+surprise") == policies.Surprise(policy)
+    around = policies.Surprise(policies.Explore(policy, 0.25), 0.9, 0.2)
+    assert policy_of(f"{text}@0.25+surprise:0.9:0.2") == around
     assert policy_of(text, 0.25) == (policies.Explore(policy, 0.25) if kind.explorable else policy)
 
 
@@ -161,6 +164,8 @@ def test_a_pool_is_what_is_written(name, tmp_path):
         ("zeta:0.1:0.2", "written zeta:ZETA"),
         ("zeta:0.1@", "written zeta:ZETA@EPSILON"),
         ("zeta:0.1@0.2:0.3", "written zeta:ZETA@EPSILON"),
+        ("zeta:0.1@0.2+surprise:1:2:3:4", "written zeta:ZETA@EPSILON\\+surprise:SURE:SHARE:INSIDE"),
+        ("cand+surprise:much", "a name with numbers, e.g. zeta:0.05@0.2"),
         ("zeta:much", "a name with numbers, e.g. zeta:0.05@0.2"),
         ("zeta:0.1@0.1@0.2", "a name with numbers, e.g. zeta:0.05@0.2"),
         ("explore:0.1", "one of budget, cand, .*, zeta"),

@@ -154,7 +154,7 @@ def heros(*arguments):
 def test_run_says_the_price_of_looking(tmp_path):
     result = heros("run", "agr_a", "--n", 500, "--k", 5, "--watch", "trained", "--answer", "top:3")
     assert result.exit_code == 0, result.output
-    assert "looking " in result.output
+    assert "evaluation " in result.output
     assert "+ training " in result.output
 
 

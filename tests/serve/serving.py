@@ -43,9 +43,9 @@ def many(directory=None, memory=None, task="classification", **settings):
 
 
 @contextmanager
-def served(service, token=None):
+def served(service, token=None, **settings):
     """The service at an address, with a client for it."""
-    running = Running(service, port=0, token=token)
+    running = Running(service, port=0, token=token, **settings)
     thread = threading.Thread(target=running.work)
     thread.start()
     headers = {} if token is None else {"authorization": f"Bearer {token}"}

@@ -21,7 +21,8 @@ SIZES = {"light": ("light", 1280, 900), "dark": ("dark", 1280, 900), "phone": ("
 @pytest.fixture(scope="module")
 def browser():
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        rebinding = "--host-resolver-rules=MAP evil.example 127.0.0.1"
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", rebinding])
         yield browser
         browser.close()
 
@@ -137,4 +138,31 @@ def test_what_is_sent_is_shown_as_text(browser):
         page.wait_for_selector("#keys tr", timeout=20_000)
         assert evil in page.inner_text("#keys")
         assert page.locator("img").count() == 0
+        page.close()
+
+
+def test_a_page_of_another_name_cannot_teach(browser):
+    """DNS rebinding: a name that points to this machine is that of a stranger's page, and gets nothing."""
+    teach = """async () => [
+      (await fetch("/model")).status,
+      (await fetch("/learn", {method: "POST", headers: {"content-type": "application/json"},
+                              body: '{"x": {"size": 1}, "y": "a"}'})).status]"""
+    with served(one()) as client:
+        port = client.running.socket.getsockname()[1]
+        for name, expected in (("localhost", [200, 202]), ("evil.example", [403, 403])):
+            page = browser.new_page()
+            page.goto(f"http://{name}:{port}/health")
+            assert page.evaluate(teach) == expected
+            page.close()
+        client.running.service.wait()
+        assert client.running.service.counts.learnt == 1
+
+
+def test_the_page_shows_that_checkpoints_fail(browser):
+    with served(one()) as client:
+        client.running.service.checkpoint_error = "No space left on device"
+        page = opened(browser, client, "light", fragment="")
+        playwright.expect(page.locator("#fault")).to_have_text(
+            "Checkpoints cannot be written: No space left on device"
+        )
         page.close()

@@ -409,13 +409,12 @@ def test_a_checkpoint_holds_what_was_sent_before_it_and_nothing_else(tmp_path):
     service.predict({"id": "never", "x": {"size": 1.0}})
     service.wait()
     assert service.checkpoints == 2
-    again = one(
-        store=CheckpointDirectory(tmp_path)
-    )  # as after a kill: the other one has written nothing since
+    service.store.close()  # as after a kill: the service has written nothing since
+    again = one(store=CheckpointDirectory(tmp_path))
     assert (again.history.learnt, list(again.pending)) == (80, [])
     assert same(again.learner.model, taught(80))
-    again.store = service.store = None
     again.stop()
+    service.store = None
     service.stop()
 
 

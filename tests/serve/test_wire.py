@@ -229,7 +229,7 @@ def test_whoever_comes_early_is_served():
     running = Running(service, port=0)
     host, port = running.socket.getsockname()
     with socket.create_connection((host, port), timeout=20) as early:
-        early.sendall(b"GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+        early.sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
         thread = threading.Thread(target=running.work)
         thread.start()
         assert early.recv(1000).startswith(b"HTTP/1.1 200")
@@ -251,7 +251,7 @@ def heard(client, *parts):
 
 
 def request(path, body, *lines):
-    head = [f"POST {path} HTTP/1.1", "host: x", "content-type: application/json", *lines]
+    head = [f"POST {path} HTTP/1.1", "host: localhost", "content-type: application/json", *lines]
     if not any("chunked" in line for line in lines):
         head.append(f"content-length: {len(body)}")
     return "\r\n".join([*head, "", ""]).encode() + body

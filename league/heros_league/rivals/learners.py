@@ -167,7 +167,7 @@ RIVALS: dict[str, Rival] = {
     "river_arf": Rival("river", f"river{RIVER_TREES}", RIVER_TREES, _river_arf, "ARF (River)"),
     "amf": Rival("river", f"river{RIVER_TREES}", RIVER_TREES, _amf, "AMF (River)"),
 }
-"""The rivals by name; see docs/rivals.md for their settings."""
+"""The rivals by name; see docs/league.md for their settings."""
 
 
 def module(library: str, part: str) -> Any:

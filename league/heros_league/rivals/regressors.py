@@ -109,4 +109,4 @@ REGRESSORS: dict[str, Rival] = {
     "river_linear": Rival("river", "river1", 1, _river_linear, "linear (River)"),
     "river_pa": Rival("river", "river1", 1, _river_pa, "passive-aggressive (River)"),
 }
-"""Likewise, for targets that are numbers; see docs/rivals.md for their settings."""
+"""Likewise, for targets that are numbers; see docs/league.md for their settings."""

@@ -161,7 +161,7 @@ def match(name: str, stream: str, n: int | None = None, seed: int = 1, window: i
     if name not in HEROS:
         return Match(name, stream, n, seed, window)
     opened = partial(first, stream, n)
-    return Experiment(opened, MLPGrid(), HEROS[name], 30, seed, window=window, compact=True)
+    return Experiment(opened, MLPGrid(), HEROS[name], 30, seed=seed, window=window, compact=True)
 
 
 def run_rivals(

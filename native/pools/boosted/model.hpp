@@ -100,7 +100,7 @@ class Boosted {
   void fields(Archive& a) {
     std::uint64_t draws = draws_.state();
     a("draws", draws), a("prior", prior_);
-    draws_ = Draws(draws);
+    if (Archive::kReads) draws_ = Draws(draws);
     joined(a, "columns", trees_, &GradientTree::columns), joined(a, "ints", trees_, &GradientTree::ints);
     joined(a, "reals", trees_, &GradientTree::reals), joined(a, "observers", trees_, &GradientTree::observers);
     joined(a, "gains", trees_, &GradientTree::gains);

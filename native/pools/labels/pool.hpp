@@ -103,17 +103,19 @@ class LabelPool final : public LookingPool {
     if (numeric_) {
       seasons_.fields(a), scale_.fields(a), a("sums", sums);
       require(sums.size() == series_.size() * Series::kSums, "sums of every model");
-      for (std::size_t i = 0; i < series_.size(); ++i) series_[i].restore(sums.data() + i * Series::kSums);
+      if (Archive::kReads)
+        for (std::size_t i = 0; i < series_.size(); ++i) series_[i].restore(sums.data() + i * Series::kSums);
     } else {
       for (const Transitions& model : transitions_) weights.push_back(model.weight_);
       a("weight", weights);
       require(weights.size() == transitions_.size(), "a weight per model");
-      for (std::size_t i = 0; i < transitions_.size(); ++i) transitions_[i].weight_ = weights[i];
+      if (Archive::kReads)
+        for (std::size_t i = 0; i < transitions_.size(); ++i) transitions_[i].weight_ = weights[i];
       joined(a, "counts", transitions_, &Transitions::counts_);
       require(transitions_.size() == settings_.size(), "counts of every model");
     }
     require(static_cast<std::int64_t>(labels.size()) <= memory_, "no more labels than are kept");
-    labels_.restore(std::move(labels));
+    if (Archive::kReads) labels_.restore(std::move(labels));
   }
   void check() {
     require(all_of(values_, [](std::int32_t n) { return n >= 0; }) && classes_ >= 0, "values");

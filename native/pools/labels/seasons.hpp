@@ -44,6 +44,7 @@ class Seasons {
     a("season_products", products_), a("season_count", count_);
     std::vector<std::int32_t> lags(lags_.begin(), lags_.end());
     a("seasons", lags);
+    if (!Archive::kReads) return;
     fits_ = lags.size() == lags_.size();
     if (fits_) std::copy(lags.begin(), lags.end(), lags_.begin());
   }

@@ -88,7 +88,7 @@ class RegressionTreePool final : public LookingPool {
     a("values", layout_.values), a("classes", outputs_), a("nodes", nodes), a("observed", observed);
     a("ints", ints), a("reals", reals), a("weights", weights), a("observers", observers);
     moments_.fields(a);
-    unpack(nodes, observed, ints, reals, weights, observers);
+    if (Archive::kReads) unpack(nodes, observed, ints, reals, weights, observers);
   }
   void check() {
     require(outputs_ == 0 || outputs_ == 1, "one number");
@@ -129,7 +129,7 @@ class RegressionTreePool final : public LookingPool {
     looks_.take(i, TargetScale::kLargest);
   }
 
-  // What `fields` read, tree by tree; when it has written, the same as before.
+  // What `fields` read, tree by tree.
   void unpack(const std::vector<std::int64_t>& nodes, const std::vector<std::int64_t>& observed,
               const std::vector<std::int32_t>& ints, const std::vector<double>& reals,
               const std::vector<double>& weights, const std::vector<double>& observers) {

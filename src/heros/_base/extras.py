@@ -1,4 +1,4 @@
-"""Optional dependencies: imported where they are used, and missed with the command that installs them."""
+"""Optional dependencies: imported where they are used; if missing, the error has the install command."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["needed"]
 
 
 def needed(module: str, what: str, extra: str) -> Any:
-    """A module of an optional dependency.
+    """Import a module of an optional dependency.
 
-    Its package is looked for first: where it is not there, that is said with the install command. Where it
-    is there but something that it needs itself is not, its own error is the better one and goes through.
+    If its package is not installed, the error has the install command. If the package is installed but one
+    of its own dependencies is missing, the error of the package is raised.
 
     Examples
     --------

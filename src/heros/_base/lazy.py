@@ -1,4 +1,4 @@
-"""Modules that are imported when something of them is first asked for, so that `import heros` is quick."""
+"""Modules that are imported on first use, so that `import heros` is quick."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 
 class LazyModule(ModuleType):
-    """A module that is imported when something of it is first asked for.
+    """A module that is imported on first use.
 
     Examples
     --------
@@ -32,14 +32,14 @@ class LazyModule(ModuleType):
     """
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # asked by those who look at modules, not by those who use them
+        if name.startswith("__"):  # requested by tools that inspect modules
             raise AttributeError(name)
         module = import_module(self.__name__)
         if not hasattr(module, name):
             with suppress(ModuleNotFoundError):
                 return import_module(f"{self.__name__}.{name}")
         value = getattr(module, name)
-        setattr(self, name, value)  # asked for again, as for every column of a wide file, it is at hand
+        setattr(self, name, value)  # the next access is fast
         return value
 
 

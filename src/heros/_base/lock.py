@@ -1,4 +1,4 @@
-"""One at a time: who works with an object keeps others out, and whoever was interrupted does not."""
+"""A lock of an object that refuses a second user at once, and is never left behind by an interrupt."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ Place = dict[str, "FrameType | Place"]
 
 
 class Alone:
-    """Lets one in at a time; others, and whoever is inside already, are refused with a message.
+    """Admits one caller at a time; a second one, also in the same thread, gets an error.
 
-    A lock that is taken and then given back in a ``finally`` stays taken if Ctrl-C comes between the two, or
-    as it is given back. So here it belongs to the function that took it, and is free once that function has
-    ended, however it did. Only who finds it taken looks after that.
+    A lock released in a ``finally`` stays locked if Ctrl-C comes just before or during the release. This lock
+    belongs to the function that acquired it, and is free when that function has ended, however it ended.
+    Only a caller that finds it locked checks this.
 
     Parameters
     ----------
     message
-        What others are told.
+        The error of a second caller.
 
     Examples
     --------
@@ -36,12 +36,12 @@ class Alone:
 
     def __init__(self, message: str) -> None:
         self._message = message
-        self._place: Place = {}  # "holder": a function at work; "next": the place that counts if it has ended
+        self._place: Place = {}  # "holder": the frame that holds it; "next": the place to use if it has ended
 
     def __enter__(self) -> None:
         me = sys._getframe(1)
         place = self._place
-        while (holder := place.setdefault("holder", me)) is not me:  # in one step, as all that follows
+        while (holder := place.setdefault("holder", me)) is not me:  # atomic, as all that follows
             if _is_running(holder):
                 raise HerosError(self._message)
             place = self._place = _after(place)
@@ -57,14 +57,14 @@ class Alone:
 
 
 def _after(place: Place) -> Place:
-    """Where all go on who have found that the holder of this place has ended: the same for each of them."""
+    """The place to use after the holder of this one has ended: the same for all callers."""
     found = place.setdefault("next", {})
     assert isinstance(found, dict)
     return found
 
 
 def _is_running(frame: object) -> bool:
-    """Whether a function is at work in any thread."""
+    """Whether a frame is still running in any thread."""
     for top in sys._current_frames().values():
         at: FrameType | None = top
         while at is not None:

@@ -41,6 +41,10 @@ class Pending(Generic[T]):
         What tells the time, in seconds.
     owner
         Whose parameters errors say these are.
+    most_bytes
+        How many bytes all that waits may take, as `size` counts them; None: no limit.
+    size
+        A function of what waits: its bytes.
 
     Examples
     --------
@@ -59,9 +63,14 @@ class Pending(Generic[T]):
         given_up: Callable[[Id, T], object] | None = None,
         clock: Callable[[], float] = time.time,
         owner: str = "Pending",
+        most_bytes: int | None = None,
+        size: Callable[[T], int] | None = None,
     ) -> None:
         self.most = whole(most, "most", owner, 1)
         self.longest = None if longest is None else number(longest, "longest", owner, 0)
+        self.most_bytes = None if most_bytes is None else whole(most_bytes, "most_bytes", owner, 1)
+        self.bytes = 0
+        self._size: Callable[[T], int] = _no_bytes if size is None else size
         self._given_up, self._clock = given_up, clock
         self._held: OrderedDict[Id, tuple[T, float]] = OrderedDict()  # with the time since when
 
@@ -85,36 +94,53 @@ class Pending(Generic[T]):
 
     def put(self, id: Id, what: T) -> None:
         """Have it wait, from now on; the oldest go if there is no room."""
-        self._held[id] = what, self._clock()
+        self.hold(id, what, self._clock())
         self.let_go()
 
     def hold(self, id: Id, what: T, since: float) -> None:
         """Have it wait as it did before, since a time that is known; none go for it."""
+        if id in self._held:
+            self.take(id)
         self._held[id] = what, since
+        self.bytes += self._size(what)
 
     def take(self, id: Id) -> T | None:
         """What waited under this id, which waits no more."""
         held = self._held.pop(id, None)
-        return None if held is None else held[0]
+        if held is None:
+            return None
+        self.bytes -= self._size(held[0])
+        return held[0]
 
     def give_up(self, id: Id) -> bool:
         """Let one go; False if none waits under this id."""
-        held = self._held.pop(id, None)
+        held = self.take(id)
         if held is None:
             return False
         if self._given_up is not None:
-            self._given_up(id, held[0])
+            self._given_up(id, held)
         return True
 
     def let_go(self) -> None:
         """Give up those for which there is no more room or time, oldest first."""
-        too_old = float("-inf") if self.longest is None else self._clock() - self.longest
+        while self._held and (len(self._held) > self.most or self._is_full()):
+            self.give_up(next(iter(self._held)))
+        if self.longest is None:
+            return
+        too_old = self._clock() - self.longest
         while self._held:
             id, (_, since) = next(iter(self._held.items()))
-            if len(self._held) <= self.most and since >= too_old:
+            if since >= too_old:
                 return
             self.give_up(id)
+
+    def _is_full(self) -> bool:
+        return self.most_bytes is not None and self.bytes > self.most_bytes
 
     def all(self) -> list[tuple[Id, T, float]]:
         """Everything that waits: id, what, since when."""
         return [(id, what, since) for id, (what, since) in self._held.items()]
+
+
+def _no_bytes(_: object) -> int:
+    return 0

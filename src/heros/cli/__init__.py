@@ -1,4 +1,4 @@
-"""The command line: `heros`. Each of these modules adds its commands to the application."""
+"""The command line, `heros`: each of these modules adds its commands to the application."""
 
 from heros.cli import (
     checkpoints,
@@ -7,7 +7,6 @@ from heros.cli import (
     example,
     listing,
     look,
-    paper,
     predict,
     report,
     run,

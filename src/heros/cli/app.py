@@ -1,4 +1,4 @@
-"""The application that commands are added to, and how it answers mistakes."""
+"""The application to which commands are added, and how it reports mistakes."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ USAGE: Any = typer.BadParameter.__mro__[1]
 
 
 class Commands(TyperGroup):
-    """Commands that answer a user's mistake with one line and exit code 2, an interrupt with 130.
+    """Commands that report a user's mistake in one line with exit code 2, and an interrupt with 130.
 
-    What the system refuses, such as to write to a full disk, is a line and 1.
+    An error of the system, such as a full disk, is one line with exit code 1.
     """
 
     def invoke(self, ctx: Any) -> Any:
@@ -45,19 +45,19 @@ class Commands(TyperGroup):
             say("heros: stopped")
             raise typer.Exit(130) from None
         except OSError as error:
-            if error.errno == errno.EPIPE:  # whoever read the output has seen enough
+            if error.errno == errno.EPIPE:  # the reader of the output has closed it
                 raise
             say(f"heros: {error}", style="red")
             raise typer.Exit(1) from None
 
     def _options(self, ctx: Any) -> dict[str, str]:
-        """The options of the command that was asked for, by the parameter each stands for."""
+        """The options of the invoked command, by parameter."""
         command = self.commands.get(ctx.invoked_subcommand or "")
         return {str(one.name): one.opts[0] for one in (command.params if command else ()) if one.opts}
 
 
 def in_options(text: str, options: Mapping[str, str]) -> str:
-    """A message that speaks of parameters, for somebody who has options.
+    """Replace the names of parameters in a message by command-line options.
 
     Examples
     --------
@@ -101,5 +101,5 @@ def heros(
 
 
 def say(message: str, style: str = "") -> None:
-    """One line on standard error, where it does not mix with results."""
+    """Print a line on standard error, apart from the results."""
     Console(stderr=True, soft_wrap=True).print(Text(message, style=style))

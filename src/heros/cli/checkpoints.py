@@ -1,4 +1,4 @@
-"""`heros checkpoints`, and what `heros run` does with them."""
+"""`heros checkpoints`, and how `heros run` uses checkpoints."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from heros.streams.live import Source
 
 SAID = ("nominal", "numeric", "ignore", "dates", "most_values", "task", "target", "weights")
 FILE_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (*SAID, "encoding", "missing", "on_bad_row")}
-"""What notices about columns speak of."""
+"""The options that stand for the parameters in notices about columns."""
 
 __all__ = ["FILE_OPTIONS", "checkpointing", "checkpoints_command", "recorded_before", "told"]
 
@@ -59,7 +59,7 @@ def _plain(checkpoint: Checkpoint) -> dict[str, Any]:
 def checkpointing(
     directory: Path | None, every: int, keep: int, resume: bool, resume_from: Path | None, on_error: str
 ) -> dict[str, Any]:
-    """The parameters of `evaluate` that say what is kept; none if nothing is.
+    """The parameters of `evaluate` for checkpoints; empty without checkpoints.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def checkpointing(
 
 @contextmanager
 def told() -> Iterator[None]:
-    """What is wrong with checkpoints, and how columns are read, each said in a line as soon as it happens."""
+    """Print warnings about checkpoints and notices about columns as lines, when they occur."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", CheckpointWarning)
         warnings.simplefilter("always", DataNotice)
@@ -107,10 +107,10 @@ def told() -> Iterator[None]:
 def recorded_before(
     place: Path, model: Heros, stream: Source, window: int, measures: Sequence[str]
 ) -> Run | None:
-    """The run that is asked for, if its record says that it is finished; None if it has further to go.
+    """The recorded run, if it is the requested one and finished; None if it is not finished.
 
-    A kill may come when the record is written and before the program has ended: whatever starts the program
-    again shall hear that all is done. The record of another run is in the way.
+    A kill may come after the record was written and before the program ends; the program is then started
+    again and must report that the run is finished. The record of another run is an error.
     """
     run = records.read(place)
     asked = {

@@ -11,17 +11,19 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from heros._base.registry import answer_of, policy_id, policy_of, pool_of, written_parts
+from heros._base.registry import policy_id, policy_of, pool_of
 from heros._base.tables import Table
 from heros.cli import options
 from heros.cli.app import app, in_options, say
 from heros.cli.checkpoints import FILE_OPTIONS, told
 from heros.cli.file_options import FileOptions, reads_files
-from heros.cli.parsing import few_enough, meter_of, stream_of, watch_of
+from heros.cli.model_options import EnsembleOptions, describes_models
+from heros.cli.parsing import few_enough, meter_of, stream_of
+from heros.cli.results import Results
 from heros.errors import HerosError, ParameterError
 from heros.meters import Meter
 from heros.pools import default_regression
-from heros.report import write_report
+from heros.report.groups import Group
 from heros.run import records
 from heros.run.executors import Processes, Serial
 from heros.run.experiments import Experiment, Job, run_all
@@ -36,28 +38,17 @@ HEADINGS = ("rank", "Σγ", "price", "train s", "CPU s", "joules", "saving")
 
 @app.command("compare")
 @reads_files
+@describes_models
 def compare_command(
     stream: options.StreamName,
     files: FileOptions,
+    described: EnsembleOptions,
     policy: Annotated[
         list[str] | None,
-        typer.Option(help="E.g. zeta:0.05@0.2; several times. Without it, a usual four."),
+        typer.Option(help="E.g. zeta:0.05@0.2; may be repeated. By default four common policies."),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="How many runs of each policy: seeds 1, 2, ...")] = 1,
     jobs: Annotated[int, typer.Option(min=1, help="How many runs at a time, each in a process.")] = 1,
-    pool: Annotated[
-        str | None,
-        typer.Option(
-            help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools). By default mlp; of "
-            "numbers perceptrons, neighbours and linear models."
-        ),
-    ] = None,
-    epsilon: options.Epsilon = None,
-    k: options.K = None,
-    watch: options.WatchName = "all",
-    answer: Annotated[
-        str, typer.Option(help="Who answers: best, average, weighted, or top:N:SHARPNESS, e.g. top:5:60.")
-    ] = "best",
     n: options.N = None,
     window: options.Window = 1000,
     meter: options.MeterName = "cpu",
@@ -72,7 +63,7 @@ def compare_command(
     on_bad_row: options.OnBadRow = "skip",
     as_json: options.AsJson = False,
 ) -> None:
-    """Run several policies on a stream: a table with ranks and the saving against training everything."""
+    """Run several policies on a stream: a table with ranks, and savings against training every model."""
     if stream == "-":
         raise ParameterError.of(
             "stream", "compare", "a name or a file: standard input is read only once", "-"
@@ -87,13 +78,14 @@ def compare_command(
     with told():
         first = opened()
         exact = few_enough(first)
-    models = default_regression() if first.schema.numeric and pool is None else pool_of(pool or "mlp")
-    opened = partial(opened, quiet=True)  # what there was to say has been said
-    chosen = [policy_of(text, epsilon) for text in policy or DEFAULT]
-    made = partial(Experiment, window=window, exact=exact, meter=reader)
-    made = partial(made, watch=watch_of(watch), answer=answer_of(answer))
+    numbers = first.schema.numeric and described.pool is None
+    models = default_regression() if numbers else pool_of(described.pool or "mlp")
+    opened = partial(opened, quiet=True)  # notices about columns were shown once
+    chosen = [policy_of(text, described.epsilon) for text in policy or DEFAULT]
     todo = [
-        made(opened, models, one, k, seed)
+        Experiment(
+            opened, models, one, seed=seed, window=window, exact=exact, meter=reader, **described.settings
+        )
         for one in {policy_id(one): one for one in chosen}.values()
         for seed in range(1, seeds + 1)
     ]
@@ -112,7 +104,8 @@ def compare_command(
     runs = [outcome.runs.get(job.id) or records.read(Path(str(out), job.id)) for job in todo]
     fault = next(iter(outcome.unrecorded.values()), None)
     if out is not None and fault is None:
-        fault = _reported(out)
+        error = Results(out, None, None, replace=True).reported()
+        fault = None if error is None else str(error)
     rows = _rows(runs)
     if as_json:
         typer.echo(json.dumps(rows, ensure_ascii=False))
@@ -122,20 +115,11 @@ def compare_command(
             typer.echo(in_options(runs[0].bad_rows.text(), FILE_OPTIONS))
         if out is not None and fault is None:
             typer.echo(f"records: {out}\nreport: {out / 'report.html'}")
-    if fault is not None:  # after the results, which nobody loses by it
+    if fault is not None:  # after the results, so that these are not lost
         raise HerosError(fault)
     if any(run.too_many_bad_rows for run in runs):
         say(f"heros: {runs[0].stream} has too many bad rows: the runs ended early", style="yellow")
         raise typer.Exit(1)
-
-
-def _reported(out: Path) -> str | None:
-    """Write the report; what went wrong."""
-    try:
-        write_report(out, out / "report.html")
-    except HerosError as error:
-        return str(error)
-    return None
 
 
 def _expect_none(todo: Sequence[Job], out: Path) -> None:
@@ -145,60 +129,32 @@ def _expect_none(todo: Sequence[Job], out: Path) -> None:
 
 
 def _rows(runs: list[Run]) -> list[dict[str, Any]]:
-    """The mean figures of each policy, its mean rank by the first, and what it saves against everything."""
-    names = list(dict.fromkeys(run.settings["policy"] for run in runs))
-    groups = {name: [run for run in runs if run.settings["policy"] == name] for name in names}
+    """The mean figures of each policy, its mean rank by the first one, and its saving against everything."""
+    names = dict.fromkeys(run.settings["policy"] for run in runs)
+    groups = [Group(0, one, tuple(run for run in runs if run.settings["policy"] == one)) for one in names]
+    full = next((group.joules for group in groups if group.label == "everything"), None)
     first = runs[0].measures[0]
-    figures = [[run.figures[first.name] for run in groups[name]] for name in names]
-    table = np.array(figures)  # (policies, seeds)
+    table = np.array([[run.figures[first.name] for run in group.runs] for group in groups])
     better = table[:, None] < table[None] if first.better == "higher" else table[:, None] > table[None]
     ranks = 1 + better.sum(axis=1) + ((table[:, None] == table[None]).sum(axis=1) - 1) / 2
-    joules = {name: float(np.mean([run.energy.joules for run in group])) for name, group in groups.items()}
-    rows = []
-    for name, rank in zip(names, ranks.mean(axis=1), strict=True):
-        group = groups[name]
-        rows.append(
-            {
-                "policy": name,
-                **_figures(group),
-                f"{first.label} spread": _spread([run.figures[first.name] for run in group]),
-                "rank": float(rank),
-                "Σγ share": float(np.mean([run.gamma_share for run in group])),
-                **_price(group),
-                "train s": float(np.mean([run.cpu["train"] for run in group])),
-                "CPU s": float(np.mean([run.cpu_seconds for run in group])),
-                "energy J": joules[name],
-                "CO2e g": _grams(group),
-                "saving": 1 - joules[name] / joules["everything"] if "everything" in joules else None,
-            }
-        )
-    return rows
-
-
-def _spread(figures: list[float]) -> float:
-    """Their standard deviation, as the report has it; 0 of a single one."""
-    return float(np.std(figures, ddof=1)) if len(figures) > 1 else 0.0
-
-
-def _figures(runs: list[Run]) -> dict[str, float]:
-    """The mean of every measure, by its label."""
-    return {one.label: float(np.mean([run.figures[one.name] for run in runs])) for one in runs[0].measures}
-
-
-def _price(runs: list[Run]) -> dict[str, float | None]:
-    """What looking and training cost on one scale; None where that could not be measured."""
-    known = [run.price for run in runs if run.price is not None]
-    if len(known) < len(runs):
-        return {"looking": None, "training": None, "price": None}
-    looking, training = (
-        float(np.mean([getattr(one, part) for one in known])) for part in ("looking", "training")
-    )
-    return {"looking": looking, "training": training, "price": looking + training}
-
-
-def _grams(runs: list[Run]) -> float | None:
-    kilograms = [run.energy.co2e_kg for run in runs if run.energy.co2e_kg is not None]
-    return 1000 * float(np.mean(kilograms)) if len(kilograms) == len(runs) else None
+    return [
+        {
+            "policy": group.label,
+            **{one.label: group.figure(one) for one in runs[0].measures},
+            f"{first.label} spread": group.spread(first) if len(group.runs) > 1 else 0.0,
+            "rank": float(rank),
+            "Σγ share": group.gamma_share,
+            "looking": None if group.price is None else group.price.looking,
+            "training": None if group.price is None else group.price.training,
+            "price": None if group.price is None else group.price.total,
+            "train s": group.cpu("train"),
+            "CPU s": group.cpu_seconds,
+            "energy J": group.joules,
+            "CO2e g": group.grams,
+            "saving": None if full is None else 1 - group.joules / full,
+        }
+        for group, rank in zip(groups, ranks.mean(axis=1), strict=True)
+    ]
 
 
 def _table(rows: list[dict[str, Any]], runs: list[Run], seeds: int) -> Table:

@@ -12,7 +12,7 @@ from typing import Any, get_type_hints
 from heros.cli import options
 from heros.cli.parsing import reading
 
-__all__ = ["FileOptions", "reads_files"]
+__all__ = ["FileOptions", "reads_files", "with_options"]
 
 
 @dataclass(frozen=True)
@@ -49,22 +49,27 @@ class FileOptions:
 
 def reads_files(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of `FileOptions`, in the place of its parameter `files`."""
+    return with_options(command, "files", FileOptions)
+
+
+def with_options(command: Callable[..., None], place: str, kind: Any) -> Callable[..., None]:
+    """Give a command an option per field of a dataclass, in the place of a parameter that gets the whole."""
     own = inspect.signature(command, eval_str=True)
-    hints = get_type_hints(FileOptions, localns={"Path": Path}, include_extras=True)
+    hints = get_type_hints(kind, localns={"Path": Path}, include_extras=True)
     shared = [
         inspect.Parameter(
             one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name]
         )
-        for one in fields(FileOptions)
+        for one in fields(kind)
     ]
 
     @wraps(command)
-    def with_files(**given: Any) -> None:
-        command(files=FileOptions(**{one.name: given.pop(one.name) for one in shared}), **given)
+    def with_them(**given: Any) -> None:
+        command(**{place: kind(**{one.name: given.pop(one.name) for one in shared})}, **given)
 
     parameters: list[inspect.Parameter] = []
     for one in own.parameters.values():
-        parameters += shared if one.name == "files" else [one.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
-    with_files.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-    with_files.__annotations__ = {one.name: one.annotation for one in parameters}
-    return with_files
+        parameters += shared if one.name == place else [one.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
+    with_them.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    with_them.__annotations__ = {one.name: one.annotation for one in parameters}
+    return with_them

@@ -37,7 +37,10 @@ def policies_command(as_json: options.AsJson = False) -> None:
     rows = [(form_of(kind), _first_line(kind)) for kind in written_parts("policy").values()]
     _show(("policy", "trains"), rows, as_json)
     if not as_json:
-        typer.echo("Append @EPSILON to explore: zeta:0.05@0.2 trains k random models in 20 %\nof the steps.")
+        typer.echo(
+            "Append @EPSILON to explore: zeta:0.05@0.2 trains k random models in 20 %\nof the steps. "
+            "Append +surprise:SURE:SHARE to train seldom on instances\nthat the ensemble expected."
+        )
 
 
 @app.command("pools")

@@ -7,10 +7,13 @@ from typing import Annotated
 
 import typer
 
+from heros._base.registry import written_parts
 from heros.meters import Meter
 
 __all__ = [
+    "AnswerName",
     "AsJson",
+    "Burst",
     "CheckpointDirectory",
     "ClassWeights",
     "Classes",
@@ -36,6 +39,8 @@ __all__ = [
     "OnBadRow",
     "OnCheckpointError",
     "Out",
+    "PolicyName",
+    "PoolName",
     "PredictionsFile",
     "Resume",
     "ResumeFrom",
@@ -48,6 +53,7 @@ __all__ = [
     "Watts",
     "WeightsColumn",
     "Window",
+    "WithinName",
     "count",
 ]
 
@@ -167,6 +173,30 @@ WeightsColumn = Annotated[
 Epsilon = Annotated[float | None, typer.Option(help="How often to explore: train k random models.")]
 K = Annotated[
     int | None, typer.Option("--k", help="How many models may be trained per step; by default 60 %.")
+]
+PoolName = Annotated[
+    str | None,
+    typer.Option(
+        help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools). By default thirteen "
+        "models of seven kinds with their own policy, k and answer; heros compare: mlp. Others for a number."
+    ),
+]
+PolicyName = Annotated[
+    str | None,
+    typer.Option(help="E.g. cand, or zeta:0.05@0.2 (ζ and ε), the default with --pool (see heros policies)."),
+]
+WithinName = Annotated[
+    float | None,
+    typer.Option(help="Microseconds of CPU time per instance: k follows what there is time for."),
+]
+AnswerName = Annotated[
+    str | None,
+    typer.Option(
+        help="Which models predict: best, average, weighted, stack, or top:N:SHARPNESS, e.g. top:5:60."
+    ),
+]
+Burst = Annotated[
+    int, typer.Option(min=0, help="Evaluate all models on so many instances after the best model got worse.")
 ]
 WatchName = Annotated[
     str,

@@ -1,4 +1,4 @@
-"""`heros predict`: what a model that was saved says of the rows of a file."""
+"""`heros predict`: apply a saved model to the rows of a file."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def predict_command(
     encoding: options.EncodingName = None,
     format: options.FormatName = None,
 ) -> None:
-    """Say the class of every row of a file, and how probable each class is.
+    """Predict the class of every row of a file, and the probability of each class.
 
     Columns are found by their names; the file needs no target. A column that it lacks is missing, and so is a
     value that the model never learnt from. Numbers, dates and words for a missing value are read as in the

@@ -18,7 +18,7 @@ __all__ = ["Results"]
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The places that results are to go to, each None if it is not wanted.
+    """Where the results go; None for those not wanted.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Results:
     predictions
         A file for the predictions.
     replace
-        Whether files that are there may be replaced.
+        Whether existing files may be replaced.
     """
 
     out: Path | None
@@ -43,11 +43,11 @@ class Results:
 
     @property
     def there(self) -> bool:
-        """Whether all files are there already."""
+        """Whether all files exist already."""
         return all(path.is_file() for path in self._files)
 
     def expect_places(self, model: Heros) -> None:
-        """Refuse, before anything is learnt, what could not be written when all is done."""
+        """Check, before anything is learnt, that all results can be written at the end."""
         if self.out is not None:
             expect_place(self.out / "report.html")
         if self.save is not None:
@@ -60,7 +60,7 @@ class Results:
                 raise HerosError(f"The file {path} must not exist (or pass --force to replace it). Got one.")
 
     def written(self, run: Run, model: Heros, force: bool) -> HerosError | None:
-        """Write all of it; what went wrong first, to be said after the results have been shown."""
+        """Write everything; return the first error, to be raised after the results were shown."""
         faults: list[HerosError] = []
         for path in self._files:
             try:
@@ -83,7 +83,7 @@ class Results:
         return faults[0] if faults else None
 
     def reported(self) -> HerosError | None:
-        """Write the report of all records; what went wrong."""
+        """Write the report of all records; return the error, if any."""
         if self.out is not None:
             try:
                 write_report(self.out, self.out / "report.html")

@@ -1,4 +1,4 @@
-"""`heros run` and `heros demo`: one model on one stream, and its bill."""
+"""`heros run` and `heros demo`: evaluate a model on a stream."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from typing import Annotated
 import typer
 
 from heros import demo
-from heros._base.registry import written_parts
 from heros.cli import options
 from heros.cli.app import app, in_options, say
 from heros.cli.checkpoints import FILE_OPTIONS, checkpointing, recorded_before, told
-from heros.cli.described import described
 from heros.cli.file_options import FileOptions, reads_files
+from heros.cli.model_options import ModelOptions, describes_model
 from heros.cli.parsing import few_enough, meter_of, source_of
 from heros.cli.results import Results
 from heros.errors import HerosError
@@ -31,43 +30,16 @@ BLOCK = 1000
 
 @app.command("run")
 @reads_files
+@describes_model
 def run_command(
     stream: options.StreamName,
     files: FileOptions,
-    pool: Annotated[
-        str | None,
-        typer.Option(
-            help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools); by default thirteen "
-            "models of eight kinds, with the policy, k and answer that go with them (of numbers: other ones)."
-        ),
-    ] = None,
-    policy: Annotated[
-        str | None,
-        typer.Option(
-            help="E.g. cand, or zeta:0.05@0.2 (ζ and ε), the default with --pool (see heros policies)."
-        ),
-    ] = None,
-    epsilon: options.Epsilon = None,
-    k: options.K = None,
-    watch: options.WatchName = "all",
-    burst: Annotated[
-        int, typer.Option(min=0, help="So many instances at which all look after L has changed.")
-    ] = 0,
-    within: Annotated[
-        float | None,
-        typer.Option(help="Microseconds of CPU time per instance: k follows what there is time for."),
-    ] = None,
-    answer: Annotated[
-        str | None,
-        typer.Option(help="Who answers: best, average, weighted, stack, or top:N:SHARPNESS, e.g. top:5:60."),
-    ] = None,
-    class_weight: options.ClassWeights = None,
-    seed: options.Seed = 1,
+    described: ModelOptions,
     n: options.N = None,
     window: options.Window = 1000,
     measure: Annotated[
         list[str] | None,
-        typer.Option(help=f"One more measure, of {', '.join(Measure.names())}; several times."),
+        typer.Option(help=f"A further measure, of {', '.join(Measure.names())}; may be repeated."),
     ] = None,
     meter: options.MeterName = "cpu",
     watts: options.Watts = None,
@@ -86,25 +58,14 @@ def run_command(
     resume_from: options.ResumeFrom = None,
     on_checkpoint_error: options.OnCheckpointError = "raise",
 ) -> None:
-    """Test, then train a self-tuning model on a stream: its performance and its bill.
+    """Test, then train a self-tuning model on a stream: its performance and its cost.
 
-    Ctrl-C ends the stream and sums up what was learnt until then; so do too many bad rows. With --checkpoint
-    and --resume the same command goes on where an earlier one was stopped or killed. With --save the model is
-    kept, for heros predict; with --predictions all it said before it saw the labels.
+    Ctrl-C ends the run and shows the results so far; so do too many bad rows. With --checkpoint and --resume
+    the same command continues where an earlier one was stopped or killed. --save writes the model, for heros
+    predict; --predictions writes all predictions, made before the labels were seen.
     """
     kept = checkpointing(checkpoint, every, keep, resume, resume_from, on_checkpoint_error)
-    model = described(
-        pool,
-        policy,
-        epsilon,
-        k,
-        watch=watch,
-        burst=burst,
-        within=within,
-        answer=answer,
-        class_weight=class_weight,
-        seed=seed,
-    )
+    model = described.model()
     reader = meter_of(meter, watts, carbon_intensity, country)
     results = Results(out, save, predictions, replace=force or bool(kept.get("resume")))
     results.expect_places(model)
@@ -127,7 +88,7 @@ def run_command(
             say(f"heros: the run is finished; its record is {there} (--force runs it again)")
             _show(finished, out, as_json, results.reported())
             return
-        force = True  # it goes on, and the record of it so far is replaced
+        force = True  # the run continues, and replaces its record so far
     exact = predictions is not None or (stream != "-" and few_enough(source))
     with told(), source:
         run = evaluate(
@@ -150,7 +111,7 @@ def run_command(
 
 
 def _show(run: Run, out: Path | None, as_json: bool, fault: HerosError | None) -> None:
-    """The results first, whatever could not be written."""
+    """Show the results first, then raise the error, if something could not be written."""
     if as_json:
         typer.echo(json.dumps(records.document(run), ensure_ascii=False))
     else:
@@ -167,7 +128,7 @@ def _show(run: Run, out: Path | None, as_json: bool, fault: HerosError | None) -
 
 @app.command("demo")
 def demo_command(
-    n: Annotated[int, typer.Option("--n", min=1000, help="How many instances.")] = 60_000,
+    n: Annotated[int, typer.Option("--n", min=1000, help="Instances of the drifting stream.")] = 8_000,
 ) -> None:
-    """Three policies on a stream whose concept changes three times: their bills, in under a minute."""
+    """Run Heros() on an example file and on a drifting stream, beside River's forest if it is installed."""
     demo.main(n)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +13,7 @@ from heros._base.extras import needed
 from heros.cli import options
 from heros.cli.app import app, say
 from heros.cli.checkpoints import told
-from heros.cli.described import described
+from heros.cli.model_options import ModelOptions, describes_model
 from heros.ensemble import Heros
 from heros.errors import HerosError, ParameterError
 
@@ -22,23 +23,15 @@ PACKAGES = ("httptools", "orjson", "prometheus_client")
 
 
 @app.command("serve")
+@describes_model
 def serve_command(
+    described: ModelOptions,
     model: Annotated[
         Path | None, typer.Option(help="A file that Heros.save wrote; else a new model as described.")
     ] = None,
-    pool: Annotated[
-        str | None,
-        typer.Option("--pool", help="As for heros run; without one, thirteen models of eight kinds."),
-    ] = None,
-    policy: Annotated[str | None, typer.Option(help="E.g. zeta:0.05@0.2 (see heros policies).")] = None,
-    epsilon: options.Epsilon = None,
-    k: options.K = None,
-    watch: options.WatchName = "all",
-    answer: Annotated[str | None, typer.Option("--answer", help="Who answers, as for heros run.")] = None,
     task: Annotated[
         str | None, typer.Option("--task", help="regression if labels are numbers; else they are classes.")
     ] = None,
-    seed: options.Seed = 1,
     nominal: Annotated[
         list[str] | None, typer.Option(help="A feature whose numbers are names; several times.")
     ] = None,
@@ -52,11 +45,18 @@ def serve_command(
             envvar="HEROS_TOKEN", help="What requests must bring along, as Authorization: Bearer TOKEN."
         ),
     ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="Another name by which clients may call the service; several times."),
+    ] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(help="A directory of the service's own; what is there already is gone on with."),
+        typer.Option(help="A directory for the service alone; it goes on from the checkpoint there."),
     ] = None,
-    every: options.Every = 100_000,
+    every: Annotated[
+        str,
+        typer.Option(metavar="60s|N", help="Write a checkpoint every 60 seconds, or after N labels."),
+    ] = "60s",
     keys: Annotated[bool, typer.Option("--keys", help="A model per key.")] = False,
     capacity: Annotated[int | None, typer.Option(min=1, help="With --keys: how many in memory.")] = None,
     memory: Annotated[
@@ -64,15 +64,18 @@ def serve_command(
     ] = None,
     most: Annotated[int, typer.Option(min=1, help="How many instances may wait for their labels.")] = 100_000,
     longest: Annotated[float | None, typer.Option(help="For how many seconds one may wait.")] = None,
+    waiting_memory: Annotated[
+        int, typer.Option(min=1, help="How many MB the instances that wait for labels may take.")
+    ] = 256,
     body: Annotated[int, typer.Option(min=1, help="How many MB a request's body may have.")] = 8,
     queue: Annotated[
         int, typer.Option(min=1, help="How many labelled instances may wait to be learnt.")
     ] = 20_000,
     watts: options.Watts = None,
 ) -> None:
-    """Serve a model over HTTP: it answers, learns, and shows on a page how it does.
+    """Serve a model over HTTP: it predicts, learns, and shows on a page how well it does.
 
-    Ctrl-C or SIGTERM has it learn what is left, write a checkpoint if there is a directory for it, and end.
+    On Ctrl-C or SIGTERM it learns what is left, writes a checkpoint if there is a directory for it, and ends.
     """
     for package in PACKAGES:
         needed(package, "heros serve", "serve")
@@ -85,17 +88,24 @@ def serve_command(
     from heros.serve.running import serve  # noqa: PLC0415
     from heros.serve.service import Service  # noqa: PLC0415
 
-    said = (pool, policy, epsilon, k, answer, task)
-    if model is not None and any(one is not None for one in said):
+    options_of = {
+        "pool": described.pool,
+        "policy": described.policy or described.epsilon or described.within,
+        "k": described.k,
+        "answer": described.answer,
+        "task": task,
+    }
+    given = [name for name, value in options_of.items() if value is not None]
+    if model is not None and given:
         raise HerosError("The model of heros serve must be a file or a description. Got both.")
     if not keys and (capacity is not None or memory is not None):
         raise ParameterError.of("capacity", "heros serve", "left out without --keys", capacity or memory)
-    heros = (
-        Heros.load(model)
-        if model
-        else described(pool, policy, epsilon, k, watch=watch, answer=answer, task=task, seed=seed)
-    )
+    heros = Heros.load(model) if model else described.model(task)
+    labels, seconds = every_of(every)
     store = None if checkpoint is None else CheckpointDirectory(checkpoint)
+    if store is not None:
+        store.expect(keyed=keys)
+        store.expect_same(heros, list(options_of) if model is not None else given)
     learner: Learner = OneModel(heros)
     if keys:
         room = None if memory is None else memory * 1_000_000
@@ -106,22 +116,40 @@ def serve_command(
         limits=Limits(body=body * 1_000_000, queue=queue),
         most=most,
         longest=longest,
+        waiting_bytes=waiting_memory * 1_000_000,
         store=store,
-        every=every,
+        every=labels,
+        seconds=seconds,
         bill=Bill(Cpu(watts, process=True)),
         nominal=nominal or (),
     )
     if service.history.learnt:
         say(f"heros: goes on after {_instances(service.history.learnt)}")
+    logging.basicConfig(format="heros: %(message)s")
     with told():
         serve(
             service,
             host=host,
             port=port,
             token=token,
+            allow_hosts=allow_host or (),
             started=lambda address: say(f"heros: {address} (process {os.getpid()}, Ctrl-C ends it)"),
         )
     say(f"heros: stopped after {_instances(service.history.learnt)}" + _kept(checkpoint))
+
+
+def every_of(text: str) -> tuple[int | None, float | None]:
+    """How often to write a checkpoint: after so many labels, or after so many seconds.
+
+    Examples
+    --------
+    >>> every_of("60s"), every_of("5m"), every_of("1e5")
+    ((None, 60.0), (None, 300.0), (100000, None))
+    """
+    unit = {"s": 1, "m": 60, "h": 3600}.get(text[-1:])
+    if unit is None:
+        return options.count(text), None
+    return None, float(options.count(text[:-1]) * unit)
 
 
 def _instances(n: int) -> str:

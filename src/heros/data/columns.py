@@ -388,6 +388,15 @@ def _floats(array: pa.Array) -> Values:
 
 def trimmed(column: pa.Array, words: Iterable[str]) -> pa.Array:
     """Return a column of text without blanks around values, null where a word stands for a missing value."""
+    encoded = column.dictionary_encode()
+    if 2 * len(encoded.dictionary) < len(column):  # each name once
+        names = _trimmed_each(encoded.dictionary, words)
+        return column if names.equals(encoded.dictionary) else names.take(encoded.indices)
+    return _trimmed_each(column, words)
+
+
+def _trimmed_each(column: pa.Array, words: Iterable[str]) -> pa.Array:
+    """Return what `trimmed` does, value by value."""
     column = pc.ascii_trim(column, BLANKS)
     missing = pc.is_in(column, pa.array(list(words), column.type))
     return pc.if_else(missing, pa.scalar(None, column.type), column)

@@ -214,7 +214,11 @@ class Encoder(RowEncoder):
         A value that is missing for the first time is new. `plain`: texts are trimmed already, and null where
         a word stands for a missing value.
         """
-        X = np.full((n, self.width), math.nan)
+        there = {*names} - {*self.ignored}
+        absent = {name: one for name, one in self.places.items() if name not in there}
+        X = np.empty((n, self.width))
+        for one in absent.values():
+            X[:, one.at] = math.nan
         new, faults = np.zeros(n, dtype=np.bool_), dict[int, Fault]()
         for name, given in zip(names, arrays, strict=True):
             if name in self.ignored:
@@ -236,16 +240,16 @@ class Encoder(RowEncoder):
                     continue
                 column = place.column
                 values, wrong = column.convert(array)  # type: ignore[union-attr]
-                X[:, place.at] = values.reshape(n, len(place.at))
+                for at, one_feature in zip(place.at, values.reshape(n, len(place.at)).T, strict=True):
+                    X[:, at] = one_feature
                 for row, (value, rule) in wrong.items():
                     faults.setdefault(row, (name, value, rule))
                 if isinstance(column, DateColumn) and self._may_get_clock(column):
                     clocked, _ = replace(column, clock=True).convert(array)
                     new |= clocked[:, -1] > 0
-            if not column.missing:
-                new |= np.isnan(X[:, place.at[0]])
-        given_names = {*names, *self.ignored}
-        new |= any(not one.column.missing for name, one in self.places.items() if name not in given_names)
+            if not column.missing and (gaps := np.isnan(X[:, place.at[0]])).any():
+                new |= gaps
+        new |= any(not one.column.missing for name, one in absent.items() if name not in self.ignored)
         return X, new, faults
 
     def _learn_table(self, table: pa.Table, labels: Sequence[Any]) -> Iterator[Batch]:

@@ -42,8 +42,8 @@ class Copies:
         parts = [getattr(model, role) for role in files.PARTS]
         ours = [part for part in parts if _is_ours(part)]
         self._all_ours = len(ours) == len(parts)
-        whole = [model.schema, self._arrays, self._state["answer"], *ours]
-        self._shared = whole + ([self._state["_given"]] if self._all_ours else [])
+        whole = [model.schema, self._arrays, model.answer, *ours]
+        self._shared = whole + ([self._state["_given"], self._state["_parts"]] if self._all_ours else [])
         self._document = json.loads(json.dumps(files.description(model)))
         self._schema = None if model.schema is None else schema_plain(model.schema)
 

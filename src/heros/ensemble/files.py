@@ -34,10 +34,14 @@ class Packable(Protocol):
     """What is asked of a model: `heros.Heros` has it."""
 
     task: Task
-    pool: Pool
     policy: Policy
     score: Score
     rng: np.random.Generator
+
+    @property
+    def pool(self) -> Pool:
+        """The models, as they were described."""
+        ...
 
     @property
     def schema(self) -> Schema | None:

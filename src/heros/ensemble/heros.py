@@ -27,14 +27,20 @@ from heros.ensemble.inspection import Explanation, Leaderboard, PoolSummary
 from heros.ensemble.learner import Learner, Learnt, enough_memory
 from heros.ensemble.pacing import fresh_pace
 from heros.ensemble.task import Classification, Regression, Task, task_of
-from heros.ensemble.watch import Answer, Watch, checked_burst, checked_watch, native_answer, turns
+from heros.ensemble.watch import (
+    Answer,
+    Watch,
+    checked_burst,
+    checked_watch,
+    expect_watched,
+    native_answer,
+    native_watch,
+)
 from heros.errors import DataError, HerosError, ParameterError
 from heros.policies import Policy
 from heros.policies.base import expect_policy
-from heros.policies.calls import bound_policy
+from heros.policies.calls import bound_policy, layers_of
 from heros.policies.pace import Pace
-from heros.policies.surprise import by_surprise
-from heros.policies.within import paced
 from heros.pools import BoundPool, Pool
 from heros.pools.base import shares
 from heros.scores import Adwin, Score
@@ -50,15 +56,16 @@ AT_WORK = "This Heros is at work already, in another thread or in its own policy
 class Heros:
     """A heterogeneous online ensemble: M models, of which k are worth training at every step.
 
-    For every instance: the model with the highest running score answers; every model is tested and its
-    score updated; the policy chooses at most k models from the updated scores and the costs; those are
-    trained. That is the paper, in which every model looks at every instance; with `watch`, models that are
-    not trained need not look, and cost nothing.
+    For every instance: the ensemble predicts, by default with all models and learnt weights (`answer`); every
+    model is evaluated and its running score updated; the policy chooses at most k models from the updated
+    scores and the costs; the chosen models are trained. With `watch`, models that are not trained need not
+    be evaluated, and then cost nothing. In the paper, and in ``Heros`` with a pool of your own, the model with
+    the highest running score predicts.
 
     Parameters
     ----------
     pool
-        The models. Without one it is `heros.pools.default`, thirteen models of eight kinds, with the policy,
+        The models. Without one it is `heros.pools.default`, thirteen models of seven kinds, with the policy,
         k and answer that go with it (of numbers `heros.pools.default_regression`); what else is given takes
         the place of these. `heros.pools.Paper` is the paper's 50 perceptrons.
     policy
@@ -87,9 +94,9 @@ class Heros:
         that answer; or a whole number n: these, and each model at rest at every n-th instance, one after
         the other. Unless all look, the order is: the policy chooses, from L as it stands; those who have to
         look; they answer; the score of those who looked is updated; the chosen ones are trained. L of a
-        model that does not look stays as it is, whatever happens meanwhile. A policy that never explores
-        (`Zeta` without `Explore`, `Cheapest`, ...) might leave a model at rest, and its L unseen, for ever:
-        with such a policy of HEROS's own "trained" means 8. Where the whole pool answers, all look.
+        model that does not look stays as it is, whatever happens meanwhile. With a policy that never
+        explores (`Zeta` without `Explore`, `Cheapest`, ...) "trained" is refused, since a model that is not
+        trained would never be evaluated again. Where the whole pool answers, all look.
     burst
         Where not all look: for how many instances all of them do once the best model gets worse (ADWIN with
         δ = .002 over how right the model with the highest L was), since what those at rest are worth may have
@@ -172,9 +179,9 @@ class Heros:
             rule = "None, as the target is no class"
             raise ParameterError.of("class_weight", "Heros", rule, self.class_weight)
         parts = self._given.completed(task, self.watch)
-        self.task, self.pool, self.answer = task, parts.pool, parts.answer
-        self._policy, self._k = parts.policy, parts.k
+        expect_watched(self.watch, parts.policy)
         self._pace = fresh_pace(parts.policy, parts.pool.n_models)
+        self.task, self._parts = task, parts
 
     def suit(self, schema: Schema) -> None:
         """Take on the task that a schema asks for, if none was given; else it has to be that one.
@@ -213,30 +220,42 @@ class Heros:
         return None if self._task_is_open else "classification"
 
     @property
+    def pool(self) -> Pool:
+        """The models, as they were described."""
+        return self._parts.pool
+
+    @property
+    def answer(self) -> Answer:
+        """Which models predict for the ensemble."""
+        return self._parts.answer
+
+    @property
     def policy(self) -> Policy:
         """Which models to train."""
-        return self._policy
+        return self._parts.policy
 
     @policy.setter
     def policy(self, policy: Policy) -> None:
         expect_policy(policy, "Heros")
+        expect_watched(self.watch, policy)
         with self._alone:
             self._pace = fresh_pace(policy, self.pool.n_models)
-            self._policy = policy
-            self._given = replace(self._given, policy=policy)
-            self._bind_policy()
+            self._say(policy=policy)
 
     @property
     def k(self) -> int:
         """How many models may be trained per step."""
-        return self._k
+        return self._parts.k
 
     @k.setter
     def k(self, k: int) -> None:
         with self._alone:
-            self._k = checked_k(k, self.pool)
-            self._given = replace(self._given, k=self._k)
-            self._bind_policy()
+            self._say(k=checked_k(k, self.pool))
+
+    def _say(self, **parts: Any) -> None:
+        """Have these parts from now on, whatever the task turns out to be."""
+        self._given, self._parts = replace(self._given, **parts), replace(self._parts, **parts)
+        self._bind_policy()
 
     @property
     def rng(self) -> np.random.Generator:
@@ -259,7 +278,7 @@ class Heros:
     @property
     def _k_now(self) -> int:
         """How many models may be trained at the step at hand."""
-        return self._k if self._pace is None or self._pace.k is None else self._pace.k
+        return self.k if self._pace is None or self._pace.k is None else self._pace.k
 
     # -- the schema -----------------------------------------------------------------------------------
 
@@ -311,8 +330,8 @@ class Heros:
     def _learner_of(self, schema: Schema, bound: BoundPool, scores: ScoreCalls | None = None) -> Learner:
         """These models and a step that works with them; with scores that are known already."""
         kept = scores or bound_score(self.score, self.pool.n_models)
-        policy, surprise = by_surprise(paced(self.policy)[0])
-        chooser = bound_policy(policy, self.rng)
+        layers = layers_of(self.policy)
+        chooser = bound_policy(layers.policy, self.rng)
         step = _core.Step(
             pool=bound.native,
             task=self.task.native(),
@@ -322,10 +341,10 @@ class Heros:
             bits=self.rng.bit_generator,
             costs=bound.costs,
             answer=native_answer(self.answer),
-            watch=turns(self.watch, policy),
+            watch=native_watch(self.watch),
             burst=self.burst,
             warmup=self.warmup,
-            surprise=surprise,
+            surprise=layers.native_surprise,
         )
         if self.class_weight is not None:
             self._expect_weighing(step)
@@ -334,9 +353,10 @@ class Heros:
     def _bind_policy(self) -> None:
         """The policy as it is now takes over."""
         if self._learner is not None:
-            policy, surprise = by_surprise(paced(self.policy)[0])
-            chooser = bound_policy(policy, self.rng)
-            self._learner.choose_by(chooser, self._k_now, self.rng, turns(self.watch, policy), surprise)
+            layers = layers_of(self.policy)
+            chooser = bound_policy(layers.policy, self.rng)
+            watch, surprise = native_watch(self.watch), layers.native_surprise
+            self._learner.choose_by(chooser, self._k_now, self.rng, watch, surprise)
 
     # -- predicting and learning ------------------------------------------------------------------------
 
@@ -571,7 +591,7 @@ class Heros:
             self._expect_weighing(learner.step)
         with self._alone:
             weights = self._weights.of(targets, sample_weight, learner.schema.classes)
-            return learner.run(X, targets, weights, self._pace, self._k, checked_delays(delay, len(X)))
+            return learner.run(X, targets, weights, self._pace, self.k, checked_delays(delay, len(X)))
 
     def _expect_weighing(self, step: _core.Step) -> None:
         """Refuse weights where models written in Python would not be told of them."""
@@ -657,7 +677,8 @@ class Heros:
         learner = self._at_work
         if learner.last is None:
             raise HerosError("There is no choice to explain: nothing was learnt yet, or the policy failed.")
-        policy, _ = paced(self.policy)
+        layers = layers_of(self.policy)
+        policy = layers.surprise or layers.policy
         return Explanation.of(self.pool, policy, self._k_now, self.warmup, learner.step, learner.last)
 
     def pool_summary(self) -> PoolSummary:
@@ -681,7 +702,7 @@ class Heros:
         """Write all of it to a file, which `load` opens: data, no code, checksummed, whole or not there.
 
         A policy, pool or score of your own is written by the name of its class, and its state if it has
-        ``state()`` and ``restore(state)``. docs/reliability.md has the format.
+        ``state()`` and ``restore(state)``. docs/save.md has the format.
 
         Examples
         --------

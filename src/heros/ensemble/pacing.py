@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from heros._base import core as _core
 from heros.meters import Meter
 from heros.policies import Policy
+from heros.policies.calls import layers_of
 from heros.policies.pace import Pace
-from heros.policies.within import paced
 
 __all__ = ["fresh_pace", "metered", "seconds_of", "set_pace"]
 
@@ -18,7 +18,7 @@ UNMETERED = nullcontext()  # once for all: this is met at every single instance
 
 def fresh_pace(policy: Policy, models: int) -> Pace | None:
     """The pace of a policy that has a budget, if this machine can measure what it is of."""
-    _, within = paced(policy)
+    within = layers_of(policy).within
     if within is None:
         return None
     if within.unit == "joules":

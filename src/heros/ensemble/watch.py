@@ -20,13 +20,12 @@ __all__ = [
     "checked_answer",
     "checked_burst",
     "checked_watch",
+    "expect_watched",
     "native_answer",
-    "turns",
+    "native_watch",
 ]
 
 ANSWERS = ("best", "average", "weighted")
-REST = 8  # every so many instances a model at rest looks, where its policy would leave it alone for ever
-ALL, TRAINED = 0, -1  # as the core has it
 
 
 class AnswerPart(Part):
@@ -168,17 +167,31 @@ def checked_burst(burst: object, watch: Watch) -> int:
     return length
 
 
-def turns(watch: Watch, policy: Policy) -> int:
-    """At every how manieth instance a model at rest looks: 0 if all look at all of them, -1 if at none.
+def expect_watched(watch: Watch, policy: Policy) -> None:
+    """Refuse a policy that would leave a model without an evaluation, and its score unchanged, for ever.
 
     Examples
     --------
-    >>> from heros.policies import Cand, Cheapest
-    >>> turns("all", Cand()), turns("trained", Cand()), turns("trained", Cheapest()), turns(3, Cheapest())
-    (0, -1, 8, 3)
+    >>> from heros.policies import Cheapest
+    >>> expect_watched("trained", Cheapest())
+    Traceback (most recent call last):
+        ...
+    heros.errors.ParameterError: The 'watch' parameter of Heros must be 'all' or a whole number, e.g. 8, with
+    Cheapest(): it never explores, so idle models would not be evaluated again. Got 'trained' instead.
+    """
+    if watch == "trained" and not getattr(policy, "explores", True):
+        why = f"{policy!r}: it never explores, so idle models would not be evaluated again"
+        raise ParameterError.of("watch", "Heros", f"'all' or a whole number, e.g. 8, with {why}", watch)
+
+
+def native_watch(watch: Watch) -> int:
+    """Return how often the core evaluates an idle model: 0 always, -1 never, n on every n-th instance.
+
+    Examples
+    --------
+    >>> native_watch("all"), native_watch("trained"), native_watch(3)
+    (0, -1, 3)
     """
     if isinstance(watch, int):
         return watch
-    if watch == "all":
-        return ALL
-    return TRAINED if getattr(policy, "explores", True) else REST
+    return 0 if watch == "all" else -1

@@ -6,13 +6,14 @@ import math
 import os
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heros._base.extras import needed
+from heros._base.lazy import metadata as metadata_of
 from heros._base.parameters import one_of
 from heros.ensemble import Heros
 from heros.errors import HerosError, ParameterError
@@ -72,7 +73,7 @@ def save_model(
     choices = ("predict", "predict_proba")
     one_of(pyfunc_predict_fn, "pyfunc_predict_fn", "save_model", choices, "'predict' or 'predict_proba'")
     mlflow_model = _mlflow("mlflow.models").Model() if mlflow_model is None else mlflow_model
-    version = _version()
+    version = metadata_of.version("heros-learn")
     mlflow_model.add_flavor(FLAVOR, data=f"data/{FILE}", heros_version=version)
     with tempfile.TemporaryDirectory() as directory:
         file = os.path.join(directory, FILE)
@@ -239,15 +240,9 @@ def log_run(run: Run, *, prefix: str = "total_", run_id: str | None = None) -> N
     _log(_mlflow(), metrics, prefix, run_id, step=run.n_instances)
 
 
-def _log(
-    mlflow: Any, metrics: dict[str, float | None], prefix: str, run_id: str | None, *, step: int
-) -> None:
+def _log(mlflow: Any, metrics: Mapping[str, float], prefix: str, run_id: str | None, *, step: int) -> None:
     """Log those that are numbers: some stores of MLflow have no place for NaN."""
-    known = {
-        f"{prefix}{name}": value
-        for name, value in metrics.items()
-        if value is not None and math.isfinite(value)
-    }
+    known = {f"{prefix}{name}": value for name, value in metrics.items() if math.isfinite(value)}
     mlflow.log_metrics(known, step=step, run_id=run_id)
 
 
@@ -258,6 +253,7 @@ class _Pyfunc:
         self._model, self._method, self._lock = model, method, threading.Lock()
 
     def predict(self, model_input: Any, params: dict[str, Any] | None = None) -> Any:
+        """Return the predictions for rows in any form that `Heros` takes; there are no parameters."""
         with self._lock:
             return getattr(self._model, self._method)(model_input)
 
@@ -269,9 +265,3 @@ class _Pyfunc:
 def _load_pyfunc(path: str, model_config: dict[str, Any] | None = None) -> _Pyfunc:
     """Return what predicts: MLflow calls this by its name."""
     return _Pyfunc(Heros.load(path), (model_config or {}).get("predict_fn", "predict"))
-
-
-def _version() -> str:
-    from heros import __version__  # noqa: PLC0415 - the package imports this module
-
-    return __version__

@@ -1,4 +1,4 @@
-"""Labels and probabilities from outside, checked before anything is measured with them."""
+"""Checks of the labels and predictions that a measure is given."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T", np.int64, np.float64)
 def expect_answers(
     y: object, probabilities: object, owner: str
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Labels (n,) and probabilities (n, classes), if that is what they are.
+    """Return labels (n,) and probabilities (n, classes) as arrays; raise a DataError if they are not valid.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def expect_answers(
 
 
 def expect_labels(y: object, classes: int, owner: str) -> NDArray[np.int64]:
-    """Class indices (n,), if that is what they are."""
+    """Return class indices (n,) as an array; raise a DataError if they are not valid."""
     rule = f"The labels of {owner} must be class indices in [0, {classes - 1}]"
     labels = _array(y, "iub", rule, np.int64)
     if labels.ndim != 1:
@@ -53,7 +53,7 @@ def expect_labels(y: object, classes: int, owner: str) -> NDArray[np.int64]:
 def expect_numbers(
     y: object, output: object, columns: int, owner: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Targets (n,) and what was answered (n, columns or more), if they are finite numbers.
+    """Return targets (n,) and predictions (n, columns or more), which must be finite numbers.
 
     Examples
     --------
@@ -80,8 +80,8 @@ def expect_numbers(
     return targets, said
 
 
-MOST = 1 << 32  # numbers, 32 GB: more come only from arrays that are broadcast, and would take for ever
-SLACK = 1e-9  # probabilities that were added up may be above 1 by rounding
+MOST = 1 << 32  # numbers, 32 GB: only a broadcast array has more, and would take too long
+SLACK = 1e-9  # sums of probabilities may exceed 1 by rounding
 
 
 def _array(values: object, kinds: str, rule: str, dtype: type[T]) -> NDArray[T]:

@@ -20,11 +20,11 @@ NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def expect_measure(measure: object, name: str, owner: str) -> Measure:
-    """The measure, if it is one, or can be used as one.
+    """Return the object as a measure, or raise an error.
 
     Besides `name`, `update` and `value` an object may have a `label`, `better` ("higher" or "lower") and the
-    other methods of `Measure`: `state` and `restore`, which checkpoints need; `merge`; `fresh`. One without
-    `fresh` is copied as it is, so it should be empty.
+    other methods of `Measure`: `state` and `restore`, which checkpoints need; `merge`; `fresh`. An object
+    without `fresh` is copied, so it should be empty.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def expect_measure(measure: object, name: str, owner: str) -> Measure:
 
 
 def _has_value(measure: object) -> bool:
-    """Without asking for it: of nothing it may not be defined."""
+    """Whether there is a value, without computing it: over nothing it may be undefined."""
     try:
         return not callable(inspect.getattr_static(measure, "value"))
     except AttributeError:
@@ -56,7 +56,7 @@ def _has_value(measure: object) -> bool:
 
 
 def _copied(measure: Any) -> Any:
-    """An empty one: as the object makes it, or a copy."""
+    """Return an empty object: from its method `fresh`, or a copy."""
     make = getattr(measure, "fresh", None)
     if callable(make):
         return make()
@@ -79,11 +79,11 @@ class Own(Measure):
         self.note = str(getattr(measure, "note", ""))
 
     def update(self, y: NDArray[Any], output: NDArray[Any]) -> None:
-        """Count targets and what was answered."""
+        """Count targets and predictions."""
         self.measure.update(y, output)
 
     def add(self, y: NDArray[Any], output: NDArray[Any]) -> float:
-        """Count a stretch; one that cannot be merged counts it twice, alone and with all the others."""
+        """Count a part of the stream; an object without `merge` counts it twice, alone and in all."""
         if hasattr(self.measure, "merge"):
             return super().add(y, output)
         part = self.fresh()
@@ -93,7 +93,7 @@ class Own(Measure):
 
     @property
     def value(self) -> float:
-        """The object's."""
+        """The value of the object."""
         value = self.measure.value
         if not isinstance(value, numbers.Real):
             raise DataError(
@@ -103,24 +103,24 @@ class Own(Measure):
 
     @property
     def resumable(self) -> bool:
-        """Whether it gives its state and takes it back."""
+        """Whether the object has `state` and `restore`."""
         return all(callable(getattr(self.measure, method, None)) for method in ("state", "restore"))
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """The object's."""
+        """Return the state of the object."""
         return dict(self.measure.state())
 
     def restore(self, state: State) -> None:
-        """Go on from what `state` gave."""
+        """Continue from what `state` returned."""
         self.measure.restore(state)
 
     def merge(self, other: Own) -> None:
-        """Count what another one has counted."""
+        """Add what another object of the same kind has counted."""
         expect_same(self, other)
         self.measure.merge(other.measure)
 
     def fresh(self) -> Own:
-        """An empty one."""
+        """Return an empty measure."""
         return Own(_copied(self._empty), self._empty)
 
     def __repr__(self) -> str:

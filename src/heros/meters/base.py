@@ -1,4 +1,4 @@
-"""What a meter is, and the bill it makes possible."""
+"""The contract of an energy meter, and the energy of a run."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ JOULES_PER_KWH = 3.6e6
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a meter read between its start and its stop."""
+    """The reading of a meter between its start and its stop."""
 
     joules: float
-    detail: str  # how the figure came about, for people
+    detail: str  # how the figure was obtained, as text
     cpu_seconds: float  # by the meter's clock: of the thread that started it, or of the process
     wall_seconds: float
 
     def after(self, earlier: Reading | None) -> Reading:
-        """The two readings as one."""
+        """Add an earlier reading."""
         if earlier is None:
             return self
         return Reading(
@@ -40,22 +40,22 @@ class Reading:
 
 @dataclass(frozen=True)
 class Energy:
-    """The bill of a run.
+    """The energy of a run.
 
     Parameters
     ----------
     kwh
-        Energy in all, in kilowatt-hours.
+        The total energy in kilowatt-hours.
     by_phase
-        The same by phase: the total, times the phase's share of CPU time.
+        The energy of each phase: the total times the phase's share of CPU time.
     source
-        Who says so: "cpu-model", "rapl", "codecarbon" and so on, as the meter calls itself.
+        The name of the meter: "cpu-model", "rapl", "codecarbon" and so on.
     detail
-        How the figure came about.
+        How the figure was obtained.
     carbon
-        The carbon intensity stated; None if none was.
+        The stated carbon intensity; None if none was stated.
     cpu_seconds, wall_seconds
-        Of the run, the first by the meter's clock.
+        The time of the run, the first by the meter's clock.
 
     Examples
     --------
@@ -77,20 +77,20 @@ class Energy:
 
     @classmethod
     def of(cls, reading: Reading, source: str, cpu: Mapping[str, float], carbon: Carbon | None) -> Energy:
-        """The bill that a reading and the CPU seconds of the phases make."""
+        """Divide a reading among the phases by their CPU seconds."""
         kwh, total = reading.joules / JOULES_PER_KWH, sum(cpu.values())
         by_phase = {phase: kwh * seconds / total if total else 0.0 for phase, seconds in cpu.items()}
         return cls(kwh, by_phase, source, reading.detail, carbon, reading.cpu_seconds, reading.wall_seconds)
 
     @property
     def basis(self) -> str:
-        """Whether the figure is "measured" or "modelled"; "" if nobody says."""
+        """Whether the figure is "measured" or "modelled"; "" if the meter is unknown."""
         kinds = parts("meter").values()
         return next((kind.basis for kind in kinds if kind.source == self.source), "")
 
     @property
     def joules(self) -> float:
-        """Energy in all, in joules."""
+        """The total energy in joules."""
         return self.kwh * JOULES_PER_KWH
 
     @property
@@ -100,7 +100,7 @@ class Energy:
 
 
 class Meter(Part, ABC):
-    """Reads the energy spent between `start` and `stop`; for one run at a time.
+    """Measures the energy between `start` and `stop`, for one run at a time.
 
     Examples
     --------
@@ -111,11 +111,11 @@ class Meter(Part, ABC):
     """
 
     role: ClassVar[str] = "meter"
-    plain: ClassVar[bool] = False  # it holds a clock, and asks the machine
+    plain: ClassVar[bool] = False  # it reads clocks and counters of this machine
 
     source: ClassVar[str]
     basis: ClassVar[str] = "measured"  # or "modelled"
-    alone: ClassVar[bool] = False  # whether it counts the whole machine, so that runs side by side disturb it
+    alone: ClassVar[bool] = False  # whether it counts the whole machine, and parallel runs disturb it
 
     def __init__(self, carbon: Carbon | None = None, *, process: bool = False) -> None:
         self.carbon = carbon
@@ -125,12 +125,12 @@ class Meter(Part, ABC):
 
     @staticmethod
     def names() -> tuple[str, ...]:
-        """The names of the meters there are."""
+        """The names of all meters."""
         return tuple(name_of(kind) for kind in parts("meter").values())
 
     @staticmethod
     def of(name: str, carbon: Carbon | None = None, **settings: Any) -> Meter:
-        """The meter of this name; an error that says why where this machine does not have it."""
+        """Return the meter of this name; raise an error that says why if this machine does not have it."""
         return Meter.kind(name)(carbon=carbon, **settings)
 
     @staticmethod
@@ -141,27 +141,27 @@ class Meter(Part, ABC):
         return kind
 
     def clock(self) -> float:
-        """CPU seconds: of the thread that asks or, if `process`, of all threads of the process."""
+        """CPU seconds of the calling thread or, if `process`, of all threads of the process."""
         return time.process_time() if self.process else time.thread_time()
 
     def start(self, earlier: Reading | None = None) -> None:
-        """Begin to measure, or go on after an `earlier` reading, which is added."""
+        """Start to measure; an `earlier` reading is added to the result."""
         self._start()
         self._earlier = earlier
         self._cpu, self._wall = self.clock(), time.perf_counter()
 
     def sample(self) -> None:
-        """Look at the counters now and then, for those that wrap around."""
+        """Read the counters from time to time, as some wrap around."""
         return
 
     def stop(self) -> Reading:
-        """Stop measuring; what was read since `start`."""
+        """Stop measuring; return the reading since `start`."""
         cpu, wall = self.clock() - self._cpu, time.perf_counter() - self._wall
         joules, detail = self._stop(cpu)
         return Reading(joules, detail, cpu, wall).after(self._earlier)
 
     def so_far(self) -> Reading:
-        """What was read since `start`; the meter goes on."""
+        """Return the reading since `start`, and continue."""
         reading = self.stop()
         self.start(reading)
         return reading
@@ -172,8 +172,8 @@ class Meter(Part, ABC):
 
     @abstractmethod
     def _start(self) -> None:
-        """Begin to measure."""
+        """Start to measure."""
 
     @abstractmethod
     def _stop(self, cpu_seconds: float) -> tuple[float, str]:
-        """Joules since the start, and how they came about."""
+        """Return joules since the start, and how they were obtained."""

@@ -46,14 +46,14 @@ COUNTRIES = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Carbon:
-    """A carbon intensity and where it is from.
+    """A carbon intensity and its source.
 
     Parameters
     ----------
     grams_per_kwh
         Grams of CO2e per kWh.
     source
-        Who says so.
+        Where the figure is from.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Carbon:
 
     @classmethod
     def of(cls, *, intensity: float | None = None, country: str | None = None) -> Carbon | None:
-        """The intensity stated, or that of the country stated; None if neither is."""
+        """Return the stated intensity, or that of the stated country; None if neither is given."""
         if intensity is not None and country is not None:
             raise ParameterError.of("country", "Carbon", "None where 'intensity' is given", country)
         if intensity is not None:

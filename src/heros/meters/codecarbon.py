@@ -19,8 +19,8 @@ ANYWHERE = "USA"
 class CodeCarbon(Meter):
     """CodeCarbon's tracker: offline, for this process, once per run.
 
-    Only its energy is taken. CO2e is that times the stated `carbon`, as for every meter. Needs the
-    extra ``energy``.
+    Only its energy is used; CO2e is the energy times the stated `carbon`, as for every meter. Needs the extra
+    ``energy``.
     """
 
     written: ClassVar[str] = "codecarbon"

@@ -1,4 +1,4 @@
-"""Energy from CPU time: what always works, and what parallel runs do not disturb."""
+"""Energy estimated from CPU time: available everywhere, and not disturbed by parallel runs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ARM_DESIGNS = {
     "0xd49": "Neoverse-N2",
     "0xd4f": "Neoverse-V2",
 }
-"""The numbers by which designs of ARM's call themselves: boards and servers that Linux gives no name."""
+"""ARM designs by their part number, for machines to which Linux gives no model name."""
 
 
 def cpu_model() -> str:
@@ -75,7 +75,7 @@ def _named_in(cpuinfo: str) -> str:
 
 
 def watts_per_core(model: str) -> tuple[float, str]:
-    """The watts of one core of this CPU, and where the figure is from.
+    """The watts of one core of this CPU, and the source of the figure.
 
     Examples
     --------
@@ -93,19 +93,19 @@ def watts_per_core(model: str) -> tuple[float, str]:
 class Cpu(Meter):
     """CPU seconds × watts per core.
 
-    A model, not a measurement: it knows nothing of clock rates, memory or idle power, and is the same
-    for the same work whatever else the machine does.
+    A model, not a measurement: it ignores clock rates, memory and idle power, and gives the same figure for
+    the same work whatever else the machine does.
 
     Parameters
     ----------
     watts
-        What a busy core draws. By default the CPU's design power over its cores, if it is in a small
-        table of CPUs, else 10 W; the bill says which.
+        The power of a busy core. By default the CPU's design power divided by its cores, if the CPU is in a
+        small table, else 10 W; the reading says which.
     carbon
-        The carbon intensity; without one the bill has no CO2e.
+        The carbon intensity; without one there is no CO2e.
     process
-        Whether the CPU seconds are those of the whole process. By default they are those of the run's
-        thread: all that HEROS needs. Models that start threads of their own, as Java does, cost more.
+        Whether to count the CPU seconds of the whole process. By default those of the run's thread, which
+        does all the work of HEROS. Models that start threads of their own, as Java does, use more.
 
     Examples
     --------
@@ -131,7 +131,7 @@ class Cpu(Meter):
             raise ParameterError.of("watts", "Cpu", "a number > 0", watts)
 
     def so_far(self) -> Reading:
-        """What was read since `start`; looking changes nothing."""
+        """Return the reading since `start`, and continue."""
         return self.stop()
 
     def _start(self) -> None:

@@ -4,32 +4,63 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from heros.errors import HerosError
 from heros.meters.base import Meter
 from heros.meters.carbon import Carbon
 
-__all__ = ["MachineMeter"]
+__all__ = ["Counter", "MachineMeter"]
 
 _at_work = threading.Lock()
 
 
-class MachineMeter(Meter):
-    """A meter of the whole machine, idle power included: nothing else should be running.
+@dataclass
+class Counter:
+    """A counter of the hardware, and what it has counted since `start`."""
 
-    A second one at the same time in one process is refused, for each would count the other's run.
+    name: str
+    read: Callable[[], int]
+    joules: float  # per count
+    largest: int | None = None  # after this value the counter restarts at 0; None if it never does
+    last: int = 0
+    counts: int = 0
+
+    def start(self) -> None:
+        """Count from now on."""
+        self.last, self.counts = self.read(), 0
+
+    def sample(self) -> None:
+        """Add what was counted since the last reading."""
+        now = self.read()
+        wrapped = 0 if self.largest is None or now >= self.last else self.largest + 1
+        self.counts, self.last = self.counts + now - self.last + wrapped, now
+
+
+class MachineMeter(Meter):
+    """A meter of the whole machine, including idle power: nothing else should be running.
+
+    A second such meter at the same time in one process is refused: each would count the other's run.
     """
 
     alone: ClassVar[bool] = True
-    counter: ClassVar[str]  # what counts, as errors call it
+    counter: ClassVar[str]  # its name in error messages
 
-    def __init__(self, carbon: Carbon | None = None) -> None:
+    @abstractmethod
+    def __init__(self, counters: Sequence[Counter], carbon: Carbon | None = None) -> None:
         super().__init__(carbon)
+        self._counters = counters
         self._mine = False
 
+    def sample(self) -> None:
+        """Read the counters often enough that they wrap around at most once in between."""
+        for one in self._counters:
+            one.sample()
+
     def abandon(self) -> None:
-        """Let another meter count."""
+        """Stop counting, so that another meter can."""
         if self._mine:
             self._mine = False
             _at_work.release()
@@ -42,21 +73,16 @@ class MachineMeter(Meter):
             )
         self._mine = True
         try:
-            self._begin()
+            for one in self._counters:
+                one.start()
         except BaseException:
             self.abandon()
             raise
 
     def _stop(self, cpu_seconds: float) -> tuple[float, str]:
         try:
-            return self._end()
+            self.sample()
         finally:
             self.abandon()
-
-    @abstractmethod
-    def _begin(self) -> None:
-        """Begin to count."""
-
-    @abstractmethod
-    def _end(self) -> tuple[float, str]:
-        """Joules since the beginning, and how they came about."""
+        spent = {one.name: one.counts * one.joules for one in self._counters}
+        return sum(spent.values()), ", ".join(f"{name} {joules:.3g} J" for name, joules in spent.items())

@@ -1,4 +1,4 @@
-"""RAPL through Linux' perf events, where its files are closed to the user."""
+"""RAPL through Linux perf events, for users who cannot read its files."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import os
 import platform
 import re
 import struct
-from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
 from heros.errors import HerosError
 from heros.meters.carbon import Carbon
-from heros.meters.machine import MachineMeter
+from heros.meters.machine import Counter, MachineMeter
 
 __all__ = ["POWER", "Perf"]
 
@@ -25,66 +24,40 @@ SYSCALLS = {"x86_64": 298, "aarch64": 241}
 ATTRIBUTES = 128  # bytes of a perf_event_attr
 
 
-@dataclass
-class _Counter:
-    name: str
-    file: int
-    scale: float  # joules
-    first: int = 0
-
-    def read(self) -> int:
-        value: int = struct.unpack("q", os.read(self.file, 8))[0]
-        return value
-
-
 class Perf(MachineMeter):
     """The energy of all CPU packages and their memory, as the hardware counts it, from perf events.
 
-    The same counters as `Rapl`. Open to a user whom `/proc/sys/kernel/perf_event_paranoid` (0 or less) or the
-    capability CAP_PERFMON lets count.
+    The same counters as `Rapl`. They need `/proc/sys/kernel/perf_event_paranoid` of 0 or less, or the
+    capability CAP_PERFMON.
 
     Parameters
     ----------
     root
-        Where the events are described.
+        The directory that describes the events.
     carbon
-        The carbon intensity; without one the bill has no CO2e.
+        The carbon intensity; without one there is no CO2e.
     """
 
     source: ClassVar[str] = "perf"
     counter: ClassVar[str] = "RAPL"
 
-    def __init__(
-        self,
-        root: str | os.PathLike[str] = POWER,
-        carbon: Carbon | None = None,
-        *,
-        opened: Callable[[int, int, int], int] | None = None,
-    ) -> None:
-        super().__init__(carbon)
-        self._counters = _counters(Path(root), opened or _opened)
+    def __init__(self, root: str | os.PathLike[str] = POWER, carbon: Carbon | None = None) -> None:
+        self._files: list[int] = []
+        super().__init__(_counters(Path(root), self._files), carbon)
 
     def __del__(self) -> None:
-        for counter in getattr(self, "_counters", ()):
-            os.close(counter.file)
-
-    def _begin(self) -> None:
-        for counter in self._counters:
-            counter.first = counter.read()
-
-    def _end(self) -> tuple[float, str]:
-        joules = {c.name: (c.read() - c.first) * c.scale for c in self._counters}
-        return sum(joules.values()), ", ".join(f"{name} {energy:.3g} J" for name, energy in joules.items())
+        for file in self._files:
+            os.close(file)
 
 
-def _counters(root: Path, opened: Callable[[int, int, int], int]) -> list[_Counter]:
-    """A counter per event and package."""
+def _counters(root: Path, files: list[int]) -> list[Counter]:
+    """Open a counter per event and package, and add its file to `files`."""
     try:
         kind = int((root / "type").read_text(encoding="ascii"))
         processors = [int(first) for first in re.findall(r"(\d+)(?:-\d+)?", (root / "cpumask").read_text())]
     except (OSError, ValueError):
         raise HerosError(f"Perf events of RAPL need {root}. Got none (a virtual machine has none).") from None
-    found: list[_Counter] = []
+    found: list[Counter] = []
     for event, name in COUNTED.items():
         path = root / "events" / event
         if not path.exists():
@@ -94,7 +67,8 @@ def _counters(root: Path, opened: Callable[[int, int, int], int]) -> list[_Count
             continue
         scale = float((root / "events" / f"{event}.scale").read_text(encoding="ascii"))
         for n, cpu in enumerate(processors):
-            found.append(_Counter(f"{name}-{n}", opened(kind, int(match.group(1), 0), cpu), scale))
+            files.append(_opened(kind, int(match.group(1), 0), cpu))
+            found.append(Counter(f"{name}-{n}", partial(_read, files[-1]), scale))
     if not found:
         raise HerosError(f"Perf events of RAPL need energy-pkg in {root / 'events'}. Got none.")
     return found
@@ -112,3 +86,8 @@ def _opened(kind: int, config: int, cpu: int) -> int:
         error = os.strerror(ctypes.get_errno())
         raise HerosError(f"Perf events of RAPL need root or perf_event_paranoid 0. Got: {error}.")
     return int(file)
+
+
+def _read(file: int) -> int:
+    value: int = struct.unpack("q", os.read(file, 8))[0]
+    return value

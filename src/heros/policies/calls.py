@@ -1,9 +1,9 @@
-"""A policy written in Python, as the core calls it."""
+"""A policy as the core takes it: in layers, and called where it is written in Python."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,41 @@ from heros._base import core as _core
 from heros.errors import ParameterError
 from heros.policies.base import Policy, compiled
 from heros.policies.explore import Explore
+from heros.policies.surprise import Surprise
+from heros.policies.within import Within
 
-__all__ = ["PolicyCalls", "bound_policy"]
+__all__ = ["Layers", "PolicyCalls", "bound_policy", "layers_of"]
+
+
+class Layers(NamedTuple):
+    """A policy taken apart."""
+
+    policy: Policy
+    """What chooses, perhaps an `Explore`."""
+    surprise: Surprise | None
+    """Which instances are trained on, if not all."""
+    within: Within | None
+    """The budget that k follows, if there is one."""
+
+    @property
+    def native_surprise(self) -> _core.Surprise | None:
+        """Which instances are trained on, as the core knows it."""
+        return None if self.surprise is None else self.surprise.native()
+
+
+def layers_of(policy: Policy) -> Layers:
+    """Take a policy apart: ``Within(Surprise(Explore(...)))``, any of which may be missing.
+
+    Examples
+    --------
+    >>> from heros.policies import Cand, Within
+    >>> layers_of(Within(Cand(), microseconds=40)).policy
+    Cand()
+    """
+    within = policy if isinstance(policy, Within) else None
+    inner = policy if within is None else within.policy
+    surprise = inner if isinstance(inner, Surprise) else None
+    return Layers(inner if surprise is None else surprise.policy, surprise, within)
 
 
 class PolicyCalls:

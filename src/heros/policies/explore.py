@@ -11,17 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from heros._base import core as _core
 from heros._base.parameters import number
 from heros.errors import ParameterError
-from heros.policies.base import CompiledPolicy, Policy, compiled, expect_policy
+from heros.policies.around import Around
+from heros.policies.base import compiled
 from heros.policies.ranked import Random
-from heros.policies.reasons import Reasons, explain
-from heros.policies.surprise import Surprise
-from heros.policies.within import Within
 
 __all__ = ["Explore"]
 
 
 @dataclass(frozen=True)
-class Explore(CompiledPolicy):
+class Explore(Around):
     """With probability ε k models uniformly, else what `policy` chooses.
 
     Parameters
@@ -43,40 +41,34 @@ class Explore(CompiledPolicy):
     """
 
     suffix: ClassVar[str] = "@"
+    layer: ClassVar[int] = 1
+    twice: ClassVar[bool] = True
 
-    policy: Policy
     epsilon: float
-
-    @property
-    def explores(self) -> bool:
-        """Whether it comes back to every model sooner or later: of a policy of your own nothing is known."""
-        return self.epsilon > 0 or getattr(self.policy, "explores", True)
 
     def __post_init__(self) -> None:
         number(self.epsilon, "epsilon", "Explore", 0, 1)
-        expect_policy(self.policy, "Explore")
-        if isinstance(self.policy, Within | Surprise):
-            rule = f"inside a {type(self.policy).__name__}, not around it"
-            raise ParameterError.of("policy", "Explore", rule, self.policy)
+        super().__post_init__()
+
+    @property
+    def explores(self) -> bool:
+        """Whether it trains every model sooner or later."""
+        return self.epsilon > 0 or super().explores
 
     def choose(
         self, scores: ArrayLike, costs: ArrayLike, k: int, rng: np.random.Generator
     ) -> NDArray[np.bool_]:
         """A mask of the models to train. See `Policy.choose`."""
         if compiled(self) is not None:
-            return super().choose(scores, costs, k, rng)
+            return super(Around, self).choose(scores, costs, k, rng)
         if not isinstance(rng, np.random.Generator):
             raise ParameterError.of("rng", "Explore", "a numpy.random.Generator", rng)
         if rng.random() < self.epsilon:  # the draw the core makes
             return Random().choose(scores, costs, k, rng)
-        return self.policy.choose(np.asarray(scores), np.asarray(costs), k, rng)
+        return super().choose(scores, costs, k, rng)
 
-    def explain(
-        self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int, chosen: NDArray[np.bool_]
-    ) -> Reasons:
-        """Why each of these models was chosen, if that was not exploration."""
-        return explain(self.policy, scores, costs, k, chosen)
+    explain = Around.explain  # of the choice that was not exploration
 
     def _compiled(self) -> _core.Policy | None:
-        inner = compiled(self.policy)
+        inner = super()._compiled()
         return None if inner is None else _core.Policy("explore", self.epsilon, inner)

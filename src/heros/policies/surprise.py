@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from typing import ClassVar
 
 from heros._base import core as _core
 from heros._base.parameters import number
-from heros.errors import ParameterError
-from heros.policies.base import CompiledPolicy, Policy, compiled, expect_policy
-from heros.policies.reasons import Floats, Mask, Reasons, explain
-from heros.policies.within import Within
+from heros.policies.around import Around
 
-__all__ = ["Surprise", "by_surprise"]
+__all__ = ["Surprise"]
 
 
 @dataclass(frozen=True)
-class Surprise(CompiledPolicy):
+class Surprise(Around):
     """What `policy` chooses, but seldom for an instance that the ensemble expected.
 
     A class was expected if the ensemble gave it a probability above `sure`; a number, if the error of the
@@ -55,43 +50,19 @@ class Surprise(CompiledPolicy):
     (True, 1000)
     """
 
-    policy: Policy
+    suffix: ClassVar[str] = "+surprise"
+    layer: ClassVar[int] = 2
+
     sure: float = 0.95
     share: float = 0.1
     inside: float = 0.25
 
-    @property
-    def explores(self) -> bool:
-        """Whether it comes back to every model sooner or later."""
-        return bool(getattr(self.policy, "explores", True))
-
     def __post_init__(self) -> None:
-        expect_policy(self.policy, "Surprise")
-        if isinstance(self.policy, Within):
-            raise ParameterError.of("policy", "Surprise", "inside a Within, not around it", self.policy)
-        if isinstance(self.policy, Surprise):
-            rule = "a policy without a Surprise of its own"
-            raise ParameterError.of("policy", "Surprise", rule, self.policy)
+        super().__post_init__()
         number(self.sure, "sure", "Surprise", 0, 1)
         number(self.share, "share", "Surprise", 0, 1)
         number(self.inside, "inside", "Surprise", 0)
 
-    def choose(
-        self, scores: ArrayLike, costs: ArrayLike, k: int, rng: np.random.Generator
-    ) -> NDArray[np.bool_]:
-        """A mask of the models to train on an instance that surprises."""
-        return self.policy.choose(np.asarray(scores), np.asarray(costs), k, rng)
-
-    def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Why each of these models was chosen."""
-        return explain(self.policy, scores, costs, k, chosen)
-
-    def _compiled(self) -> _core.Policy | None:
-        return compiled(self.policy)
-
-
-def by_surprise(policy: Policy) -> tuple[Policy, _core.Surprise | None]:
-    """The policy that chooses, and what it takes for an instance to be trained on, if that is asked for."""
-    if not isinstance(policy, Surprise):
-        return policy, None
-    return policy.policy, _core.Surprise(policy.sure, policy.share, policy.inside)
+    def native(self) -> _core.Surprise:
+        """What makes an instance worth training on, as the core knows it."""
+        return _core.Surprise(self.sure, self.share, self.inside)

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-from heros._base import core as _core
 from heros._base.parameters import number, whole
 from heros.errors import ParameterError
-from heros.policies.base import CompiledPolicy, Policy, compiled, expect_policy
+from heros.policies.around import Around
 from heros.policies.ranked import Everything
-from heros.policies.reasons import Floats, Mask, Reasons, explain
 
-__all__ = ["Within", "paced"]
+__all__ = ["Within"]
 
 
 @dataclass(frozen=True)
-class Within(CompiledPolicy):
+class Within(Around):
     """What `policy` chooses, with as high a k as a budget per instance allows.
 
     For streams that must not fall behind: after every 200 instances what they took is compared with the
@@ -58,29 +53,22 @@ class Within(CompiledPolicy):
     (3, True)
     """
 
-    policy: Policy
+    layer: ClassVar[int] = 3
+
     microseconds: float | None = None
     joules: float | None = None
     meter: str = "rapl"
     replay: Sequence[int] = ()
 
-    @property
-    def explores(self) -> bool:
-        """Whether it comes back to every model sooner or later."""
-        return bool(getattr(self.policy, "explores", True))
-
     def __post_init__(self) -> None:
-        expect_policy(self.policy, "Within")
-        if isinstance(self.policy, Within):
-            raise ParameterError.of("policy", "Within", "a policy without a pace of its own", self.policy)
+        super().__post_init__()
         if isinstance(self.policy, Everything):
             raise ParameterError.of("policy", "Within", "a policy that heeds k", self.policy)
         if (self.microseconds is None) == (self.joules is None):
             given = (self.microseconds, self.joules)
             raise ParameterError.of("microseconds", "Within", "given, or 'joules' instead of it", given)
-        name = "joules" if self.microseconds is None else "microseconds"
-        if number(self.budget, name, "Within", 0) == 0:
-            raise ParameterError.of(name, "Within", "a number > 0", self.budget)
+        if number(self.budget, self.unit, "Within", 0) == 0:
+            raise ParameterError.of(self.unit, "Within", "a number > 0", self.budget)
         if not isinstance(self.meter, str):
             raise ParameterError.of("meter", "Within", "the name of a meter, e.g. 'rapl'", self.meter)
         replay = tuple(whole(k, "replay", "Within", 1) for k in _listed(self.replay))
@@ -98,27 +86,9 @@ class Within(CompiledPolicy):
         """What the budget is counted in."""
         return "joules" if self.microseconds is None else "microseconds"
 
-    def choose(
-        self, scores: ArrayLike, costs: ArrayLike, k: int, rng: np.random.Generator
-    ) -> NDArray[np.bool_]:
-        """A mask of the models to train, for this k."""
-        return self.policy.choose(np.asarray(scores), np.asarray(costs), k, rng)
-
-    def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Why each of these models was chosen."""
-        return explain(self.policy, scores, costs, k, chosen)
-
-    def _compiled(self) -> _core.Policy | None:
-        return compiled(self.policy)
-
     def __str__(self) -> str:
         """The policy as people write it."""
         return f"Within({self.policy}, {self.unit}={self.budget:g})"
-
-
-def paced(policy: Policy) -> tuple[Policy, Within | None]:
-    """The policy that chooses, and the pace that it is held to, if it is."""
-    return (policy.policy, policy) if isinstance(policy, Within) else (policy, None)
 
 
 def _listed(replay: Any) -> list[Any]:

@@ -28,7 +28,7 @@ MOST_TREES = 60  # of the retrained trees of all classes together
 
 
 def default() -> Join:
-    """Thirteen models of eight kinds, which know different things: what `Heros()` learns with.
+    """Thirteen models of seven kinds, which know different things: what `Heros()` learns with.
 
     Five perceptrons (of different optimisers, rates and scales), nearest neighbours with three windows, a
     forest of 30 trees, a logistic regression, a naive Bayes that forgets, a memory of labels and boosted

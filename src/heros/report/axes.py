@@ -1,4 +1,4 @@
-"""What all charts share: axes that stop where figures do, and the frame around a drawing."""
+"""Parts that all charts share: axes, and the frame around a drawing."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def frame(
 
 
 def labels(low: float, high: float, ticks: Sequence[float], unit: str = "") -> list[tuple[float, str]]:
-    """Ticks as shares of an axis, with what is written there."""
+    """Ticks as shares of an axis, with their labels."""
     return [((tick - low) / (high - low), short(tick, 7) + unit) for tick in ticks]
 
 
 def axis(values: NDArray[np.float64], *, from_zero: bool = False) -> tuple[float, float, list[float]]:
     """An axis around the values: its two ends, which are ticks, and all ticks.
 
-    Shares and scores end at 1, however close to it they are.
+    An axis of values up to 1, such as shares and scores, ends at 1.
 
     Examples
     --------

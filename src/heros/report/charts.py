@@ -22,7 +22,7 @@ DOT = 13.0
 
 @dataclass(frozen=True)
 class Line:
-    """A curve: its number among the colours, its points, and how far seeds lie apart around them."""
+    """A curve: the number of its colour, its points, and their standard deviation over seeds."""
 
     colour: int
     label: str
@@ -33,7 +33,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Point:
-    """A labelled point of a scatter plot, with what is said of it on hover."""
+    """A labelled point of a scatter plot, with its text on hover."""
 
     colour: int
     label: str
@@ -74,9 +74,9 @@ def line_chart(
 
 
 def scatter(title: str, points: Sequence[Point], x_name: str, y_name: str, *, higher: bool = True) -> str:
-    """Points with their names, and the line through those no other point beats both ways.
+    """Labelled points, and a line through the Pareto front.
 
-    A point beats another if it is to the left of it and higher or, if `higher` is not better, lower.
+    A point beats another if it is to the left of it and higher (lower, if `higher` is False).
     """
     low_x, high_x, ticks_x = axis(np.array([0.0, *(point.x for point in points)]))
     low_y, high_y, ticks_y = axis(np.array([point.y for point in points]))
@@ -102,7 +102,7 @@ def scatter(title: str, points: Sequence[Point], x_name: str, y_name: str, *, hi
 
 
 def _readings(lines: Sequence[Line], end: float, unit: str) -> str:
-    """Strips over the drawing; each shows, while the pointer is in it, what every line was there."""
+    """Strips over the drawing; each shows the values of all lines there while the pointer is in it."""
     most = max(len(line.x) for line in lines)
     strips = max(1, min(most, POINTS // 2, READINGS // len(lines)))
     edges = np.linspace(0, end, strips + 1)
@@ -124,7 +124,7 @@ def _readings(lines: Sequence[Line], end: float, unit: str) -> str:
 
 
 def _reading(line: Line, start: int, stop: int) -> str:
-    """The mean of a line over some of its points, if it has any there."""
+    """The mean of a line over some of its points; "" without points."""
     values = line.y[start:stop]
     values = values[np.isfinite(values)]
     return f"{values.mean():.4g}" if len(values) else ""
@@ -134,7 +134,7 @@ def _reading(line: Line, start: int, stop: int) -> str:
 
 
 def _sides(points: Sequence[Point], places: Sequence[tuple[float, float]]) -> list[str]:
-    """On which side of its point each name stands, so that it meets no point and no other name; or ""."""
+    """The side of each point on which its label overlaps nothing; "" if there is none."""
     taken = [
         (x * WIDTH - DOT / 2, y * HEIGHT - DOT / 2, x * WIDTH + DOT / 2, y * HEIGHT + DOT / 2)
         for x, y in places
@@ -174,7 +174,7 @@ def _free(box: Box, taken: Sequence[Box]) -> bool:
 
 
 def _thinned(line: Line) -> Line:
-    """At most so many points, each the mean of its neighbours."""
+    """Reduce a line to at most `POINTS` points, each the mean of its neighbours."""
     known = ~np.isnan(line.y)
     x, y = line.x[known], line.y[known]
     if len(x) == 0:
@@ -194,7 +194,7 @@ def _path(shares: NDArray[np.float64], values: NDArray[np.float64], low: float, 
 
 
 def _band(line: Line, end: float, low: float, high: float) -> str:
-    """How far seeds lie apart, cut where the axis ends."""
+    """The band of one standard deviation over seeds, clipped to the axis."""
     assert line.spread is not None
     x = np.concatenate([line.x, line.x[::-1]]) / end
     edge = np.concatenate([line.y + line.spread, (line.y - line.spread)[::-1]])
@@ -207,7 +207,7 @@ def _grid(low: float, high: float, ticks: Sequence[float]) -> str:
 
 
 def _pareto(points: Sequence[Point], sign: int) -> list[Point]:
-    """The points that no other beats by being both cheaper and better."""
+    """The points for which no other point is both cheaper and better."""
     front: list[Point] = []
     for point in sorted(points, key=lambda point: (point.x, -sign * point.y)):
         if not front or sign * point.y > sign * front[-1].y:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from heros.measures import Confusion
 from heros.report.groups import Group
+from heros.report.html import bar, card, row, table
 
 __all__ = ["class_figures"]
 
@@ -22,7 +23,7 @@ LONGEST = 18
 
 
 def class_figures(group: Group) -> str:
-    """The matrix and the table of a group, over all its seeds; nothing if its runs have not counted."""
+    """The confusion matrix and the table of classes of a group, over all its seeds; "" without counts."""
     counted = [run.confusion.counts for run in group.runs if run.confusion is not None]
     if not counted or len(counted) < len(group.runs) or not all(counts.sum() for counts in counted):
         return ""
@@ -38,7 +39,7 @@ def class_figures(group: Group) -> str:
 
 
 def _names(classes: Sequence[str], wide: int) -> list[str]:
-    """Names of all classes; a record of an older HEROS, or a damaged one, does not know them all."""
+    """The names of all classes; their numbers, where a record lacks them."""
     return [classes[i] if i < len(classes) else str(i) for i in range(wide)]
 
 
@@ -63,65 +64,53 @@ def _matrix(counts: NDArray[np.float64], names: Sequence[str], seeds: str) -> st
                 f"{_count(counts[i, j])}</td>"
             )
         rows.append(f'<tr><th title="{escape(name)}">{_brief(name)}</th>{"".join(cells)}</tr>')
-    return (
-        f'<div class="card{_wide(len(names))}"><h4>Confusion matrix{seeds}</h4><div class="wide">'
-        '<table class="matrix">'
+    matrix = (
+        '<div class="wide"><table class="matrix">'
         f'<thead><tr><th class="corner">is ↓ predicted →</th>{head}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div></div>"
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
+    return card(f"Confusion matrix{seeds}", matrix, whole=_wide(len(names)))
 
 
 def _mistaken(counts: NDArray[np.float64], names: Sequence[str], seeds: str) -> str:
-    """Of many classes, those that were taken for others most often."""
+    """The most frequent mistakes, instead of a matrix that is too large."""
     wrong = counts - np.diag(np.diag(counts))
     totals = counts.sum(axis=1)
     order = np.argsort(-wrong, axis=None, kind="stable")[:LISTED]
     pairs = [divmod(int(at), len(names)) for at in order]
-    rows = "".join(
-        f"<tr><td>{_brief(names[i])}</td><td>{_brief(names[j])}</td><td>{_count(wrong[i, j])}</td>"
-        f"<td>{wrong[i, j] / totals[i]:.1%}</td></tr>"
+    rows = [
+        row((_brief(names[i]), _brief(names[j]), _count(wrong[i, j]), f"{wrong[i, j] / totals[i]:.1%}"))
         for i, j in pairs
         if wrong[i, j]
-    )
-    return (
-        f'<div class="card"><h4>Most frequent mistakes, of {len(names)} classes{seeds}</h4>'
-        f'<div class="wide"><table>'
-        f"<thead><tr><th>is</th><th>predicted</th><th>times</th><th>of the class</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table></div></div>"
-    )
+    ]
+    title = f"Most frequent mistakes, of {len(names)} classes{seeds}"
+    return card(title, table(("is", "predicted", "times", "of the class"), rows))
 
 
 def _table(counts: NDArray[np.float64], names: Sequence[str], order: Sequence[int], seeds: str) -> str:
     confusion = Confusion(counts)  # type: ignore[arg-type]  # counts that overflow no integer
     columns = (confusion.precision, confusion.recall, confusion.f1)
     total = counts.sum()
-    rows = "".join(
-        f'<tr><td title="{escape(names[i])}">{_brief(names[i])}</td>'
-        f"<td>{_count(counts[i].sum())}</td><td>{counts[i].sum() / total:.1%}</td>"
-        + "".join(f"<td>{_share(column[i])}</td>" for column in columns)
-        + "</tr>"
+    rows = [
+        row(
+            (
+                (_brief(names[i]), names[i]),
+                _count(counts[i].sum()),
+                f"{counts[i].sum() / total:.1%}",
+                *("–" if math.isnan(column[i]) else bar(column[i], f"{column[i]:.3f}") for column in columns),
+            )
+        )
         for i in order[:LISTED]
-    )
+    ]
     heads = ("class", "instances", "share", "precision", "recall", "F1")
-    head = "".join(f"<th>{heading}</th>" for heading in heads)
-    more = f'<p class="faint small">{len(order) - LISTED} more classes are rarer.</p>'
-    return (
-        f'<div class="card{_wide(len(names))}"><h4>Classes: the most frequent first{seeds}</h4>'
-        f'<div class="wide"><table class="classes">'
-        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
-        f"{more if len(order) > LISTED else ''}</div>"
-    )
+    more = f"{len(order) - LISTED} more classes are rarer." if len(order) > LISTED else ""
+    title = f"Classes: the most frequent first{seeds}"
+    return card(title, table(heads, rows, "classes"), more, whole=_wide(len(names)))
 
 
-def _wide(classes: int) -> str:
-    """Whether it has the whole width: a matrix of many classes needs it, and the table beside it is long."""
-    return " whole" if ABREAST < classes <= MATRIX else ""
-
-
-def _share(value: float) -> str:
-    if math.isnan(value):
-        return "–"
-    return f'<span class="bar"><i style="width:{100 * value:.1f}%"></i></span>{value:.3f}'
+def _wide(classes: int) -> bool:
+    """Whether matrix and table take the whole width: a matrix of many classes needs it."""
+    return ABREAST < classes <= MATRIX
 
 
 def _count(value: float) -> str:

@@ -52,7 +52,7 @@ def figures(groups: Sequence[Group], measure: Caption | None) -> str:
     marks = marks_of(groups[0].runs[0])
     charts = [_over_time(groups, one) for one in measures_of(groups) if not (single and one == measure)]
     gamma = _curves(groups, _gamma)
-    charts.append(line_chart("γ: share of the price of training everything", gamma, marks, from_zero=True))
+    charts.append(line_chart("γ: share of the cost of training every model", gamma, marks, from_zero=True))
     charts.append(
         line_chart("Energy since the start, joules", _curves(groups, _energy), marks, from_zero=True)
     )

@@ -15,7 +15,7 @@ from heros.run.result import Price, Run
 __all__ = ["Group", "full_of", "groups_of", "headline_of", "measures_of"]
 
 COLOURS = 8
-ALL = 0.9995  # of the price of training everything: whoever pays that trains everything
+ALL = 0.9995  # a larger share of the cost of training everything counts as training everything
 
 
 @dataclass(frozen=True)
@@ -27,26 +27,27 @@ class Group:
     runs: tuple[Run, ...]
 
     def mean(self, value: Callable[[Run], float]) -> float:
-        """The mean of something over the runs; NaN if one has none."""
+        """The mean of a value over the runs; NaN if it is NaN for one."""
         return float(np.mean([value(run) for run in self.runs]))
 
-    def spread(self, value: Callable[[Run], float]) -> float:
-        """How far the seeds lie apart: the standard deviation; NaN of a single run."""
-        return float(np.std([value(run) for run in self.runs], ddof=1)) if len(self.runs) > 1 else math.nan
+    def spread(self, measure: Caption) -> float:
+        """The standard deviation of a measure's figure over seeds; NaN of a single run."""
+        figures = [run.figures.get(measure.name, math.nan) for run in self.runs]
+        return float(np.std(figures, ddof=1)) if len(figures) > 1 else math.nan
 
     def figure(self, measure: Caption) -> float:
         """The mean of a measure's figure over the runs; NaN if one has none."""
         return self.mean(lambda run: run.figures.get(measure.name, math.nan))
 
     def text(self, measure: Caption) -> str:
-        """The figure for people, with what seeds differ by."""
-        spread = self.spread(lambda run: run.figures.get(measure.name, math.nan))
+        """The figure as text, with the standard deviation over seeds."""
+        spread = self.spread(measure)
         apart = f" ± {spread:.4f}" if math.isfinite(spread) else ""
         return measure.text(self.figure(measure)) + apart
 
     @property
     def gamma_share(self) -> float:
-        """The mean share of the price of training everything."""
+        """The mean share of the cost of training every model."""
         return self.mean(lambda run: run.gamma_share)
 
     @property
@@ -73,13 +74,22 @@ class Group:
         """The mean energy of the runs."""
         return self.mean(lambda run: run.energy.joules)
 
+    @property
+    def grams(self) -> float | None:
+        """The mean grams of CO2e; None if a run states no carbon intensity."""
+        known = [run.energy.co2e_kg for run in self.runs if run.energy.co2e_kg is not None]
+        return 1000 * float(np.mean(known)) if len(known) == len(self.runs) else None
+
     def cpu(self, phase: str) -> float:
         """The mean CPU seconds of a phase."""
         return self.mean(lambda run: run.cpu.get(phase, 0.0))
 
 
 def groups_of(runs: Sequence[Run]) -> list[Group]:
-    """Runs by pool, policy, k, who looks and who answers, best first; the label names what differs."""
+    """Group runs by label, pool, policy, k, watch and answer, best first.
+
+    A run is called by the ``label`` in its settings; without one, by what differs between the runs.
+    """
     keys = [_key(run.settings) for run in runs]
     vary = [len({key[i] for key in keys}) > 1 for i in range(len(keys[0]))]
     groups = []
@@ -90,17 +100,18 @@ def groups_of(runs: Sequence[Run]) -> list[Group]:
         parts += [f"watch {key[3]}"] if vary[3] else []
         parts += [key[4]] if vary[4] else []
         mine = tuple(run for run, other in zip(runs, keys, strict=True) if other == key)
-        groups.append(Group(i % COLOURS, ", ".join(parts), mine))
+        groups.append(Group(i % COLOURS, key[5] or ", ".join(parts), mine))
     return _best_first(groups)
 
 
-def _key(settings: Mapping[str, Any]) -> tuple[str, str, int, str, str]:
+def _key(settings: Mapping[str, Any]) -> tuple[str, str, int, str, str, str]:
     watch = str(settings.get("watch", "all"))
-    return settings["pool"], settings["policy"], settings["k"], watch, settings["answer"]
+    label = str(settings.get("label", ""))
+    return settings["pool"], settings["policy"], settings["k"], watch, settings["answer"], label
 
 
 def _best_first(groups: list[Group]) -> list[Group]:
-    """By the headline; whoever has none comes last. Colours stay, so that policies keep theirs."""
+    """Sort by the headline measure, groups without a figure last. Each group keeps its colour."""
     measure = headline_of(groups)
     if measure is None:
         return groups

@@ -1,4 +1,4 @@
-"""The models of a run: what they are called, who led when, and how each did."""
+"""The models of a run: their names, which one led when, and the figures of each."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from numpy.typing import NDArray
 
 from heros._base.tables import in_words, settings_text, told_apart
 from heros._base.tables import short as values_of
+from heros.report.html import bar, card, row, table
 from heros.report.maps import columns_for, heat_map, ribbon
 from heros.run.result import Run
 
 __all__ = ["Reign", "champions", "leaders", "names_of", "titles_of"]
 
 COLOURS = 8
-SHOWN = 10  # models of a leaderboard; all of them stand in the map
+SHOWN = 10  # models in the table; the map has all
 LONGEST = 30  # letters of a name
 ALWAYS = '<p class="card whole">Every model was trained at every step: there is no map to draw.</p>'
 
 
 @dataclass(frozen=True)
 class Reign:
-    """How long one model led, of all instances, and when first and last."""
+    """The share of instances during which a model had the highest L, and when first and last."""
 
     model: int
     share: float
@@ -63,9 +64,9 @@ def _keys(differing: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def champions(run: Run) -> list[Reign]:
-    """The models that had the highest L at the end of a window, the longest reign first."""
+    """The models that had the highest L at the end of a window, the longest first."""
     if not run.curves.scores.size:
-        return []  # a compact record does not say it
+        return []  # a compact record has no scores
     best, lengths = run.curves.scores.argmax(axis=1), _lengths(run)
     reigns = []
     for model in np.unique(best).tolist():
@@ -77,7 +78,7 @@ def champions(run: Run) -> list[Reign]:
 
 
 def leaders(run: Run, marks: Sequence[tuple[float, float]], label: str) -> str:
-    """Who led when, the models in a table, and the map of training; of a compact record, the table."""
+    """The ribbon of best models, a table, and the map of training; a compact record has only the table."""
     names = names_of(run.settings["models"])
     reigns = champions(run)
     parts = []
@@ -107,7 +108,7 @@ def _ribbon(run: Run, reigns: Sequence[Reign], names: Sequence[str], label: str)
 
 
 def _table(run: Run, reigns: Sequence[Reign]) -> str:
-    """The best models at the end; without scores, those that were trained most."""
+    """A table of the best models at the end; without scores, of those trained most."""
     led = {reign.model: (rank, reign) for rank, reign in enumerate(reigns)}
     scores = run.curves.scores[-1] if run.curves.scores.size else None
     order = np.argsort(-(run.trained if scores is None else scores), kind="stable").tolist()
@@ -121,40 +122,30 @@ def _table(run: Run, reigns: Sequence[Reign]) -> str:
             continue
         place, reign = led.get(model, (COLOURS, None))
         key = f'<i class="key b{min(place, COLOURS - 1)}"></i>' if reign else '<i class="key"></i>'
-        when = "" if reign is None else f' title="first at {reign.first:,}, last at {reign.last:,}"'
-        cells = [
-            "–" if scores is None else f"{scores[model]:.4f}",
-            _bar(run.trained[model] / run.n_instances),
-            f"{run.looked[model] / run.n_instances:.0%}",
-            f"{costs[model] / dearest:.3f}",
-        ]
+        when = f"first at {reign.first:,}, last at {reign.last:,}" if reign else ""
+        trained = run.trained[model] / run.n_instances
         rows.append(
-            f"<tr><td>{rank + 1}</td>"
-            f'<td title="{escape(settings_text(models[model]))}">{key}{escape(titles[model])}</td>'
-            + "".join(f"<td>{cell}</td>" for cell in cells[:1])
-            + f"<td{when}>{'–' if reign is None else f'{reign.share:.0%}'}</td>"
-            + "".join(f"<td>{cell}</td>" for cell in cells[1:])
-            + "</tr>"
+            row(
+                (
+                    str(rank + 1),
+                    (key + escape(titles[model]), settings_text(models[model])),
+                    "–" if scores is None else f"{scores[model]:.4f}",
+                    "–" if reign is None else (f"{reign.share:.0%}", when),
+                    bar(trained, f"{trained:.0%}"),
+                    f"{run.looked[model] / run.n_instances:.0%}",
+                    f"{costs[model] / dearest:.3f}",
+                )
+            )
         )
-    heads = ("", "model", "L", "led", "trained", "looked", "γ")
-    head = "".join(f"<th>{heading}</th>" for heading in heads)
-    more = len(models) - len(rows)
     first = "most trained" if scores is None else "best at the end"
-    rest = f" Models shown: {len(rows)} of {len(models)}." if more else ""
-    rest += f" All have {escape(shared)}." if shared else ""
-    return (
-        f'<div class="card whole"><h4>Models: the {first} first</h4><div class="wide">'
-        f'<table class="models"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
-        f'<p class="faint small">L: running performance at the end. Led: how long it had the highest L. '
-        f"Trained, looked: at how many instances. γ: cost of a training step, the dearest model's is 1."
-        f"{rest}</p></div>"
+    note = (
+        "L: running performance at the end. Led: share of the time with the highest L. Trained, evaluated: "
+        "on which share of the instances. γ: cost of a training step, relative to the most expensive model."
     )
-
-
-def _bar(share: float) -> str:
-    """A share as a bar and as a number."""
-    wide = 100 * min(1.0, max(0.0, float(share)))
-    return f'<span class="bar"><i style="width:{wide:.1f}%"></i></span>{share:.0%}'
+    note += f" Models shown: {len(rows)} of {len(models)}." if len(rows) < len(models) else ""
+    note += f" All have {escape(shared)}." if shared else ""
+    heads = ("", "model", "L", "led", "trained", "evaluated", "γ")
+    return card(f"Models: the {first} first", table(heads, rows, "models"), note, whole=True)
 
 
 def _map(run: Run, names: Sequence[str], marks: Sequence[tuple[float, float]], label: str) -> str:

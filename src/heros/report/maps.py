@@ -1,4 +1,4 @@
-"""What happened to each model over time: the map of training, and the ribbon of champions."""
+"""Each model over time: the map of training, and the ribbon of the best models."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["columns_for", "heat_map", "ribbon"]
 
 SHADES = 8
 COLUMNS = 100
-CELLS = 4000  # of a map: each may have a text of its own on hover
-NAMED = 64  # rows; of more than that, some are named, and all on hover
+CELLS = 4000  # of a map: each may have a text on hover
+NAMED = 64  # labelled rows at most; every row has a text on hover
 ROW = 0.95  # rem
 
 
 def columns_for(models: int, windows: int) -> int:
-    """Into how many columns the map of a run is cut.
+    """The number of columns of a run's map.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def _cells(
 
 
 def ribbon(title: str, spans: Sequence[tuple[float, float, int, str]], end: float) -> str:
-    """Who led when: (from, to, colour, name) of each span, in their order. Wide ones are named in place."""
+    """Which model led when: (from, to, colour, name) of each span, in order. Wide spans are labelled."""
     parts = "".join(
         f'<span class="b{colour}" style="left:{100 * start / end:.2f}%;'
         f'width:{100 * (stop - start) / end:.2f}%" title="{escape(name)}: {short(start)} to {short(stop)}">'

@@ -1,4 +1,4 @@
-"""The page: self-contained, without scripts, and without anything from the network."""
+"""The page: self-contained, without scripts, without resources from the network."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from heros.measures.base import Caption
 from heros.report.classes import class_figures
 from heros.report.figures import figures, marks_of, picture
 from heros.report.groups import Group, full_of, groups_of, headline_of, measures_of
+from heros.report.html import card, key, row, table
 from heros.report.leaders import leaders
-from heros.report.style import CSS
 from heros.report.verdict import tiles, verdict
 from heros.run import records
 from heros.run.result import Price, Run
@@ -40,22 +40,22 @@ def write_report(directory: str | os.PathLike[str], page: str | os.PathLike[str]
     over = f" on {len(names)} streams" if len(names) > 1 else ""
     links = "".join(f'<a href="#s{i}">{escape(stream)}</a>' for i, (stream, _) in enumerate(names))
     contents = f'<nav class="jump">{links}</nav>' if len(names) > 1 else ""
-    intro = f'<p class="faint">{count}{over}: how the models did, what was trained, and what it cost.</p>'
+    intro = f'<p class="faint">{count}{over}: performance, training and cost.</p>'
     head = f"<header><h1>HEROS</h1>{intro}{contents}</header>"
     write_page(page, f"HEROS: {count}", head + "".join(sections))
     return len(runs)
 
 
 def write_page(path: str | os.PathLike[str], title: str, body: str) -> None:
-    """Write a page in the style of the reports. One that is open never turns into half a page."""
-    page = Path(path)
+    """Write a page in the style of the reports; the file is replaced as a whole."""
+    style = Path(__file__).with_name("style.css").read_text("utf-8")
     text = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f'<link rel="icon" href="data:,"><title>{escape(title)}</title><style>{CSS}</style></head><body>'
+        f'<link rel="icon" href="data:,"><title>{escape(title)}</title><style>{style}</style></head><body>'
         f"{body}</body></html>\n"
     )
-    write_whole(page, [text.encode("utf-8", "backslashreplace")])
+    write_whole(Path(path), [text.encode("utf-8", "backslashreplace")])
 
 
 def _section(runs: Sequence[tuple[Run, dict[str, Any]]], number: int) -> str:
@@ -63,7 +63,7 @@ def _section(runs: Sequence[tuple[Run, dict[str, Any]]], number: int) -> str:
     measure = headline_of(groups)
     first = groups[0].runs[0]
     drifts = f", {len(first.drifts)} drifts (marked)" if first.drifts else ""
-    keys = "".join(f'<li><i class="key c{group.colour}"></i>{escape(group.label)}</li>' for group in groups)
+    keys = "".join(f"<li>{key(group.colour, group.label)}</li>" for group in groups)
     legend = f'<ul class="legend">{keys}</ul>'
     return (
         f'<section id="s{number}"><h2>{escape(first.stream)}</h2>'
@@ -74,7 +74,7 @@ def _section(runs: Sequence[tuple[Run, dict[str, Any]]], number: int) -> str:
         f"<h3>Over time</h3>{legend if len(groups) > 1 else ''}"
         f'<div class="charts">{figures(groups, measure)}</div>'
         f"<h3>Inside</h3>{''.join(_inside(group, group is groups[0]) for group in groups)}"
-        f"<h3>The bill</h3>{_bill(groups)}"
+        f"<h3>Cost</h3>{_costs(groups)}"
         f"<h3>Settings</h3>{''.join(_settings(run, details) for run, details in runs)}</section>"
     )
 
@@ -101,29 +101,27 @@ def _board(groups: Sequence[Group]) -> str:
         for group in groups
     ]
     best = _best_of(groups, measures)
-    body = "".join(
-        f'<tr><td><i class="key c{group.colour}"></i>{escape(group.label)}</td>'
-        + "".join(f"<td>{_strong(cell, (i, j) in best)}</td>" for j, cell in enumerate(cells))
-        + "</tr>"
+    body = [
+        row(
+            (key(group.colour, group.label), *(_strong(cell, (i, j) in best) for j, cell in enumerate(cells)))
+        )
         for i, (group, cells) in enumerate(zip(groups, rows, strict=True))
-    )
-    seeds = "± is the standard deviation over seeds. " if any(len(g.runs) > 1 for g in groups) else ""
-    return (
-        f'<div class="card"><h4>Leaderboard</h4>{_table(heads, body)}<p class="faint small">{seeds}'
-        f"Σγ share: of the price of training every model at every step, by the γ of the policy."
-        f"{' Saved: energy, against training everything.' if saved else ''}</p></div>"
-    )
+    ]
+    note = "± is the standard deviation over seeds. " if any(len(g.runs) > 1 for g in groups) else ""
+    note += "Σγ share: of the cost of training every model at every step, by the γ of the policy."
+    note += " Saved: energy, against training everything." if saved else ""
+    return card("Leaderboard", table(heads, body), note)
 
 
 def _saved(group: Group, full: Group | None) -> str:
-    """The share of the energy of training everything that a group did not spend."""
+    """The share of energy that a group saved against training everything."""
     if full is None or group is full or not full.joules > 0:
         return "–"
     return f"{1 - group.joules / full.joules:.0%}"
 
 
 def _best_of(groups: Sequence[Group], measures: Sequence[Caption]) -> set[tuple[int, int]]:
-    """The cells (row, column) that are the best of their column, where there is a choice."""
+    """The best cell (row, column) of each column with more than one figure."""
     found = set()
     for column, measure in enumerate(measures, start=1):
         figures = {i: group.figure(measure) for i, group in enumerate(groups)}
@@ -138,27 +136,19 @@ def _strong(cell: str, best: bool) -> str:
     return f"<b>{escape(cell)}</b>" if best else escape(cell)
 
 
-def _bill(groups: Sequence[Group]) -> str:
-    heads = ("policy", "looking", "training", "price", *PHASES, "CPU s", "joules", "kWh", "CO2e g")
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in _cells(group)) + "</tr>" for group in groups
-    )
+def _costs(groups: Sequence[Group]) -> str:
+    heads = ("policy", "evaluation", "training", "both", *PHASES, "CPU s", "joules", "kWh", "CO2e g")
+    rows = [row(map(escape, _cells(group))) for group in groups]
     sources = sorted({_source(run) for group in groups for run in group.runs})
-    notes = "".join(f'<p class="faint small">Energy: {escape(source)}.</p>' for source in sources)
-    return (
-        f'<div class="card">{_table(heads, rows)}<p class="faint small">{", ".join(PHASES)}: CPU seconds of '
-        f"each phase. Looking, training, price: what that cost as it was measured of each model, together "
-        f"100 % if every model looks and is trained at every step.</p>{notes}</div>"
+    note = (
+        f"{', '.join(PHASES)}: CPU seconds of each phase. Evaluation, training, both: cost as measured for "
+        "each model; 100 % if every model is evaluated and trained at every step."
     )
-
-
-def _table(heads: Sequence[str], body: str) -> str:
-    head = "".join(f"<th>{escape(heading)}</th>" for heading in heads)
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    note += "".join(f"<br>Energy: {escape(source)}." for source in sources)
+    return card("", table(heads, rows), note)
 
 
 def _cells(group: Group) -> list[str]:
-    grams = [run.energy.co2e_kg * 1000 for run in group.runs if run.energy.co2e_kg is not None]
     return [
         group.label,
         *_price(group.price),
@@ -166,7 +156,7 @@ def _cells(group: Group) -> list[str]:
         f"{group.cpu_seconds:.2f}",
         f"{group.joules:,.1f}",
         f"{group.joules / 3.6e6:.3g}",
-        f"{sum(grams) / len(grams):.3g}" if len(grams) == len(group.runs) else "not stated",
+        "not stated" if group.grams is None else f"{group.grams:.3g}",
     ]
 
 
@@ -177,7 +167,7 @@ def _price(price: Price | None) -> list[str]:
 
 
 def _source(run: Run) -> str:
-    """Where the energy is from, without the figures of the single run."""
+    """The source of the energy figure, without the figures of a single run."""
     energy = run.energy
     how = energy.detail.partition("× ")[2] if energy.source == "cpu-model" else ""
     carbon = (
@@ -190,12 +180,12 @@ def _source(run: Run) -> str:
 
 
 def _inside(group: Group, opened: bool) -> str:
-    """The models of a group, of its first seed, and its classes, of all."""
+    """The models of a group (its first seed), and its classes (all seeds)."""
     run = group.runs[0]
     seed = f", seed {escape(str(run.settings['seed']))}" if len(group.runs) > 1 else ""
     return (
-        f'<details class="inside"{" open" if opened else ""}><summary><i class="key c{group.colour}"></i>'
-        f"{escape(group.label)}{seed}</summary>"
+        f'<details class="inside"{" open" if opened else ""}><summary>{key(group.colour, group.label)}{seed}'
+        f"</summary>"
         f'<div class="parts">{leaders(run, marks_of(run), group.label)}{class_figures(group)}</div></details>'
     )
 
@@ -208,7 +198,7 @@ def _settings(run: Run, details: dict[str, Any]) -> str:
         "policy": settings["policy_as_written"],
         "k, seed": f"{settings['k']}, {settings['seed']}",
         "score, warm-up": f"{settings['score']}, {settings['warmup']}",
-        "who looks, who answers": f"{settings.get('watch', 'all')}, {settings['answer']}",
+        "watch, answer": f"{settings['watch']}, {settings['answer']}",
         "energy": f"{run.energy.source}: {run.energy.detail}",
         "machine": f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}, {machine['isa']}",
         "versions": ", ".join(f"{name} {number}" for name, number in versions.items()),
@@ -216,7 +206,7 @@ def _settings(run: Run, details: dict[str, Any]) -> str:
         "written": details["written"],
         "interrupted": f"yes, by {cause}" if run.interrupted else "no",
         "diverged models": str(run.diverged),
-        "rows left out": "; ".join([str(run.bad_rows.count), *map(str, run.bad_rows.first[:1])]),
+        "rows skipped": "; ".join([str(run.bad_rows.count), *map(str, run.bad_rows.first[:1])]),
     }
     entries = "".join(f"<dt>{escape(name)}</dt><dd>{escape(str(value))}</dd>" for name, value in rows.items())
     return f'<details class="settings"><summary>{escape(details["id"])}</summary><dl>{entries}</dl></details>'

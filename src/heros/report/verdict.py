@@ -1,8 +1,7 @@
-"""The verdict: who was best, what it cost, and what was saved against training everything."""
+"""The verdict: the best group, its cost, and the saving against training every model."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from html import escape
 
@@ -12,11 +11,11 @@ from heros.report.leaders import champions, titles_of
 
 __all__ = ["tiles", "verdict"]
 
-CLOSE = 0.01  # of the best figure: whoever is within it is nearly as good
+CLOSE = 0.01  # of the best figure: a group within this distance is nearly as good
 
 
 def verdict(groups: Sequence[Group], measure: Caption | None) -> str:
-    """A few sentences about groups that come best first."""
+    """A few sentences about groups, which are sorted best first."""
     best = groups[0]
     said = [_best(groups, measure), _cost(best)]
     if measure is not None:
@@ -45,7 +44,7 @@ def _cost(best: Group) -> str:
 
 
 def _saved(best: Group, groups: Sequence[Group]) -> str:
-    """Against the run that trained everything; if there is none, by the price list."""
+    """The saving against the group that trained everything or, without one, by measured costs."""
     full = full_of(groups)
     if best.trains_all:
         return ""
@@ -54,13 +53,13 @@ def _saved(best: Group, groups: Sequence[Group]) -> str:
     if best.price is not None:
         less = 1 - best.price.total
         way = "less" if less >= 0 else "more"
-        spared = f"{abs(less):.0%} {way} looking and training"
-        return f"By measured prices that is {spared} than if all were trained always."
+        spared = f"{abs(less):.0%} {way} evaluation and training"
+        return f"By measured costs that is {spared} than if every model were trained at every step."
     return ""
 
 
 def _thrifty(groups: Sequence[Group], measure: Caption) -> str:
-    """The cheapest of those that are nearly as good as the best, if it is another."""
+    """The cheapest group that is nearly as good as the best one, if it is another."""
     best = groups[0]
     top = best.figure(measure)
     near = [group for group in groups if abs(group.figure(measure) - top) <= CLOSE * abs(top)]
@@ -85,7 +84,7 @@ def _champion(best: Group) -> str:
 
 
 def _last(group: Group) -> tuple[str, float]:
-    """The champion at the end, and how long it led."""
+    """The best model at the end, and its share of the time as best model."""
     run = group.runs[0]
     last = int(run.curves.scores[-1].argmax())
     share = next(reign.share for reign in champions(run) if reign.model == last)
@@ -93,12 +92,12 @@ def _last(group: Group) -> tuple[str, float]:
 
 
 def _bill(group: Group) -> float:
-    """What a step costs, looking and training; only training where nothing else is known."""
+    """The cost of a step: evaluation and training, or training only, if nothing else is known."""
     return group.gamma_share if group.price is None else group.price.total
 
 
 def _difference(group: Group, other: Group) -> str:
-    """What one spent less, or more, than another."""
+    """How much less, or more, one group spent than another."""
     training = _less(group.gamma_share, other.gamma_share, "training")
     return f"{training} and {_less(group.joules, other.joules, 'energy')}"
 
@@ -111,7 +110,7 @@ def _less(spent: float, of: float, what: str) -> str:
 
 
 def tiles(groups: Sequence[Group], measure: Caption | None) -> str:
-    """The figures of the best, large."""
+    """The main figures of the best group, in large print."""
     best, full = groups[0], full_of(groups)
     run = best.runs[0]
     shown = []
@@ -140,5 +139,4 @@ def tiles(groups: Sequence[Group], measure: Caption | None) -> str:
 
 
 def _grams(group: Group) -> str:
-    grams = group.mean(lambda run: math.nan if run.energy.co2e_kg is None else run.energy.co2e_kg * 1000)
-    return f"{grams:.3g} g CO2e" if math.isfinite(grams) else group.runs[0].energy.source
+    return group.runs[0].energy.source if group.grams is None else f"{group.grams:.3g} g CO2e"

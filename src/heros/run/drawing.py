@@ -1,4 +1,4 @@
-"""A run as a picture: for notebooks as HTML without outside resources, for others by matplotlib."""
+"""A run as a picture: self-contained HTML for notebooks, or matplotlib axes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PANELS = 3
 
 
 def html(run: Run) -> str:
-    """The summary, and the curves of the first measures and of Σγ, each a drawing of its own."""
+    """The summary, and a drawing for each of the first measures and for Σγ."""
     first, *rest = lines(run)
     panels = [_panel(run, one.label, run.curves.figures[one.name]) for one in run.measures[:PANELS]]
     panels.append(_panel(run, "share of Σγ spent", run.curves.spent / _lengths(run), low=0.0))
@@ -37,7 +37,7 @@ def html(run: Run) -> str:
 
 
 def plot(run: Run, names: tuple[str, ...], ax: Any) -> Any:
-    """The curves of measures over the instances, into axes of matplotlib, which are returned."""
+    """Draw the curves of measures over the instances into matplotlib axes, and return these."""
     known = {one.name: one.label for one in run.measures}
     names = names or tuple(known)[:1]
     for name in names:
@@ -63,7 +63,7 @@ def _lengths(run: Run) -> NDArray[np.int64]:
 
 
 def _panel(run: Run, label: str, values: NDArray[np.float64], low: float | None = None) -> str:
-    """One curve with its ends labelled; windows without a figure are left out."""
+    """One curve with labelled axis ends; windows without a figure are skipped."""
     there = np.isfinite(values)
     x, y = run.curves.end[there].astype(np.float64), values[there]
     if len(y) == 0:
@@ -102,7 +102,7 @@ def _panel(run: Run, label: str, values: NDArray[np.float64], low: float | None 
 
 
 def _range(y: NDArray[np.float64], low: float | None) -> tuple[float, float]:
-    """Where the axis begins and ends; shares stop at 1."""
+    """The ends of the axis; shares end at 1."""
     bottom, top = float(y.min()) if low is None else low, float(y.max())
     room = 0.08 * (top - bottom) or 0.05
     ceiling = 1.0 if top <= 1 else math.inf

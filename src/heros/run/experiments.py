@@ -1,14 +1,14 @@
-"""Experiments: runs described as plain data, made in any process, and recorded once.
+"""Experiments: runs described as plain data, run in any process, and recorded once.
 
-What is recorded is kept, what is broken is run again, what fails is reported, and nothing is overwritten
-unasked: a set of runs that was stopped goes on when it is started again.
+Recorded runs are kept, broken records are run again, failures are reported, and nothing is overwritten
+unasked: a set of runs that was stopped continues when it is started again.
 """
 
 from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -16,13 +16,10 @@ from typing import Protocol
 from heros import streams
 from heros._base.progress import progress as progress_bar
 from heros.ensemble import Heros
-from heros.ensemble.watch import Answer, Watch
+from heros.ensemble.settings import ModelSettings, heros_of
 from heros.errors import HerosError, ParameterError
 from heros.meters import Meter
-from heros.policies import Policy
-from heros.pools import Pool
 from heros.run import records
-from heros.run.curves import Curves
 from heros.run.executors import Executor, Serial, WorkerDied
 from heros.run.loop import evaluate
 from heros.run.result import Run
@@ -32,49 +29,54 @@ __all__ = ["Experiment", "Failure", "Job", "Outcome", "run_all"]
 
 
 class Job(Protocol):
-    """One run, as plain data that another process can read: whatever the learner is."""
+    """One run, of any learner, as plain data that can be sent to another process."""
 
     @property
     def id(self) -> str:
-        """Where its record is, below the directory of records."""
+        """The place of its record below the directory of records."""
 
     @property
     def instances(self) -> int | None:
-        """How many instances a whole record of it has; None if that is not known before."""
+        """The number of instances of a complete record; None if not known in advance."""
 
     @property
     def work(self) -> float:
-        """About how long it takes, in a unit of your own."""
+        """Roughly how long it takes, in any unit."""
 
     @property
     def span(self) -> tuple[int, int] | None:
-        """The part of the curves that is kept; None for all of them."""
+        """The part of the curves that is recorded; None for all."""
 
     @property
     def compact(self) -> bool:
-        """Whether the curves of the single models are left out of the record."""
+        """Whether the curves of single models are left out of the record."""
 
     def run(self, progress: bool | str | None = False) -> Run:
-        """Make the run."""
+        """Run it."""
 
 
-@dataclass(frozen=True, eq=False)
-class Experiment:
+@dataclass(eq=False)
+class _Subject:
+    stream: str | Callable[[], Stream]
+
+
+@dataclass(eq=False)
+class Experiment(ModelSettings, _Subject):
     """HEROS on a stream.
 
     Parameters
     ----------
     stream
-        A name that `heros.streams.load` knows, or what opens the stream, e.g.
+        A name for `heros.streams.load`, or a function that opens the stream, e.g.
         ``functools.partial(streams.read, "orders.csv", target="fraud")``.
-    pool, policy, k, seed, watch, burst, answer
+    pool, policy, k, answer, watch, burst, warmup, seed
         The model, as for `heros.Heros`.
     n
-        Only the first so many instances.
+        Use only the first n instances.
     window, exact
         As for `heros.evaluate`.
     meter
-        What makes the meter; that of `heros.evaluate` by default.
+        A function that makes the meter; by default the one of `heros.evaluate`.
     span, compact, work
         See `Job`.
 
@@ -86,10 +88,7 @@ class Experiment:
     ('led_a/trees50/random/k20/seed1', 1000)
     """
 
-    stream: str | Callable[[], Stream]
-    pool: Pool
-    policy: Policy
-    k: int | None = None
+    _: KW_ONLY
     seed: int = 1
     n: int | None = None
     window: int = 1000
@@ -98,35 +97,24 @@ class Experiment:
     span: tuple[int, int] | None = None
     compact: bool = False
     work: float = 1.0
-    watch: Watch = "all"
-    burst: int = 0
-    answer: Answer = "best"
 
     @property
     def id(self) -> str:
-        """Where its record is, below the directory of records."""
+        """The place of its record below the directory of records."""
         return records.id_of(self.model(), self.open())
 
     @property
     def instances(self) -> int | None:
-        """How many instances it runs on, fewer if rows are skipped; None: the stream does not know."""
+        """The number of instances, fewer if rows are skipped; None if the stream does not know it."""
         length = self.open().n_instances
         return self.n if length is None else length
 
     def model(self) -> Heros:
-        """The model, fresh."""
-        return Heros(
-            self.pool,
-            self.policy,
-            self.k,
-            seed=self.seed,
-            watch=self.watch,
-            burst=self.burst,
-            answer=self.answer,
-        )
+        """Return a new model."""
+        return heros_of(self)
 
     def open(self) -> Stream:
-        """The stream, from its start."""
+        """Open the stream at its start."""
         stream = streams.load(self.stream) if isinstance(self.stream, str) else self.stream()
         return stream if self.n is None else stream.take(self.n)
 
@@ -139,7 +127,7 @@ class Experiment:
             window=self.window,
             meter=meter,
             exact=self.exact,
-            predictions=False,  # runs are many, and are sent from process to process
+            predictions=False,  # runs are sent from process to process
             progress=progress,
             on_interrupt="raise",
         )
@@ -155,13 +143,13 @@ class Failure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of jobs: their ids."""
+    """The ids of the jobs that were run, kept or failed."""
 
     done: tuple[str, ...]  # run now
     kept: tuple[str, ...]  # recorded before
     failed: dict[str, Failure]
-    runs: dict[str, Run] = field(default_factory=dict, repr=False)  # what was run now, if asked for
-    unrecorded: dict[str, str] = field(default_factory=dict)  # why a run of these has no record
+    runs: dict[str, Run] = field(default_factory=dict, repr=False)  # those run now, with keep=True
+    unrecorded: dict[str, str] = field(default_factory=dict)  # runs without a record, and why
 
 
 def run_all(
@@ -175,28 +163,28 @@ def run_all(
     each: bool = False,
     keep: bool = False,
 ) -> Outcome:
-    """Run the jobs that have no whole record below `out` yet, and record each as soon as it is done.
+    """Run the jobs that have no complete record below `out`, and record each as soon as it is done.
 
     Parameters
     ----------
     jobs
-        What to run, in this order.
+        The jobs, in the order in which they are run.
     out
-        The directory of records. A job recorded with another number of instances is an error: nothing is
+        The directory of records. A record with another number of instances is an error: nothing is
         overwritten.
     executor
-        Where to run; `heros.run.executors.Serial()` by default.
+        Where the jobs run; `heros.run.executors.Serial()` by default.
     force
-        Whether to run, and replace, what is recorded as well.
+        Whether to run recorded jobs again and replace their records.
     strict
-        Whether the first failure is raised, and ends all; else failures are reported at the end.
+        Whether the first failure is raised and ends everything; otherwise failures are reported at the end.
     progress
         Whether to show a progress bar; by default if the output is a terminal.
     each
-        Whether that is a bar for every run, one after the other, instead of one over all of them.
+        Whether every run has its own bar, instead of one bar for all runs.
     keep
-        Whether to give the runs as well, in `Outcome.runs`. Then a record that cannot be written loses no
-        results and stops nothing: `Outcome.unrecorded` says so. With an `out` of None nothing is recorded.
+        Whether to return the runs in `Outcome.runs`. A record that cannot be written then loses no results
+        and stops nothing, but is listed in `Outcome.unrecorded`. With ``out=None`` nothing is recorded.
 
     Examples
     --------
@@ -215,7 +203,9 @@ def run_all(
     place = None if out is None else Path(out)
     kept = [] if force or place is None else [id for id, job in named.items() if _recorded(id, job, place)]
     left = {id: job for id, job in named.items() if id not in kept}
-    there = {id for id in left if place is not None and _something_at(place / id)}  # broken, or to replace
+    there = {  # broken, or to replace
+        id for id in left if place is not None and ((place / id).exists() or records.exists(place / id))
+    }
     ids, todo = list(left), list(left.values())
     done: list[str] = []
     failed: dict[str, Failure] = {}
@@ -230,7 +220,7 @@ def run_all(
         for i, result in (Serial() if executor is None else executor).results(work, todo):
             if isinstance(result, Run):
                 if result.interrupted and not result.too_many_bad_rows:
-                    raise KeyboardInterrupt  # half a run is no record
+                    raise KeyboardInterrupt  # an incomplete run is not recorded
                 try:
                     if place is not None:
                         _record(result, ids[i], todo[i], place, force=ids[i] in there)
@@ -258,14 +248,14 @@ def _named(jobs: Iterable[Job]) -> dict[str, Job]:
 
 
 def _recorded(id: str, job: Job, out: Path) -> bool:
-    """Whether there is a whole record of this very job."""
+    """Whether there is a complete record of this job."""
     place = out / id
     if not records.exists(place):
         return False
     try:
         run = records.read(place)
     except HerosError:
-        return False  # broken: it is run again
+        return False  # broken: run it again
     longest = run.n_instances + run.bad_rows.count  # rows may have been skipped
     if job.instances is not None and not run.n_instances <= job.instances <= longest:
         rule = f"be of {job.instances:,} instances (or go elsewhere, or be replaced)"
@@ -274,12 +264,12 @@ def _recorded(id: str, job: Job, out: Path) -> bool:
 
 
 def _made(progress: bool | None, names: Mapping[str, str], job: Job) -> Run:
-    """The run; a bar that is not refused or forced says how many of how many it is."""
+    """Run the job; by default its progress bar shows the number of the run."""
     return job.run(names.get(job.id) if progress is None else progress)
 
 
 def _attempted(progress: bool | None, names: Mapping[str, str], job: Job) -> Run | Failure:
-    """The run, or why there is none: one job that fails does not stop the others."""
+    """Run the job and return the run or the failure, which does not stop the other jobs."""
     try:
         return _made(progress, names, job)
     except Exception as error:
@@ -294,21 +284,13 @@ def _failure(result: Failure | WorkerDied, id: str, strict: bool) -> Failure:
     return Failure(result.reason)
 
 
-def _something_at(place: Path) -> bool:
-    return place.exists() or records.exists(place)
-
-
 def _record(run: Run, id: str, job: Job, out: Path, force: bool) -> None:
     if not force and _recorded(id, job, out) and records.read(out / id).n_instances == run.n_instances:
-        return  # another process was faster: its record is of the same run
+        return  # another process has recorded the same run
     if job.span is not None:
-        run = replace(run, curves=_cut(run.curves, *job.span))
+        first, last = job.span
+        run = replace(run, curves=run.curves[(run.curves.end > first) & (run.curves.end <= last)])
     records.save(run, out, id=id, force=force, compact=job.compact)
-
-
-def _cut(curves: Curves, first: int, last: int) -> Curves:
-    inside = (curves.end > first) & (curves.end <= last)
-    return curves[inside]
 
 
 def _standing(todo: Sequence[Job], done: Sequence[str], failed: dict[str, Failure]) -> str:

@@ -1,113 +1,88 @@
-"""Whether the arrays of an evaluation's state fit together, before anything is computed with them."""
+"""Check that the arrays of a saved evaluation fit together, before anything is computed with them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.phases import PHASES
 from heros.data.values import LARGEST_TARGET
 from heros.errors import DataError
 from heros.run.curves import MOST_POINTS
 
+if TYPE_CHECKING:
+    from heros.run.state import Evaluation
+
 __all__ = ["PENDING", "expect_fit"]
 
 PENDING = ("labels", "probabilities", "chosen", "spent", "reward")
-"""What is known of the instances of a window that is not over."""
-
-WHOLE_NUMBERS = {"looked_before", "trained_before", "curves/end", "curves/trained", "pending/labels"}
+"""The arrays of the instances in an unfinished window."""
 
 Arrays = Mapping[str, NDArray[Any]]
+Layout = dict[str, tuple[type, tuple[int, ...]]]
 
 
-def expect_fit(
-    arrays: Arrays,
-    *,
-    models: int,
-    phases: int,
-    measures: Iterable[str],
-    n: int,
-    window: int,
-    exact: bool,
-    pending: int,
-    numeric: bool = False,
-) -> None:
-    """Refuse arrays of other shapes and types than the state after so many instances has.
+def expect_fit(arrays: Arrays, evaluation: Evaluation) -> None:
+    """Refuse arrays whose types or shapes are not those of this evaluation.
 
-    There is a point per window or, if the evaluation is not exact, up to so many, for points are merged.
-
-    Examples
-    --------
-    >>> sizes = {"models": 50, "phases": 5, "measures": ["auroc"], "window": 1000, "exact": True}
-    >>> expect_fit({"totals": np.zeros(3)}, **sizes, n=0, pending=0)
-    Traceback (most recent call last):
-        ...
-    heros.errors.DataError: Arrays must fit together. Got others: earlier, invested_before, last_cpu, ...
+    There is a point per window; if the evaluation is not exact, there may be fewer, as points are merged.
     """
+    n, numeric = evaluation.n, evaluation.model.task.numeric
     points = _length(arrays, "curves/end", 0)
-    shapes = _shapes(arrays, models, phases, measures, points if n else 0, pending)
     wrong = sorted(
         name
-        for name, shape in shapes.items()
-        if name not in arrays or arrays[name].shape != shape or arrays[name].dtype != _type(name, numeric)
+        for name, (dtype, shape) in _layout(arrays, evaluation, points if n else 0).items()
+        if name not in arrays or arrays[name].shape != shape or arrays[name].dtype != dtype
     )
     if wrong:
         raise DataError(f"Arrays must fit together. Got others: {', '.join(wrong)}.")
-    windows = -(-n // window)
-    if points != windows and (exact or not 0 < points <= min(windows, MOST_POINTS)):
+    windows = -(-n // evaluation.window)
+    if points != windows and (evaluation.exact or not 0 < points <= min(windows, MOST_POINTS)):
         raise DataError(f"There must be a point of the curves per window ({windows}). Got {points}.")
     if points:
-        _expect_ends(arrays["curves/end"], n)
-    if pending and numeric:
+        end = arrays["curves/end"]
+        if end[-1] != n or (np.diff(end, prepend=0) <= 0).any():
+            raise DataError(f"The points of the curves must follow each other up to {n}. Got others.")
+    if evaluation.pending and numeric:
         if not (np.abs(arrays["pending/labels"]) <= LARGEST_TARGET).all():
             raise DataError("Targets must be finite numbers. Got others.")
-    elif pending:
+    elif evaluation.pending:
         labels, classes = arrays["pending/labels"], arrays["pending/probabilities"].shape[1]
         if labels.min() < 0 or labels.max() >= classes:
             raise DataError("Labels must be classes. Got others.")
 
 
-def _expect_ends(end: NDArray[np.int64], n: int) -> None:
-    if end[-1] != n or (np.diff(end, prepend=0) <= 0).any():
-        raise DataError(f"The points of the curves must follow each other up to {n}. Got others.")
-
-
-def _type(name: str, numeric: bool) -> type:
-    if name == "pending/chosen":
-        return np.uint8
-    if name == "pending/labels" and numeric:
-        return np.float64
-    return np.int64 if name in WHOLE_NUMBERS else np.float64
-
-
-def _shapes(
-    arrays: Arrays, models: int, phases: int, measures: Iterable[str], points: int, pending: int
-) -> dict[str, tuple[int, ...]]:
-    shapes: dict[str, tuple[int, ...]] = {
-        "totals": (4,),
-        "earlier": (phases,),
-        "last_cpu": (phases,),
-        "trained_before": (models,),
-        "invested_before": (models,),
+def _layout(arrays: Arrays, evaluation: Evaluation, points: int) -> Layout:
+    """The type and shape of each array that there must be."""
+    models, phases, pending = evaluation.model.pool.n_models, len(PHASES), evaluation.pending
+    layout: Layout = {
+        "totals": (np.float64, (4,)),
+        "earlier": (np.float64, (phases,)),
+        "last_cpu": (np.float64, (phases,)),
+        "looked_before": (np.int64, (models,)),
+        "trained_before": (np.int64, (models,)),
+        "invested_before": (np.float64, (models,)),
     }
-    if "looked_before" in arrays:  # which the first checkpoints do not have
-        shapes["looked_before"] = (models,)
     if points:
-        for name in ("end", *measures, "spent", "reward"):
-            shapes[f"curves/{name}"] = (points,)
-        for name in ("trained", "scores", "invested"):
-            shapes[f"curves/{name}"] = (points, models)
-        shapes["curves/cpu"] = (points, phases)
+        figures = (*(measure.name for measure in evaluation.measures), "spent", "reward")
+        layout |= {f"curves/{name}": (np.float64, (points,)) for name in figures}
+        layout |= {f"curves/{name}": (np.float64, (points, models)) for name in ("scores", "invested")}
+        layout["curves/end"] = np.int64, (points,)
+        layout["curves/trained"] = np.int64, (points, models)
+        layout["curves/cpu"] = np.float64, (points, phases)
     if pending:
-        shapes |= {f"pending/{name}": (pending,) for name in PENDING}
-        shapes["pending/probabilities"] = (pending, _length(arrays, "pending/probabilities", 1))
-        shapes["pending/chosen"] = (pending, models)
-    return shapes
+        width = _length(arrays, "pending/probabilities", 1)
+        layout["pending/labels"] = np.float64 if evaluation.model.task.numeric else np.int64, (pending,)
+        layout["pending/probabilities"] = np.float64, (pending, width)
+        layout["pending/chosen"] = np.uint8, (pending, models)
+        layout |= {f"pending/{name}": (np.float64, (pending,)) for name in ("spent", "reward")}
+    return layout
 
 
 def _length(arrays: Arrays, name: str, axis: int) -> int:
-    """How long an array is along an axis; 0 if it has none."""
+    """The length of an array along an axis; 0 if it has no such axis."""
     shape = arrays[name].shape if name in arrays else ()
     return shape[axis] if len(shape) > axis else 0

@@ -1,8 +1,8 @@
-"""Ctrl-C as the end of an evaluation, so that what was learnt until then is summed up.
+"""Ctrl-C as the end of an evaluation, which then returns the result so far.
 
-While a block is learnt an interrupt only leaves a note: what the model has learnt is what was counted. While
-the stream is asked for more it is left alone, too, for it would lose what it has read; but if that takes
-long (it waits for something that does not come) it is broken off.
+While a block is learnt, an interrupt is only noted, so that model and measures agree. While the stream is
+read, it is not interrupted either, as it would lose rows; only if it does not return within `PATIENCE`
+seconds is it interrupted.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ PATIENCE = 0.5  # seconds that a stream is waited for after an interrupt
 
 
 class Interrupts:
-    """Takes note of SIGINT within a ``with``; a second one is an interrupt.
+    """Notes a SIGINT within a ``with`` block; a second one raises KeyboardInterrupt.
 
-    In threads other than the main one, and where a program deals with SIGINT in a way of its own, nothing
-    changes; a KeyboardInterrupt while the stream is asked for more counts all the same.
+    In threads other than the main one, and in a program with its own handler of SIGINT, nothing changes; a
+    KeyboardInterrupt raised while the stream is read is still noted.
 
     Parameters
     ----------
     wanted
-        If not, interrupts are what they always are.
+        If False, interrupts behave as usual.
 
     Examples
     --------
@@ -59,12 +59,12 @@ class Interrupts:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._asking = False
-        while self._sending:  # or it would come when nobody here takes it any more
+        while self._sending:  # otherwise the signal could arrive after this handler is removed
             time.sleep(1e-4)
         self._put_back()
 
     def poll(self, stream: Source, most: int, timeout: float) -> Block | Signal:
-        """What the stream gives; IDLE if it was interrupted."""
+        """Poll the stream; return IDLE if it was interrupted."""
         try:
             self._asking = True
             return IDLE if self.pressed else stream.poll(most, timeout)
@@ -77,16 +77,16 @@ class Interrupts:
             self._asking = False
 
     def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
-        if self._breaking:  # our own, sent by the timer
+        if self._breaking:  # sent by the timer
             self._breaking = False
             if self._asking:
                 raise KeyboardInterrupt
         elif self.pressed:
-            self._put_back()  # here: it may be on its way in or out, where nobody else would
+            self._put_back()  # here, as __enter__ or __exit__ may be running
             raise KeyboardInterrupt
         else:
             self.pressed = True
-            if self._asking:  # no threading.Thread: an interrupt while it starts would leave half of one
+            if self._asking:  # not threading.Thread, which an interrupt could leave half started
                 _thread.start_new_thread(self._break_off, ())
 
     def _put_back(self) -> None:
@@ -95,12 +95,12 @@ class Interrupts:
             signal.signal(signal.SIGINT, self._before)
 
     def _break_off(self) -> None:
-        """In a thread of its own: if the stream is still being asked after a while, interrupt it."""
+        """Run in a thread: interrupt the stream if it has not returned after `PATIENCE` seconds."""
         time.sleep(PATIENCE)
         main = threading.main_thread().ident
         self._sending = True
         try:
-            ours = signal.getsignal(signal.SIGINT) == self._on_interrupt  # or it would hit somebody else
+            ours = signal.getsignal(signal.SIGINT) == self._on_interrupt  # no other handler has replaced it
             if self._asking and ours and main is not None:
                 self._breaking = True
                 with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Test, then train: how a model does on a stream, and what that cost."""
+"""Test, then train: evaluate a model on a stream, and count the cost."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from heros.streams.live.base import Signal
 __all__ = ["Run", "evaluate"]
 
 TIMEOUT = 0.2
-"""Seconds after which rows are learnt even if a block is not full, and the display lives on if none came."""
+"""Seconds to wait for a full block; then the rows so far are learnt, and the progress bar is updated."""
 
 
 def evaluate(
@@ -60,74 +60,73 @@ def evaluate(
     allow_code: bool = False,
     on_interrupt: Literal["return", "raise"] = "return",
 ) -> Run:
-    """Test, then train `model` on what is left of `stream`.
+    """Test, then train `model` on the rest of `stream`.
 
-    Ctrl-C ends the evaluation after the block at hand: what was learnt until then is a Run with
-    `interrupted`, and the last checkpoint. Pressed again, or before anything was learnt, it is a
-    KeyboardInterrupt. A stream in which more than one row in twenty is bad ends the evaluation in the same
-    way, with a `heros.errors.DataNotice`; the run's `bad_rows` has the first of them.
+    Ctrl-C ends the evaluation after the current block: the result so far is a Run with `interrupted`, and a
+    checkpoint is written. Pressed again, or before anything was learnt, it raises KeyboardInterrupt. A stream
+    in which more than one row in twenty is bad ends the evaluation in the same way, with a
+    `heros.errors.DataNotice`; the run's `bad_rows` has the first of them.
 
     Parameters
     ----------
     model
-        Bound to the stream's schema here, if it is not yet.
+        Bound to the stream's schema here, unless it is bound already.
     stream
-        Read from its current position to its end; what comes is learnt when it comes. A stream, or any
+        Read from its current position to its end; instances are learnt as they arrive. A stream, or any
         object with a `schema` and a ``poll(most, timeout)`` (see `heros.streams.live.Source`). A data frame
         (pandas, polars, Arrow), a pair ``(X, y)`` of rows and labels, and an iterable of (features, label)
-        pairs, such as a data set of River's (see `heros.streams.from_iter`), are streams, too.
+        pairs, such as a River data set (see `heros.streams.from_iter`), become streams.
     target
         The column of a frame that has the class; by default the last.
     weights
-        What each instance counts where the model learns (see `Heros.learn`): an array in the order in which
-        they come, or the column of a frame or stream that has it, which is no feature then (see also
-        `weights` of `heros.streams.read`). Measures count every instance once all the same.
+        The weight of each instance in training (see `Heros.learn`): an array in the order of the stream, or
+        the name of a column of a frame or stream, which is then no feature (see also `weights` of
+        `heros.streams.read`). Measures ignore weights.
     measures
-        What is measured; by default what the model's task says: AUROC, accuracy, κ and log-loss. Objects of
-        `heros.measures`, or any with a `name`, an ``update(y, output)`` and a `value` (see
-        `heros.measures.Measure` for what else one may have). They are not changed: each run has empty ones
-        of its own.
+        What is measured; by default the measures of the model's task: AUROC, accuracy, κ and log-loss.
+        Objects of `heros.measures`, or any with a `name`, an ``update(y, output)`` and a `value` (see
+        `heros.measures.Measure` for optional methods). They are not changed: each run has empty copies.
     window
-        Over how many instances a point of the curves is taken.
+        The number of instances per point of the curves.
     block
-        How many instances are read at a time, at most.
+        The largest number of instances read at a time.
     meter
-        What reads the energy; `heros.meters.Cpu()` by default.
+        The energy meter; `heros.meters.Cpu()` by default.
     exact
         Whether figures over the whole stream that need all probabilities are exact, for which these are
-        kept (8 bytes per class and instance). If not, they come from a histogram in constant memory, as
-        endless streams need (see `heros.measures.RunningAuroc`), and the curves have at most 1000 points.
+        kept (8 bytes per class and instance). If not, they come from a histogram in constant memory, for
+        endless streams (see `heros.measures.RunningAuroc`), and the curves have at most 1000 points.
     predictions
-        Whether the run has all predictions (`Run.predictions`): by default if a measure needs them
-        anyway, as the exact AUROC does.
+        Whether the run has all predictions (`Run.predictions`); by default if a measure needs them, as the
+        exact AUROC does.
     callback
-        A function that is called with a `heros.run.Window` whenever a window is over, or several. If one
-        returns True, the run ends there, and is `interrupted`.
+        A function, or several, called with a `heros.run.Window` at the end of each window. If one returns
+        True, the run ends there, and is `interrupted`.
     progress
-        Whether to show a progress bar; by default if the output is a terminal or a notebook. A text is
-        what the bar calls the run then, instead of by the stream's name.
+        Whether to show a progress bar; by default on a terminal and in a notebook. A text replaces the
+        stream's name in the bar.
     checkpoint
-        A directory, of this run only, to which checkpoints are written: all it takes to go on after a
-        kill, with the results of a run that was not killed, bit for bit (see docs/reliability.md).
+        A directory, of this run only, for checkpoints: everything that is needed to resume after a kill, with
+        the same results, bit for bit, as a run that was not killed (see docs/reliability.md).
     every
-        After how many instances one is written, besides one at the end of the stream or where it breaks
-        off.
+        The number of instances between checkpoints; one more is written at the end of the stream, or where
+        reading it fails.
     keep
-        How many of the last checkpoints stay.
+        How many of the latest checkpoints are kept.
     resume
-        Whether to go on from the newest checkpoint that is whole, or from the file named; from the start
-        if there is none. Model, stream, measures and settings have to be those of the run; the stream goes
-        to where it was, or is read over from its start, and what the model has learnt is replaced.
+        Whether to resume from the newest checkpoint that is whole, or the path of one; without any
+        checkpoint, the run starts anew. Model, stream, measures and settings have to be the same; the stream
+        seeks to its position, or is read again from its start, and the state of the model is replaced.
     on_checkpoint_error
-        What happens if a checkpoint cannot be written: "raise" a HerosError, or "warn" with a
-        `heros.run.checkpoints.CheckpointWarning` and go on. The checkpoints before it stay as they are.
+        If a checkpoint cannot be written: "raise" a HerosError, or "warn" with a
+        `heros.run.checkpoints.CheckpointWarning` and continue. Earlier checkpoints stay as they are.
     allow_code
         Whether checkpoints may hold models of other libraries and your own (`heros.pools.Models`), as
-        pickles. A pickle is a program: to resume such a run is to run what is in its directory, so let nobody
-        write there whom you would not let run code. Without it such a pool has no checkpoints.
+        pickles. Loading a pickle can run any code: resume such a run only from a directory that nobody else
+        can write to. Without it, such a pool cannot have checkpoints.
     on_interrupt
-        What happens at Ctrl-C: "return" the Run so far, or "raise" a KeyboardInterrupt at once, which
-        suits a program that makes several runs.
+        At Ctrl-C: "return" the Run so far, or "raise" a KeyboardInterrupt at once, which suits a program that
+        makes several runs.
 
     Examples
     --------
@@ -206,7 +205,7 @@ def _learn(
     progress: bool | str | None,
     on_interrupt: str,
 ) -> bool:
-    """Learn until the stream ends; return whether it was stopped before."""
+    """Learn until the stream ends; return whether the run was stopped before that."""
     stream = evaluation.stream
     label, wanted = (progress, None) if isinstance(progress, str) else (stream.name, progress)
     with (
@@ -225,7 +224,7 @@ def _learn(
                 warnings.warn(f"The run ends early: {error}", DataNotice, stacklevel=3)
                 evaluation.stopped = True
                 break
-            except Exception:  # what was learnt so far is kept; the stream may be mended
+            except Exception:  # keep what was learnt so far: the stream may be repaired
                 if checkpointer:
                     checkpointer.write(evaluation)
                 raise
@@ -245,7 +244,7 @@ def _learn(
 
 
 def _counts_of(weights: ArrayLike, source: Source) -> NDArray[np.float64]:
-    """What was said that the instances of the source count, one number each."""
+    """The weights of the instances, checked: one number each."""
     if source.weighed is not None:
         rule = f"left out, as {source.weighed!r} of the stream has them"
         raise ParameterError.of("weights", "evaluate", rule, weights)
@@ -256,12 +255,12 @@ def _counts_of(weights: ArrayLike, source: Source) -> NDArray[np.float64]:
 
 
 def _sum_of(weights: NDArray[np.float64] | None) -> int | None:
-    """By which weights are known again."""
+    """A checksum by which a resumed run recognises the weights."""
     return None if weights is None else zlib.crc32(np.ascontiguousarray(weights).tobytes())
 
 
 def _source_of(stream: Any, target: str | int | None, weights: str | None, task: str | None) -> Source:
-    """A source as it is; a frame, rows and labels, or pairs, as a stream; with a column of weights."""
+    """Return a source unchanged, and a frame, a pair (X, y) or an iterable of pairs as a stream."""
     if is_frame(stream):
         return streams.from_frame(stream, target=target, weights=weights, task=task)
     if target is not None:
@@ -279,14 +278,14 @@ def _source_of(stream: Any, target: str | int | None, weights: str | None, task:
 
 
 def _are_pairs(stream: Any) -> bool:
-    """Whether it may give (features, label) pairs, one after the other, and is nothing else."""
+    """Whether this is an iterable of (features, label) pairs and nothing else."""
     if isinstance(stream, Source | str | bytes | Mapping | np.ndarray) or hasattr(stream, "poll"):
         return False
     return isinstance(stream, Iterable | AsyncIterable)
 
 
 def _labelled(X: Any, y: Any, weights: str | None, task: str | None) -> Source:
-    """Rows and their labels as a stream."""
+    """Return rows and their labels as a stream."""
     if not is_frame(X):
         stream = streams.from_arrays(X, y, task=task)
         return stream if weights is None else stream.with_weights(weights)
@@ -302,7 +301,7 @@ def _labelled(X: Any, y: Any, weights: str | None, task: str | None) -> Source:
 
 
 def _expect_keepable(model: Heros, allow_code: bool) -> None:
-    """Refuse, before the run, checkpoints of what only pickle can keep, unless that was asked for."""
+    """Refuse checkpoints of models that need pickle, unless `allow_code`; before anything is learnt."""
     if model.pool.plain:
         return
     if not allow_code:
@@ -312,14 +311,14 @@ def _expect_keepable(model: Heros, allow_code: bool) -> None:
         )
         raise ParameterError.of("checkpoint", "evaluate", rule, model.pool)
     text = (
-        "The checkpoints of this run hold pickles: to resume it is to run what is in their directory. Let "
-        "nobody write there whom you would not let run code."
+        "The checkpoints of this run hold pickles, which can run any code when the run is resumed. Let "
+        "nobody write to their directory whom you would not let run code."
     )
     warnings.warn(text, CheckpointWarning, stacklevel=3)
 
 
 def _empty_ones(measures: object, exact: bool, kept: bool) -> list[Measure]:
-    """An empty measure of each kind, to be changed by this run; an error if they will not do."""
+    """Return an empty measure of each kind for this run; raise an error if one cannot be used."""
     listed = expect_list(measures, "measures", "evaluate")
     given = [expect_measure(measure, "measures", "evaluate") for measure in listed]
     names = [measure.name for measure in given]
@@ -334,7 +333,7 @@ def _empty_ones(measures: object, exact: bool, kept: bool) -> list[Measure]:
 
 
 def _expect_fitting(measures: list[Measure], model: Heros) -> None:
-    """Refuse measures of classes where a number is learnt, and the reverse."""
+    """Refuse measures of classes in regression, and of numbers in classification."""
     for measure in measures:
         if not isinstance(measure, Own) and measure.numeric != model.task.numeric:
             rule = f"measures of {'numbers' if model.task.numeric else 'classes'}, as the task asks for"

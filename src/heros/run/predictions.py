@@ -1,4 +1,4 @@
-"""The predictions of a run, each given before its label was seen, as tables and files."""
+"""The predictions of a run, each made before its target was seen, as tables and files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Predictions", "predicted_table"]
 
 @dataclass(frozen=True, repr=False)
 class Predictions:
-    """What was said of every instance before its target was seen, and what that was.
+    """The prediction of every instance, made before its target was seen, and the target.
 
     Examples
     --------
@@ -32,8 +32,8 @@ class Predictions:
     """
 
     targets: NDArray[Any]  # (n,) class indices, or numbers
-    outputs: NDArray[np.float64]  # (n, width) probabilities of the classes, or what was said of a number
-    classes: tuple[str, ...]  # none if the target is a number
+    outputs: NDArray[np.float64]  # (n, width) probabilities, or a number and its interval
+    classes: tuple[str, ...]  # empty if the target is a number
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -43,25 +43,25 @@ class Predictions:
         return f"<Predictions of {len(self):,} instances: {names}>"
 
     def to_arrow(self) -> Any:
-        """An Arrow table: the target, what was predicted, and the probability of each class."""
+        """Return an Arrow table: the target, the prediction, and the probability of each class."""
         table = predicted_table(self.outputs, self.classes)
         targets = _names(self.targets, self.classes) if self.classes else pa.array(self.targets)
         return table.add_column(0, "target", targets)
 
     def to_pandas(self) -> Any:
-        """The same as a data frame of pandas."""
+        """Return the same table as a pandas data frame."""
         needed("pandas", "Predictions.to_pandas", "notebook")
         return self.to_arrow().to_pandas()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write them to a file: CSV, Parquet or Arrow, as its name says."""
+        """Write the table to a file: CSV, Parquet or Arrow, by its suffix."""
         place = Path(path)
         expect_table_place(place, "path", "save")
         write_table(place, self.to_arrow())
 
 
 def predicted_table(outputs: NDArray[np.float64], classes: tuple[str, ...]) -> Any:
-    """What outputs (n, width) say, as an Arrow table.
+    """Return predictions (n, width) as an Arrow table.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def predicted_table(outputs: NDArray[np.float64], classes: tuple[str, ...]) -> A
 
 
 def _columns(outputs: NDArray[np.float64], classes: tuple[str, ...]) -> tuple[str, ...]:
-    """What the columns of predictions are called."""
+    """The names of the columns of predictions."""
     if classes:
         return ("predicted", *(f"p_{name}" for name in classes))
     width = 1 if outputs.ndim == 1 else outputs.shape[1]

@@ -25,10 +25,10 @@ __all__ = ["Callback", "Price", "Run", "Window", "checked_callbacks"]
 
 @dataclass(frozen=True)
 class Price:
-    """What looking and training cost, on one scale: shares of the price if all look and are trained.
+    """The cost of evaluation and training, as shares of evaluating and training every model at every step.
 
-    It is counted, not timed: how often each model looked and was trained, times what that costs, as it was
-    measured of each model (see `heros.pools.timing`). Σγ counts training alone, by the γ of the policy.
+    The cost is counted, not timed: how often each model was evaluated and trained, times the cost of each, as
+    measured for this model (see `heros.pools.timing`). Σγ counts training only, by the γ of the policy.
 
     Examples
     --------
@@ -36,20 +36,20 @@ class Price:
     0.75
     """
 
-    looking: float
+    looking: float  # evaluation
     training: float
 
     @property
     def total(self) -> float:
-        """The price of a step."""
+        """The cost of a step: evaluation and training."""
         return self.looking + self.training
 
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """How a model did on a stream, and what that cost.
+    """The performance of a model on a stream, and its cost.
 
-    The figure of a measure is an attribute of its name, too: ``run.auroc``. A notebook shows its curves.
+    The figure of a measure is also an attribute: ``run.auroc``. A notebook shows the curves.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class Run:
     >>> run
     <Run Agrawal(function=1): 3,000 instances
      AUROC 0...  accuracy 0...  κ ...  log-loss 0...
-     trained ...% of the price of training everything; ... CPU s, ... J
+     training: ...% of the cost of training every model; ... CPU s, ... J
      best model at the end: ...>
     >>> run.to_arrow().column_names
     ['end', 'auroc', 'accuracy', 'kappa', 'log_loss', 'spent', 'reward', 'cpu', 'best']
@@ -68,34 +68,34 @@ class Run:
     model: str
     n_instances: int
     figures: dict[str, float]  # by measure, over the whole stream, at its end
-    measures: tuple[Caption, ...] = field(repr=False)  # what the figures are called, in their order
-    confusion: Confusion | None = field(repr=False)  # if a measure has counted it
-    gamma_spent: float  # Σγ over all steps; n_instances is the price of training everything
+    measures: tuple[Caption, ...] = field(repr=False)  # names and labels of the figures, in their order
+    confusion: Confusion | None = field(repr=False)  # if a measure counts it
+    gamma_spent: float  # Σγ over all steps; n_instances is the cost of training everything
     reward: float  # ΣR over all steps
-    looked: NDArray[np.int64] = field(repr=False)  # (M,) at how many instances each model looked
+    looked: NDArray[np.int64] = field(repr=False)  # (M,) on how many instances each model was evaluated
     trained: NDArray[np.int64] = field(repr=False)  # (M,) how often each model was trained
     invested: NDArray[np.float64] = field(repr=False)  # (M,) r
-    diverged: int  # models that ever gave a prediction that is not finite
-    price: Price | None  # of looking and training; None if that could not be measured
+    diverged: int  # models that ever made a prediction that is not finite
+    price: Price | None  # of evaluation and training; None if it could not be measured
     cpu: dict[str, float]  # CPU seconds by phase
-    energy: Energy  # the bill
+    energy: Energy
     curves: Curves = field(repr=False)
     window: int
     settings: dict[str, Any] = field(repr=False)  # of the model, as plain data
     drifts: tuple[DriftPoint, ...] = field(default=(), repr=False)  # where the stream is known to change
     bad_rows: BadRows = field(default=BadRows(), repr=False)  # what the stream skipped
     interrupted: bool = False  # whether Ctrl-C, a callback or too many bad rows ended it
-    classes: tuple[str, ...] = field(default=(), repr=False)  # none if the target is a number, or not known
+    classes: tuple[str, ...] = field(default=(), repr=False)  # empty if the target is a number, or unknown
     predictions: Predictions | None = field(default=None, repr=False, compare=False)  # if they were kept
 
     @property
     def cpu_seconds(self) -> float:
-        """CPU seconds in all."""
+        """All CPU seconds."""
         return sum(self.cpu.values())
 
     @property
     def gamma_share(self) -> float:
-        """Σγ as a share of the price of training everything at every step."""
+        """Σγ as a share of the cost of training every model at every step."""
         return self.gamma_spent / self.n_instances
 
     @property
@@ -112,31 +112,31 @@ class Run:
 
     @property
     def imbalance(self) -> Imbalance | None:
-        """What is to be known of a run whose classes are uneven; None if they are not."""
+        """Figures of the rarest class, if it is much rarer than the others; else None."""
         return imbalance_of(self.confusion, self.classes, self.predictions)
 
     def summary(self) -> str:
-        """What it gave and what it cost, as `heros run` prints it."""
+        """The performance and the cost as text, as `heros run` prints them."""
         return str(summary.bill(self))
 
     def plot(self, *names: str, ax: Any = None) -> Any:
-        """Draw the curves of measures, by default of the first; the axes of matplotlib are returned.
+        """Draw the curves of measures, by default of the first; return the matplotlib axes.
 
         Parameters
         ----------
         names
-            Of measures, e.g. ``"accuracy"``.
+            The names of measures, e.g. ``"accuracy"``.
         ax
             Axes to draw into; new ones by default.
         """
         return drawing.plot(self, names, ax)
 
     def to_arrow(self) -> Any:
-        """The curves as an Arrow table, a row per window: see `Curves.to_arrow`."""
+        """Return the curves as an Arrow table, a row per window: see `Curves.to_arrow`."""
         return self.curves.to_arrow()
 
     def to_pandas(self) -> Any:
-        """The curves as a data frame of pandas, a row per window."""
+        """Return the curves as a pandas data frame, a row per window."""
         return self.curves.to_pandas()
 
     def __getattr__(self, name: str) -> float:

@@ -1,4 +1,4 @@
-"""What an evaluation knows on its way: the model, the measures, the curves so far, the bill so far."""
+"""The state of an evaluation: the model, the measures, the curves and the costs so far."""
 
 from __future__ import annotations
 
@@ -34,24 +34,10 @@ SHOWN = 2  # measures in the line of progress
 
 
 class Evaluation:
-    """An evaluation as it stands: it learns blocks of instances, closes windows and gives a `Run`.
+    """Learns blocks of instances, closes windows and returns a `Run`; parameters as for `evaluate`.
 
-    Parameters
-    ----------
-    model, stream, meter
-        What is evaluated, on what, and what reads the energy; the meter is running.
-    measures
-        Empty ones, of different names.
-    window
-        Over how many instances a point of the curves is taken.
-    exact
-        Whether the curves have a point for every window; if not, at most 1000.
-    keep
-        Whether the run has all predictions: True if so, None if a measure keeps them anyway.
-    callbacks
-        What is called after every window; if one of them says True, `stopped` is.
-    weights
-        What each instance counts where the model learns, in the order in which they come.
+    The measures are empty and the meter is running. `keep` tells whether the run has all predictions: None if
+    a measure keeps them anyway. `weights` has the weight of each instance, in the order of the stream.
     """
 
     def __init__(
@@ -73,29 +59,29 @@ class Evaluation:
         self._keep, self._callbacks, self.stopped = keep, tuple(callbacks), False
         measured = any(measure.predictions is not None for measure in measures)
         self._kept: list[Predicted] | None = [] if keep and not measured else None  # if no measure does
-        self.n = self.pending = 0  # instances in windows that are over, and in the one that is not
+        self.n = self.pending = 0  # instances in finished windows, and in the unfinished one
         self.spent = self.reward = 0.0
-        self._window: list[tuple[NDArray[np.int64], Block]] = []  # labels and answers of the one that is not
+        self._window: list[tuple[NDArray[np.int64], Block]] = []  # of the unfinished one
         self._began, self._started = time.perf_counter(), meter.clock()
         self._earlier: dict[str, float] | None = None  # what the model had spent before
-        self._looked_before: NDArray[np.int64] | None = None
+        self._looked_before: NDArray[np.int64] | int = 0
         self._trained_before: NDArray[np.int64] | int = 0
         self._invested_before: NDArray[np.float64] | float = 0.0
         self._last_cpu = np.zeros(len(PHASES))
 
     @property
     def taken(self) -> int:
-        """How many instances it has learnt."""
+        """The number of instances learnt."""
         return self.n + self.pending
 
     @property
     def room(self) -> int | None:
-        """After how many instances callbacks want to be heard; None if there are none."""
+        """The number of instances until callbacks are due; None without callbacks."""
         return self.window - self.pending if self._callbacks else None
 
     @property
     def predictions(self) -> list[Predicted]:
-        """Labels and probabilities, window by window, if they are kept."""
+        """Targets and predictions, window by window, if they are kept."""
         if self._kept is not None:
             return self._kept
         return next((m.predictions for m in self.measures if m.predictions is not None), [])
@@ -108,7 +94,7 @@ class Evaluation:
         return Predictions(*joined(parts), classes)
 
     def learn(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
-        """Test and train on a block, cut where a window ends."""
+        """Test, then train on a block, which is cut where a window ends."""
         self.model.bind(self.stream.schema)
         if self._earlier is None:
             self._earlier = self.model.cpu_seconds
@@ -141,11 +127,11 @@ class Evaluation:
         return self._weights[self.taken : self.taken + n]
 
     def wait(self) -> None:
-        """Nothing has come for a while: counters that wrap around are looked at all the same."""
+        """Read the meter while no instances come: its counters may wrap around."""
         self.meter.sample()
 
     def standing(self) -> str:
-        """How things stand, in a line."""
+        """The progress of the run, in a line."""
         if self.n == 0:
             return ""
         rate = self.n / (time.perf_counter() - self._began)
@@ -154,7 +140,7 @@ class Evaluation:
         return f"{rate:,.0f}/s  {latest} now  γ {self.spent / self.n:.0%}  best {best}"
 
     def result(self, interrupted: bool = False) -> Run:
-        """The run, with a last window that may be shorter."""
+        """Return the run; its last window may be shorter."""
         if self.pending:
             self._close_window()
         if self.n == 0:
@@ -170,7 +156,7 @@ class Evaluation:
         counted = (measure.confusion for measure in self.measures if isinstance(measure, Counted))
         model, cpu = self.model, dict(zip(PHASES, self._cpu().tolist(), strict=True))
         energy = Energy.of(self.meter.stop(), self.meter.source, cpu, self.meter.carbon)
-        looked, trained = model.looked - self._looks_before(), model.trained - self._trained_before
+        looked, trained = model.looked - self._looked_before, model.trained - self._trained_before
         return Run(
             stream=self.stream.name,
             model=repr(model),
@@ -197,13 +183,6 @@ class Evaluation:
             predictions=self._all_predictions(),
         )
 
-    def _looks_before(self) -> NDArray[np.int64]:
-        """How often each model had looked; the first checkpoints do not say, for there all always had."""
-        if self._looked_before is None:
-            earlier = 0 if self._earlier is None else self.model.instances - self.taken
-            self._looked_before = np.full(self.model.pool.n_models, earlier)
-        return self._looked_before
-
     def _price(self, looked: NDArray[np.int64], trained: NDArray[np.int64]) -> Price | None:
         listed = price_list(self.model.bound)
         return None if listed is None else Price(*(part / self.n for part in listed.bill(looked, trained)))
@@ -211,12 +190,12 @@ class Evaluation:
     # -- for checkpoints ----------------------------------------------------------------------------------
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """What it takes to go on from here, but for the model, the stream and the predictions."""
+        """Everything that is needed to resume, besides the model, the stream and the predictions."""
         spent = self.meter.clock() - self._started, time.perf_counter() - self._began
         arrays = {
             "totals": np.array([self.spent, self.reward, *spent]),
             "earlier": np.array(list((self._earlier or {}).values())),
-            "looked_before": self._looks_before(),
+            "looked_before": np.asarray(self._looked_before),
             "trained_before": np.asarray(self._trained_before),
             "invested_before": np.asarray(self._invested_before),
             "last_cpu": self._last_cpu,
@@ -247,22 +226,12 @@ class Evaluation:
         if not self.model.task.numeric:
             predictions = [(labels.astype(np.int64), p) for labels, p in predictions]
         self.n, self.pending = int(document["n"]), int(document["pending"])
-        expect_fit(
-            arrays,
-            models=self.model.pool.n_models,
-            phases=len(PHASES),
-            measures=[measure.name for measure in self.measures],
-            n=self.n,
-            window=self.window,
-            exact=self.exact,
-            pending=self.pending,
-            numeric=self.model.task.numeric,
-        )
+        expect_fit(arrays, self)
         self.spent, self.reward, cpu, wall = arrays["totals"].tolist()
         self._started, self._began = self.meter.clock() - cpu, time.perf_counter() - wall
         self._earlier = dict(zip(PHASES, arrays["earlier"].tolist(), strict=True))
         self._trained_before, self._invested_before = arrays["trained_before"], arrays["invested_before"]
-        self._looked_before = arrays.get("looked_before")
+        self._looked_before = arrays["looked_before"]
         self._last_cpu = arrays["last_cpu"]
         self.points.restore(archive.subset(arrays, "curves"))
         for measure in self.measures:
@@ -279,7 +248,7 @@ class Evaluation:
             self._kept = list(predictions)
         if self.pending:
             labels, p, chosen, spent, reward = (arrays[f"pending/{name}"] for name in PENDING)
-            nobody = np.full(self.pending, -1, dtype=np.int32)  # is not asked again who answered
+            nobody = np.full(self.pending, -1, dtype=np.int32)  # not needed again: which model predicted
             self._window = [(labels, Block(p, nobody, chosen != 0, spent, reward))]
 
     # -- windows --------------------------------------------------------------------------------------------
@@ -319,7 +288,7 @@ class Evaluation:
             self.stopped = self.stopped or said is True or (isinstance(said, np.bool_) and bool(said))
 
     def _cpu(self) -> NDArray[np.float64]:
-        """CPU seconds by phase since the start; what no phase accounts for is "other"."""
+        """CPU seconds by phase since the start; the rest is "other"."""
         earlier = self._earlier or dict.fromkeys(PHASES, 0.0)
         cpu = np.array([seconds - earlier[phase] for phase, seconds in self.model.cpu_seconds.items()])
         cpu[-1] = max(0.0, self.meter.clock() - self._started - float(cpu[:-1].sum()))
@@ -327,10 +296,10 @@ class Evaluation:
 
 
 def _as_given(answers: Sequence[NDArray[np.float64] | None], now: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The answers that were given earlier, as wide as those given now: a class nobody knew then has 0."""
+    """Earlier predictions, as wide as those made now: a class not known at the time has probability 0."""
     then = np.zeros_like(now)
     for row, answer in zip(then, answers, strict=True):
-        if answer is None:  # nothing was known at all
+        if answer is None:  # the model had not learnt anything
             row[:] = 1 / len(row)
         else:
             row[: len(answer)] = answer

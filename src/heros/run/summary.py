@@ -23,10 +23,7 @@ EVEN = 0.4  # of an equal share: classes are uneven if the rarest one has less
 
 
 def lines(run: Run) -> list[str]:
-    """What a run gave, what it cost and which model was best at its end, a line each.
-
-    Where classes are uneven, a line says how well the rare one is recognised.
-    """
+    """Performance, cost and the best model at the end, a line each; if classes are uneven, the rarest one."""
     early = "ended early: too many bad rows" if run.too_many_bad_rows else "ended early"
     ended = f" ({early})" if run.interrupted else ""
     figures = "  ".join(f"{one.label} {_figure(run, one)}" for one in run.measures[:SHOWN])
@@ -36,14 +33,14 @@ def lines(run: Run) -> list[str]:
         f"{run.stream}: {run.n_instances:,} instances{ended}",
         figures,
         *([] if uneven is None else [str(uneven)]),
-        f"trained {run.gamma_share:.1%} of the price of training everything; {spent}",
+        f"training: {run.gamma_share:.1%} of the cost of training every model; {spent}",
         f"best model at the end: {_name_of_champion(run)}",
         *run.bad_rows.text().splitlines(),
     ]
 
 
 def _name_of_champion(run: Run) -> str:
-    """What tells the best model from the others; all of its settings if nothing does."""
+    """The settings in which the best model differs from the others, or all of them."""
     apart, _ = told_apart(run.settings["models"])
     return settings_text(apart[_champion(run)] or champion(run))
 
@@ -59,14 +56,14 @@ def _champion(run: Run) -> int:
 
 
 def bill(run: Run, title: str | None = None) -> Table:
-    """What a run gave and what it cost."""
+    """A table of all figures and costs of a run."""
     rate = run.n_instances / run.energy.wall_seconds
     phases = ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in run.cpu.items())
     rows = {
         "instances": f"{run.n_instances:,} ({rate:,.0f} per second)",
         **_figures(run),
         **({} if run.imbalance is None else {"uneven": str(run.imbalance)}),
-        "trained": f"{run.gamma_share:.1%} of the price of training everything (Σγ {run.gamma_spent:,.0f})",
+        "training": f"{run.gamma_share:.1%} of the cost of training every model (Σγ {run.gamma_spent:,.0f})",
         **_price(run),
         "best model": settings_text(champion(run)),
         "CPU seconds": f"{run.cpu_seconds:.2f}: {phases}",
@@ -78,12 +75,12 @@ def bill(run: Run, title: str | None = None) -> Table:
 
 
 def _price(run: Run) -> dict[str, str]:
-    """Looking beside training, on one scale."""
+    """Evaluation and training, on one scale."""
     if run.price is None:
         return {}
-    looks = f"{run.looked.mean() / run.n_instances:.1%} of the looks"
-    price = f"looking {run.price.looking:.1%} + training {run.price.training:.1%} = {run.price.total:.1%}"
-    return {"price": f"{price} of all looking and learning ({looks})"}
+    evaluated = f"each model was evaluated on {run.looked.mean() / run.n_instances:.1%} of the instances"
+    cost = f"evaluation {run.price.looking:.1%} + training {run.price.training:.1%} = {run.price.total:.1%}"
+    return {"cost": f"{cost} of evaluating and training every model ({evaluated})"}
 
 
 def _figures(run: Run) -> dict[str, str]:
@@ -103,7 +100,7 @@ def _figure(run: Run, measure: Caption) -> str:
 
 
 def energy_text(energy: Energy) -> str:
-    """Energy in units that suit its size."""
+    """Energy in joules and kilowatt-hours."""
     return f"{energy.joules:,.1f} J = {energy.kwh:.3g} kWh{', ' * bool(energy.basis)}{energy.basis}"
 
 

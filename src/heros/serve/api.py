@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
+from ipaddress import ip_address
 from typing import Any, TypeVar
 from urllib.parse import parse_qs
 
@@ -18,7 +20,7 @@ from heros.data.schema import schema_plain
 from heros.ensemble import Heros, files
 from heros.errors import HerosError
 from heros.serve.http import Receive, Scope, Send
-from heros.serve.limits import NotNow, Refusal, Unknown, Wrong
+from heros.serve.limits import NotNow, Refusal, Unknown, Wrong, expect_name
 from heros.serve.metrics import Requests, metrics
 from heros.serve.service import Service, Taken
 from heros.serve.state import Picture, explanation, leaderboard
@@ -33,12 +35,18 @@ JSON = b"application/json"
 SAFE = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 FOR_PAGE = ((b"content-security-policy", CSP.encode()), (b"referrer-policy", b"no-referrer"))
 OPEN = frozenset({"/", "/health"})  # paths that need no token: they show nothing that was learnt
-NOTICED = frozenset({b"authorization", b"content-type"})
+PLAIN = ((b"content-type", JSON),)
+HEALTH = {
+    "fault": "learns no more",
+    "checkpoint_error": "checkpoints fail",
+    "publish_error": "predictions are out of date",
+}
 MOST_NOTICES = 50
 SLICE = 20  # instances of a batch that are dealt with before other requests have a turn
 
 Reply = tuple[int, Any] | tuple[int, bytes, bytes]  # status, then plain data, or bytes and their type
-Handler = Callable[[Any], Awaitable[Reply]]  # of a parsed body, or of the query
+Act = Callable[[Any], Reply | Awaitable[Reply]]  # on a parsed body
+View = Callable[[bytes], Awaitable[Reply]]  # of a query
 T = TypeVar("T")
 
 
@@ -51,21 +59,26 @@ class Api:
         What predicts and learns.
     token
         The token that requests have to bring in ``Authorization: Bearer …``; None: no token is needed.
+    hosts
+        The names by which clients may call the service, besides ``localhost`` and all addresses in digits.
+        Another name in the header ``Host`` is that of a page that had its name point here (DNS rebinding).
     """
 
-    def __init__(self, service: Service, token: str | None = None) -> None:
+    def __init__(self, service: Service, token: str | None = None, hosts: Iterable[str] = ()) -> None:
         self.service, self.limits = service, service.limits
         self.picture, self.requests = Picture(service), Requests()
         self._token = None if token is None else b"Bearer " + token.encode()
+        self._hosts = {"localhost", *(host.lower() for host in hosts)}
+        self._known_hosts: set[bytes] = set()  # as they came, a few of them
         self._threads = ThreadPoolExecutor(1, "heros predicts") if service.learner.keyed else None
         self._page = resources.files("heros.serve").joinpath("page.html").read_bytes()
-        self.posts: dict[str, Handler] = {
+        self.posts: dict[str, Act] = {
             "/predict": self._predict,
             "/predict/batch": self._predict_batch,
             "/learn": self._learn,
             "/learn/batch": self._learn_batch,
         }
-        self.gets: dict[str, Handler] = {
+        self.gets: dict[str, View] = {
             "/": self._index,
             "/explain": self._explain,
             "/health": self._health,
@@ -90,24 +103,27 @@ class Api:
         requests.now += 1
         status = 499  # the client has gone
         try:
-            headers = {name: value for name, value in scope["headers"] if name in NOTICED}
+            headers = dict(scope["headers"])
             self._expect_welcome(headers, path)
             if scope["method"] == "POST" and path in self.posts:
                 body = await self._body(headers, receive)
                 if body is None:
                     return
-                reply = await self._act(path, body, scope["query_string"])
-                more: tuple[tuple[bytes, bytes], ...] = ()
+                reply = self.posts[path](self._parsed(path, body))
+                if not isinstance(reply, tuple):
+                    reply = await reply
+                if scope["query_string"]:
+                    await self._wait(scope["query_string"])
+                status = reply[0]
+                await _send(send, status, _dumped(reply[1]), PLAIN)
             else:
-                reply = await self._look(scope["method"], path, scope["query_string"])
+                status, body, kind = await self._look(scope["method"], path, scope["query_string"])
                 more = SAFE + FOR_PAGE if path == "/" else SAFE
-            status = reply[0]
-            body, kind = (_dumped(reply[1]), JSON) if len(reply) == 2 else reply[1:]
-            await _send(send, status, body, (b"content-type", kind), *more)
+                await _send(send, status, body, ((b"content-type", kind), *more))
         except (Refusal, HerosError) as error:
             why = error if isinstance(error, Refusal) else Refusal(str(error), 503)
             status = why.status
-            await _send(send, status, _dumped({"detail": str(why)}), (b"content-type", JSON), *why.headers)
+            await _send(send, status, _dumped({"detail": str(why)}), PLAIN + why.headers)
         finally:
             requests.now -= 1
             requests.count(path if path in self.posts or path in self.gets else "other", status, start)
@@ -115,10 +131,24 @@ class Api:
     def _expect_welcome(self, headers: dict[bytes, bytes], path: str) -> None:
         if self.requests.now > self.limits.requests and path != "/health":
             raise NotNow("There are too many requests at a time.")
+        if (host := headers.get(b"host")) not in self._known_hosts and path != "/health":
+            self._expect_host(host)
         if self._token is None or path in OPEN:
             return
         if not hmac.compare_digest(headers.get(b"authorization", b""), self._token):
             raise Refusal("The token must be the right one.", 401, (b"www-authenticate", b"Bearer"))
+
+    def _expect_host(self, host: bytes | None) -> None:
+        if host is None:  # HTTP/1.0, which no browser speaks
+            return
+        name = host.decode("latin-1").rpartition("@")[2].lower()
+        name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
+        if name not in self._hosts and not _is_address(name):
+            raise Refusal(
+                f"The host {name[:100]!r} must be allowed: start the service with --allow-host.", 403
+            )
+        if len(self._known_hosts) < 100:
+            self._known_hosts.add(host)
 
     async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes | None:
         """The body, if it is JSON and not too large; None if the client has gone."""
@@ -137,30 +167,37 @@ class Api:
             raise Refusal(f"A body must have at most {self.limits.body:,} bytes.", 413)
         return body
 
-    async def _act(self, path: str, body: bytes, query: bytes) -> Reply:
-        if path.startswith("/learn"):
+    def _parsed(self, path: str, body: bytes) -> Any:
+        if path == "/learn/batch":
             self.service.expect_room(1)  # before the body is parsed, which takes longer
         try:
-            request = orjson.loads(body)
+            return orjson.loads(body)
         except orjson.JSONDecodeError as error:
             raise Refusal(f"The body must be JSON. Got: {error}.", 400) from None
-        reply = await self.posts[path](request)
-        if query and any(pair in (b"wait=true", b"wait=1") for pair in query.split(b"&")):
-            await asyncio.wrap_future(self.service.after(self.service.publish))
-        return reply
 
-    async def _look(self, method: str, path: str, query: bytes) -> Reply:
+    async def _wait(self, query: bytes) -> None:
+        """Wait until predictions know of what was sent, if the query asks for that."""
+        if any(pair in (b"wait=true", b"wait=1") for pair in query.split(b"&")):
+            await asyncio.wrap_future(self.service.after(self.service.publish))
+
+    async def _look(self, method: str, path: str, query: bytes) -> tuple[int, bytes, bytes]:
         handler = self.gets.get(path)
         if handler is None and path not in self.posts:
             raise Refusal("There is no such path.", 404)
         if handler is None or method not in ("GET", "HEAD"):
             allowed = b"POST" if handler is None else b"GET, HEAD"
             raise Refusal(f"The method must be {allowed.decode()}.", 405, (b"allow", allowed))
-        return await handler(query)
+        reply = await handler(query)
+        return (reply[0], _dumped(reply[1]), JSON) if len(reply) == 2 else reply
 
     # -- predicting and learning --------------------------------------------------------------------------
 
-    async def _predict(self, request: Any) -> Reply:
+    def _predict(self, request: Any) -> Reply | Awaitable[Reply]:
+        if self._threads is not None:
+            return self._predict_elsewhere(request)
+        return 200, self.service.predict(request)
+
+    async def _predict_elsewhere(self, request: Any) -> Reply:
         return 200, await self._do(self.service.predict, request)
 
     async def _predict_batch(self, request: Any) -> Reply:
@@ -169,7 +206,7 @@ class Api:
             predictions += await self._do(self.service.predict_all, some)
         return 200, {"predictions": predictions}
 
-    async def _learn(self, request: Any) -> Reply:
+    def _learn(self, request: Any) -> Reply:
         self.service.learn(request)
         return 202, {"accepted": 1}
 
@@ -225,7 +262,8 @@ class Api:
     async def _view(self, query: bytes, look: Callable[[Heros], T]) -> T:
         """What there is to see of the model, or of the model of a key."""
         keys = parse_qs(query.decode("latin-1")).get("key")
-        key, look_at = None if keys is None else keys[-1], self.service.learner.look
+        key = None if keys is None else expect_name(keys[-1], "The key", self.limits.text)
+        look_at = self.service.learner.look
         if self._threads is None:
             found = look_at(look, key)
         else:
@@ -246,13 +284,10 @@ class Api:
 
     async def _health(self, query: bytes) -> Reply:
         service = self.service
-        well = service.fault is None
-        status = "ok" if well else "learns no more"
-        return 200 if well else 503, {
-            "status": status,
-            "queued": service.queued,
-            "notices": len(service.notices),
-        }
+        errors = service.errors
+        status = next((HEALTH[name] for name, error in errors.items() if error is not None), "ok")
+        health = {"status": status, "queued": service.queued, "notices": len(service.notices), **errors}
+        return 200 if status == "ok" else 503, health
 
     async def _openapi(self, query: bytes) -> Reply:
         return 200, _described(self.service.learner.task.numeric, self._token is not None)
@@ -264,7 +299,7 @@ class Api:
             if self.picture.is_fresh:
                 break
             await asyncio.sleep(0.025)
-        return self.picture.state
+        return self.picture.state | self.service.errors
 
 
 def _described(numeric: bool, secured: bool) -> dict[str, Any]:
@@ -292,13 +327,22 @@ async def _slices(instances: list[Any]) -> AsyncIterator[list[Any]]:
         yield instances[start : start + SLICE]
 
 
+def _is_address(name: str) -> bool:
+    try:
+        return bool(ip_address(name))
+    except ValueError:
+        return False
+
+
 def _dumped(said: Any) -> bytes:
-    return orjson.dumps(said, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
+    try:
+        return orjson.dumps(said, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
+    except TypeError:  # a number of more than 64 bits, such as a seed
+        return json.dumps(said).encode()
 
 
-async def _send(send: Send, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:
-    length = (b"content-length", b"%d" % len(body))
-    await send({"type": "http.response.start", "status": status, "headers": (*headers, length)})
+async def _send(send: Send, status: int, body: bytes, headers: tuple[tuple[bytes, bytes], ...]) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 

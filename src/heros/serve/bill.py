@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
+from heros._base.parameters import number
 from heros.meters import Cpu, Meter
 from heros.meters.base import Reading
 
@@ -38,7 +39,7 @@ class Bill:
 
     def resume(self, document: Mapping[str, float]) -> None:
         """Go on after what was spent before."""
-        self._earlier = {name: float(document[name]) for name in self._earlier}
+        self._earlier = {name: number(document[name], name, "Bill", 0) for name in self._earlier}
 
     def document(self) -> dict[str, float]:
         """What was spent so far, as a checkpoint keeps it."""

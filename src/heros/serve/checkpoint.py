@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import base64
+import math
 import os
+import socket
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,15 +16,21 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from heros._base.lazy import filelock
 from heros.ensemble import Heros, files
 from heros.errors import DataError, HerosError
 from heros.serve.learners import Learner, ModelPerKey, OneModel
 from heros.storage import archive
+from heros.storage.disk import reason
+from heros.storage.keystore import FILE as KEYS
 
 __all__ = ["CheckpointDirectory", "Waiting"]
 
 KIND = "service"
 NAME = "service.heros"
+LOCK = "service.lock"
+OVERHEAD = 600  # bytes of an instance that waits, besides its row and its prediction
+LOOSE = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS | orjson.OPT_SORT_KEYS
 Id = str | int
 Held = list[tuple[Id, "Waiting", float]]
 State = dict[str, dict[str, NDArray[Any]]]
@@ -34,54 +44,107 @@ class Waiting(NamedTuple):
     predicted: NDArray[np.float64]
     known: int | None = None  # how many labels the model had learnt from when it predicted
 
+    def bytes(self) -> int:
+        """What it takes in memory, more or less."""
+        return OVERHEAD + len(self.row) + self.predicted.nbytes
+
 
 class CheckpointDirectory:
-    """The directory in which a service is kept.
+    """The directory in which one service is kept, and no other at the time.
 
     One model is in a file of the service. Models per key are in their own file, and the rest of the service
-    is written there in the same transaction.
+    is written there in the same transaction. Only the owner may read the files: they hold instances as they
+    were sent.
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.directory = Path(directory)
-        try:
-            self.directory.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            rule = "exist, or it must be possible to create it"
-            raise HerosError(f"The directory {self.directory} must {rule}. Got: {error}.") from None
         self.path = self.directory / NAME
+        try:
+            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._lock = os.fdopen(os.open(self.directory / LOCK, os.O_RDWR | os.O_CREAT, 0o600), "r+")
+        except OSError as error:
+            raise HerosError(
+                f"The directory {self.directory} must be writable. Got: {reason(error)}."
+            ) from None
+        free = True
+        with suppress(OSError):  # a file system without locks
+            free = filelock.lock_descriptor(self._lock.fileno(), blocking=False)
+        if not free:
+            holder = self._lock.read(200)
+            self._lock.close()
+            got = f"one that {holder or 'another process uses'}"
+            raise HerosError(f"The directory {self.directory} must be free. Got {got}.")
+        now = time.strftime("%Y-%m-%d %H:%M:%S")
+        self._lock.truncate()
+        self._lock.write(f"process {os.getpid()} on {socket.gethostname()} uses since {now}")
+        self._lock.flush()
+
+    def close(self) -> None:
+        """Let others have the directory."""
+        self._lock.close()
+
+    def expect(self, *, keyed: bool) -> None:
+        """Refuse a directory of one model for a model per key, and the reverse."""
+        if keyed and self.path.exists():
+            raise HerosError(f"The directory {self.directory} must hold a model per key. Got one model.")
+        if not keyed and not self.path.exists() and (self.directory / "keys" / KEYS).exists():
+            raise HerosError(f"The directory {self.directory} must hold one model. Got a model per key.")
+
+    def expect_same(self, model: Heros, names: list[str]) -> None:
+        """Refuse a model that differs from the checkpoint in these parts and settings."""
+        if self.path.exists():
+            kept = archive.read(self.path, KIND)[0].get("model")
+            _expect_same(self.directory, kept, files.description(model), names)
 
     def write(self, learner: Learner, document: dict[str, Any], held: Held, history: State) -> None:
         """Write everything, as one."""
         groups: dict[str, Mapping[str, NDArray[Any]]] = {"pending": _plain(held)}
         groups |= {f"history/{group}": arrays for group, arrays in history.items()}
-        content = document | {"history": list(history)}
+        content = document | {"history": list(history), "written": time.time()}
         if isinstance(learner, ModelPerKey):
+            content["template"] = files.description(learner.model)
             parts = archive.encoded(KIND, content, archive.grouped(groups), str(self.directory))
             learner.models.commit({"service": base64.b64encode(b"".join(parts)).decode()})
         else:
             content["model"], groups["model"] = files.pack(learner.model)
-            archive.write(self.path, KIND, content, archive.grouped(groups))
+            archive.write(self.path, KIND, content, archive.grouped(groups), private=True)
 
     def read(self, learner: Learner) -> tuple[dict[str, Any], Held, State] | None:
         """What was written last, or None. A model that was kept takes the place of the learner's."""
+        self.expect(keyed=learner.keyed)
         if isinstance(learner, ModelPerKey):
             position = learner.models.position
             if position is None or "service" not in position:
                 return None
             document, arrays = archive.decoded(base64.b64decode(position["service"]), KIND, self.directory)
+            template = files.description(learner.model)
+            _expect_same(self.directory, document.get("template"), template, list(template))
         elif self.path.exists():
             document, arrays = archive.read(self.path, KIND)
         else:
             return None
-        try:
-            if isinstance(learner, OneModel):
-                learner.take_over(files.unpack(Heros, document["model"], archive.subset(arrays, "model")))
-            history = {name: archive.subset(arrays, f"history/{name}") for name in document["history"]}
-            return document, _held(archive.subset(arrays, "pending")), history
-        except (KeyError, TypeError, ValueError, IndexError) as error:
-            rule = "hold a whole service"
-            raise DataError(f"The directory {self.directory} must {rule}. Got: {error}.") from None
+        if isinstance(learner, OneModel):
+            learner.take_over(files.unpack(Heros, document["model"], archive.subset(arrays, "model")))
+        history = {str(name): archive.subset(arrays, f"history/{name}") for name in document["history"]}
+        passed = max(0.0, time.time() - float(document["written"]))
+        return document, _held(archive.subset(arrays, "pending"), passed), history
+
+
+def _expect_same(place: Path, kept: Any, given: Mapping[str, Any], names: list[str]) -> None:
+    if not isinstance(kept, dict):
+        raise DataError(f"The directory {place} must hold a whole service. Got one without a model.")
+    for name in names:
+        if orjson.dumps(kept.get(name), option=LOOSE) != orjson.dumps(given[name], option=LOOSE):
+            raise HerosError(
+                f"The {name} must be the one of the checkpoint in {place}: {_short(kept.get(name))}. "
+                f"Got {_short(given[name])}."
+            )
+
+
+def _short(part: Any) -> str:
+    text = orjson.dumps(part, option=LOOSE).decode()
+    return text if len(text) <= 200 else f"{text[:200]}…"
 
 
 def _plain(held: Held) -> dict[str, NDArray[Any]]:
@@ -97,24 +160,31 @@ def _plain(held: Held) -> dict[str, NDArray[Any]]:
         "predicted": np.concatenate([np.zeros(0), *predicted]),
         "predicted_lengths": np.array([len(one) for one in predicted], np.int64),
         "known": np.array([-1 if one.known is None else one.known for _, one, _ in held], np.int64),
-        "since": np.array([since for _, _, since in held], np.float64),
+        "age": time.monotonic() - np.array([since for _, _, since in held], np.float64),
     }
 
 
-def _held(arrays: Mapping[str, NDArray[Any]]) -> Held:
-    names = _cut(arrays["names"], arrays["name_lengths"])
-    rows = _cut(arrays["rows"], arrays["row_lengths"])
-    predicted = _cut(arrays["predicted"], arrays["predicted_lengths"])
+def _held(arrays: Mapping[str, NDArray[Any]], passed: float) -> Held:
+    names = _cut(arrays["names"], arrays["name_lengths"], np.uint8)
+    rows = _cut(arrays["rows"], arrays["row_lengths"], np.uint8)
+    predicted = _cut(arrays["predicted"], arrays["predicted_lengths"], np.float64)
     held: Held = []
-    sinces, counts = arrays["since"].tolist(), arrays["known"].tolist()
+    sinces = (time.monotonic() - passed - arrays["age"]).tolist()
+    counts = arrays["known"].tolist()
     for name, row, output, since, known in zip(names, rows, predicted, sinces, counts, strict=True):
         id, key = orjson.loads(name.tobytes())
+        named = type(id) in (str, int) and (key is None or type(key) in (str, int))
+        if not named or type(known) is not int or not math.isfinite(since) or not np.isfinite(output).all():
+            raise DataError("an instance must wait under its id")
+        if type(orjson.loads(row.tobytes())) is not dict:
+            raise DataError("an instance that waits must be an object")
         held.append((id, Waiting(row.tobytes(), key, output, known if known >= 0 else None), since))
     return held
 
 
-def _cut(values: NDArray[Any], lengths: NDArray[np.int64]) -> list[NDArray[Any]]:
-    ends = np.cumsum(lengths)
-    if len(values) != (ends[-1] if len(ends) else 0) or (lengths < 0).any():
-        raise DataError("as many bytes as the lengths of the waiting instances say must be there")
-    return np.split(values, ends[:-1]) if len(ends) else []
+def _cut(values: NDArray[Any], lengths: NDArray[Any], kind: type) -> list[NDArray[Any]]:
+    if values.dtype != kind or lengths.dtype != np.int64 or values.ndim != 1 or lengths.ndim != 1:
+        raise DataError("instances that wait must be arrays of bytes and numbers")
+    if (lengths < 0).any() or (lengths > len(values)).any() or len(values) != lengths.sum():
+        raise DataError("there must be as many bytes as the lengths of the waiting instances say")
+    return np.split(values, np.cumsum(lengths)[:-1]) if len(lengths) else []

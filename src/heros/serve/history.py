@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros.errors import DataError
 from heros.measures import Measure
 from heros.run.curves import Points
 from heros.scores import Adwin
@@ -249,15 +250,26 @@ class History:
 
     def restore(self, state: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
         """Go on from what `state` gave."""
+        points = len(state["curves"]["end"])
+        for name, like in self.state(0.0)["curves"].items():
+            shape = (points, self._models) if name == "trained" and points else (points,)
+            if state["curves"][name].shape != shape or state["curves"][name].dtype != like.dtype:
+                raise DataError(f"The curve {name!r} must have {points} points. Got others.")
+        counts = state["counts"]
+        whole = [*counts["learnt"], *counts["drift_count"], *counts["drifts"], *state["curves"]["end"]]
+        if (
+            not all(0 <= one < 2**62 and one == int(one) for one in whole)
+            or (np.diff(state["curves"]["end"]) <= 0).any()
+        ):
+            raise DataError("Counts must be whole numbers that grow. Got others.")
         self.points.restore(state["curves"])
         self.points.curves["end"] = [int(end) for end in self.points.curves["end"]]
         self._worse.restore(state["worse"])
         if self._nearness is not None:
             self._nearness.restore(state["nearness"])
-        self.learnt = int(state["counts"]["learnt"][0])
-        self.drift_count = int(state["counts"]["drift_count"][0])
-        self.spent = float(state["counts"]["spent"][0])
-        self.drifts = [int(at) for at in state["counts"]["drifts"]]
+        self.learnt, self.drift_count = int(counts["learnt"][0]), int(counts["drift_count"][0])
+        self.spent = float(counts["spent"][0])
+        self.drifts = [int(at) for at in counts["drifts"]]
         self._noticed = self.drifts[-1] if self.drifts else None
         for measure in self.measures:
             measure.restore(state[f"measures/{measure.name}"])

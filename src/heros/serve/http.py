@@ -11,9 +11,12 @@ import http
 import json
 import logging
 import socket
+import sys
 from collections import deque
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, Generator, MutableMapping
 from email.utils import formatdate
+from functools import partial
+from types import coroutine
 from typing import Any, cast
 from urllib.parse import unquote
 
@@ -32,6 +35,7 @@ Headers = list[tuple[bytes, bytes]]
 
 ASGI = {"version": "3.0", "spec_version": "2.3"}
 BACKLOG = 2048
+OTHER_FILES = 64  # files that a process needs besides its connections
 GRACE = 5.0  # seconds for requests to finish when the server stops
 KEEP_ALIVE = 75.0  # seconds that a connection may be idle between two requests
 JSON = [(b"content-type", b"application/json")]
@@ -122,10 +126,13 @@ class _Connection(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         self.gone = True
         self.server.forget(self)
+        for request in {self._incoming, self._working, *self._queue}:
+            if request is None:
+                continue
+            self.server.bodies -= request.size
+            request.size = 0
+            request.wake()
         self._queue.clear()
-        for request in (self._incoming, self._working):
-            if request is not None:
-                request.wake()
 
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
@@ -197,8 +204,11 @@ class _Connection(asyncio.Protocol):
         if request is None or self.transport.is_closing():
             return
         request.add(part)
+        self.server.bodies += len(part)
         if request.size > self.limits.body:
             self._refuse_body()
+        elif self.server.bodies > self.limits.bodies:
+            self.refuse(429, "There are too many bodies at a time.")
 
     def on_message_complete(self) -> None:
         request, self._incoming, self.coming = self._incoming, None, False
@@ -226,13 +236,13 @@ class _Connection(asyncio.Protocol):
         if self.transport.is_closing():
             return
         last = not (request.keep_alive and request.complete) or self.server.stopping
-        head = [STATUS[status], self.server.date]
-        head += [b"%b: %b\r\n" % pair for pair in headers if pair[0] != b"content-length"]
-        head.append(b"content-length: %d\r\n" % len(body))
-        head.append(b"connection: close\r\n\r\n" if last else b"\r\n")
-        if request.scope["method"] != "HEAD":
-            head.append(body)
-        self.transport.write(b"".join(head))
+        lines = b"".join([b"%b: %b\r\n" % pair for pair in headers if pair[0] != b"content-length"])
+        close = b"connection: close\r\n" if last else b""
+        sent = b"" if request.scope["method"] == "HEAD" else body
+        head = STATUS[status], self.server.date, lines, len(body), close, sent
+        self.transport.write(b"%b%b%bcontent-length: %d\r\n%b\r\n%b" % head)
+        self.server.bodies -= request.size
+        request.size = 0
         self._working = None
         if last:
             self.transport.close()
@@ -287,8 +297,10 @@ class Server:
 
     def __init__(self, app: App, sock: socket.socket, limits: Limits) -> None:
         self.app, self.socket, self.limits = app, sock, limits
+        self.most = _affordable(limits.connections)
         self.connections: set[_Connection] = set()
         self.quiet: dict[_Connection, None] = {}  # without a request at work, the longest first
+        self.bodies = 0  # bytes of bodies that are being received or dealt with
         self.tasks: set[asyncio.Task[None]] = set()
         self.stopping = False
         self.date = b""  # the header, renewed every second
@@ -346,7 +358,7 @@ class Server:
         """Take a connection in; if there are too many, the one that has been quiet for longest goes."""
         self.connections.add(connection)
         self.quiet[connection] = None
-        if len(self.connections) > self.limits.connections:
+        if len(self.connections) > self.most:
             oldest = next(iter(self.quiet))
             if oldest is not connection:
                 oldest.refuse(429, "There are too many connections.")
@@ -358,10 +370,15 @@ class Server:
         self.quiet.pop(connection, None)
 
     def start(self, connection: _Connection, request: _Request) -> None:
-        """Have the application deal with a request."""
+        """Have the application deal with a request: at once, and as a task from where it has to wait."""
         if request.complete:
             self.quiet.pop(connection, None)
-        task = self.loop.create_task(self._deal(connection, request))
+        work = self._deal(connection, request)
+        try:
+            awaited = work.send(None)
+        except StopIteration:
+            return
+        task = self.loop.create_task(_resumed(work, awaited))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
@@ -372,6 +389,40 @@ class Server:
             LOG.exception("A request failed")
             request.keep_alive = False
             connection.reply(request, 500, JSON, b'{"detail":"Internal Server Error"}')
+
+
+async def _resumed(work: Coroutine[Any, Any, None], awaited: Any) -> None:
+    """The rest of a coroutine that has begun and awaits something."""
+    await _rest(work, awaited)
+
+
+@coroutine
+def _rest(work: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, None]:
+    while True:
+        try:
+            told = yield awaited
+        except BaseException as error:
+            step = partial(work.throw, error)
+        else:
+            step = partial(work.send, told)
+        try:
+            awaited = step()
+        except StopIteration:
+            return
+
+
+def _affordable(connections: int) -> int:
+    """So many connections, or as many as the process may have files for; its own limit is raised for them."""
+    if sys.platform == "win32":
+        return connections
+    import resource  # noqa: PLC0415  not on Windows
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = connections + OTHER_FILES
+    if soft < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return max(1, min(connections, soft - OTHER_FILES))
 
 
 def _target(url: bytes) -> tuple[str, bytes]:

@@ -131,7 +131,6 @@ class OneModel(Learner):
         """Know this schema from now on, which has grown."""
         if schema.n_features > 0 and schema.n_outputs > 0:
             self._model.bind(schema)
-            self.publish()
 
     def predict(self, asked: list[tuple[Id | None, Any]]) -> list[Output]:
         """Predict instances."""

@@ -56,6 +56,8 @@ class Limits:
     requests: int = 512  # at a time
     batch: int = 5_000  # instances in one request
     queue: int = 20_000  # labelled instances that are not learnt yet
+    queue_bytes: int = 256_000_000  # what they take
+    bodies: int = 256_000_000  # bytes of all bodies that are being received or dealt with
     features: int = 1_000
     values: int = 1_000  # of a nominal feature
     classes: int = 200
@@ -67,15 +69,15 @@ class Limits:
         return encoder.Limits(self.features, self.values, self.classes, self.text)
 
 
-def expect_name(text: str, what: str, limits: Limits) -> str:
+def expect_name(text: str, what: str, longest: int) -> str:
     """The text, if it is short enough."""
-    if len(text) > limits.text:
-        raise Wrong(f"{what} must have at most {limits.text} characters. Got {len(text):,}.")
+    if len(text) > longest:
+        raise Wrong(f"{what} must have at most {longest} characters. Got {len(text):,}.")
     return text
 
 
-def expect_fields(x: Any, most: int) -> None:
-    """Refuse an instance that is no object, or has too many fields, those of objects in it included.
+def expect_fields(x: Any, most: int, longest: int | None = None) -> None:
+    """Refuse an instance that is no object, or has too many or too long names, also in objects inside it.
 
     Examples
     --------
@@ -86,9 +88,15 @@ def expect_fields(x: Any, most: int) -> None:
     """
     if type(x) is not dict:
         raise Wrong(f"An instance must be an object of names and values. Got a {type(x).__name__}.")
-    fields, inner = len(x), [x] if dict in map(type, x.values()) else []
+    short = longest is None or len("".join(x)) <= longest
+    if short and len(x) <= most and dict not in map(type, x.values()):
+        return  # as nearly always
+    fields, inner = len(x), [x]
     while inner:
-        some = [value for value in inner.pop().values() if type(value) is dict]
+        one = inner.pop()
+        if longest is not None and one:
+            expect_name(max(one, key=len), "A name", longest)
+        some = [value for value in one.values() if type(value) is dict]
         fields += sum(map(len, some))
         inner += some
     if fields > most:

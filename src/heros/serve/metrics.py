@@ -80,6 +80,13 @@ class _Collector:
             "queued": ("Labelled instances not learnt yet.", state["queued"]),
             "training_share": ("Cost of training, as a share of training every model.", bill["share"]),
             "memory_bytes": ("Resident memory.", state["memory"]),
+            "fault": ("1 if the service can no longer learn.", state["fault"] is not None),
+            "checkpoint_failed": (
+                "1 if the last checkpoint could not be written.",
+                state["checkpoint_error"] is not None,
+            ),
+            "publish_failed": ("1 if predictions are out of date.", state["publish_error"] is not None),
+            "waiting_bytes": ("What the instances that wait take.", pending["bytes"]),
             "keys": ("Keys.", keys.get("count")),
             "keys_in_memory": ("Models in memory.", keys.get("in_memory")),
         }

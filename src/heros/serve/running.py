@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from ipaddress import ip_address
 
 from heros.errors import HerosError, ParameterError
@@ -33,10 +33,18 @@ class Running:
         The address; port 0 takes any that is free.
     token
         What requests have to bring along; None: nothing, which only this machine may do.
+    allow_hosts
+        Further names by which clients may call the service, as for `heros.serve.api.Api`.
     """
 
     def __init__(
-        self, service: Service, *, host: str = "127.0.0.1", port: int = 8000, token: str | None = None
+        self,
+        service: Service,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 8000,
+        token: str | None = None,
+        allow_hosts: Iterable[str] = (),
     ) -> None:
         if token is not None and not (token.isascii() and token.isprintable() and 8 <= len(token) <= 200):
             raise ParameterError.of("token", "serve", "8 to 200 characters of ASCII", "another")
@@ -44,7 +52,7 @@ class Running:
             raise ParameterError.of("token", "serve", f"given where others may ask, as at {host}", None)
         self.service = service
         self.socket = _bound(host, port)
-        self.api = Api(service, token)
+        self.api = Api(service, token, [host, socket.gethostname(), *allow_hosts])
         self.server = Server(self.api, self.socket, service.limits)
         self.started = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -97,11 +105,12 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8000,
     token: str | None = None,
+    allow_hosts: Iterable[str] = (),
     started: Callable[[str], object] = print,
 ) -> None:
     """Serve until SIGTERM or Ctrl-C; `started` is told the address."""
     try:
-        running = Running(service, host=host, port=port, token=token)
+        running = Running(service, host=host, port=port, token=token, allow_hosts=allow_hosts)
     except BaseException:
         service.stop()
         raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 import threading
 import time
 from collections import deque
@@ -16,10 +17,11 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from heros._base.parameters import whole
 from heros.data.encoder import Encoder
 from heros.data.values import Refused
 from heros.ensemble.late import Counts, Pending
-from heros.errors import DataNotice, HerosError
+from heros.errors import DataError, DataNotice, HerosError, ParameterError
 from heros.serve.bill import Bill
 from heros.serve.checkpoint import CheckpointDirectory, Waiting
 from heros.serve.history import History
@@ -34,6 +36,9 @@ IDLE = 1.0  # seconds after which the thread that learns looks around though not
 SHARE = 20  # publishing takes at most one of so many parts of the time
 LONGEST = 400  # characters of what is said to be wrong with an instance
 FRESH = 0.02  # seconds between two updates of the model that predicts: nobody needs it more often
+RETRY = 5.0  # seconds after which a checkpoint that could not be written is tried again
+CELL, OVERHEAD = 32, 600  # bytes of a value of a labelled instance, and of an instance besides
+LOG = logging.getLogger("heros.serve")
 PREDICT = frozenset({"x", "id", "key"})
 LEARN = frozenset({"x", "y", "id", "key"})
 
@@ -87,8 +92,11 @@ class Service:
         room).
     store
         Where checkpoints go. The service goes on from the one that is there.
-    every
-        After how many labelled instances a checkpoint is written.
+    every, seconds
+        After how many labelled instances, or after how many seconds in which anything was accepted, a
+        checkpoint is written; None: not by that. One that could not be written is tried again.
+    waiting_bytes
+        How many bytes the instances that wait for their labels may take.
     bill
         Reads the energy.
     nominal
@@ -118,20 +126,26 @@ class Service:
         most: int = 100_000,
         longest: float | None = None,
         store: CheckpointDirectory | None = None,
-        every: int = 100_000,
+        every: int | None = None,
+        seconds: float | None = 60.0,
+        waiting_bytes: int = 256_000_000,
         bill: Bill | None = None,
         nominal: Iterable[str] = (),
         window: int = 100,
     ) -> None:
         self.learner = learner
         self.limits = limits or Limits()
-        self.pending: Pending[Waiting] = Pending(most, longest, self._gone, owner="Service")
+        self.pending: Pending[Waiting] = Pending(
+            most, longest, self._gone, time.monotonic, "Service", waiting_bytes, Waiting.bytes
+        )
         self.counts = Counts()
         self.failed = 0  # instances at which a model raised an error
         self.last_error: str | None = None
         self.fault: str | None = None  # why the service can no longer learn
+        self.publish_error: str | None = None  # why predictions do not follow what is learnt
+        self.checkpoint_error: str | None = None  # why the last checkpoint could not be written
         self.bill = Bill() if bill is None else bill
-        self.store, self.every = store, every
+        self.store, self.every, self.seconds = store, every, seconds
         self.checkpoints = 0
         self.published = 0  # times
         self.on_work: list[Callable[[], object]] = []  # called by the thread that learns, now and then
@@ -139,12 +153,19 @@ class Service:
         self._jobs: deque[Labelled | Callable[[], object]] = deque()
         self._queued = 0
         self._expected = 0  # instances of batches that are being taken
-        self._kept = 0  # instances queued since the last checkpoint
+        self._queued_bytes = 0
+        self._since_checkpoint = 0  # instances queued since the last one
+        self._unsaved = False  # whether anything was accepted since the last one
+        self._due = float("inf") if seconds is None else time.monotonic() + seconds
         self._news = threading.Event()
         self._stopping = False
         self._changed = False
         self._next_publishing = 0.0
-        self._resume(window)
+        try:
+            self._resume(window)
+        except BaseException:
+            self._close()
+            raise
         task = learner.task
         self._encoder = _Encoder(
             learner.schema,
@@ -158,6 +179,7 @@ class Service:
         self._most_fields = max(self.limits.features, known.n_features + len(known.ignored))
         self._says = _number if task.numeric else _class
         learner.open(self._bound)
+        learner.publish()
         self.bill.start()
         self._thread = threading.Thread(target=self._work, name="heros learns", daemon=True)
         self._thread.start()
@@ -190,7 +212,7 @@ class Service:
             raise Wrong('A request for a prediction must be an object with "x". Got something else.')
         if not request.keys() <= PREDICT:
             raise Wrong(f"A request for a prediction must have {_named(PREDICT)}. Got others.")
-        expect_fields(request["x"], self._most_fields)
+        expect_fields(request["x"], self._most_fields, self.limits.text)
         return self._name(request, "id"), self._key(request), request["x"]
 
     def _name(self, request: dict[str, Any], what: str) -> Id | None:
@@ -199,7 +221,7 @@ class Service:
             return name
         if type(name) is not str:
             raise Wrong(f"The {what} must be a text or a whole number. Got something else.")
-        return expect_name(name, f"The {what}", self.limits)
+        return expect_name(name, f"The {what}", self.limits.text)
 
     def _key(self, request: dict[str, Any]) -> Id | None:
         key = self._name(request, "key")
@@ -214,7 +236,14 @@ class Service:
         row = orjson.dumps(x)
         known = self.pending.get(id)
         if known is None:
-            self.pending.put(id, Waiting(row, key, output[1], self.learner.known()))
+            waiting = Waiting(row, key, output[1], self.learner.known())
+            most = self.pending.most_bytes
+            if most is not None and len(row) > most // 4:
+                raise Wrong(
+                    f"Instances that wait must have at most {most:,} bytes in all, one a quarter of it."
+                )
+            self.pending.put(id, waiting)
+            self._unsaved = True
             return output
         if known.row != row or known.key != key:
             raise Wrong(f"The id {id!r} must be a new one. Got that of another instance that waits.")
@@ -268,7 +297,8 @@ class Service:
         """Refuse so many instances to learn from if too many wait already."""
         if self.fault is not None:
             raise HerosError(f"The service can no longer learn: {self.fault}")
-        if self._queued + self._expected + n > self.limits.queue:
+        full = self._queued_bytes > self.limits.queue_bytes
+        if full or self._queued + self._expected + n > self.limits.queue:
             raise NotNow(f"{self._queued:,} instances are still to be learnt.")
 
     def _learn(self, request: Any) -> None:
@@ -278,6 +308,7 @@ class Service:
             raise Wrong(f"A request to learn must have {_named(LEARN)}. Got others.")
         if "x" in request:
             key = self._key(request)
+            expect_fields(request["x"], self._most_fields)  # the encoder refuses new names that are too long
             self._enqueue(Labelled(key, *self._encoded(request["x"], request["y"]), None))
             return
         id = self._name(request, "id")
@@ -288,7 +319,6 @@ class Service:
 
     def _encoded(self, x: Any, y: Any) -> tuple[list[float], float]:
         """An instance and its class index or number; what is new in it is known from now on."""
-        expect_fields(x, self._most_fields)
         first = self._bound.n_features == 0  # an instance without a feature is refused, and leaves no trace
         encoder = copy.deepcopy(self._encoder) if first else self._encoder
         try:
@@ -316,8 +346,10 @@ class Service:
             self._jobs.append(lambda: self._grow(schema))
         self._jobs.append(labelled)
         self._queued += 1
-        self._kept += 1
-        if self.store is not None and self._kept >= self.every:
+        self._queued_bytes += OVERHEAD + CELL * len(labelled.row)
+        self._since_checkpoint += 1
+        self._unsaved = True
+        if self.store is not None and self.every is not None and self._since_checkpoint >= self.every:
             self.checkpoint()
 
     @property
@@ -361,7 +393,8 @@ class Service:
     def checkpoint(self) -> Future[Any]:
         """Have everything that is known by now written, as soon as it is learnt."""
         with self._door:
-            self._kept = 0
+            self._since_checkpoint, self._unsaved = 0, False
+            self._due = float("inf") if self.seconds is None else time.monotonic() + self.seconds
             held, counts = self.pending.all(), replace(self.counts)
             return self.after(lambda: self._write(held, counts))
 
@@ -376,11 +409,16 @@ class Service:
         done = self.checkpoint() if keep else self.after(lambda: None)
         self._stopping = True
         self._news.set()
+        self._thread.join()
+        self._close()
+        done.result(0)
+
+    def _close(self) -> None:
         try:
-            done.result()
-        finally:
-            self._thread.join()
             self.learner.close()
+        finally:
+            if self.store is not None:
+                self.store.close()
 
     def __enter__(self) -> Service:
         return self
@@ -392,14 +430,23 @@ class Service:
 
     def _work(self) -> None:
         while not (self._stopping and not self._jobs):
-            due = max(0.0, self._next_publishing - time.monotonic())
-            self._news.wait(due if self._changed else IDLE)
-            self._news.clear()
-            if self._queued < FEW and not self._stopping:
-                time.sleep(GATHER)
-            while self._jobs:
-                self._turn()
-            self._look_around()
+            try:
+                self._round()
+            except Exception as error:  # a mistake of ours: nothing more is learnt, and that is told
+                if self.fault is None:
+                    LOG.exception("The service can no longer learn")
+                    self.fault = _told(error)
+
+    def _round(self) -> None:
+        """Wait for news, learn what has come, and publish it."""
+        due = max(0.0, self._next_publishing - time.monotonic())
+        self._news.wait(due if self._changed else IDLE)
+        self._news.clear()
+        if self._queued < FEW and not self._stopping:
+            time.sleep(GATHER)
+        while self._jobs:
+            self._turn()
+        self._look_around()
 
     def _turn(self) -> None:
         """Do what comes next: a block of instances, or something in between."""
@@ -407,51 +454,74 @@ class Service:
         while self._jobs and len(block) < self.learner.chunk and isinstance(self._jobs[0], Labelled):
             block.append(self._jobs.popleft())  # type: ignore[arg-type]
         if block:
-            self._learn_block(block)
+            try:
+                self._learn_block(block)
+            finally:
+                with self._door:
+                    self._queued -= len(block)
+                    self._queued_bytes -= sum(OVERHEAD + CELL * len(one.row) for one in block)
+                    self.counts.learnt = self.history.learnt
+                self._changed = True
         else:
             self._jobs.popleft()()  # type: ignore[operator]
         if time.monotonic() >= self._next_publishing:
             self._look_around()
 
     def _learn_block(self, block: list[Labelled]) -> None:
+        learnt = self.history.learnt
         try:
             if self.fault is None:
                 for y, outputs, chosen, spent in self.learner.learn(block):
                     self.history.add(y, outputs, chosen, spent, time.time())
         except Exception as error:  # of a policy or a model of the user's own: the others go on
-            self.failed += len(block)
-            self._note(error)
-        finally:
-            with self._door:
-                self._queued -= len(block)
-                self.counts.learnt = self.history.learnt
-            self._changed = True
+            self.last_error = _told(error)
+        self.failed += len(block) - (self.history.learnt - learnt)
 
     def _grow(self, schema: Any) -> None:
         try:
             self.learner.open(schema)
         except Exception as error:
-            self.fault = str(error)
-
-    def _note(self, error: Exception) -> None:
-        self.last_error = f"{type(error).__name__}: {error}"
+            self.fault = _told(error)
+            LOG.exception("The service can no longer learn")
+            return
+        with suppress(Exception):  # it is told, and tried again
+            self.publish()
 
     def _look_around(self) -> None:
-        if self._changed and time.monotonic() >= self._next_publishing:
-            self.publish()
+        now = time.monotonic()
+        if self._changed and now >= self._next_publishing:
+            with suppress(Exception):  # it is told, and tried again
+                self.publish()
+        if self.store is not None and self._unsaved and now >= self._due:
+            self.checkpoint()
         for look in self.on_work:
             try:
                 look()
             except Exception as error:  # learning matters more than being looked at
-                self._note(error)
+                self.last_error = _told(error)
 
     def publish(self) -> None:
         """Predict from what is known now; for the thread that learns."""
         start = time.monotonic()
-        self._changed = False
-        self.learner.publish()
+        try:
+            self.learner.publish()
+        except Exception as error:
+            if self.publish_error is None:
+                LOG.exception("Predictions do not follow what is learnt; trying again every second")
+            self.publish_error, self._next_publishing = _told(error), start + IDLE
+            raise
+        self._changed, self.publish_error = False, None
         self.published += 1
         self._next_publishing = start + max(FRESH, SHARE * (time.monotonic() - start))
+
+    @property
+    def errors(self) -> dict[str, str | None]:
+        """What is wrong with the service; None where nothing is."""
+        return {
+            "fault": self.fault,
+            "checkpoint_error": self.checkpoint_error,
+            "publish_error": self.publish_error,
+        }
 
     # -- on disk ------------------------------------------------------------------------------------------
 
@@ -460,23 +530,47 @@ class Service:
             raise HerosError("A checkpoint must have a place. Got none: start the service with one.")
         counts.learnt = self.history.learnt
         document = {"counts": asdict(counts), "failed": self.failed, "bill": self.bill.document()}
-        self.store.write(self.learner, document, held, self.history.state(time.time()))
+        try:
+            self.store.write(self.learner, document, held, self.history.state(time.time()))
+        except Exception as error:
+            LOG.error("A checkpoint cannot be written, trying again in %g s: %s", RETRY, error)  # noqa: TRY400
+            self.checkpoint_error = str(error) if isinstance(error, HerosError) else _told(error)
+            self._unsaved, self._due = True, time.monotonic() + RETRY
+            raise
+        if self.checkpoint_error is not None:
+            LOG.warning("Checkpoints can be written again")
+        self.checkpoint_error = None
         self.checkpoints += 1
 
     def _resume(self, window: int) -> None:
         """Go on from the checkpoint, if there is one: it holds the model and says what is learnt."""
         learner = self.learner
-        kept = None if self.store is None else self.store.read(learner)
-        task = learner.task
-        self.history = History(task.measures(), learner.pool.n_models, window, numeric=task.numeric)
-        if kept is None:
-            return
-        document, held, history = kept
-        self.counts, self.failed = Counts(**document["counts"]), int(document["failed"])
-        self.bill.resume(document["bill"])
-        self.history.restore(history)
-        for id, waiting, since in held:
-            self.pending.hold(id, waiting, since)
+        try:
+            kept = None if self.store is None else self.store.read(learner)
+            task = learner.task
+            self.history = History(task.measures(), learner.pool.n_models, window, numeric=task.numeric)
+            if kept is None:
+                return
+            document, held, history = kept
+            counts = {"failed": document["failed"], **document["counts"]}
+            counts = {name: whole(count, name, "Service", 0, 1 << 60) for name, count in counts.items()}
+            self.failed = counts.pop("failed")
+            self.counts = Counts(**counts)
+            self.bill.resume(document["bill"])
+            self.history.restore(history)
+            for id, waiting, since in held:
+                self.pending.hold(id, waiting, since)
+        except Exception as error:  # also of a file that was made up, with the right checksum
+            if isinstance(error, HerosError) and not isinstance(error, DataError | ParameterError):
+                raise
+            assert self.store is not None
+            told = str(error) if isinstance(error, HerosError) else _told(error)
+            rule = f"The directory {self.store.directory} must hold a whole service"
+            raise DataError(f"{rule}. Got: {told[:LONGEST]}") from None
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _class(classes: tuple[str, ...], p: NDArray[np.float64]) -> Prediction:

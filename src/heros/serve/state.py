@@ -33,7 +33,7 @@ class Picture:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._started = time.time()
+        self._started = time.monotonic()
         self._asked = 0.0
         self._made = 0.0
         self._keys: dict[str, Any] | None = None
@@ -66,7 +66,7 @@ class Picture:
         model, key = self._model()
         self.state = {
             "time": time.time(),
-            "uptime": time.time() - self._started,
+            "uptime": time.monotonic() - self._started,
             "pool": repr(learner.pool),
             "policy": str(model.policy),
             "k": model.k,
@@ -93,7 +93,7 @@ class Picture:
             "pending": _pending(service),
             "queued": service.queued,
             "failed": service.failed,
-            "fault": service.fault,
+            **service.errors,
             "published": service.published,
             "checkpoints": service.checkpoints,
             "memory": memory(),
@@ -180,7 +180,7 @@ def _curve(service: Service) -> dict[str, Any]:
 
 def _pending(service: Service) -> dict[str, Any]:
     pending = service.pending
-    limits = {"most": pending.most, "longest": pending.longest}
+    limits = {"most": pending.most, "longest": pending.longest, "bytes": pending.bytes}
     return {"waiting": len(pending), **limits, **asdict(service.counts)}
 
 

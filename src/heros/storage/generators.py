@@ -1,4 +1,4 @@
-"""Where a random generator stands, as JSON knows it, and back."""
+"""The state of a random generator as JSON, and back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BITS = 128
 
 
 def generator_state(rng: np.random.Generator) -> dict[str, Any]:
-    """Where a generator stands, as plain data."""
+    """Return the state of a generator as plain data."""
     bits = rng.bit_generator
     if type(bits) is not np.random.PCG64:
         name = type(bits).__name__
@@ -24,7 +24,7 @@ def generator_state(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def generator(state: object) -> np.random.Generator:
-    """A generator that stands where `generator_state` says.
+    """Return a generator in the state that `generator_state` returned.
 
     Examples
     --------

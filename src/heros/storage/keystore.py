@@ -1,4 +1,4 @@
-"""Models by key in one file of SQLite's: what belongs together is written together, or not at all."""
+"""Models by key in one SQLite file: models and position are committed together, or not at all."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ FIGURES = ", ".join(Tally._fields)
 class KeyStore:
     """The models of a `heros.ensemble.keyed.Keyed` that are not in memory, and notes.
 
-    What is put is there for this process at once, and for the next one from `commit` on: a kill takes back
-    everything since the last one.
+    What is put is visible to this process at once, and survives it after `commit`: a kill discards everything
+    since the last commit.
 
     Examples
     --------
@@ -77,6 +77,7 @@ class KeyStore:
         with self._said():
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))  # it may hold what was sent
             except OSError as error:
                 raise HerosError(
                     f"The directory {self.path.parent} must be writable. Got: {error}."
@@ -109,13 +110,13 @@ class KeyStore:
             self._file.execute(kept, (key, *tally))
 
     def get(self, key: str) -> bytes | None:
-        """A model's bytes, if there are any."""
+        """The bytes of a model, or None."""
         with self._said():
             row = self._file.execute("SELECT learnt FROM models WHERE key = ?", (key,)).fetchone()
         return None if row is None else bytes(row[0])
 
     def tally(self, key: str) -> Tally | None:
-        """A model's figures, if there are any."""
+        """The figures of a model, or None."""
         with self._said():
             query = f"SELECT {FIGURES} FROM figures WHERE key = ?"
             row = self._file.execute(query, (key,)).fetchone()
@@ -128,13 +129,13 @@ class KeyStore:
                 yield key, Tally(*tally)
 
     def remove(self, key: str) -> None:
-        """Forget a model."""
+        """Delete a model and its figures."""
         with self._said():
             for table in ("models", "figures"):
                 self._file.execute(f"DELETE FROM {table} WHERE key = ?", (key,))
 
     def note(self, name: str = "position") -> Mapping[str, Any] | None:
-        """What the last commit said beside the models: where the source stands, or the `schema`."""
+        """The note of the last commit: the position of the source, or the `schema`."""
         with self._said():
             row = self._file.execute("SELECT value FROM notes WHERE name = ?", (name,)).fetchone()
         if row is None:
@@ -143,7 +144,7 @@ class KeyStore:
         return note
 
     def commit(self, note: Mapping[str, Any] | None, schema: Mapping[str, Any] | None = None) -> None:
-        """All that was put, the note, and the schema if it has changed, reach the disk as one."""
+        """Commit all that was put, the note, and the schema if given, in one transaction."""
         notes = {"position": note} | ({} if schema is None else {"schema": schema})
         with self._said():
             for name, value in notes.items():
@@ -153,7 +154,7 @@ class KeyStore:
             self._file.execute("BEGIN IMMEDIATE")
 
     def copy(self, path: str | os.PathLike[str]) -> None:
-        """Write what the last commit left to another file; what was put since is gone."""
+        """Write the state of the last commit to another file; later changes are discarded."""
         with self._said():
             self._file.execute("ROLLBACK")
             try:
@@ -162,12 +163,12 @@ class KeyStore:
                 self._file.execute("BEGIN IMMEDIATE")
 
     def close(self) -> None:
-        """Close the file; what was not committed is gone."""
+        """Close the file; uncommitted changes are discarded."""
         self._file.close()
 
     @contextmanager
     def _said(self) -> Iterator[None]:
-        """What SQLite raises, in our words."""
+        """Raise the errors of SQLite as HerosError or DataError."""
         try:
             yield
         except sqlite3.OperationalError as error:

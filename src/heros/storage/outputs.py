@@ -1,4 +1,4 @@
-"""Tables that are handed out: as files that other programs read, and as data frames."""
+"""Tables for other programs: as files and as data frames."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["as_csv", "expect_table_place", "like", "write_table"]
 
 
 def write_table(path: Path, table: pa.Table) -> None:
-    """Write a table as its name says: CSV, Parquet or Arrow. The file is whole or not there.
+    """Write a table as CSV, Parquet or Arrow, by the file's suffix. The file is whole or not there.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def write_table(path: Path, table: pa.Table) -> None:
 
 
 def expect_table_place(path: Path, parameter: str, owner: str) -> None:
-    """Refuse, before the work, a name that says no format, and a place that takes no file."""
+    """Refuse, before any work, a name without a known suffix, and a place that is not writable."""
     if path.suffix.lower() not in WRITERS:
         rule = f"a file whose name ends in one of {', '.join(WRITERS)}"
         raise ParameterError.of(parameter, owner, rule, str(path))
@@ -40,8 +40,8 @@ def expect_table_place(path: Path, parameter: str, owner: str) -> None:
 
 
 def as_csv(table: pa.Table, header: bool = True) -> bytes:
-    """The table as CSV; numbers in full, so that they are the same when they are read."""
-    import pyarrow.csv  # noqa: PLC0415  nobody else needs it
+    """Return the table as CSV, with all digits, so that numbers are the same when read."""
+    import pyarrow.csv  # noqa: PLC0415  only needed here
 
     plain = pa.table(
         {
@@ -81,7 +81,7 @@ def _writer(path: Path) -> Callable[[pa.Table], bytes]:
 
 
 def like(frame: Any, columns: Mapping[str, Any]) -> Any:
-    """A frame of these columns, of the library that another one is of; an Arrow table if that is unknown.
+    """Return a frame of these columns, of the same library as `frame`; an Arrow table if it is unknown.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def like(frame: Any, columns: Mapping[str, Any]) -> Any:
     """
     library = type(frame).__module__.partition(".")[0]
     if library == "pandas":
-        import pandas as pd  # noqa: PLC0415  it is there: somebody has a frame of it
+        import pandas as pd  # noqa: PLC0415  installed, as the caller has a frame of it
 
         return pd.DataFrame(dict(columns), index=frame.index)
     if library == "polars":

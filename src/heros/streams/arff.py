@@ -114,7 +114,10 @@ class ArffReader(TextReader):
         )
         if not text.endswith("}"):
             return line, bad
-        cells = [self._zero(column) for column in self._columns]
+        cells = [
+            next(iter(column.values), "0") if isinstance(column, NameColumn) else "0"
+            for column in self._columns
+        ]
         inner = text[1:-1].strip()
         at = 0
         while at < len(inner):
@@ -124,10 +127,6 @@ class ArffReader(TextReader):
             cells[int(match[1])] = _unquoted(match[2])
             at = match.end()
         return self._checked(line, cells)
-
-    @staticmethod
-    def _zero(column: Column) -> str:
-        return next(iter(column.values), "0") if isinstance(column, NameColumn) else "0"
 
 
 def _split(text: str) -> list[str] | None:

@@ -6,6 +6,7 @@ import copy
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import count, takewhile
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -68,14 +69,8 @@ class Stream(Source):
     def blocks(self, size: int = 4096) -> Iterator[Block]:
         """The rest of the stream in blocks of `size` instances, the last one shorter."""
         size = whole(size, "size", "blocks", 1)
-        return self._blocks(size)
-
-    def _blocks(self, size: int) -> Iterator[Block]:
-        while True:
-            X, y = self.draw(size)
-            if len(y) == 0:  # a short block does not tell: after it the stream may have an error to raise
-                return
-            yield X, y
+        # A short block does not tell: after it the stream may have an error to raise.
+        return takewhile(lambda block: len(block[1]), (self.draw(size) for _ in count()))
 
     def poll(self, most: int, timeout: float | None = None) -> Polled:
         """Up to `most` instances, none of which needs a larger schema than the first.

@@ -308,7 +308,8 @@ class Friedman(Numbers):
         if self.drift is None:
             return _friedman(X)
         if self.drift == "local":
-            return np.where(self._changed_here(X, t), _locally(X), _friedman(X))
+            local = 10 * X[:, 0] * X[:, 1] + 20 * (X[:, 2] - 0.5) + 10 * X[:, 3] + 5 * X[:, 4]
+            return np.where(self._changed_here(X, t), local, _friedman(X))
         coins = self._coins.random((len(t), 2))  # drawn row by row: how instances are read does not matter
         first, second = (self._reached(t, point, coins[:, i]) for i, point in enumerate(self.drifts))
         return np.where(first & ~second, _friedman(X[:, [3, 4, 1, 0, 2]]), _friedman(X))
@@ -330,11 +331,6 @@ def _friedman(X: Rows) -> NDArray[np.float64]:
     return np.asarray(
         10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
     )
-
-
-def _locally(X: Rows) -> NDArray[np.float64]:
-    y: NDArray[np.float64] = 10 * X[:, 0] * X[:, 1] + 20 * (X[:, 2] - 0.5) + 10 * X[:, 3] + 5 * X[:, 4]
-    return y
 
 
 class Hyperplane(Numbers):

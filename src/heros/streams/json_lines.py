@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,7 @@ class JsonReader(TextReader):
             else:
                 if not row.keys() <= self._known:
                     self._say_late(row.keys() - self._known, number)
-                yield number, self._cells_of(row)
+                yield number, [self._cell_of(row.get(name)) for name in self.names]
 
     def _say_late(self, names: Iterable[str], line: int) -> None:
         """Say of members that come too late to be columns that they are left out."""
@@ -78,9 +78,6 @@ class JsonReader(TextReader):
                 self._known.add(name)
                 what = f"The member {name!r} is left out: it comes in line {line:,} of {self.label} first"
                 warnings.warn(f"{what}, columns are those of the first lines.", DataNotice, stacklevel=2)
-
-    def _cells_of(self, row: Mapping[str, Any]) -> list[Any]:
-        return [self._cell_of(row.get(name)) for name in self.names]
 
     def _cell_of(self, value: Any) -> Any:
         kind = type(value)

@@ -18,16 +18,24 @@ __all__ = ["Made", "policy_id", "pool_id", "settings_of", "variant_id"]
 class Made(Protocol):
     """What is asked of a model here: what it was made of."""
 
-    pool: Any
     policy: Any
     score: Any
     k: int
     seed: int | None
-    answer: Any
     watch: Any
     burst: int
     warmup: int
     class_weight: Any
+
+    @property
+    def pool(self) -> Any:
+        """The models, as they were described."""
+        ...
+
+    @property
+    def answer(self) -> Any:
+        """Which models predict for the ensemble."""
+        ...
 
     @property
     def costs(self) -> NDArray[np.float64]:
@@ -102,14 +110,15 @@ def policy_id(policy: object) -> str:
     >>> policy_id(policies.Within(policies.Cand(), microseconds=40))
     'cand_within_40'
     """
-    values = _values(policy)
+    values, kind = _values(policy), type(policy)
     numbers = [f"{value:g}" for value in values if isinstance(value, int | float)]
     inside = [policy_id(value) for value in values if hasattr(value, "choose")]
-    around = bool(inside) and bool(getattr(type(policy), "suffix", ""))
-    return "_".join([*inside[:1], *([] if around else [name_of(type(policy))]), *numbers])
+    suffix: str = getattr(kind, "suffix", "")
+    name = _word(suffix) if inside and suffix else name_of(kind)
+    return "_".join([*inside[:1], *([name] if name else []), *numbers])
 
 
-def variant_id(watch: object, answer: object, burst: int = 0) -> str:
+def variant_id(watch: object, answer: object, burst: int = 0, warmup: int = 100) -> str:
     """Who looks and who answers, in a word; nothing where it is as in the paper.
 
     Examples
@@ -122,6 +131,7 @@ def variant_id(watch: object, answer: object, burst: int = 0) -> str:
     """
     who_looks = "" if watch == "all" else f"-{_word(f'watch {watch}')}"
     who_looks += f"-burst_{burst}" if burst else ""
+    who_looks += f"-warmup_{warmup}" if warmup != 100 else ""
     return who_looks + ("" if answer == "best" else f"-{_word(str(answer))}")
 
 

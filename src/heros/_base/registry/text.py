@@ -57,29 +57,48 @@ def form_of(kind: type[Any]) -> str:
 
 
 def policy_of(text: str, epsilon: float | None = None) -> Any:
-    """A policy from ``name[:parameter][@epsilon]``; `epsilon` where the text has none.
+    """A policy from ``name[:numbers][@epsilon][+surprise[:numbers]]``; `epsilon` where the text has none.
 
     Examples
     --------
     >>> print(policy_of("zeta:0.05@0.2"), policy_of("cheapest"), policy_of("zeta:0.1", epsilon=0.3))
     Explore(Zeta(0.05), 0.2) Cheapest() Explore(Zeta(0.1), 0.3)
+    >>> print(policy_of("cand+surprise:0.9"))
+    Surprise(Cand(), 0.9, 0.1, 0.25)
     """
-    explore = next(kind for kind in plain_parts("policy").values() if kind.suffix)
-    inner, suffix, share = text.partition(explore.suffix)
+    around = sorted(
+        (kind for kind in plain_parts("policy").values() if kind.suffix), key=lambda one: one.layer
+    )
+    explore = around[0]
+    inner, outer = text, []
+    for wrapper in reversed(around):
+        inner, suffix, numbers = inner.partition(wrapper.suffix)
+        outer.append((wrapper, suffix, numbers))
     name, _, numbers = inner.partition(":")
     known = written_parts("policy")
     kind = known.get(name.replace("_", "-"))
     if kind is None:
         error = ParameterError.of("policy", "heros", f"one of {', '.join(known)}", text)
         raise ParameterError(f"{error}{did_you_mean(name, known)}")
+    form = form_of(kind)
     try:
         policy = kind(*_numbers(kind, numbers, text))
-        if suffix:
-            return explore(policy, *_numbers(explore, share, text))
+        for wrapper, suffix, numbers in reversed(outer):
+            if suffix:
+                form += form_around(wrapper)
+                policy = wrapper(policy, *_numbers(wrapper, numbers.removeprefix(":"), text))
+            elif wrapper is explore and epsilon is not None and policy.explorable:
+                policy = explore(policy, epsilon)
     except TypeError:
-        form = form_of(kind) + (f"{suffix}{_numeric(explore)[0].name.upper()}" if suffix else "")
         raise ParameterError.of("policy", "heros", f"written {form}", text) from None
-    return policy if epsilon is None or not policy.explorable else explore(policy, epsilon)
+    return policy
+
+
+def form_around(kind: type[Any]) -> str:
+    """How a policy around others is written behind them: ``@EPSILON``."""
+    numbers = ":".join(field.name.upper() for field in _numeric(kind))
+    suffix: str = kind.suffix
+    return suffix + (f":{numbers}" if suffix[-1].isalpha() else numbers)
 
 
 def _numbers(kind: type[Any], text: str, whole: str) -> list[float]:

@@ -1,4 +1,4 @@
-"""What an executor is."""
+"""The contract of an executor, and the simplest one: one job after the other, in this process."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
-__all__ = ["ATTEMPTS", "Executor", "WorkerDied"]
+__all__ = ["ATTEMPTS", "Executor", "Item", "Result", "Serial", "WorkerDied"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 ATTEMPTS = 3
-"""How many workers an item may take with it before it is given up."""
+"""How many workers may die with an item before it is given up."""
 
 
 @dataclass(frozen=True)
 class WorkerDied:
-    """Comes instead of a result if the workers that had the item died, again and again."""
+    """Takes the place of a result if every worker that had the item died."""
 
     reason: str
 
@@ -29,4 +29,20 @@ class Executor(Protocol):
     def results(
         self, work: Callable[[Item], Result], items: Sequence[Item]
     ) -> Iterator[tuple[int, Result | WorkerDied]]:
-        """``(number of the item, work(item))``, as they finish."""
+        """Yield ``(number of the item, work(item))`` as the items finish."""
+
+
+@dataclass(frozen=True)
+class Serial:
+    """Runs the jobs in this process, in the order given.
+
+    Examples
+    --------
+    >>> [result for _, result in Serial().results(str.upper, ["a", "b"])]
+    ['A', 'B']
+    """
+
+    def results(self, work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[tuple[int, Result]]:
+        """Yield ``(number of the item, work(item))`` in the order given."""
+        for i, item in enumerate(items):
+            yield i, work(item)

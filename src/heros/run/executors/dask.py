@@ -5,33 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from heros._base.extras import needed
 from heros._base.parameters import whole
 from heros.errors import HerosError
-from heros.run.executors.base import ATTEMPTS, WorkerDied
+from heros.run.executors.base import ATTEMPTS, Item, Result, WorkerDied
 
 __all__ = ["Dask"]
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
 class Dask:
     """The workers of a dask scheduler, or of one started here with as many workers as `jobs`.
 
-    HEROS has to be installed where the workers are, and each finds the data through its own HEROS_DATA.
-    Results come back to this process. The items of a worker that dies are run again by another, those
-    whose results had not been fetched from it among them.
+    HEROS must be installed on the workers, and each finds the data through its own HEROS_DATA. Results are
+    returned to this process. If a worker dies, another one runs its items again, also those whose results
+    were not fetched yet.
 
     Parameters
     ----------
     scheduler
         Its address, e.g. ``"tcp://10.0.0.1:8786"``; without one, workers are started on this machine.
     jobs
-        How many, then.
+        How many workers to start on this machine.
     """
 
     scheduler: str | None = None
@@ -43,7 +40,7 @@ class Dask:
     def results(
         self, work: Callable[[Item], Result], items: Sequence[Item]
     ) -> Iterator[tuple[int, Result | WorkerDied]]:
-        """``(number of the item, work(item))``, as they finish."""
+        """Yield ``(number of the item, work(item))`` as the items finish."""
         distributed = _distributed()
         with self._client(distributed) as client:
             futures = client.map(work, items, pure=False)
@@ -51,12 +48,12 @@ class Dask:
             try:
                 completed = distributed.as_completed(futures)
                 for future in completed:
-                    if not future.done():  # its result died with its worker; the scheduler runs it again
+                    if not future.done():  # the result was lost with its worker; the scheduler runs it again
                         completed.add(future)
                         continue
                     yield numbers[future.key], _result(distributed, future)
                     future.release()
-            finally:  # an interrupted grid leaves nothing running behind it
+            finally:  # an interrupted grid leaves nothing running
                 client.cancel(futures)
 
     @contextmanager
@@ -78,7 +75,7 @@ class Dask:
 
 
 def _result(distributed: Any, future: Any) -> Any:
-    """What the work returned. It waits, should the result be lost just now and be made again."""
+    """Return the result of the work; wait if it was lost just now and is computed again."""
     try:
         return future.result()
     except (distributed.KilledWorker, distributed.CancelledError) as error:

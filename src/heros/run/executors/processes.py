@@ -12,30 +12,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from threading import Thread
-from typing import Any, TypeVar
+from typing import Any
 
 from heros._base.parameters import whole
-from heros.run.executors.base import ATTEMPTS, WorkerDied
+from heros.run.executors.base import ATTEMPTS, Item, Result, WorkerDied
 
 __all__ = ["Processes"]
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-Worker = ProcessPoolExecutor  # of one process: when that dies, it is plain whose item it had
+Worker = ProcessPoolExecutor  # of one process, so that it is known which item a dead process had
 
 
 @dataclass(frozen=True)
 class Processes:
     """As many processes as `jobs`, each a fresh interpreter.
 
-    They end with the one that started them, however it ends. What they run is pickled: a class of your own
+    The processes end with the one that started them, however it ends. Jobs are pickled: a class of your own
     has to be in a module, and a script needs its ``if __name__ == "__main__":``. An item whose process dies
-    is tried again in another one; the others do not notice.
+    is tried again in another process; other items are not affected.
 
     Parameters
     ----------
     jobs
-        How many.
+        How many processes.
 
     Examples
     --------
@@ -51,7 +48,7 @@ class Processes:
     def results(
         self, work: Callable[[Item], Result], items: Sequence[Item]
     ) -> Iterator[tuple[int, Result | WorkerDied]]:
-        """``(number of the item, work(item))``, as they finish."""
+        """Yield ``(number of the item, work(item))`` as the items finish."""
         waiting = deque(range(len(items)))
         running: dict[Future[Result], tuple[int, Worker]] = {}
         deaths: Counter[int] = Counter()
@@ -76,7 +73,7 @@ class Processes:
 
 @contextmanager
 def _workers(jobs: int) -> Iterator[tuple[list[Worker], Callable[[], Worker]]]:
-    """Processes, and what starts another; they end when this block does or when this process does."""
+    """Start processes, which end with this block or this process; also yield a function to start another."""
     context = get_context("spawn")
     watched, held = context.Pipe(duplex=False)
     started = []
@@ -88,7 +85,7 @@ def _workers(jobs: int) -> Iterator[tuple[list[Worker], Callable[[], Worker]]]:
     try:
         yield [start() for _ in range(jobs)], start
     except BaseException:
-        held.close()  # whatever they are at
+        held.close()  # ends them at once
         raise
     finally:
         for worker in started:
@@ -98,13 +95,13 @@ def _workers(jobs: int) -> Iterator[tuple[list[Worker], Callable[[], Worker]]]:
 
 
 def _begin(watched: Any) -> None:
-    """What a process does first: it leaves interrupts to the one that started it, and ends with it."""
+    """Initialise a process: it ignores interrupts, and ends with the process that started it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with, args=(watched,), daemon=True).start()
 
 
 def _end_with(watched: Any) -> None:
-    """Wait for the other end to be closed, by its process or by the system after it, and end at once."""
+    """Wait until the parent, or the system after its end, closes the pipe, and exit at once."""
     try:
         watched.recv()
     except (EOFError, OSError):

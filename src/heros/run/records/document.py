@@ -311,7 +311,7 @@ def _broken(label: str, got: str) -> DataError:
 def run_id(run: Run) -> str:
     """Stream, pool, policy, k and seed: ``agr_a/mlp50/zeta_0.05_0.2/k30/seed1``.
 
-    `watch`, `burst` and `answer` are named beside k where they are not the paper's:
+    `watch`, `burst`, `warmup` and `answer` are named beside k where they are not the paper's:
     ``agr_a/mlp50/cand/k10-watch_8-top_5_60/seed1``.
     """
     return id_from(run.stream, run.settings)
@@ -325,9 +325,8 @@ def id_from(stream: str, settings: Mapping[str, Any]) -> str:
     >>> id_from("agr_a", {"pool": "mlp50", "policy": "cand", "k": 30, "seed": 1})
     'agr_a/mlp50/cand/k30/seed1'
     """
-    variant = variant_id(
-        settings.get("watch", "all"), settings.get("answer", "best"), settings.get("burst", 0)
-    )
+    usual = {"watch": "all", "answer": "best", "burst": 0, "warmup": 100}
+    variant = variant_id(**{name: settings.get(name, value) for name, value in usual.items()})
     name = "".join(c if c.isalnum() or c in "._-" else "_" for c in stream).lstrip(".") or "stream"
     if len(name.encode()) > LONGEST:  # longer than a directory's name may be
         name = f"{name[: LONGEST // 4]}-{hashlib.sha256(stream.encode(errors='replace')).hexdigest()[:12]}"
@@ -345,5 +344,5 @@ def id_of(model: Heros, stream: Source) -> str:
     >>> records.id_of(Heros(pools.Paper(), k=30, seed=1), streams.load("agr_a"))
     'agr_a/mlp50/zeta_0.05_0.2/k30/seed1'
     """
-    settings = {name: getattr(model, name) for name in ("watch", "answer", "burst", "k", "seed")}
+    settings = {name: getattr(model, name) for name in ("watch", "answer", "burst", "warmup", "k", "seed")}
     return id_from(stream.name, settings | {"pool": pool_id(model.pool), "policy": policy_id(model.policy)})

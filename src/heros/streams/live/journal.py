@@ -47,6 +47,7 @@ class Journal:
         try:
             if self.path is not None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))  # it holds messages as they came
             self._file = sqlite3.connect(
                 ":memory:" if path is None else os.fspath(path), check_same_thread=False
             )

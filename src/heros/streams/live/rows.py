@@ -111,7 +111,8 @@ class RowBlocks:
                 labels.append(coded[1])
                 given.append(done)
             done += 1
-        if rows and not rows[-1] and len(rows) < most and state is IDLE and not self._is_due():
+        due = self._fault is not None or self._error is not None
+        if rows and not rows[-1] and len(rows) < most and state is IDLE and not due:
             return IDLE  # the first feature is still to come
         del self._ahead[:done]
         self.read, self.bad_rows, self.given = self.read + done, bad_rows, given
@@ -122,9 +123,6 @@ class RowBlocks:
             return _block(rows, labels, self.encoder.numeric)
         self._raise_what_is_due()
         return state
-
-    def _is_due(self) -> bool:
-        return self._fault is not None or self._error is not None
 
     def _raise_what_is_due(self) -> None:
         if self._fault is not None:

@@ -1,0 +1,40 @@
+"""What all checks share: the error, and comparing two results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from heros.errors import HerosError
+
+__all__ = ["CheckError", "expect", "same"]
+
+
+class CheckError(HerosError, AssertionError):
+    """A part breaks a rule that Heros relies on."""
+
+
+def expect(holds: object, part: object, rule: str, got: object = None) -> None:
+    """Raise a CheckError with the rule unless it holds.
+
+    Examples
+    --------
+    >>> expect(False, "Fair()", "choose at most 3 models", 5)
+    Traceback (most recent call last):
+        ...
+    heros.checks.base.CheckError: 'Fair()' must choose at most 3 models. Got 5 instead.
+    """
+    if not holds:
+        raise CheckError(f"{part!r} must {rule}." + ("" if got is None else f" Got {got!r} instead."))
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values, arrays or mappings of arrays are equal; NaN equals NaN."""
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return a.keys() == b.keys() and all(same(a[name], b[name]) for name in a)
+    one, two = np.asarray(a), np.asarray(b)
+    if one.dtype.kind in "fc" and two.dtype.kind in "fc":
+        return one.shape == two.shape and bool(np.array_equal(one, two, equal_nan=True))
+    return one.shape == two.shape and bool(np.array_equal(one, two))

@@ -1,0 +1,232 @@
+"""Checks of policies, scores and measures."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.checks.base import CheckError, expect, same
+from heros.ensemble import Heros
+from heros.errors import HerosError
+from heros.measures import Measure
+from heros.measures.own import expect_measure
+from heros.policies import Everything
+from heros.policies.base import expect_policy
+from heros.policies.reasons import explain
+from heros.pools import MLPGrid
+from heros.scores.base import bound_score, expect_score
+from heros.streams import Agrawal
+
+__all__ = ["check_measure", "check_policy", "check_score"]
+
+STEPS = 300  # of a score
+
+
+def check_policy(policy: Any) -> None:
+    """Check that a policy chooses as Heros expects.
+
+    A choice is a boolean mask with at most k models, depends on nothing but the arguments and the policy's
+    own state, and leaves the arguments as they are. All chance comes from `rng`. If there is an `explain`, it
+    gives a reason for each chosen model and for no other. If there is a `state`, `restore` takes it back.
+
+    Examples
+    --------
+    >>> from heros.policies import Cheapest
+    >>> check_policy(Cheapest())
+    >>> class Greedy:
+    ...     def choose(self, scores, costs, k, rng):
+    ...         return scores > 0.5
+    ...     def __repr__(self):
+    ...         return "Greedy()"
+    >>> check_policy(Greedy())
+    Traceback (most recent call last):
+        ...
+    heros.checks.base.CheckError: Greedy() must choose at most k = 1 of 2 models. Got 2 instead.
+    """
+    try:
+        expect_policy(policy, "check_policy")
+    except HerosError as error:
+        raise CheckError(str(error)) from None
+    for scores, costs, k in _situations():
+        _check_choice(policy, scores, costs, k)
+    if hasattr(policy, "state") and hasattr(policy, "restore"):
+        again = copy.deepcopy(policy)
+        again.restore(policy.state())
+        expect(same(again.state(), policy.state()), policy, "have the same state after restore(state())")
+    stream = Agrawal(function=2)
+    model = Heros(
+        MLPGrid(hidden=[4], learning_rates=[0.05, 0.005]),
+        copy.deepcopy(policy),
+        k=2,
+        seed=1,
+        schema=stream.schema,
+    )
+    model.learn(*stream.draw(200))
+
+
+def _situations() -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], int]]:
+    """Scores and costs, with ties and without, of pools of several sizes."""
+    rng = np.random.default_rng(1)
+    for models in (1, 2, 5, 30):
+        drawn, costs = rng.random(models), rng.random(models) + 0.01
+        for scores in (drawn, drawn.round(1), np.full(models, 0.9), np.zeros(models)):
+            for prices in (costs, np.ones(models)):
+                for k in sorted({1, (models + 1) // 2, models}):
+                    yield scores, prices / prices.sum(), k
+
+
+def _check_choice(policy: Any, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int) -> None:
+    models, before, twin = len(scores), (scores.copy(), costs.copy()), copy.deepcopy(policy)
+    mask = policy.choose(scores, costs, k, np.random.default_rng(7))
+    rule = f"return a boolean mask of {models} models"
+    fits = isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == (models,)
+    expect(fits, policy, rule, mask)
+    chosen = int(mask.sum())
+    if not isinstance(policy, Everything):
+        expect(chosen <= k, policy, f"choose at most k = {k} of {models} models", chosen)
+    kept = same(scores, before[0]) and same(costs, before[1])
+    expect(kept, policy, "leave scores and costs as they are")
+    again = twin.choose(scores, costs, k, np.random.default_rng(7))
+    expect(same(mask, again), policy, "choose the same again from the same state, arguments and rng")
+    reasons = explain(policy, scores, costs, k, mask)
+    rule = "give a reason for every model that it chose, and for no other"
+    expect(set(reasons) == set(np.flatnonzero(mask).tolist()), policy, rule, reasons)
+
+
+def check_score(score: Any) -> None:
+    """Check that a score keeps the performance of models as Heros expects.
+
+    The values are one finite number per model. The score of a model depends on its own outcomes alone, and
+    does not change at an instance that the model did not look at. If there is a `state`, `restore` takes it
+    back.
+
+    Examples
+    --------
+    >>> from heros.scores import Window
+    >>> check_score(Window(50))
+    >>> check_score("accuracy")
+    Traceback (most recent call last):
+        ...
+    heros.checks.base.CheckError: The 'score' parameter of check_score must be a score, e.g.
+    heros.scores.Adwin(). Got 'accuracy' instead.
+    """
+    try:
+        expect_score(score, "check_score")
+        bound_score(score, 3)
+    except HerosError as error:
+        raise CheckError(str(error)) from None
+    rng = np.random.default_rng(1)
+    shares = np.array([1.0, 0.5, 0.1])
+    together, alone = score.bind(3), [score.bind(1) for _ in shares]
+    for _ in range(STEPS):
+        looked, outcomes = rng.random(3) < shares, rng.random(3).round(1)
+        before = np.array(together.values, dtype=np.float64)
+        together.update(np.where(looked, outcomes, np.nan), looked)
+        values = np.array(together.values, dtype=np.float64)
+        fits = values.shape == (3,) and bool(np.isfinite(values).all())
+        expect(fits, score, "keep a finite number for each of 3 models", values.tolist())
+        rule = "leave the score of a model that did not look as it is"
+        expect(same(values[~looked], before[~looked]), score, rule)
+        for i in np.flatnonzero(looked):
+            alone[i].update(outcomes[i : i + 1], np.array([True]))
+    singles = [float(np.asarray(one.values)[0]) for one in alone]
+    rule = "give each model the score that it would have alone"
+    expect(np.allclose(np.asarray(together.values), singles, rtol=1e-12), score, rule, values.tolist())
+    if hasattr(together, "state") and hasattr(together, "restore"):
+        again = score.bind(3)
+        again.restore({name: np.array(array) for name, array in together.state().items()})
+        for one in (together, again):
+            one.update(np.array([1.0, 0.0, 0.5]), np.ones(3, dtype=bool))
+        rule = "go on from restore(state()) as if nothing had happened"
+        expect(same(together.values, again.values), score, rule)
+    stream = Agrawal(function=2)
+    Heros(MLPGrid(hidden=[4]), k=2, score=score, seed=1, schema=stream.schema).learn(*stream.draw(200))
+
+
+def check_measure(measure: Any, *, numeric: bool | None = None) -> None:
+    """Check that a measure counts predictions as runs expect.
+
+    It has a `name`, an ``update(y, output)`` and a `value`. The value does not depend on how the instances
+    were cut into blocks, and changes neither by reading it nor with the arrays that were counted. A measure
+    of the class `heros.measures.Measure` is also merged, and goes on from its state.
+
+    Parameters
+    ----------
+    measure
+        The measure, empty. The check works on copies of it.
+    numeric
+        Whether it measures numbers rather than classes; by default what its attribute `numeric` says.
+
+    Examples
+    --------
+    >>> from heros.measures import Accuracy
+    >>> check_measure(Accuracy())
+    >>> class Last:
+    ...     name, value = "last", float("nan")
+    ...     def update(self, y, output):
+    ...         self.value = float((output.argmax(axis=1) == y).mean())
+    ...     def __repr__(self):
+    ...         return "Last()"
+    >>> check_measure(Last())
+    Traceback (most recent call last):
+        ...
+    heros.checks.base.CheckError: Last() must have the same value however the instances are cut into blocks.
+    Got (0.315, 0.27) instead.
+    """
+    try:
+        expect_measure(measure, "measure", "check_measure")
+    except HerosError as error:
+        raise CheckError(str(error)) from None
+    numbers = bool(getattr(measure, "numeric", False)) if numeric is None else numeric
+    one, two = _predictions(numbers, 400, 1), _predictions(numbers, 200, 2)
+    whole, parts = copy.deepcopy(measure), copy.deepcopy(measure)
+    whole.update(np.concatenate([one[0], two[0]]), np.concatenate([one[1], two[1]]))
+    counted = tuple(array.copy() for array in one)
+    parts.update(*counted)
+    expect(same(counted[0], one[0]) and same(counted[1], one[1]), measure, "leave its arguments as they are")
+    before = float(parts.value)
+    counted[0][:], counted[1][:] = 0, 0.5
+    expect(_close(float(parts.value), before), measure, "not keep the arrays that it was given")
+    parts.update(*two)
+    values = float(whole.value), float(parts.value)
+    expect(math.isfinite(values[0]), measure, "have a finite value after 600 instances", values[0])
+    rule = "have the same value however the instances are cut into blocks"
+    expect(_close(*values), measure, rule, values)
+    expect(_close(float(parts.value), values[1]), measure, "have the same value when it is read again")
+    if isinstance(measure, Measure):
+        _check_measure_of_ours(measure, one, two, values[0])
+
+
+def _check_measure_of_ours(measure: Measure, one: Any, two: Any, value: float) -> None:
+    expect(math.isnan(measure.fresh().value), measure, "be empty when fresh", measure.fresh().value)
+    expect(measure.better in {"higher", "lower"}, measure, "say which is better", measure.better)
+    first, second = measure.fresh(), measure.fresh()
+    first.update(*one)
+    second.update(*two)
+    again = measure.fresh()
+    again.restore(pickle.loads(pickle.dumps(first.state())))
+    again.update(*two)
+    expect(_close(again.value, value), measure, "go on from restore(state())", again.value)
+    first.merge(second)
+    expect(_close(first.value, value), measure, "give merged what one over both parts gives", first.value)
+
+
+def _predictions(numbers: bool, n: int, seed: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Targets and predictions: probabilities of three classes, or numbers, intervals and running means."""
+    rng = np.random.default_rng(seed)
+    if numbers:
+        y = rng.normal(-3, 2, n)
+        said = y + rng.normal(size=n)
+        return y, np.column_stack([said, said - 1, said + 1, rng.normal(-3, 0.1, n)])
+    p = rng.random((n, 3)) + 0.01
+    return rng.integers(0, 3, n), p / p.sum(axis=1, keepdims=True)
+
+
+def _close(a: float, b: float) -> bool:
+    return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12) or (math.isnan(a) and math.isnan(b))

@@ -1,0 +1,55 @@
+"""Pieces of HTML that all parts of a report share: cards, tables and bars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+__all__ = ["bar", "card", "key", "row", "table"]
+
+
+def card(title: str, body: str, note: str = "", *, whole: bool = False) -> str:
+    """A box with a heading and, below its body, a note in small print; `whole`: as wide as the page."""
+    heading = f"<h4>{title}</h4>" if title else ""
+    small = f'<p class="faint small">{note}</p>' if note else ""
+    return f'<div class="card{" whole" if whole else ""}">{heading}{body}{small}</div>'
+
+
+def table(heads: Sequence[str], rows: Iterable[str], kind: str = "") -> str:
+    """A table that scrolls sideways on a narrow screen; `rows` are HTML, from `row`."""
+    head = "".join(f"<th>{escape(heading)}</th>" for heading in heads)
+    named = f' class="{kind}"' if kind else ""
+    return (
+        f'<div class="wide"><table{named}><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def row(cells: Iterable[str | tuple[str, str]]) -> str:
+    """A row of cells, which are HTML, or pairs of HTML and a text on hover.
+
+    Examples
+    --------
+    >>> row(["7", ("adam", "optimizer adam")])
+    '<tr><td>7</td><td title="optimizer adam">adam</td></tr>'
+    """
+    pairs = ((cell, "") if isinstance(cell, str) else cell for cell in cells)
+    return (
+        "<tr>"
+        + "".join(
+            f'<td title="{escape(hover)}">{cell}</td>' if hover else f"<td>{cell}</td>"
+            for cell, hover in pairs
+        )
+        + "</tr>"
+    )
+
+
+def key(colour: int, text: str) -> str:
+    """A text behind the mark of its colour."""
+    return f'<i class="key c{colour}"></i>{escape(text)}'
+
+
+def bar(share: float, text: str) -> str:
+    """A share as a bar and as text."""
+    wide = 100 * min(1.0, max(0.0, float(share)))
+    return f'<span class="bar"><i style="width:{wide:.1f}%"></i></span>{text}'

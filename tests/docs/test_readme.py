@@ -1,0 +1,66 @@
+"""The README: its commands run as they stand, in order, and print what it shows."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from heros.cli import app
+
+ROOT = Path(__file__).parents[2]
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)
+SHELL, SHOWN = (
+    next(text for _, text in BLOCKS if text.startswith(start)) for start in ("heros ", "instances")
+)
+CODE = next(text for kind, text in BLOCKS if kind == "python")
+FIGURE = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e-\d+)?")
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory):
+    """What the last command of the README prints, in a directory where they all have run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("readme"))
+        for line in SHELL.splitlines():
+            result = CliRunner().invoke(app, shlex.split(line, comments=True)[1:])
+            assert result.exit_code == 0, (line, result.output)
+        assert Path("late.heros").exists()
+        assert Path("runs/report.html").exists()
+    return result.stdout
+
+
+def test_a_run_prints_the_lines_that_the_readme_shows(printed):
+    names = [line.split("  ")[0] for line in SHOWN.splitlines() if not line.startswith(" ")]
+    found = [name for line in printed.splitlines() if (name := line.split("  ")[0]) in names]
+    assert found == names
+
+
+@pytest.mark.parametrize("name", ["AUROC", "accuracy", "κ", "log-loss"])
+def test_the_figures_of_the_readme_are_those_of_a_run(printed, name):
+    shown, now = (float(re.search(rf"\b{name} +(0\.\d+)", text)[1]) for text in (SHOWN, printed))
+    assert abs(shown - now) < 0.0005
+
+
+def test_the_instances_of_the_readme_are_those_of_a_run(printed):
+    shown, now = (FIGURE.search(text[text.index("instances") :])[0] for text in (SHOWN, printed))
+    assert shown == now == "6,000"
+
+
+@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+def test_the_code_of_the_readme_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    *code, last = CODE.rstrip().splitlines()
+    known: dict[str, object] = {}
+    exec("\n".join(code), known)
+    said = eval(last, known)
+    assert re.search(r"AUROC +0\.88", capsys.readouterr().out)
+    assert said.keys() == {"no", "yes"}
+    assert said["yes"] > 0.5
+
+
+def test_every_page_that_the_readme_links_to_is_there():
+    links = re.findall(r"\]\(([^)#:]+)[^):]*\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert len(links) > 10
+    assert [link for link in links if not link.startswith("..") and not (ROOT / link).exists()] == []

@@ -1,0 +1,488 @@
+"""What docs/serve.md promises about failures, limits and restarts; it names the tests."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import socket
+import stat
+import subprocess
+import sys
+import threading
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+
+pytest.importorskip("httptools", reason="heros serve is not installed")
+
+from heros import Heros, pools
+from heros.ensemble.keyed import Keyed
+from heros.errors import HerosError
+from heros.serve.checkpoint import CheckpointDirectory
+from heros.serve.learners import ModelPerKey
+from heros.serve.limits import Limits, NotNow, Wrong
+from heros.serve.service import Service
+from heros.serve.state import memory
+from heros.storage import archive
+from serve.serving import many, one, rows, served
+from serve.test_wire import command
+
+DOCS = Path(__file__).parents[2] / "docs" / "serve.md"
+
+
+def teach(service, n, start=0, **more):
+    for x, y in rows(n, start):
+        service.learn({"x": x, "y": y, **more})
+
+
+def soon(is_so, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not is_so() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return is_so()
+
+
+def test_every_promise_names_a_test_that_is_there():
+    named = re.findall(r"`(tests/serve/\w+\.py)::(\w+)`", DOCS.read_text(encoding="utf-8"))
+    assert len(named) >= 15
+    for file, name in named:
+        assert f"def {name}(" in (DOCS.parents[1] / file).read_text(encoding="utf-8"), name
+
+
+# -- checkpoints ----------------------------------------------------------------------------------------
+
+
+def test_a_checkpoint_that_fails_is_told_at_once_and_tried_again(tmp_path, monkeypatch, caplog):
+    service = one(store=CheckpointDirectory(tmp_path), every=20)
+    monkeypatch.setattr("heros.serve.service.RETRY", 0.3)
+    full = True
+
+    def write(*content, of=service.store.write):
+        if full:
+            raise HerosError("The file service.heros must be writable. Got: No space left on device.")
+        return of(*content)
+
+    monkeypatch.setattr(service.store, "write", write)
+    with served(service) as client, caplog.at_level(logging.WARNING, "heros.serve"):
+        teach(service, 20)
+        assert soon(lambda: client.get("/health").status_code == 503)
+        health = client.get("/health").json()
+        assert health["status"] == "checkpoints fail"
+        assert "No space left on device" in health["checkpoint_error"]
+        assert "heros_checkpoint_failed 1.0" in client.get("/metrics").text
+        assert "No space left" in client.get("/state").json()["checkpoint_error"]
+        assert "No space left on device" in caplog.text
+        assert client.post("/predict", json={"x": {"size": 1.0}}).status_code == 200
+        full = False
+        assert soon(lambda: client.get("/health").json()["status"] == "ok")
+        assert soon(lambda: "heros_checkpoint_failed 0.0" in client.get("/metrics").text)
+        assert "again" in caplog.records[-1].message
+        assert service.checkpoints == 1
+
+
+def test_checkpoints_are_written_by_time(tmp_path):
+    service = one(store=CheckpointDirectory(tmp_path), seconds=0.3)
+    try:
+        time.sleep(0.8)
+        assert service.checkpoints == 0  # nothing was learnt
+        teach(service, 5)
+        assert soon(lambda: service.checkpoints == 1)
+        time.sleep(0.8)
+        assert service.checkpoints == 1
+        service.predict({"id": "waits", "x": {"size": 1.0}})
+        assert soon(lambda: service.checkpoints == 2)
+    finally:
+        service.stop()
+
+
+def test_killed_it_loses_no_more_than_a_checkpoint_ago(tmp_path):
+    (tmp_path / "pool.toml").write_text('kind = "mlp"\n[grid]\nhidden = [8]\nlearning_rates = [0.05]\n')
+    arguments = [
+        "serve",
+        "--pool",
+        "pool.toml",
+        "--k",
+        "1",
+        "--port",
+        "0",
+        "--checkpoint",
+        "kept",
+        "--every",
+        "1s",
+    ]
+    process, address = command(*arguments, cwd=tmp_path)
+    batch = [{"x": x, "y": y} for x, y in rows(50)]
+    assert httpx.post(f"{address}/learn/batch", json={"instances": batch}).status_code == 202
+    assert soon(lambda: httpx.get(f"{address}/state").json()["checkpoints"] >= 1, 30)
+    process.kill()
+    process.communicate(timeout=30)
+    process, address = command(*arguments, cwd=tmp_path)
+    try:
+        assert httpx.get(f"{address}/model").json()["instances"] == 50
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+def test_a_directory_belongs_to_one_service_at_a_time(tmp_path):
+    with (
+        one(store=CheckpointDirectory(tmp_path)),
+        pytest.raises(
+            HerosError, match=rf"must be free\. Got one that process {os.getpid()} on .+ uses since"
+        ),
+    ):
+        CheckpointDirectory(tmp_path)
+    CheckpointDirectory(tmp_path).close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes are of Unix")
+@pytest.mark.parametrize("keyed", [False, True])
+def test_what_was_sent_can_be_read_by_nobody_else(tmp_path, keyed):
+    before = os.umask(0o022)
+    try:
+        place = tmp_path / "kept"
+        store = CheckpointDirectory(place)
+        with many(place / "keys", store=store) if keyed else one(store=store) as service:
+            teach(service, 5, **({"key": "a"} if keyed else {}))
+    finally:
+        os.umask(before)
+    files = [path for path in place.rglob("*") if path.is_file()]
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in [place, *files]}
+    assert ("keys.sqlite" if keyed else "service.heros") in modes
+    assert not any(mode & 0o077 for mode in modes.values()), modes
+
+
+# -- restarts -------------------------------------------------------------------------------------------
+
+
+def other_pool():
+    return Heros(pools.MLPGrid(hidden=[32], learning_rates=[0.01]), k=1, seed=1)
+
+
+def test_keys_of_another_pool_are_refused_at_the_start(tmp_path):
+    with many(tmp_path / "keys", store=CheckpointDirectory(tmp_path)) as service:
+        teach(service, 20, key="roof")
+    with pytest.raises(
+        HerosError, match=r"The pool must be the one of the checkpoint.*\"hidden\":8.*Got.*\"hidden\":32"
+    ):
+        Service(
+            ModelPerKey(Keyed(other_pool(), directory=tmp_path / "keys")), store=CheckpointDirectory(tmp_path)
+        )
+    with many(tmp_path / "keys", store=CheckpointDirectory(tmp_path)) as service:  # nothing was spoilt
+        assert service.history.learnt == 20
+
+
+def test_a_directory_of_one_model_is_not_one_of_keys(tmp_path):
+    with one(store=CheckpointDirectory(tmp_path / "plain")) as service:
+        teach(service, 5)
+    with pytest.raises(HerosError, match=r"must hold a model per key\. Got one model"):
+        many(tmp_path / "plain" / "keys", store=CheckpointDirectory(tmp_path / "plain"))
+    with many(tmp_path / "many" / "keys", store=CheckpointDirectory(tmp_path / "many")) as service:
+        teach(service, 5, key=1)
+    with pytest.raises(HerosError, match=r"must hold one model\. Got a model per key"):
+        one(store=CheckpointDirectory(tmp_path / "many"))
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--pool", "mlp"), ("--task", "regression"), ("--k", "3"), ("--policy", "random")]
+)
+def test_options_that_contradict_the_checkpoint_are_refused(tmp_path, option, value):
+    with one(store=CheckpointDirectory(tmp_path / "kept")) as service:
+        teach(service, 5)
+    heros = Path(sys.executable).with_name("heros")
+    done = subprocess.run(
+        [heros, "serve", "--port", "0", "--checkpoint", tmp_path / "kept", option, value],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert f"The {option[2:]} must be the one of the checkpoint in" in done.stderr
+
+
+# -- limits ---------------------------------------------------------------------------------------------
+
+
+def test_waiting_instances_are_bounded_in_bytes():
+    with one(waiting_bytes=2_000_000) as service:
+        before = memory()
+        for i in range(2000):
+            service.predict({"id": i, "x": {f"f{j}": "z" * 100 for j in range(100)}})  # 20 MB in all
+        assert service.pending.bytes <= 2_000_000
+        assert 100 < len(service.pending) < 400
+        assert service.counts.expired == 2000 - len(service.pending)
+        assert memory() - before < 15_000_000
+        with pytest.raises(Wrong, match="at most 2,000,000 bytes"):
+            service.predict({"id": "large", "x": {f"f{j}": "z" * 40_000 for j in range(100)}})
+        assert len(service.pending) > 100
+
+
+def test_instances_to_learn_are_bounded_in_bytes():
+    with one(limits=Limits(queue_bytes=100_000)) as service:
+        hold = threading.Event()
+        service.after(hold.wait)
+        request = {"x": {f"f{j}": float(j) for j in range(100)}, "y": "a"}
+        for _ in range(27):
+            service.learn(request)
+        with pytest.raises(NotNow, match="still to be learnt"):
+            service.learn(request)
+        hold.set()
+        service.wait()
+        assert service.counts.learnt > 10
+        teach(service, 1)
+
+
+@pytest.mark.parametrize("path", ["/predict", "/learn", "/predict/batch", "/learn/batch"])
+def test_long_names_are_refused_on_every_route(path):
+    long = "n" * 300
+    cases = [{"x": {long: 1.0}}, {"x": {"a": {long: 1.0}}}, {"x": {"a": 1.0}, "key": long}]
+    with served(many()) as client:
+        client.post("/learn?wait=1", json={"x": {"a": 1.0}, "y": "b", "key": "k"})
+        for case in cases:
+            request = {"key": "k"} | case | ({"y": "b"} if "learn" in path else {})
+            said = client.post(path, json={"instances": [request]} if "batch" in path else request)
+            assert said.status_code == 422, (case, said.text)
+            assert "at most 200 characters" in said.json()["detail"]
+        for view in ("/leaderboard", "/explain"):
+            assert client.get(view, params={"key": long}).status_code == 422
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8000", "localhost.evil.example", "127.0.0.1.evil.example", ""]
+)
+def test_another_host_is_refused(host):
+    with served(one()) as client:
+        port = client.running.socket.getsockname()[1]
+        for good in (
+            "localhost",
+            f"localhost:{port}",
+            f"127.0.0.1:{port}",
+            "[::1]:80",
+            "LOCALHOST",
+            "192.168.1.5",
+        ):
+            assert client.get("/model", headers={"host": good}).status_code == 200, good
+        body = {"x": {"size": 1.0}, "y": "a"}
+        assert client.post("/learn", json=body, headers={"host": host}).status_code == 403
+        for path in ("/", "/state", "/model", "/metrics"):
+            assert client.get(path, headers={"host": host}).status_code == 403
+        assert client.get("/health", headers={"host": host}).status_code == 200
+
+
+def test_a_host_may_be_allowed():
+    with served(one(), allow_hosts=["models.example"]) as client:
+        assert client.get("/model", headers={"host": "models.example:80"}).status_code == 200
+        assert client.get("/model", headers={"host": "other.example"}).status_code == 403
+
+
+def test_idle_connections_do_not_shut_others_out():
+    with served(one(limits=Limits(connections=50, seconds=30.0))) as client:
+        address = client.running.socket.getsockname()
+        with ExitStack() as stack:
+            for i in range(120):
+                idle = stack.enter_context(socket.create_connection(address, timeout=20))
+                if i % 2:
+                    idle.sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\n")
+            assert httpx.get(f"{client.base_url}/health", timeout=20).status_code == 200
+            assert (
+                httpx.post(f"{client.base_url}/predict", json={"x": {"size": 1}}, timeout=20).status_code
+                == 200
+            )
+            assert len(client.running.server.connections) <= 50
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits on files are of Unix")
+def test_connections_are_as_many_as_there_are_files_for(tmp_path):
+    heros = Path(sys.executable).with_name("heros")
+    limited = ["sh", "-c", 'ulimit -n 160 && exec "$0" "$@"', str(heros), "serve", "--port", "0"]
+    process = subprocess.Popen(limited, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    try:
+        address = re.search(r"http://\S+:(\d+)", process.stderr.readline())
+        with ExitStack() as stack:
+            for _ in range(300):
+                stack.enter_context(socket.create_connection(("127.0.0.1", int(address[1])), timeout=20))
+            assert httpx.get(f"{address[0]}/health", timeout=20).status_code == 200
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+def test_health_answers_when_there_is_too_much_to_do():
+    with served(one(limits=Limits(requests=1))) as client:
+        hold = threading.Event()
+        client.running.service.after(hold.wait)
+        waiting = threading.Thread(
+            target=lambda: httpx.post(
+                f"{client.base_url}/learn?wait=1", json={"x": {"size": 1.0}, "y": 1}, timeout=20
+            )
+        )
+        waiting.start()
+        assert soon(lambda: client.running.api.requests.now == 1)
+        said = client.get("/health").status_code, client.get("/model").status_code
+        hold.set()
+        waiting.join()
+        assert said == (200, 429)
+
+
+# -- faults ---------------------------------------------------------------------------------------------
+
+
+def test_learning_goes_on_if_publishing_raises(monkeypatch, caplog):
+    service = one()
+    publish, broken = service.learner.publish, True
+
+    def raising():
+        if broken:
+            raise RuntimeError("no copy")
+        publish()
+
+    with served(service) as client, caplog.at_level(logging.WARNING, "heros.serve"):
+        client.post("/learn?wait=1", json={"x": {"size": 1.0}, "y": "odd"})
+        monkeypatch.setattr(service.learner, "publish", raising)
+        teach(service, 300)
+        assert soon(lambda: service.counts.learnt == 301)
+        assert soon(lambda: client.get("/health").status_code == 503)
+        assert "no copy" in client.get("/health").json()["publish_error"]
+        assert "no copy" in caplog.text
+        broken = False
+        teach(service, 5)
+        assert soon(lambda: client.get("/health").status_code == 200)
+    assert service.counts.learnt == 306
+
+
+def test_a_thread_that_fails_is_told_and_stops(monkeypatch):
+    service = one()
+    with served(service) as client:
+        monkeypatch.setattr(service, "_learn_block", lambda block: 1 / 0)
+        service.learn({"x": {"size": 1.0}, "y": "odd"})
+        assert soon(lambda: service.fault is not None)
+        health = client.get("/health")
+        assert (health.status_code, health.json()["status"]) == (503, "learns no more")
+        assert "ZeroDivisionError" in health.json()["fault"]
+        said = client.post("/learn", json={"x": {"size": 1.0}, "y": "odd"})
+        assert (said.status_code, "division" in said.json()["detail"]) == (503, True)
+        assert "ZeroDivisionError" in client.get("/state").json()["fault"]
+        service.after(lambda: None).result(20)  # whoever waits is not left waiting
+    stopped = threading.Thread(target=service.stop)
+    stopped.start()
+    stopped.join(20)
+    assert not stopped.is_alive()
+
+
+def test_a_clock_that_is_set_back_changes_nothing(monkeypatch, tmp_path):
+    real = time.time
+    with one(longest=0.5, store=CheckpointDirectory(tmp_path)) as service:
+        service.predict({"id": "a", "x": {"size": 1.0}})
+        monkeypatch.setattr(time, "time", lambda: real() - 3600)
+        service.predict({"id": "b", "x": {"size": 1.0}})
+        time.sleep(0.6)
+        service.predict({"id": "c", "x": {"size": 1.0}})
+        assert list(service.pending) == ["c"]
+    with one(longest=60, store=CheckpointDirectory(tmp_path)) as service:
+        assert list(service.pending) == ["c"]
+    monkeypatch.setattr(time, "time", lambda: real() + 120)  # two minutes after it was stopped
+    with one(longest=60, store=CheckpointDirectory(tmp_path)) as service:
+        service.predict({"id": "d", "x": {"size": 1.0}})
+        assert list(service.pending) == ["d"]
+
+
+def test_a_refused_row_leaves_no_trace():
+    with many() as service:
+        teach(service, 10, key="known")
+        service.wait()
+        schema = service._encoder.schema
+        for x, y in (
+            ({"size": "wide"}, "odd"),
+            ({"size": 1.0, "new": "z" * 300}, "odd"),
+            ({"size": 1.0}, [1]),
+        ):
+            with pytest.raises(Wrong):
+                service.learn({"x": x, "y": y, "key": "refused"})
+            with pytest.raises(Wrong):
+                service.predict({"x": [x], "key": "refused"})
+        service.wait()
+        assert (list(service.learner.models), service.queued) == (["known"], 0)
+        assert service._encoder.schema is schema
+
+
+# -- a file that somebody made up -------------------------------------------------------------------------
+
+
+def mutated(rng, value):
+    """Something else of the same or of another kind."""
+    wild = [None, -1, 0, 1.5, 1e300, 2**70, "x", "", [], {}, [1, "a"], {"a": 1}, True, [[]], "\ud800"]
+    if isinstance(value, dict) and value and rng.random() < 0.8:
+        name = str(rng.choice(list(value)))
+        if rng.random() < 0.2:
+            return {key: one for key, one in value.items() if key != name}
+        return value | {name: mutated(rng, value[name])}
+    if isinstance(value, list) and value and rng.random() < 0.7:
+        at = int(rng.integers(len(value)))
+        return value[:at] + ([mutated(rng, value[at])] if rng.random() < 0.8 else []) + value[at + 1 :]
+    return wild[rng.integers(len(wild))]
+
+
+def changed(rng, arrays):
+    name = str(rng.choice(list(arrays)))
+    array = arrays[name]
+    made = [
+        array[:-1] if array.ndim else array,
+        np.concatenate([array.ravel(), array.ravel()[:1]]),
+        array.astype(np.float64) * np.nan,
+        -array.astype(np.float64) - 1,
+        array.reshape(-1, 1),
+        np.zeros(0),
+        rng.integers(-(2**62), 2**62, array.shape),
+        array.astype(np.int8),
+    ]
+    return arrays | {name: made[rng.integers(len(made))]}
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_made_up_checkpoint_is_a_clear_error_or_a_service_that_works(tmp_path, task, thorough):
+    label = {"classification": str, "regression": float}[task]
+    with one(task, store=CheckpointDirectory(tmp_path)) as service:
+        for i, (x, _) in enumerate(rows(60)):
+            service.learn({"x": x, "y": label(i % 2)})
+        for i in range(5):
+            service.predict({"id": f"id {i}", "x": {"size": 1.0}})
+    path = tmp_path / "service.heros"
+    document, arrays = archive.read(path, "service")
+    rng, refused = np.random.default_rng(1), []
+    for case in range(600 if thorough else 120):
+        content, values = document, arrays
+        if case % 2:
+            content = mutated(rng, document)
+        else:
+            values = changed(rng, arrays)
+        if not isinstance(content, dict) or "\\ud800" in json.dumps(content):
+            continue
+        archive.write(path, "service", content, values)
+        store = CheckpointDirectory(tmp_path)
+        try:
+            service = one(task, store=store)
+        except HerosError as error:
+            refused.append(str(error))
+            continue
+        finally:
+            store.close()
+        try:
+            service.store = None
+            with served(service) as client:
+                asked = [
+                    client.post("/predict", json={"id": "id 1", "x": {"size": 1.0}}),
+                    client.post("/predict", json={"x": {"size": 1.0}}),
+                    client.post("/learn?wait=1", json={"x": {"size": 1.0}, "y": label(1)}),
+                    client.post("/learn?wait=1", json={"id": "id 2", "y": label(1)}),
+                    *map(client.get, ("/state", "/metrics", "/health", "/model", "/leaderboard")),
+                ]
+                assert all(one.status_code < 500 for one in asked), [(one.url, one.text) for one in asked]
+                assert (service.fault, service.last_error) == (None, None)
+        finally:
+            service.stop()
+    assert len(refused) > 20
+    assert all("must hold a whole service. Got: " in why and len(why) < 600 for why in refused), refused
