@@ -59,8 +59,8 @@ class Heros:
     For every instance: the ensemble predicts, by default with all models and learnt weights (`answer`); every
     model is evaluated and its running score updated; the policy chooses at most k models from the updated
     scores and the costs; the chosen models are trained. With `watch`, models that are not trained need not
-    be evaluated, and then cost nothing. In the paper, and in ``Heros`` with a pool of your own, the model with
-    the highest running score predicts.
+    be evaluated, and then cost nothing. In the paper, and in ``Heros`` with a pool of your own, the model
+    with the highest running score predicts.
 
     Parameters
     ----------
