@@ -269,7 +269,7 @@ def test_two_threads_are_kept_apart():
         lambda: model.learn(X, y),
         lambda: pickle.dumps(model),
     ):
-        with pytest.raises(HerosError, match="at work already, in another thread or in its own policy"):
+        with pytest.raises(HerosError, match="already in use by another thread or by its own policy"):
             attempt()
     for look in (model.bound.state, lambda: model._learner.step.scores):
         with pytest.raises(HerosError, match="they can be looked at when the block is done"):
@@ -423,9 +423,9 @@ def test_bad_data_is_named_and_changes_nothing(X, y, message):
 
 
 def test_a_heros_without_a_schema_says_so():
-    with pytest.raises(HerosError, match="does not know its instances yet: call bind"):
+    with pytest.raises(HerosError, match="has no schema yet: call bind.*learn from dictionaries"):
         Heros(SMALL).predict_proba([1.0])
-    with pytest.raises(HerosError, match="has learnt nothing yet"):
+    with pytest.raises(HerosError, match="has no schema yet"):
         _ = Heros(SMALL).scores
 
 

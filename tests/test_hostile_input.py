@@ -56,7 +56,10 @@ def small(pool=None):
             "Column 'a' (0) of row 0 must be a finite number",
         ),
         *(
-            (np.array([[1.0, value]], dtype=object), f"Got one with {type(value).__name__} in it instead.")
+            (
+                np.array([[1.0, value]], dtype=object),
+                f"Got an array that contains {type(value).__name__} instead.",
+            )
             for value in ("1", b"1", 1j, np.datetime64("2020-01-01"), np.timedelta64(1), datetime.now(UTC))
         ),
     ],
@@ -103,7 +106,7 @@ def test_numbers_of_any_kind_are_numbers_in_an_array_of_objects():
         (["hm"], "The label of row 0 must be one of the classes 'no', 'yes'. Got 'hm' instead."),
         (
             np.ma.masked_array([1], mask=[True]),
-            "y must have a label for every instance. Got masked ones instead.",
+            "y must have a label for every instance. Got masked values instead.",
         ),
     ],
 )
@@ -162,7 +165,7 @@ def test_a_column_with_a_million_categories():
     ):
         model = Heros(pool, k=1, seed=1, schema=schema).learn(X, y)  # quadratic in the values: hours
         assert np.isfinite(model.predict_proba(X[:3])).all()
-    with pytest.raises(HerosError, match="must fit into memory"):
+    with pytest.raises(HerosError, match="do not fit into memory"):
         Heros(pools.MLP([{"hidden": 1 << 20}]), k=1, schema=schema)
 
 
@@ -178,7 +181,7 @@ def test_a_pool_that_could_not_grow_stays_as_it_was():
     model = Heros(pools.MLP([{"hidden": 1 << 18}]), k=1, seed=1, schema=SCHEMA)
     before = model.predict_proba([1.0, 2.0])
     wide = Schema((*SCHEMA.features, Feature("c", tuple(map(str, range(1_000_000))))), SCHEMA.classes)
-    with pytest.raises(HerosError, match="must fit into memory"):
+    with pytest.raises(HerosError, match="do not fit into memory"):
         model.bind(wide)
     np.testing.assert_array_equal(model.predict_proba([1.0, 2.0]), before)
     grown = Schema((*SCHEMA.features, Feature("c")), SCHEMA.classes)
@@ -197,7 +200,7 @@ def test_a_pool_that_could_not_grow_stays_as_it_was():
         (lambda: Schema(("a",), ("no",)), "The 'features' parameter of Schema must be a tuple of features."),
         (
             lambda: Schema.of([3], ["no"]),
-            "made of names, (name, value, ...) tuples and features. Got 3 instead.",
+            "a list of names, (name, value, ...) tuples and features. Got 3 instead.",
         ),
         (
             lambda: small().bind("x"),
@@ -371,7 +374,7 @@ def test_a_damaged_state_of_scores_is_refused():
             model._learner.step.restore(state)
     state = model.__getstate__()
     state["learnt"] = state["learnt"]._replace(arrays={"pool": {}})
-    with pytest.raises(DataError, match="The state of a Heros must be whole"):
+    with pytest.raises(DataError, match="The state of a Heros must have the groups"):
         Heros.__new__(Heros).__setstate__(state)
 
 

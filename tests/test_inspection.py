@@ -141,9 +141,9 @@ def test_there_is_nothing_to_explain_before_the_first_instance_or_after_a_failur
     model.explain_choice()
     with pytest.raises(RuntimeError, match="no idea"):
         model.learn(*stream.draw(1))
-    with pytest.raises(HerosError, match=r"nothing was learnt yet, or the policy failed\.$"):
+    with pytest.raises(HerosError, match=r"no instance was learnt yet, or the policy failed\.$"):
         model.explain_choice()
-    with pytest.raises(HerosError, match="This Heros has learnt nothing yet"):
+    with pytest.raises(HerosError, match="This Heros has no schema yet"):
         Heros(POOL).leaderboard()
 
 

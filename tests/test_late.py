@@ -77,7 +77,7 @@ def test_asked_again_it_says_the_same_and_of_something_else_nothing():
     late.learn("b", Y[1])
     assert (late.answer("a", X[0]) == first).all()
     assert late.counts.answered == 2
-    with pytest.raises(DataError, match="The id 'a' must be a new one"):
+    with pytest.raises(DataError, match="The id 'a' must be new"):
         late.answer("a", X[5])
 
 
@@ -257,7 +257,7 @@ def test_a_row_asked_again_is_the_same_if_it_reads_alike():
     row["b"]["c"] = 2  # which is nobody's business
     late.answer(1, {"a": None, "b": {"c": 1}, "d": Decimal("2.50")})
     for other in (row, [1.0, 2.0, 3.0]):
-        with pytest.raises(DataError, match="must be a new one"):
+        with pytest.raises(DataError, match="must be new"):
             late.answer(1, other)
     assert late.counts.answered == 1
 

@@ -127,7 +127,7 @@ def test_arrays_of_numbers_are_a_stream_of_numbers():
     with pytest.raises(DataError) as error:
         streams.from_arrays(X, whole)
     assert str(error.value) == (
-        "The target 'y' of from_arrays has more than 100 different whole numbers: say task='regression' if they "
+        "The target 'y' of from_arrays has more than 100 different whole numbers: set task='regression' if they "
         "are quantities, task='classification' if they are classes."
     )
     assert streams.from_arrays(X, whole, task="regression").schema.numeric
@@ -236,9 +236,9 @@ def test_asking():
     assert low < model.predict(X[0]) < high
     assert model.predict_interval(X).shape == (600, 2)
     assert np.array_equal(before.learn(X[:9], y[:9]).answers(X), model.learn(X[:9], y[:9]).answers(X))
-    with pytest.raises(HerosError, match="A number has no probabilities: ask predict, or predict_interval"):
+    with pytest.raises(HerosError, match="no class probabilities. Call predict or predict_interval"):
         model.predict_proba(X)
-    with pytest.raises(HerosError, match="A class has no interval: ask predict_proba"):
+    with pytest.raises(HerosError, match="no prediction intervals. Call predict_proba"):
         Heros(schema=streams.Agrawal().schema).predict_interval(streams.Agrawal().draw(1)[0])
 
 

@@ -110,14 +110,14 @@ def test_it_is_saved_and_comes_back(tmp_path):
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        ([1.0, np.nan], "The target of row 1 must be a finite number, 1e+100 at most. Got nan instead."),
-        ([-np.inf, 1.0], "The target of row 0 must be a finite number, 1e+100 at most. Got -inf instead."),
-        ([1.0, 1e200], "The target of row 1 must be a finite number, 1e+100 at most. Got 1e+200 instead."),
+        ([1.0, np.nan], "The target of row 1 must be a finite number, at most 1e+100. Got nan instead."),
+        ([-np.inf, 1.0], "The target of row 0 must be a finite number, at most 1e+100. Got -inf instead."),
+        ([1.0, 1e200], "The target of row 1 must be a finite number, at most 1e+100. Got 1e+200 instead."),
         ([1.0], "y must have one target per instance (2). Got shape (1,) instead."),
         (["a", "b"], "y must be an array of numbers. Got <U1 instead."),
         (
             np.ma.array([1.0, 2.0], mask=[0, 1]),
-            "y must have a target for every instance. Got masked ones instead.",
+            "y must have a target for every instance. Got masked values instead.",
         ),
     ],
 )

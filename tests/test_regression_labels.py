@@ -49,7 +49,9 @@ def test_of_a_stream(tmp_path, kind, bad):
 
 
 def test_what_to_do_about_it_is_said(tmp_path):
-    text = r"line 42: the 'y' column must be a number, for it is the target \(or say task='classification'\)"
+    text = (
+        r"line 42: the 'y' column must be a number, because it is the target \(or set task='classification'\)"
+    )
     stream = streams.read(written(tmp_path, "csv", "soon"), target="y", task="regression", on_bad_row="raise")
     with pytest.raises(DataError, match=text):
         evaluate(model(), stream)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from heros import Heros, evaluate, meters, policies, pools, streams
+from heros._base.tables import settings_text
 from heros.errors import DataError
 from heros.report import write_report
 from heros.report.axes import axis
@@ -211,7 +212,7 @@ def test_the_verdict_says_who_was_best_what_it_cost_and_what_was_saved(recorded,
     verdict = figure_of(re.search(r'<p class="verdict">(.*?)</p>', text)[1])
     verdict = re.sub(r" +", " ", verdict)
     assert f"{best['policy']} was best of 3: AUROC {best['auroc']:.4f}" in verdict
-    assert "champion at the end is optimizer" in verdict
+    assert "champion at the end is SGD, 16 units" in verdict
     board = re.search(r"<h4>Leaderboard</h4>.*?</table>", text)[0]
     figures = [float(one) for one in re.findall(r"<td>\d+</td><td>(?:<b>)?([\d.]+)", board)]
     assert figures == sorted(figures, reverse=True)  # best first
@@ -223,7 +224,7 @@ def test_the_verdict_says_who_was_best_what_it_cost_and_what_was_saved(recorded,
 def test_champions_are_named_with_their_settings(recorded, page):
     run = records.read(next(place for place in records.find(recorded) if "everything" in str(place)))
     last = run.settings["models"][int(run.curves.scores[-1].argmax())]
-    assert f"optimizer {last['optimizer']}, hidden {last['hidden']}" in section(page, "drifting")
+    assert settings_text({name: last[name] for name in ("optimizer", "hidden")}) in section(page, "drifting")
 
 
 def test_classes_are_named_and_counted(recorded, tmp_path):

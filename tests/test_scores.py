@@ -249,7 +249,7 @@ def test_a_score_in_python_is_kept_with_its_model(tmp_path):
         assert np.array_equal(block.probabilities, expected.probabilities)
         assert np.array_equal(twin.scores, model.scores)
     with pytest.raises(
-        HerosError, match=r"The score .*InPython is not one of HEROS's own: pass score= to bring"
+        HerosError, match=r"The score .*InPython is not part of HEROS: pass the object as score="
     ):
         Heros.load(tmp_path / "model.heros")
 

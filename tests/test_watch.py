@@ -420,7 +420,7 @@ def test_looks_are_counted_where_all_look():
     X, y = data(50)
     model = Heros(SMALL, k=3, seed=1, schema=drifting(1).schema).learn(X, y)
     assert model.looked.tolist() == [50] * SMALL.n_models
-    with pytest.raises(HerosError, match="has learnt nothing yet"):
+    with pytest.raises(HerosError, match="has no schema yet"):
         _ = Heros(SMALL).looked
 
 
@@ -430,7 +430,7 @@ def test_looks_are_counted_where_all_look():
         (lambda: Heros(SMALL, watch="some"), "The 'watch' parameter of Heros must be 'all', 'trained' or a whole number >= 1. Got 'some' instead."),
         (lambda: Heros(SMALL, watch=0), "The 'watch' parameter of Heros must be 'all', 'trained' or a whole number >= 1. Got 0 instead."),
         (lambda: Heros(SMALL, watch=True), "The 'watch' parameter of Heros must be 'all', 'trained' or a whole number >= 1. Got True instead."),
-        (lambda: Heros(SMALL, burst=9), "The 'burst' parameter of Heros must be 0 where all models look (watch='all'). Got 9 instead."),
+        (lambda: Heros(SMALL, burst=9), "The 'burst' parameter of Heros must be 0 if all models are evaluated (watch='all'). Got 9 instead."),
         (lambda: Heros(SMALL, watch=3, burst=-1), "The 'burst' parameter of Heros must be a whole number in [0, 4611686018427387904]. Got -1 instead."),
         (lambda: Top(0), "The 'n' parameter of Top must be a whole number in [1, 2147483647]. Got 0 instead."),
         (lambda: Stack(rate=2), "The 'rate' parameter of Stack must be in [0, 1]. Got 2 instead."),

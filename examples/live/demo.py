@@ -18,7 +18,7 @@ from heros.errors import HerosError
 from heros.pools import MLPGrid
 from heros.serve.learners import OneModel
 from heros.serve.limits import Refusal
-from heros.serve.running import Running
+from heros.serve.server import Running
 from heros.serve.service import Service
 from live.brokers import Broker, started
 from live.feed import Machines

@@ -4,8 +4,8 @@
 >>> stream = streams.Agrawal(function=2).take(2000)
 >>> model = Heros(pools.MLPGrid(hidden=[16, 64]), policies.Explore(policies.Zeta(0.05), 0.2), k=10, seed=1)
 >>> run = evaluate(model, stream)
->>> f"{run.gamma_spent / run.n_instances:.0%} of the price of training everything"
-'...% of the price of training everything'
+>>> f"{run.gamma_spent / run.n_instances:.0%} of the cost of training every model"
+'...% of the cost of training every model'
 """
 
 from importlib import import_module
@@ -45,7 +45,7 @@ __all__ = [
 ]
 __version__ = "0.2.0"
 
-# Everything is imported when it is first asked for.
+# Modules and names are imported on first access.
 _MODULES = {
     "checkpoints": "heros.run.checkpoints",
     "checks": "heros.checks",

@@ -1,4 +1,4 @@
-"""Where the program `heros` begins and ends: whatever happens, a line and an exit code, never a traceback."""
+"""The entry point of the `heros` command. Errors end with a message and an exit code, not a traceback."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ FAILED = 1
 def main() -> NoReturn:
     """Run the command line.
 
-    Ctrl-C is heard while it is still being imported, output that cannot be written is said, and text that a
-    terminal cannot show is written with escapes.
+    Ctrl-C works during imports, output that cannot be written is reported, and characters that the terminal
+    cannot show are escaped.
     """
     for name in ("stdout", "stderr"):
         _open(name)
@@ -37,14 +37,14 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         code = _say("stopped", INTERRUPTED)
     except OSError as error:
-        quiet = error.errno == errno.EPIPE  # whoever read it has seen enough
+        quiet = error.errno == errno.EPIPE  # the reader closed the pipe
         code = FAILED if quiet else _say(f"standard output must be writable. Got: {error.strerror}.", FAILED)
     _leave(code)
 
 
 @contextmanager
 def no_interrupt_lost() -> Iterator[None]:
-    """Ctrl-C that comes while something is being cleaned up, where Python would only print it, comes again.
+    """Raise a KeyboardInterrupt again if it occurs in a finalizer, where Python would only print it.
 
     Examples
     --------
@@ -64,10 +64,10 @@ def no_interrupt_lost() -> Iterator[None]:
     before = sys.unraisablehook
 
     def again() -> None:
-        time.sleep(0.001)  # by then the main thread has left the cleaning behind
+        time.sleep(0.001)  # let the main thread leave the finalizer
         if sys.platform == "win32":
             _thread.interrupt_main()
-        else:  # as Ctrl-C does it, so that the main thread hears it even if it is waiting for something
+        else:  # a real signal also interrupts a blocking call of the main thread
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     def hook(given: UnraisableHookArgs) -> None:
@@ -84,8 +84,8 @@ def no_interrupt_lost() -> Iterator[None]:
 
 
 def _answer() -> int:
-    """What the commands answer, as an exit code."""
-    from heros.cli import app  # noqa: PLC0415  half a second in which Ctrl-C may come
+    """Run the command and return its exit code."""
+    from heros.cli import app  # noqa: PLC0415  takes half a second, in which Ctrl-C must work
 
     try:
         app()
@@ -95,10 +95,10 @@ def _answer() -> int:
 
 
 def _open(name: str) -> None:
-    """Standard output may be closed; and may not know all characters, as those of a file's name."""
+    """Replace a closed standard stream, and escape characters that it cannot encode."""
     stream = getattr(sys, name)
     if stream is None:
-        setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  until the end
+        setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  open until exit
     elif hasattr(stream, "reconfigure"):
         stream.reconfigure(errors="backslashreplace")
 
@@ -110,10 +110,10 @@ def _say(message: str, code: int) -> int:
 
 
 def _leave(code: int) -> NoReturn:
-    """End, with nothing left to be said on the way."""
+    """Flush the output and exit without further messages."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         sys.stdout.flush()
     except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python tries it once more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python flushes again at exit
     sys.exit(code)

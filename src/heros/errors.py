@@ -1,4 +1,4 @@
-"""The exceptions HEROS raises on purpose.
+"""The exceptions that HEROS raises.
 
 ::
 
@@ -8,8 +8,8 @@
         ├── DataError (ValueError)        an instance, label or file breaks the schema
         └── MissingExtra (ImportError)    an optional dependency is not installed
 
-`DataNotice`, a warning, says how a column was read where that may come as a surprise.
-Every text has one form: the parameter, the rule, the value.
+`DataNotice` is a warning about a column that may be read in an unexpected way.
+A message about a parameter names the parameter, the rule and the value.
 
 >>> raise ParameterError.of("zeta", "Zeta", "in [0, 1]", 1.5)
 Traceback (most recent call last):
@@ -28,7 +28,7 @@ LONGEST = 2000  # characters of a rule or a value in a message
 
 
 class HerosError(Exception):
-    """Base class of all errors HEROS raises on purpose."""
+    """Base class of all errors that HEROS raises."""
 
 
 class ParameterError(HerosError, ValueError):
@@ -36,9 +36,9 @@ class ParameterError(HerosError, ValueError):
 
     @classmethod
     def of(cls, name: str, owner: str, rule: str, value: object, known: Iterable[str] = ()) -> Self:
-        """The error in its one form; of what is too long to read, its beginning and end.
+        """Return the error in the standard form; long texts are shortened in the middle.
 
-        Of the names that are `known`, the likeliest one is proposed.
+        The message suggests the closest of the `known` names.
 
         Examples
         --------
@@ -50,7 +50,7 @@ class ParameterError(HerosError, ValueError):
 
 
 def did_you_mean(value: object, known: Iterable[str]) -> str:
-    """The known name that is likeliest meant, as the end of a message; nothing if none is close.
+    """Return a suggestion of the closest known name for the end of a message; empty if no name is close.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def did_you_mean(value: object, known: Iterable[str]) -> str:
     """
     if not isinstance(value, str) or len(value) > LONGEST:
         return ""
-    from difflib import get_close_matches  # noqa: PLC0415  only where something is wrong
+    from difflib import get_close_matches  # noqa: PLC0415  needed only for errors
 
     plain = {name.strip().lower(): name for name in reversed(list(known))}
     close = get_close_matches(value.strip().lower(), plain, 1, 0.65)
@@ -75,7 +75,7 @@ class DataError(HerosError, ValueError):
 
 
 class DataNotice(UserWarning):
-    """How a column was read, where that need not be what its owner expects."""
+    """A warning about a column that may be read in an unexpected way."""
 
 
 class MissingExtra(HerosError, ImportError):
@@ -83,5 +83,5 @@ class MissingExtra(HerosError, ImportError):
 
     @classmethod
     def of(cls, what: str, extra: str) -> Self:
-        """The error with the command that mends it."""
+        """Return the error with the install command."""
         return cls(f"{what} needs an extra that is not installed: pip install 'heros-learn[{extra}]'")

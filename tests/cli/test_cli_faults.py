@@ -74,7 +74,7 @@ def test_the_record_of_another_run_is_still_in_the_way(tmp_path, pool):
     kept(tmp_path, pool)
     other = kept(tmp_path, pool, "--window", "50")
     assert other.exit_code == 2
-    assert "must not exist (or pass --force to replace it). Got one." in other.stderr
+    assert "already exists; pass --force to replace it" in other.stderr
 
 
 # -- standard input and output ------------------------------------------------------------------------------
@@ -82,7 +82,7 @@ def test_the_record_of_another_run_is_still_in_the_way(tmp_path, pool):
 
 def test_standard_input_that_is_closed_is_said():
     done = program("run", "-", preexec_fn=lambda: os.close(0))
-    assert (done.returncode, done.stderr) == (2, b"heros: standard input must be open. Got a closed one.\n")
+    assert (done.returncode, done.stderr) == (2, b"heros: standard input is closed.\n")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")

@@ -130,7 +130,7 @@ def test_a_file_is_predicted_as_it_was_learnt_from(place):
     assert alone.stdout.splitlines()[1] == said.stdout.splitlines()[9].removeprefix('"u8","8,5",')
     wrong = runner.invoke(app, ["predict", model, str(place / "one.csv"), "--with", "Order ID"])
     assert wrong.exit_code == 2
-    assert wrong.stderr.startswith("heros: --with must be made of the columns")
+    assert wrong.stderr.startswith("heros: --with must be one of the columns")
     assert "Did you mean 'Order Id'?" in wrong.stderr
 
 
@@ -243,4 +243,4 @@ def test_an_example_is_written_once_and_is_the_stream_of_that_name(tmp_path, mon
     assert 0.2 < y.mean() < 0.5
     again = runner.invoke(app, ["example", "deliveries"])
     assert again.exit_code == 2
-    assert "The file deliveries.csv must not exist" in again.stderr
+    assert "The file deliveries.csv already exists" in again.stderr

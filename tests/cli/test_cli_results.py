@@ -94,7 +94,7 @@ def test_a_model_is_saved_and_predicts_a_file_without_targets(tmp_path, table, p
     out = tmp_path / "out.parquet"
     assert "3 predictions" in ok("predict", saved, new, "--out", out)
     assert pq.read_table(out)["predicted"].to_pylist() == [row["predicted"] for row in rows]
-    assert "must not exist (or pass --force" in refused("predict", saved, new, "--out", out)
+    assert "already exists; pass --force" in refused("predict", saved, new, "--out", out)
     ok("predict", saved, new, "--out", out, "--force")
     (tmp_path / "other.csv").write_text("Age,Colour\n18,red\n")
     assert "must have some of the features 'age', 'colour'" in refused(
@@ -143,7 +143,7 @@ def test_a_checkpoint_predicts(tmp_path, table, pool):
         ("--out", "small.toml/out", "must be writable. Got: Not a directory."),
         ("--predictions", "small.toml/out.csv", "must be writable. Got: Not a directory."),
         ("--predictions", "out.txt", "a file whose name ends in one of .csv, .parquet"),
-        ("--save", "small.toml", "must not exist (or pass --force to replace it). Got one."),
+        ("--save", "small.toml", "already exists; pass --force to replace it"),
     ],
 )
 def test_a_place_that_cannot_be_written_is_refused_before_anything_is_learnt(
@@ -198,7 +198,7 @@ def test_all_mistakes_are_said_in_one_way(tmp_path, pool):
         error = refused(*words)
         assert error.startswith("heros: ")
         assert len(error.splitlines()) == 1
-    assert "(heros run --help says more)" in refused("run", "agr_a", "--no")
+    assert "(see heros run --help)" in refused("run", "agr_a", "--no")
 
 
 def test_compare_says_which_policy_and_how_many_of_how_many(pool, monkeypatch):

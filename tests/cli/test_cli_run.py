@@ -58,7 +58,7 @@ def test_run_prints_the_bill_and_writes_a_record_and_a_report(tmp_path, pool):
     assert "<svg" in (out / "report.html").read_text()
     result = runner.invoke(app, ["run", "agr_a", "--n", "10", "--pool", pool, "--out", str(out)])
     assert result.exit_code == 2
-    assert "must not exist (or pass --force to replace it)" in result.stderr
+    assert "already exists; pass --force to replace it" in result.stderr
     ok("run", "agr_a", "--n", "10", "--pool", pool, "--out", str(out), "--force")
     assert records.read(place).n_instances == 10
 
@@ -149,7 +149,7 @@ def test_compare_tells_of_bad_rows(tmp_path, pool):
         assert result.exit_code == code, result.output
         assert "bad rows were skipped, the first 3:" in result.stdout
         assert "DataNotice" not in result.stderr
-    assert "has too many bad rows: the runs ended early" in result.stderr
+    assert "has too many bad rows; the runs stopped early" in result.stderr
 
 
 def test_compare_ranks_policies_and_shows_the_saving(tmp_path, pool):
@@ -211,12 +211,12 @@ def test_compare_in_processes_gives_what_one_process_gives(pool):
         (["run", "agr_q"], "Did you mean 'agr_"),
         (["run", "agr_a", "--pool", "tree"], "Did you mean 'trees'?"),
         (["run", "agr_a", "--measure", "accuracie"], "Did you mean 'accuracy'?"),
-        (["run", "agr_a", "--ignore", "age"], "heros: --ignore must be left out, for agr_a has its own"),
+        (["run", "agr_a", "--ignore", "age"], "heros: --ignore must be left out, because agr_a defines it"),
         (["run", "agr_a", "--pool", "jungle"], "trees or a .toml file. Got 'jungle' instead."),
         (["run", "agr_a", "--pool", "no.toml"], "The pool file no.toml must be readable TOML"),
         (
             ["run", "agr_a", "--target", "x"],
-            "heros: --target must be left out, for agr_a has its own",
+            "heros: --target must be left out, because agr_a defines it",
         ),
         (
             ["run", "agr_a", "--meter", "sundial"],

@@ -311,7 +311,7 @@ def test_rivers_passengers_have_dates():
 def test_what_is_no_feature_is_left_out_and_told_once():
     model = HerosClassifier(SMALL, k=2, seed=1)
     model.learn_one({"tags": None}, "a")  # nothing to learn from yet
-    with pytest.warns(DataNotice, match="'tags' is left out: a list is no number, text or date"):
+    with pytest.warns(DataNotice, match="'tags' is left out: a list is not a number, text or date"):
         model.learn_one({"tags": ["x"]}, "a")
     for i in range(5):  # a warning would be an error here
         model.learn_one({"tags": [i], "n": i}, "ab"[i % 2])

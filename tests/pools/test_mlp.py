@@ -305,7 +305,7 @@ def learnt(pool, features, classes, spare, size):
     try:
         model.bind(many)
     except HerosError as error:
-        assert "must fit into memory" in str(error), error
+        assert "do not fit into memory" in str(error), error
     else:
         raise AssertionError("it grew")
     finally:

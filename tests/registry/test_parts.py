@@ -199,7 +199,7 @@ def test_a_part_of_the_users_own_is_described_by_its_name_and_never_made():
     plain = described(policy)
     assert plain == {"kind": "Explore", "policy": {"own": f"{__name__}.Fair"}, "epsilon": 0.1}
     with pytest.raises(
-        HerosError, match=rf"^The policy {__name__}.Fair is not one of HEROS's own: pass policy="
+        HerosError, match=rf"^The policy {__name__}.Fair is not part of HEROS: pass the object as policy="
     ):
         rebuilt(plain, "policy")
     assert rebuilt(plain, "policy", policy) is policy
@@ -232,5 +232,5 @@ def test_a_part_may_hold_a_list_of_parts(monkeypatch):
     assert rebuilt(json.loads(json.dumps(plain)), "policy").several == list(part.several)
     with_own = Several((policies.Zeta(0.1), Fair(0.5)))
     assert own_part(with_own) is with_own.several[1]
-    with pytest.raises(HerosError, match="not one of HEROS's own"):
+    with pytest.raises(HerosError, match="not part of HEROS"):
         rebuilt(described(with_own), "policy")

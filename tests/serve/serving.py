@@ -11,7 +11,7 @@ import httpx
 from heros import Heros, pools
 from heros.ensemble.keyed import Keyed
 from heros.serve.learners import ModelPerKey, OneModel
-from heros.serve.running import Running
+from heros.serve.server import Running
 from heros.serve.service import Service
 
 

@@ -22,7 +22,7 @@ from heros import Heros
 from heros.errors import DataNotice, HerosError, ParameterError
 from heros.serve.api import Api
 from heros.serve.learners import OneModel
-from heros.serve.running import Running
+from heros.serve.server import Running
 from heros.serve.service import Service
 from heros.serve.state import memory
 from serve.serving import await_picture, many, model, numbers, one, rows, served
@@ -75,7 +75,7 @@ def test_a_model_that_was_saved_answers_rows_as_the_library_does(tmp_path):
         )
         assert client.get("/health").json()["notices"] == 1
         assert client.get("/model").json()["notices"] == [
-            "The column 'new' is left out: a list is no number, text or date."
+            "The column 'new' is left out: a list is not a number, text or date."
         ]
         refused = client.post("/learn", json={"x": {"share": "many", "other": 1}, "y": "new"})
         assert (refused.status_code, refused.json()["detail"]) == (
@@ -157,7 +157,9 @@ def test_a_token_is_asked_for(client):
 
 def test_others_than_this_machine_need_a_token():
     service = one()
-    with pytest.raises(ParameterError, match="'token' parameter of serve must be given where others may ask"):
+    with pytest.raises(
+        ParameterError, match="'token' parameter of serve must be given if other machines can reach"
+    ):
         Running(service, host="0.0.0.0", port=0)
     with pytest.raises(ParameterError, match="8 to 200 characters"):
         Running(service, token="short")

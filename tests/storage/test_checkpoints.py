@@ -588,8 +588,8 @@ def test_the_list_says_which_are_whole(tmp_path, small):
     (tmp_path / OLDER).write_bytes(b"")
     shown = heros("checkpoints", tmp_path).stdout
     assert NEWEST in shown
-    assert "whole" in shown
-    assert "broken" in shown
+    assert "complete" in shown
+    assert "damaged" in shown
     assert heros("checkpoints", tmp_path / "nowhere").exit_code == 2
     assert "--checkpoint DIR" in heros("run", "agr_a", "--resume").stderr
 

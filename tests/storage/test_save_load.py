@@ -11,7 +11,7 @@ import pytest
 
 from heros import Heros, Schema, evaluate, policies, pools, scores, streams
 from heros._base.registry import parts
-from heros.ensemble import files
+from heros.ensemble import packing
 from heros.errors import DataError, HerosError, ParameterError
 from heros.storage import archive
 
@@ -27,7 +27,7 @@ def learnt(**settings):
 
 def assert_same(a, b, but=None):
     """What they know now, and what they make of more."""
-    one, two = files.pack(a), files.pack(b)
+    one, two = packing.pack(a), packing.pack(b)
     assert one[0] == two[0]
     assert set(one[1]) == set(two[1])
     for name, array in one[1].items():
@@ -130,7 +130,7 @@ def test_a_policy_of_ones_own_is_brought_along_and_gets_its_state_back(wrap, tmp
     model = learnt(policy=wrap(Fair()))
     model.save(tmp_path / "model")
     with pytest.raises(
-        HerosError, match=r"The policy \S+\.Fair is not one of HEROS's own: pass policy= to bring it along\.$"
+        HerosError, match=r"The policy \S+\.Fair is not part of HEROS: pass the object as policy=\.$"
     ):
         Heros.load(tmp_path / "model")
     with pytest.raises(ParameterError, match="The 'policy' parameter of load must be the one in the file"):
@@ -153,9 +153,9 @@ def test_no_code_of_a_file_is_ever_named_or_run(tmp_path):
         {},
     ):
         model = learnt()
-        document, arrays = files.pack(model)
+        document, arrays = packing.pack(model)
         archive.write(tmp_path / "model", "model", document | {"policy": {"kind": kind}}, arrays)
-        with pytest.raises(DataError, match=r"must hold a whole model|must name a class of HEROS"):
+        with pytest.raises(DataError, match=r"must hold a complete model|must name a class of HEROS"):
             Heros.load(tmp_path / "model")
 
 
@@ -190,7 +190,7 @@ def _changed(document, path, value):
     ids=str,
 )  # fmt: skip
 def test_a_description_that_cannot_be_is_refused(path, value, tmp_path):
-    document, arrays = files.pack(learnt())
+    document, arrays = packing.pack(learnt())
     archive.write(tmp_path / "model", "model", _changed(document, path, value), arrays)
     with pytest.raises(DataError):
         Heros.load(tmp_path / "model")
@@ -198,7 +198,7 @@ def test_a_description_that_cannot_be_is_refused(path, value, tmp_path):
 
 @pytest.mark.parametrize("depth", [32, 300, sys.getrecursionlimit() // 2])
 def test_a_description_deeper_than_anyone_means_is_refused(tmp_path, depth):
-    document, arrays = files.pack(learnt())
+    document, arrays = packing.pack(learnt())
     deep = {"kind": "Zeta", "zeta": 0.1}
     for _ in range(depth):
         deep = {"kind": "Explore", "policy": deep, "epsilon": 0.5}
@@ -213,14 +213,14 @@ def test_what_is_as_deep_as_may_be_is_kept_and_prints_itself_and_what_is_deeper_
         policy = policies.Explore(policy, 0.01)
     learnt(policy=policy).save(tmp_path / "model")
     assert repr(Heros.load(tmp_path / "model").policy) == repr(policy)
-    with pytest.raises(HerosError, match=r"^Parts must be inside each other at most 32 deep\. Got more\.$"):
+    with pytest.raises(HerosError, match=r"^Parts must be nested at most 32 levels deep\.$"):
         learnt(policy=policies.Explore(policy, 0.01)).save(tmp_path / "deeper")
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
 @pytest.mark.parametrize("pool", [MLP, TREES])
 def test_arrays_that_do_not_fit_are_refused(pool, tmp_path):
-    document, arrays = files.pack(learnt(pool=pool))
+    document, arrays = packing.pack(learnt(pool=pool))
     path = tmp_path / "model"
     for name, array in arrays.items():
         for wrong in (None, array[:-1], np.zeros(len(array), dtype=np.int16), array.reshape(1, -1)):

@@ -480,7 +480,7 @@ def test_a_type_that_is_neither_number_nor_name_is_left_out_with_a_notice(tmp_pa
     with pytest.warns(DataNotice) as said:
         stream = streams.read(path)
     assert [str(one.message) for one in said] == [
-        f"The column {name!r} is left out: {kind} is no number, text or date (nominal= keeps it, ignore= says so)."
+        f"The column {name!r} is left out: {kind} is not a number, text or date (nominal= keeps it, ignore= says so)."
         for name, kind in (("when", "list<element: int64>"), ("raw", "binary"))
     ]
     assert [feature.name for feature in stream.schema.features] == ["a"]

@@ -279,7 +279,9 @@ def test_a_member_that_is_a_list_is_left_out(tmp_path):
     stream, said = quietly(path)
     assert [feature.name for feature in stream.schema.features] == ["n", "place.city"]
     assert stream.schema.ignored == ("tags",)
-    assert said[0].startswith("The column 'tags' is left out: list<item: string> is no number, text or date")
+    assert said[0].startswith(
+        "The column 'tags' is left out: list<item: string> is not a number, text or date"
+    )
     assert "left out" in str(streams.look(path))
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "s.parquet")
     assert "left out" in str(streams.look(tmp_path / "s.parquet"))

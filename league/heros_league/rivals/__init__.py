@@ -4,7 +4,7 @@ A rival is run as a pool of one model that is trained on every instance, so that
 from a run of HEROS: the same stream, the same order of test and training, the same measures.
 """
 
-from heros_league.rivals.learners import RIVALS, Rival
+from heros_league.rivals.classifiers import RIVALS, Rival
 from heros_league.rivals.passing import Filled, Limited
 from heros_league.rivals.regressors import REGRESSORS
 from heros_league.rivals.running import HEROS, Match, first, match, run_rival, run_rivals

@@ -6,7 +6,7 @@ import numbers
 from functools import partial
 from typing import Any
 
-from heros_league.rivals.learners import MEMBERS, RIVER_TREES, SUBSPACE, Rival, module
+from heros_league.rivals.classifiers import MEMBERS, RIVER_TREES, SUBSPACE, Rival, module
 
 __all__ = ["REGRESSORS"]
 

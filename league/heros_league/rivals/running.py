@@ -23,7 +23,7 @@ from heros.run.experiments import Experiment, Job, Outcome, run_all
 from heros.run.loop import Run, evaluate
 from heros.scores import Cumulative
 from heros.streams import Stream
-from heros_league.rivals.learners import RIVALS, Rival
+from heros_league.rivals.classifiers import RIVALS, Rival
 from heros_league.rivals.passing import Filled, Limited
 from heros_league.rivals.regressors import REGRESSORS
 

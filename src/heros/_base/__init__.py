@@ -1,1 +1,1 @@
-"""What every room stands on: parameters, lazy imports, the registry, tables, progress, the core."""
+"""Shared base modules: parameters, lazy imports, the registry, tables, progress bars, the compiled core."""

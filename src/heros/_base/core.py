@@ -1,7 +1,7 @@
-"""The compiled core (`native/`), for the rest of HEROS: the one module that imports it.
+"""The compiled core (`native/`); no other module imports it directly.
 
-Tools that follow imports see Python files only, and take ``from heros import _core`` for an import of HEROS
-as a whole; this one they see.
+Tools that check imports read Python files only. They mistake ``from heros import _core`` for an import of
+the whole package, but can follow an import of this module.
 """
 
 from heros._core import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""Optional dependencies: imported where they are used; if missing, the error has the install command."""
+"""Imports of optional dependencies, with the install command in the error if one is missing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["needed"]
 def needed(module: str, what: str, extra: str) -> Any:
     """Import a module of an optional dependency.
 
-    If its package is not installed, the error has the install command. If the package is installed but one
+    If its package is not installed, the error shows the install command. If the package is installed but one
     of its own dependencies is missing, the error of the package is raised.
 
     Examples

@@ -1,4 +1,4 @@
-"""Modules that are imported on first use, so that `import heros` is quick."""
+"""Modules that are imported on first use, so that `import heros` is fast."""
 
 from __future__ import annotations
 

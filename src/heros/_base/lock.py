@@ -1,4 +1,4 @@
-"""A lock of an object that refuses a second user at once, and is never left behind by an interrupt."""
+"""A non-blocking lock that raises an error for a second caller and survives interrupts."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ Place = dict[str, "FrameType | Place"]
 
 
 class Alone:
-    """Admits one caller at a time; a second one, also in the same thread, gets an error.
+    """A lock for one caller at a time; a second caller gets an error, even in the same thread.
 
     A lock released in a ``finally`` stays locked if Ctrl-C comes just before or during the release. This lock
-    belongs to the function that acquired it, and is free when that function has ended, however it ended.
-    Only a caller that finds it locked checks this.
+    belongs to the function that acquired it, and is released when that function ends for any reason.
+    Only a caller that finds the lock held checks whether the function still runs.
 
     Parameters
     ----------
     message
-        The error of a second caller.
+        The error message for a second caller.
 
     Examples
     --------
-    >>> alone = Alone("Somebody is at work.")
+    >>> alone = Alone("The model is in use by another thread.")
     >>> with alone:
     ...     1 + 1
     2
@@ -36,12 +36,12 @@ class Alone:
 
     def __init__(self, message: str) -> None:
         self._message = message
-        self._place: Place = {}  # "holder": the frame that holds it; "next": the place to use if it has ended
+        self._place: Place = {}  # "holder": frame that holds the lock; "next": its successor
 
     def __enter__(self) -> None:
         me = sys._getframe(1)
         place = self._place
-        while (holder := place.setdefault("holder", me)) is not me:  # atomic, as all that follows
+        while (holder := place.setdefault("holder", me)) is not me:  # setdefault is atomic
             if _is_running(holder):
                 raise HerosError(self._message)
             place = self._place = _after(place)
@@ -57,14 +57,14 @@ class Alone:
 
 
 def _after(place: Place) -> Place:
-    """The place to use after the holder of this one has ended: the same for all callers."""
+    """Return the place to use once this place's holder has ended; all callers get the same one."""
     found = place.setdefault("next", {})
     assert isinstance(found, dict)
     return found
 
 
 def _is_running(frame: object) -> bool:
-    """Whether a frame is still running in any thread."""
+    """Return whether a frame is still running in any thread."""
     for top in sys._current_frames().values():
         at: FrameType | None = top
         while at is not None:

@@ -1,4 +1,4 @@
-"""The rules that most parameters follow."""
+"""Validation rules for parameters."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ __all__ = [
     "whole_number",
 ]
 
-LARGE = 1 << 20  # upper limits from here on only keep numbers in range
+LARGE = 1 << 20  # the documentation omits upper limits from this value on
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What the value of a parameter must be.
+    """A validation rule for the value of a parameter.
 
     Parameters
     ----------
     text
         The rule in words: "a whole number in [1, 1000]".
     convert
-        Returns the value in its own type, or raises a TypeError or ValueError.
+        A function that returns the value in the parameter's type, or raises a TypeError or ValueError.
     fits
-        Whether a converted value follows the rule.
+        A function that returns whether a converted value satisfies the rule.
     brief
-        The rule for documentation, without limits that only keep numbers in range.
+        The rule for the documentation, without very large upper limits.
     choices
-        The words that are allowed; an error proposes the nearest.
+        The allowed words; an error message suggests the closest one.
     none
         Whether None is allowed.
 
@@ -68,7 +68,7 @@ class Rule:
     none: bool = False
 
     def check(self, value: Any, name: str, owner: str) -> Any:
-        """Return the value in its own type, or raise a ParameterError with the rule."""
+        """Return the value in the parameter's type, or raise a ParameterError with the rule."""
         if value is None and self.none:
             return None
         try:
@@ -81,7 +81,7 @@ class Rule:
 
 
 def whole_number(low: int, high: int | None = None) -> Rule:
-    """A whole number in [low, high]."""
+    """Return a rule for a whole number in [low, high]."""
     at_least = f"a whole number >= {low}"
     text = at_least if high is None else f"a whole number in [{low}, {high}]"
     brief = text if high is None or high < LARGE else at_least
@@ -89,42 +89,42 @@ def whole_number(low: int, high: int | None = None) -> Rule:
 
 
 def real_number(low: float, high: float | None = None) -> Rule:
-    """A finite number in [low, high]."""
+    """Return a rule for a finite number in [low, high]."""
     text = f"a number >= {low:g}" if high is None else f"in [{low:g}, {high:g}]"
     return Rule(text, _real, lambda x: low <= x and (high is None or x <= high), text)
 
 
 def above_zero(high: float | None = None) -> Rule:
-    """A finite number above 0, at most `high`."""
+    """Return a rule for a finite number in (0, high]."""
     text = "above 0" if high is None else f"in (0, {high:g}]"
     return Rule(text, _real, lambda x: x > 0 and (high is None or x <= high), text)
 
 
 def inside_unit() -> Rule:
-    """A number between 0 and 1, neither of them included."""
+    """Return a rule for a number between 0 and 1, both excluded."""
     return Rule("in (0, 1)", _real, lambda x: 0 < x < 1, "in (0, 1)")
 
 
 def among(*choices: str) -> Rule:
-    """One of these words."""
+    """Return a rule for one of the given words."""
     *others, last = map(repr, choices)
     text = f"{', '.join(others)} or {last}" if others else last
     return Rule(text, _word, lambda word: word in choices, text, choices)
 
 
 def flag() -> Rule:
-    """Anything that is true or false."""
+    """Return a rule for any value that converts to a boolean."""
     return Rule("True or False", bool)
 
 
 def or_none(rule: Rule) -> Rule:
-    """None, or what another rule asks for."""
+    """Return a rule that allows None in addition to the values of another rule."""
     brief = rule.brief and f"{rule.brief} or None"
     return replace(rule, text=f"{rule.text} or None", brief=brief, none=True)
 
 
 def whole(value: object, name: str, owner: str, low: int, high: int | None = None) -> int:
-    """The value as an int, if it is a whole number in [low, high].
+    """Return the value as an int; raise a ParameterError unless it is a whole number in [low, high].
 
     Examples
     --------
@@ -138,7 +138,7 @@ def whole(value: object, name: str, owner: str, low: int, high: int | None = Non
 
 
 def seed(value: object, name: str, owner: str) -> int:
-    """The value as an int, if java.util.Random takes it as its seed.
+    """Return the value as an int; raise a ParameterError unless it is a valid seed of java.util.Random.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def seed(value: object, name: str, owner: str) -> int:
 
 
 def number(value: object, name: str, owner: str, low: float, high: float | None = None) -> float:
-    """The value as a float, if it is a finite number in [low, high].
+    """Return the value as a float; raise a ParameterError unless it is finite and in [low, high].
 
     Examples
     --------
@@ -163,7 +163,7 @@ def number(value: object, name: str, owner: str, low: float, high: float | None 
 
 
 def positive(value: object, name: str, owner: str, high: float | None = None) -> float:
-    """The value as a float, if it is a finite number above 0, at most `high`.
+    """Return the value as a float; raise a ParameterError unless it is finite and in (0, high].
 
     Examples
     --------
@@ -177,7 +177,7 @@ def positive(value: object, name: str, owner: str, high: float | None = None) ->
 
 
 def one_of(value: object, name: str, owner: str, choices: Collection[str], text: str) -> str:
-    """The value, if it is one of the choices.
+    """Return the value; raise a ParameterError unless it is one of the choices.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def one_of(value: object, name: str, owner: str, choices: Collection[str], text:
 
 
 def identifier(value: object, name: str, owner: str) -> str | int:
-    """A text or a whole number under which something is kept, and found again.
+    """Return an identifier; raise a ParameterError unless it is a string or a whole number.
 
     Examples
     --------
@@ -205,12 +205,12 @@ def identifier(value: object, name: str, owner: str) -> str | int:
     try:
         str(value).encode()
     except UnicodeEncodeError:
-        raise ParameterError.of(name, owner, "text that can be written", value) from None
+        raise ParameterError.of(name, owner, "text that can be encoded as UTF-8", value) from None
     return value
 
 
 def expect_list(value: object, name: str, owner: str) -> list[Any]:
-    """The value as a list, if it is a sequence other than a string.
+    """Return the value as a list; raise a ParameterError if it is a string or not iterable.
 
     Examples
     --------
@@ -228,14 +228,14 @@ def expect_list(value: object, name: str, owner: str) -> list[Any]:
 
 
 def _index(value: object) -> int:
-    """The value as an int; a TypeError if it is no whole number."""
+    """Return the value as an int; raise a TypeError if it is not a whole number."""
     if isinstance(value, bool | np.bool_ | np.ndarray):
         raise TypeError
     return operator.index(value)  # type: ignore[arg-type]
 
 
 def _real(value: object) -> float:
-    """The value as a finite float; a TypeError or ValueError if it is none."""
+    """Return the value as a float; raise a TypeError or ValueError if it is not a finite number."""
     if isinstance(value, bool | np.bool_ | np.ndarray | str | bytes):
         raise TypeError
     result = float(value)  # type: ignore[arg-type]
@@ -245,7 +245,7 @@ def _real(value: object) -> float:
 
 
 def _word(value: object) -> str:
-    """The value, if it is text."""
+    """Return the value; raise a TypeError if it is not a string."""
     if not isinstance(value, str):
         raise TypeError
     return value

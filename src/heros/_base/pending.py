@@ -1,4 +1,4 @@
-"""What waits for its label, in a store that is bounded."""
+"""A bounded store of instances that wait for their labels."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Counts:
-    """What became of the instances so far."""
+    """The numbers of instances predicted, learnt, expired and unknown so far."""
 
     answered: int = 0
     learnt: int = 0
-    expired: int = 0  # their label had not come when there was no more room, or time
-    unknown: int = 0  # labels of instances that are not, or no more, waiting
+    expired: int = 0  # evicted before their label arrived
+    unknown: int = 0  # labels without a waiting instance
 
 
 class Pending(Generic[T]):
-    """What waits under an id, oldest first: at most so many, and none for too long.
+    """A store of items by id, oldest first, with limits on their number, age and bytes.
 
     Parameters
     ----------
     most
-        How many may wait.
+        The largest number of items.
     longest
-        For how many seconds one may wait; None: for as long as there is room.
+        The largest age of an item in seconds; None for no limit.
     given_up
-        A function of the id and of what waited, called for each one that had to go.
+        A function that is called with the id and the item for each evicted item.
     clock
-        What tells the time, in seconds.
+        A function that returns the time in seconds.
     owner
-        Whose parameters errors say these are.
+        The class that error messages name.
     most_bytes
-        How many bytes all that waits may take, as `size` counts them; None: no limit.
+        The largest total size of the items in bytes; None for no limit.
     size
-        A function of what waits: its bytes.
+        A function that returns the bytes of an item.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class Pending(Generic[T]):
         self.bytes = 0
         self._size: Callable[[T], int] = _no_bytes if size is None else size
         self._given_up, self._clock = given_up, clock
-        self._held: OrderedDict[Id, tuple[T, float]] = OrderedDict()  # with the time since when
+        self._held: OrderedDict[Id, tuple[T, float]] = OrderedDict()  # item and arrival time
 
     def __len__(self) -> int:
         return len(self._held)
@@ -81,7 +81,7 @@ class Pending(Generic[T]):
         return iter(self._held)
 
     def get(self, id: Id) -> T | None:
-        """What waits under this id."""
+        """Return the item with this id, or None."""
         held = self._held.get(id)
         return None if held is None else held[0]
 
@@ -89,23 +89,23 @@ class Pending(Generic[T]):
         return id in self._held
 
     def since(self, id: Id) -> float:
-        """Since when it waits."""
+        """Return the arrival time of an item."""
         return self._held[id][1]
 
     def put(self, id: Id, what: T) -> None:
-        """Have it wait, from now on; the oldest go if there is no room."""
+        """Add an item now; evict the oldest items if the store is full."""
         self.hold(id, what, self._clock())
         self.let_go()
 
     def hold(self, id: Id, what: T, since: float) -> None:
-        """Have it wait as it did before, since a time that is known; none go for it."""
+        """Add an item with a known arrival time; evict nothing."""
         if id in self._held:
             self.take(id)
         self._held[id] = what, since
         self.bytes += self._size(what)
 
     def take(self, id: Id) -> T | None:
-        """What waited under this id, which waits no more."""
+        """Remove the item with this id and return it, or None."""
         held = self._held.pop(id, None)
         if held is None:
             return None
@@ -113,7 +113,7 @@ class Pending(Generic[T]):
         return held[0]
 
     def give_up(self, id: Id) -> bool:
-        """Let one go; False if none waits under this id."""
+        """Evict an item; return False if there is no item with this id."""
         held = self.take(id)
         if held is None:
             return False
@@ -122,7 +122,7 @@ class Pending(Generic[T]):
         return True
 
     def let_go(self) -> None:
-        """Give up those for which there is no more room or time, oldest first."""
+        """Evict the items that exceed a limit, oldest first."""
         while self._held and (len(self._held) > self.most or self._is_full()):
             self.give_up(next(iter(self._held)))
         if self.longest is None:
@@ -138,7 +138,7 @@ class Pending(Generic[T]):
         return self.most_bytes is not None and self.bytes > self.most_bytes
 
     def all(self) -> list[tuple[Id, T, float]]:
-        """Everything that waits: id, what, since when."""
+        """Return all items as (id, item, arrival time)."""
         return [(id, what, since) for id, (what, since) in self._held.items()]
 
 

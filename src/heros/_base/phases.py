@@ -1,4 +1,4 @@
-"""The phases of a step, by which its CPU time is told apart.
+"""The phases of a learning step, by which CPU time is reported.
 
 Examples
 --------
@@ -13,4 +13,4 @@ from heros._base import core as _core
 __all__ = ["PHASES"]
 
 PHASES: tuple[str, ...] = tuple(_core.phases())
-"""Their names, in the order in which the core counts them."""
+"""The names of the phases, in the order of the core."""

@@ -1,4 +1,4 @@
-"""Progress bars on standard error or in a notebook, removed when the work is done."""
+"""Progress bars on standard error or in a notebook, removed on completion."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Bar:
-    """The part of `rich.progress.Progress` that is used; this base class shows nothing."""
+    """The part of the `rich.progress.Progress` interface that HEROS uses; this base class shows nothing."""
 
     disable = True
 
@@ -24,13 +24,13 @@ class Bar:
         return
 
     def add_task(self, description: str, *, total: float | None = None, **fields: Any) -> Any:
-        """Add a task; return the id by which the other methods know it."""
+        """Add a task and return its id for the other methods."""
 
     def advance(self, task_id: Any, advance: float = 1) -> None:
-        """Advance a task by so many steps."""
+        """Advance a task by `advance` steps."""
 
     def update(self, task_id: Any, **fields: Any) -> None:
-        """Set `completed`, `total`, `description` or a field of a task."""
+        """Update `completed`, `total`, `description` or another field of a task."""
 
     def track(self, sequence: Iterable[T], *, description: str = "") -> Iterable[T]:
         """Iterate over a sequence and show the progress."""
@@ -38,15 +38,15 @@ class Bar:
 
 
 def progress(*columns: Any, wanted: bool | None = None) -> Bar:
-    """Return a progress bar that shows what is done and the time left.
+    """Return a progress bar that shows the completed share and the remaining time.
 
     Parameters
     ----------
     columns
-        What to show besides: ``"count"`` (so many of so many), ``"bytes"``, or a template like
+        Additional columns: ``"count"`` (items done / total), ``"bytes"``, or a template such as
         ``"{task.fields[standing]}"``.
     wanted
-        Whether to show a bar. By default it is shown on a terminal, and in a notebook that has ipywidgets.
+        Whether to show the bar. By default it is shown on a terminal and in a notebook with ipywidgets.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def progress(*columns: Any, wanted: bool | None = None) -> Bar:
     """
     if not (sys.stderr.isatty() or _in_notebook() if wanted is None else wanted):
         return Bar()
-    from rich.console import Console  # noqa: PLC0415  slow to import, and needed only for a visible bar
+    from rich.console import Console  # noqa: PLC0415  slow import, needed only for a visible bar
     from rich.progress import (  # noqa: PLC0415
         BarColumn,
         DownloadColumn,
@@ -80,7 +80,7 @@ def progress(*columns: Any, wanted: bool | None = None) -> Bar:
 
 
 def _in_notebook() -> bool:
-    """Whether this is a notebook with ipywidgets, which rich needs there."""
+    """Return whether this is a notebook with ipywidgets, which rich requires."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return hasattr(shell, "kernel") and find_spec("ipywidgets") is not None

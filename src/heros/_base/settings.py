@@ -1,4 +1,4 @@
-"""Settings described once: a name, a default, a rule and a line of documentation."""
+"""Settings of a class: name, default, validation rule and documentation in one place."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from heros._base.parameters import Rule
 
 __all__ = ["Setting", "documented"]
 
-WIDTH = 96  # of the text in the documentation
+WIDTH = 96  # characters per line of the documentation
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting from which its check, its error text and its documentation follow.
+    """A setting, which defines its validation, its error message and its documentation.
 
     Parameters
     ----------
     name, default, rule
-        The name, the default, and what a value must be.
+        The name, the default value and the validation rule.
     text
-        What the setting does, in a sentence or two.
+        A description in one or two sentences.
     optional
-        Whether a description leaves the setting out where it has its default.
+        Whether a description omits the setting if it has its default value.
     none
-        What the compiled core takes for None.
+        The value that stands for None in the compiled core.
 
     Examples
     --------
     >>> from heros._base.parameters import whole_number
-    >>> trees = Setting("trees", 30, whole_number(1, 1000), "How many trees.")
+    >>> trees = Setting("trees", 30, whole_number(1, 1000), "The number of trees.")
     >>> trees.checked(0, "Forest")
     Traceback (most recent call last):
         ...
@@ -40,7 +40,7 @@ class Setting:
     Got 0 instead.
     >>> print(trees.documentation)
     `trees` (30)
-        How many trees. Must be a whole number in [1, 1000].
+        The number of trees. Must be a whole number in [1, 1000].
     """
 
     name: str
@@ -51,23 +51,23 @@ class Setting:
     none: Any = None
 
     def checked(self, value: Any, owner: str) -> Any:
-        """Return the value in its own type, or raise a ParameterError with the rule."""
+        """Return the value in the setting's type, or raise a ParameterError with the rule."""
         return self.rule.check(value, self.name, owner)
 
     def leaves_out(self, value: Any) -> bool:
-        """Whether a description leaves the setting out."""
+        """Return whether a description omits the setting."""
         return self.optional and bool(value == self.default)
 
     @property
     def documentation(self) -> str:
-        """The entry of the setting in the documentation of its owner."""
+        """The entry of the setting in the docstring of its class."""
         text = f"{self.text} Must be {self.rule.brief}." if self.rule.brief else self.text
         lines = textwrap.wrap(text, WIDTH, initial_indent="    ", subsequent_indent="    ")
         return "\n".join([f"`{self.name}` ({_as_written(self.default)})", *lines])
 
 
 def documented(text: str | None, settings: Iterable[Setting]) -> str | None:
-    """Return a docstring with the documentation of the settings in place of ``{settings}``."""
+    """Return a docstring in which ``{settings}`` is replaced by the documentation of the settings."""
     head, mark, tail = (text or "").partition("{settings}")
     if not mark:
         return text
@@ -77,7 +77,7 @@ def documented(text: str | None, settings: Iterable[Setting]) -> str | None:
 
 
 def _as_written(default: Any) -> str:
-    """A default as a reader would write it: bytes in units."""
+    """Return a default value as text; large numbers of bytes in MiB."""
     if isinstance(default, int) and not isinstance(default, bool) and default >= 1 << 20:
         return f"{default >> 20} MiB"
     return f"{default:g}" if isinstance(default, float) else repr(default)

@@ -1,4 +1,4 @@
-"""Tables as text: for what prints itself, and for the terminal."""
+"""Plain-text tables for ``__repr__`` and for the terminal."""
 
 from __future__ import annotations
 
@@ -13,12 +13,24 @@ from heros._base.lazy import shutil
 __all__ = ["Table", "as_text", "in_words", "settings_text", "short", "told_apart"]
 
 GAP = "  "
-NARROWEST = 20  # characters of a column that wraps, however narrow the terminal is
+NARROWEST = 20  # minimum width of a column that wraps
+FAMILIES = {  # of models, in words
+    "MLP": "perceptron",
+    "Hoeffding": "Hoeffding tree",
+    "RegressionTrees": "regression tree",
+    "Forest": "forest",
+    "Boosted": "boosted trees",
+    "Retrained": "retrained boosted trees",
+    "Neighbours": "nearest neighbours",
+    "Linear": "linear model",
+    "NaiveBayes": "naive Bayes",
+    "LabelMemory": "label memory",
+}
 STYLES = {"bold": "1", "dim": "2", "red": "31"}
 
 
 def short(configuration: Mapping[str, Any]) -> str:
-    """The values of a configuration in a line.
+    """Return the values of a configuration on one line.
 
     Examples
     --------
@@ -29,21 +41,26 @@ def short(configuration: Mapping[str, Any]) -> str:
 
 
 def settings_text(configuration: Mapping[str, Any]) -> str:
-    """Settings, each with its name; a family needs none.
+    """Return the settings of a model in words.
 
     Examples
     --------
-    >>> settings_text({"family": "MLP", "learning_rate": 0.05, "hidden": 8})
-    'MLP, learning rate 0.05, hidden 8'
+    >>> settings_text({"family": "MLP", "optimizer": "sgd", "learning_rate": 0.05, "hidden": 8})
+    'perceptron, SGD, learning rate 0.05, 8 units'
     """
-    return ", ".join(
-        str(value) if name == "family" else f"{in_words(name)} {as_text(value)}"
-        for name, value in configuration.items()
-    )
+    return ", ".join(_in_words(name, as_text(value)) for name, value in configuration.items())
+
+
+def _in_words(name: str, value: str) -> str:
+    if name == "family":
+        return FAMILIES.get(value, value)
+    if name == "optimizer":
+        return value.upper() if len(value) <= len("sgd") else value.capitalize()
+    return f"{value} units" if name == "hidden" else f"{in_words(name)} {value}"
 
 
 def in_words(name: str) -> str:
-    """The name of a parameter as people write it.
+    """Return a parameter name with spaces instead of underscores.
 
     Examples
     --------
@@ -54,9 +71,9 @@ def in_words(name: str) -> str:
 
 
 def told_apart(models: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The settings in which the models differ, of each, and those that all of them have.
+    """Return the settings in which each model differs, and the settings that all models share.
 
-    Models of several families are told apart by their family, and from those of their own by its settings.
+    Models of different families are distinguished by family, and models of one family by its settings.
 
     Examples
     --------
@@ -82,7 +99,7 @@ def told_apart(models: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]
 
 
 def _several(one: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether there are more models of its family."""
+    """Return whether several models belong to the family of this one."""
     return [other.get("family") for other in models].count(one.get("family")) > 1
 
 
@@ -97,24 +114,24 @@ def _differing(models: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]
 
 
 class Table:
-    """A table of text.
+    """A plain-text table.
 
-    ``str(table)`` is as wide as its cells, for a ``__repr__``; `show` prints it as wide as the terminal,
-    with a rule below the headings.
+    ``str(table)`` is as wide as its cells, for a ``__repr__``. `show` fits the table to the terminal and
+    prints a line below the headings.
 
     Parameters
     ----------
     headings
-        One per column; none for a table without.
+        One heading per column; empty for a table without headings.
     rows
-        The first rows; `add` appends more. Numbers that are floats get four digits.
+        The first rows; `add` appends more. Floats are printed with four significant digits.
     align
-        A letter per column: ``l``, ``r``, or ``w`` for text that wraps at the edge of the terminal.
-        All to the right by default.
+        One letter per column: ``l`` (left), ``r`` (right, the default) or ``w`` (left, wrapped at the edge
+        of the terminal).
     title, caption
-        What `show` prints above and below.
+        Text that `show` prints above and below the table.
     spare
-        Columns that `show` leaves out, the first ones first, where the terminal is too narrow for all.
+        Columns that `show` omits, in this order, if the terminal is too narrow.
 
     Examples
     --------
@@ -154,14 +171,14 @@ class Table:
             self.add(*row)
 
     def add(self, *cells: object, style: str = "") -> None:
-        """Append a row; `style` is "bold", "dim" or "red" where the terminal has that."""
+        """Append a row; `style` is "bold", "dim" or "red", if the terminal supports styles."""
         self._rows.append(([as_text(cell) for cell in cells], style))
 
     def __str__(self) -> str:
         return "\n".join(line for line, _ in self._lines(None))
 
     def show(self, file: TextIO | None = None) -> None:
-        """Print it as wide as the terminal, on standard output by default."""
+        """Print the table, fitted to the terminal, on standard output by default."""
         file = sys.stdout if file is None else file
         width = shutil.get_terminal_size().columns
         styled = file.isatty() and "NO_COLOR" not in os.environ
@@ -177,14 +194,14 @@ class Table:
             print(f"\x1b[{STYLES[style]}m{line}\x1b[0m" if styled and style else line, file=file)
 
     def _fitting(self, width: int) -> tuple[list[tuple[str, str]], list[str]]:
-        """The lines, and which columns had to be left out."""
+        """Return the lines that fit the width, and the omitted columns."""
         table, left_out = self, list[str]()
         for name in (*(name for name in self.spare if name in self.headings), None):
             lines = table._lines(width)
             if name is None or max((len(line) for line, _ in lines), default=0) <= width:
                 return lines, left_out
             table, left_out = table._without(name), [*left_out, name]
-        raise AssertionError("the last of them is returned")
+        raise AssertionError("the last iteration returns")
 
     def _without(self, heading: str) -> Table:
         c = self.headings.index(heading)
@@ -194,7 +211,7 @@ class Table:
         return table
 
     def _lines(self, width: int | None) -> list[tuple[str, str]]:
-        """The lines with their styles: the headings, if there are any, then the rows."""
+        """Return the lines with their styles: the headings, if any, then the rows."""
         rows = [(self.headings, "bold"), *self._rows] if self.headings else self._rows
         columns = max((len(cells) for cells, _ in rows), default=0)
         align = self.align.ljust(columns, "r")
@@ -213,7 +230,7 @@ class Table:
 
 
 def _wrapped(cells: Sequence[str], widths: Sequence[int], align: str, wraps: bool) -> list[str]:
-    """The lines of a row: one, unless a cell wraps."""
+    """Return the lines of a row: one line, unless a cell wraps."""
     parts = [
         textwrap.wrap(cell, width) or [""] if wraps and how == "w" else [cell]
         for cell, width, how in zip(cells, widths, align, strict=False)
@@ -232,6 +249,6 @@ def _line(parts: Sequence[Sequence[str]], at: int) -> list[str]:
 
 
 def as_text(value: object) -> str:
-    """A value as text that stays in its line: what moves a terminal's cursor becomes a space."""
+    """Return a value as printable text on one line; control characters become spaces."""
     text = f"{value:.4g}" if isinstance(value, float) else str(value)
     return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)

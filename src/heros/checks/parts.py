@@ -15,7 +15,7 @@ from heros.checks.base import CheckError, expect, same
 from heros.ensemble import Heros
 from heros.errors import HerosError
 from heros.measures import Measure
-from heros.measures.own import expect_measure
+from heros.measures.custom import expect_measure
 from heros.policies import Everything
 from heros.policies.base import expect_policy
 from heros.policies.reasons import explain

@@ -1,4 +1,4 @@
-"""The application to which commands are added, and how it reports mistakes."""
+"""The `heros` application: the group that holds all commands and reports errors."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from heros.errors import HerosError
 __all__ = ["Commands", "app", "in_options", "say"]
 
 OWNERS = "heros|read|compare|run"
-"""Whose parameters are options of a command."""
+"""The functions and classes whose parameters are command-line options."""
 
 USAGE: Any = typer.BadParameter.__mro__[1]
-"""What is raised where words do not make a command: typer has it, but not by its name."""
+"""The usage error of the command line; typer does not export this class by name."""
 
 
 class Commands(TyperGroup):
-    """Commands that report a user's mistake in one line with exit code 2, and an interrupt with 130.
+    """A group of commands: a user error prints one line with exit code 2, an interrupt gives 130.
 
-    An error of the system, such as a full disk, is one line with exit code 1.
+    A system error, such as a full disk, prints one line with exit code 1.
     """
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         try:
             return super().invoke(ctx)
-        except USAGE as error:  # in the words of the library, but as we say what is wrong
+        except USAGE as error:  # typer's text, in the format of our errors
             where = error.ctx.command_path if error.ctx is not None else "heros"
-            say(f"heros: {error.format_message()} ({where} --help says more)", style="red")
+            say(f"heros: {error.format_message()} (see {where} --help)", style="red")
             raise typer.Exit(2) from None
         except HerosError as error:
             say(f"heros: {in_options(str(error), self._options(ctx))}", style="red")
@@ -51,13 +51,13 @@ class Commands(TyperGroup):
             raise typer.Exit(1) from None
 
     def _options(self, ctx: Any) -> dict[str, str]:
-        """The options of the invoked command, by parameter."""
+        """Return the options of the invoked command by parameter name."""
         command = self.commands.get(ctx.invoked_subcommand or "")
         return {str(one.name): one.opts[0] for one in (command.params if command else ()) if one.opts}
 
 
 def in_options(text: str, options: Mapping[str, str]) -> str:
-    """Replace the names of parameters in a message by command-line options.
+    """Replace parameter names in a message by command-line options.
 
     Examples
     --------
@@ -94,12 +94,12 @@ def _say_version(asked: bool) -> None:
 def heros(
     _: Annotated[
         bool,
-        typer.Option("--version", callback=_say_version, is_eager=True, help="Say which version this is."),
+        typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
     """Green online learning with heterogeneous ensembles."""
 
 
 def say(message: str, style: str = "") -> None:
-    """Print a line on standard error, apart from the results."""
+    """Print a line on standard error; results go to standard output."""
     Console(stderr=True, soft_wrap=True).print(Text(message, style=style))

@@ -1,4 +1,4 @@
-"""`heros checkpoints`, and how `heros run` uses checkpoints."""
+"""`heros checkpoints`, and the checkpoint options of `heros run`."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from heros.streams.live import Source
 
 SAID = ("nominal", "numeric", "ignore", "dates", "most_values", "task", "target", "weights")
 FILE_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (*SAID, "encoding", "missing", "on_bad_row")}
-"""The options that stand for the parameters in notices about columns."""
+"""The command-line option of each parameter that a notice about columns may name."""
 
 __all__ = ["FILE_OPTIONS", "checkpointing", "checkpoints_command", "recorded_before", "told"]
 
 
 @app.command("checkpoints")
 def checkpoints_command(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="What --checkpoint named.")],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory given to --checkpoint.")],
     as_json: options.AsJson = False,
 ) -> None:
-    """List the checkpoints in a directory, the newest first, and whether they are whole."""
+    """List the checkpoints in a directory, newest first, and whether each is complete."""
     there = found(directory)
     if as_json:
         typer.echo(json.dumps([_plain(checkpoint) for checkpoint in there], ensure_ascii=False))
         return
     table = Table(("checkpoint", "instances", "written (UTC)", "bytes", ""), align="lrlrw")
     for one in there:
-        state, style = ("whole", "") if one.fault is None else (f"broken: {one.fault}", "red")
+        state, style = ("complete", "") if one.fault is None else (f"damaged: {one.fault}", "red")
         written = "–" if one.written is None else one.written[:16].replace("T", " ")
         table.add(one.path.name, f"{one.instances:,}", written, f"{one.size:,}", state, style=style)
     table.show()
@@ -59,7 +59,7 @@ def _plain(checkpoint: Checkpoint) -> dict[str, Any]:
 def checkpointing(
     directory: Path | None, every: int, keep: int, resume: bool, resume_from: Path | None, on_error: str
 ) -> dict[str, Any]:
-    """The parameters of `evaluate` for checkpoints; empty without checkpoints.
+    """Return the checkpoint parameters of `evaluate`; an empty dict without checkpoints.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def checkpointing(
 
 @contextmanager
 def told() -> Iterator[None]:
-    """Print warnings about checkpoints and notices about columns as lines, when they occur."""
+    """Print each checkpoint warning and column notice as one line, as soon as it occurs."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", CheckpointWarning)
         warnings.simplefilter("always", DataNotice)
@@ -107,10 +107,10 @@ def told() -> Iterator[None]:
 def recorded_before(
     place: Path, model: Heros, stream: Source, window: int, measures: Sequence[str]
 ) -> Run | None:
-    """The recorded run, if it is the requested one and finished; None if it is not finished.
+    """Return the recorded run if the requested run is finished; None if it is unfinished.
 
-    A kill may come after the record was written and before the program ends; the program is then started
-    again and must report that the run is finished. The record of another run is an error.
+    The process may be killed after it wrote the record. When it is started again, it must report that the
+    run is finished. The record of another run is an error.
     """
     run = records.read(place)
     asked = {
@@ -125,6 +125,6 @@ def recorded_before(
     length = run.n_instances if stream.n_instances is None else stream.n_instances
     same = (found, run.window, list(run.figures)) == (asked, window, list(measures))
     if not same or length < run.n_instances:
-        raise HerosError(f"The record {place} must not exist (or pass --force to replace it). Got one.")
-    rows = run.n_instances + run.bad_rows.count  # skipped rows count in the length of a file
+        raise HerosError(f"The record {place} already exists; pass --force to replace it.")
+    rows = run.n_instances + run.bad_rows.count  # the length of a file includes skipped rows
     return None if run.interrupted or rows < length else run

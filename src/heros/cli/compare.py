@@ -32,7 +32,7 @@ from heros.run.result import Run
 __all__ = ["compare_command"]
 
 DEFAULT = ("zeta:0.05@0.2", "cheapest", "random", "everything")
-SHOWN = 2  # of the measures; --json has them all
+SHOWN = 2  # measures in the table; --json prints all of them
 HEADINGS = ("rank", "Σγ", "price", "train s", "CPU s", "joules", "saving")
 
 
@@ -45,10 +45,12 @@ def compare_command(
     described: EnsembleOptions,
     policy: Annotated[
         list[str] | None,
-        typer.Option(help="E.g. zeta:0.05@0.2; may be repeated. By default four common policies."),
+        typer.Option(help="A policy, e.g. zeta:0.05@0.2; may be repeated. Default: four common policies."),
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="How many runs of each policy: seeds 1, 2, ...")] = 1,
-    jobs: Annotated[int, typer.Option(min=1, help="How many runs at a time, each in a process.")] = 1,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Number of runs of each policy, with seeds 1, 2, ...")
+    ] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Number of runs in parallel, one process each.")] = 1,
     n: options.N = None,
     window: options.Window = 1000,
     meter: options.MeterName = "cpu",
@@ -57,19 +59,17 @@ def compare_command(
     country: options.Country = None,
     out: options.Out = None,
     force: options.Force = False,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Keep the runs that are recorded already.")
-    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Keep runs that are already recorded.")] = False,
     on_bad_row: options.OnBadRow = "skip",
     as_json: options.AsJson = False,
 ) -> None:
-    """Run several policies on a stream: a table with ranks, and savings against training every model."""
+    """Run several policies on a stream and print their ranks and savings against training every model."""
     if stream == "-":
         raise ParameterError.of(
-            "stream", "compare", "a name or a file: standard input is read only once", "-"
+            "stream", "compare", "a name or a file, because standard input can be read only once", "-"
         )
     if jobs > 1 and Meter.kind(meter).alone:
-        rule = f"1 with {meter}, which would count all runs in each"
+        rule = f"1 with the meter {meter}, which measures the whole machine and not one process"
         raise ParameterError.of("jobs", "compare", rule, jobs)
     if resume and out is None:
         raise ParameterError.of("resume", "compare", "used with --out", resume)
@@ -80,7 +80,7 @@ def compare_command(
         exact = few_enough(first)
     numbers = first.schema.numeric and described.pool is None
     models = default_regression() if numbers else pool_of(described.pool or "mlp")
-    opened = partial(opened, quiet=True)  # notices about columns were shown once
+    opened = partial(opened, quiet=True)  # notices about columns have been printed
     chosen = [policy_of(text, described.epsilon) for text in policy or DEFAULT]
     todo = [
         Experiment(
@@ -115,21 +115,21 @@ def compare_command(
             typer.echo(in_options(runs[0].bad_rows.text(), FILE_OPTIONS))
         if out is not None and fault is None:
             typer.echo(f"records: {out}\nreport: {out / 'report.html'}")
-    if fault is not None:  # after the results, so that these are not lost
+    if fault is not None:  # raised after the results are printed, so that they are not lost
         raise HerosError(fault)
     if any(run.too_many_bad_rows for run in runs):
-        say(f"heros: {runs[0].stream} has too many bad rows: the runs ended early", style="yellow")
+        say(f"heros: {runs[0].stream} has too many bad rows; the runs stopped early", style="yellow")
         raise typer.Exit(1)
 
 
 def _expect_none(todo: Sequence[Job], out: Path) -> None:
     for job in todo:
         if records.exists(place := out / job.id):
-            raise HerosError(f"The record {place} must not exist (or pass --force or --resume). Got one.")
+            raise HerosError(f"The record {place} already exists; pass --force or --resume.")
 
 
 def _rows(runs: list[Run]) -> list[dict[str, Any]]:
-    """The mean figures of each policy, its mean rank by the first one, and its saving against everything."""
+    """Return each policy's mean measures, mean rank by the first measure, and saving against `everything`."""
     names = dict.fromkeys(run.settings["policy"] for run in runs)
     groups = [Group(0, one, tuple(run for run in runs if run.settings["policy"] == one)) for one in names]
     full = next((group.joules for group in groups if group.label == "everything"), None)

@@ -1,4 +1,4 @@
-"""`heros doctor`: what this machine and this installation offer."""
+"""`heros doctor`: CPU features, meters, data and versions of this installation."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PACKAGES = (
 
 @app.command("doctor")
 def doctor_command(as_json: options.AsJson = False) -> None:
-    """Say which CPU features, meters, data and versions are in use."""
+    """Print the CPU features, meters, data and versions in use."""
     found = {
         "CPU": f"{cpu_model()}, {os.cpu_count()} cores",
         "instructions": f"{_core.isas()[0]} (of {', '.join(_core.isas())})",

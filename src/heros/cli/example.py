@@ -1,4 +1,4 @@
-"""`heros example`: a small file to try things on."""
+"""`heros example`: write a small example file."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def example_command(
     name: Annotated[str, typer.Argument(help=f"One of {', '.join(streams.EXAMPLES)}.")] = "deliveries",
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="The file to write; by default NAME.csv here."),
+        typer.Option("--out", "-o", help="The file to write; by default NAME.csv in the current directory."),
     ] = None,
 ) -> None:
-    """Write an example file: 6,000 deliveries, some of them late, and halfway the busy hours change."""
+    """Write an example file: 6,000 deliveries, some of them late; the busy hours change halfway."""
     one_of(name, "name", "example", streams.EXAMPLES, f"one of {', '.join(streams.EXAMPLES)}")
     path = out or Path(f"{name}.csv")
     if path.exists():
-        raise HerosError(f"The file {path} must not exist. Got one: remove it, or name another with --out.")
+        raise HerosError(f"The file {path} already exists; remove it, or choose another name with --out.")
     path.write_bytes(gzip.decompress(streams.EXAMPLES[name].read_bytes()))
     typer.echo(f"{path}: heros look {path} --target late shows how it is read")

@@ -1,4 +1,4 @@
-"""All that a command may be told about how a file is read, in one place."""
+"""The command-line options about reading a file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["FileOptions", "reads_files", "with_options"]
 
 @dataclass(frozen=True)
 class FileOptions:
-    r"""What was said about a file: a field per option.
+    r"""The values of the options about reading a file, one field per option.
 
     Examples
     --------
@@ -42,18 +42,18 @@ class FileOptions:
 
     @property
     def how(self) -> dict[str, Any]:
-        """It as parameters of `heros.streams.read`, but for the target; no more than was said."""
+        """The options given, without the target, as parameters of `heros.streams.read`."""
         said = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "target"}
         return reading(**said)
 
 
 def reads_files(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of `FileOptions`, in the place of its parameter `files`."""
+    """Replace the parameter `files` of a command by the options of `FileOptions`."""
     return with_options(command, "files", FileOptions)
 
 
 def with_options(command: Callable[..., None], place: str, kind: Any) -> Callable[..., None]:
-    """Give a command an option per field of a dataclass, in the place of a parameter that gets the whole."""
+    """Replace a parameter of a command by one option per field of the dataclass `kind`."""
     own = inspect.signature(command, eval_str=True)
     hints = get_type_hints(kind, localns={"Path": Path}, include_extras=True)
     shared = [

@@ -1,4 +1,4 @@
-"""`heros policies` and `heros pools`: what there is to choose from."""
+"""`heros policies` and `heros pools`: list the available policies and pools."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from heros.cli.app import app
 
 __all__ = ["policies_command", "pools_command"]
 
-FILE = """kind = "mlp"                       # or another name from above
-costs = "hidden"                   # if not the default
+FILE = """kind = "mlp"                       # or another name from the table above
+costs = "hidden"                   # omit for the default
 [grid]                             # the arguments of MLPGrid, ...,
 hidden = [16, 64]                  # or [[models]] tables, one per model
 learning_rates = [0.05, 0.005]
 
-kind = "join"                      # a pool of pools: a table for each
+kind = "join"                      # a pool of pools: one table per pool
 [[pools]]
 kind = "mlp"
 [pools.grid]
@@ -33,26 +33,26 @@ max_bytes = 65536"""
 
 @app.command("policies")
 def policies_command(as_json: options.AsJson = False) -> None:
-    """List the policies: how they are written and what they choose."""
+    """List the policies: their command-line notation and the models they train."""
     rows = [(form_of(kind), _first_line(kind)) for kind in written_parts("policy").values()]
     _show(("policy", "trains"), rows, as_json)
     if not as_json:
         typer.echo(
             "Append @EPSILON to explore: zeta:0.05@0.2 trains k random models in 20 %\nof the steps. "
-            "Append +surprise:SURE:SHARE to train seldom on instances\nthat the ensemble expected."
+            "Append +surprise:SURE:SHARE to train rarely on instances\nthat the ensemble predicts well."
         )
 
 
 @app.command("pools")
 def pools_command(as_json: options.AsJson = False) -> None:
-    """List the pools, and show what a pool file looks like."""
+    """List the pools and show an example of a pool file."""
     rows = [
         (name, f"{grid().n_models} models. {_first_line(grid)}")
         for name, grid in written_parts("pool").items()
     ]
     _show(("pool", "models"), rows, as_json)
     if not as_json:
-        typer.echo(f"Or a file of your own, e.g. --pool mine.toml:\n\n{FILE}")
+        typer.echo(f"Or your own pool file, e.g. --pool mine.toml:\n\n{FILE}")
 
 
 def _first_line(kind: object) -> str:

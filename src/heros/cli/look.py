@@ -1,4 +1,4 @@
-"""`heros look`: how a file is read, before anything is trained."""
+"""`heros look`: show how a file is read, without training."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def look_command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A file: CSV, JSON lines, ARFF, Parquet, ...")],
     files: FileOptions,
     all_columns: Annotated[
-        bool, typer.Option("--all", help="Show every column, even of more than 40.")
+        bool, typer.Option("--all", help="Show every column, even if there are more than 40.")
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Show how a file is read: columns, types, examples, what is missing or odd, and classes."""
+    """Show how a file is read: columns, types, examples, missing and unusual values, and classes."""
     if file == "-" or file in streams.NAMES:
-        raise ParameterError.of("file", "look", "a file (see heros streams for those with names)", file)
+        raise ParameterError.of("file", "look", "a file (heros streams lists the named streams)", file)
     found = streams.look(file, target=files.target, **files.how)
     if as_json:
         typer.echo(json.dumps(found.plain(), ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""All that a command may be told about a model, in one place."""
+"""The command-line options about a model."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from heros.policies import Policy, Within
 __all__ = ["EnsembleOptions", "ModelOptions", "describes_model", "describes_models"]
 
 DEFAULT_POLICY = "cand"
-PAPER_POLICY, PAPER_EPSILON = "zeta:0.05", 0.2  # where a pool is given
+PAPER_POLICY, PAPER_EPSILON = "zeta:0.05", 0.2  # the defaults if --pool is given
 
 
 @dataclass(frozen=True)
 class EnsembleOptions:
-    """What was said about models that differ in their policies: a field per option."""
+    """The values of the options shared by models with different policies, one field per option."""
 
     pool: options.PoolName = None
     epsilon: options.Epsilon = None
@@ -43,7 +43,7 @@ class EnsembleOptions:
 
 @dataclass(frozen=True)
 class ModelOptions(EnsembleOptions):
-    """What was said about a model; what was not said is as `heros.Heros` has it.
+    """The values of the options about one model; options not given keep the defaults of `heros.Heros`.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class ModelOptions(EnsembleOptions):
         return Heros(pool, self._policy(), task=task, class_weight=weight, seed=self.seed, **self.settings)
 
     def _policy(self) -> Policy | None:
-        """The policy; None: what goes with the pool."""
+        """Return the chosen policy, or None for the default policy of the pool."""
         chosen = None
         if self.policy is not None:
             chosen = policy_of(self.policy, self.epsilon)
@@ -80,10 +80,10 @@ class ModelOptions(EnsembleOptions):
 
 
 def describes_model(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of `ModelOptions`, in the place of its parameter `described`."""
+    """Replace the parameter `described` of a command by the options of `ModelOptions`."""
     return with_options(command, "described", ModelOptions)
 
 
 def describes_models(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of `EnsembleOptions`, in the place of its parameter `described`."""
+    """Replace the parameter `described` of a command by the options of `EnsembleOptions`."""
     return with_options(command, "described", EnsembleOptions)

@@ -59,7 +59,7 @@ __all__ = [
 
 
 def count(text: str | int) -> int:
-    """A whole number of at least 1, as people write it.
+    """Parse a whole number of at least 1; accepts 1e6 and thousands separators.
 
     Examples
     --------
@@ -76,51 +76,51 @@ def count(text: str | int) -> int:
 
 
 FILES = "How a file is read"
-"""The heading in the help of commands below which all about files stands."""
+"""The heading of the options about files in the help of a command."""
 
 StreamName = Annotated[
     str,
     typer.Argument(
         metavar="STREAM",
-        help="A name (see heros streams), a file, - for CSV or JSON lines on stdin, or the address of a "
-        "queue, e.g. kafka://host:9092/topic?group=g (see docs/live.md).",
+        help="A name (see heros streams), a file, - for CSV or JSON lines on stdin, or the URL of a "
+        "message queue, e.g. kafka://host:9092/topic?group=g (see docs/live.md).",
     ),
 ]
 Target = Annotated[
     str | None,
-    typer.Option(help="The column with the class or number; by default the last.", rich_help_panel=FILES),
+    typer.Option(help="The target column; by default the last column.", rich_help_panel=FILES),
 ]
 TaskName = Annotated[
     str | None,
     typer.Option(
         "--task",
-        help="classification or regression: whether the target is a class or a number; by default seen.",
+        help="classification or regression; by default detected from the target column.",
         rich_help_panel=FILES,
     ),
 ]
 Ignore = Annotated[
     list[str] | None,
-    typer.Option(help="Columns to leave out: a,b,c, or several times.", rich_help_panel=FILES),
+    typer.Option(help="Columns to ignore: a,b,c; may be repeated.", rich_help_panel=FILES),
 ]
 Nominal = Annotated[
     list[str] | None,
     typer.Option(
-        help="Columns whose values are names, even if they look like numbers.", rich_help_panel=FILES
+        help="Nominal columns: values are categories even if they look like numbers.", rich_help_panel=FILES
     ),
 ]
 Numeric = Annotated[
     list[str] | None,
-    typer.Option(help="Columns whose values are numbers, whatever they look like.", rich_help_panel=FILES),
+    typer.Option(help="Numeric columns, even if their values look like categories.", rich_help_panel=FILES),
 ]
 Dates = Annotated[
     list[str] | None,
-    typer.Option(help="Columns of dates or times; by default seen.", rich_help_panel=FILES),
+    typer.Option(help="Columns of dates or times; by default detected.", rich_help_panel=FILES),
 ]
 MostValues = Annotated[
     int | None,
     typer.Option(
         min=2,
-        help="How many inputs a column of names may have (256); further values share a quarter of them.",
+        help="Maximum inputs per nominal column (default 256); further values share a quarter of them.",
         rich_help_panel=FILES,
     ),
 ]
@@ -128,66 +128,73 @@ ColumnsFile = Annotated[
     Path | None,
     typer.Option(
         "--columns",
-        help="A TOML, JSON or CSV file that says what columns are: numeric, nominal, date, ignore, target, "
-        "weights.",
+        help="A TOML, JSON or CSV file with the type of each column: numeric, nominal, date, ignore, target "
+        "or weights.",
         rich_help_panel=FILES,
     ),
 ]
 FormatName = Annotated[
     str | None,
     typer.Option(
-        "--format", help="csv, json, arff, parquet or arrow; by default seen.", rich_help_panel=FILES
+        "--format", help="csv, json, arff, parquet or arrow; by default detected.", rich_help_panel=FILES
     ),
 ]
 Delimiter = Annotated[
     str | None,
-    typer.Option(help="What stands between cells (tab: \\t); by default seen.", rich_help_panel=FILES),
+    typer.Option(help="The column separator (tab: \\t); by default detected.", rich_help_panel=FILES),
 ]
 EncodingName = Annotated[
     str | None,
     typer.Option(
         "--encoding",
-        help="Of text: latin-1, cp1252, ...; by default UTF-8, or UTF-16 where the file says so.",
+        help="The text encoding: latin-1, cp1252, ...; by default UTF-8, or UTF-16 if the file has a BOM.",
         rich_help_panel=FILES,
     ),
 ]
 Missing = Annotated[
     list[str] | None,
     typer.Option(
-        help="Further words that stand for a missing value, beside NA, N/A, ?, null, None, -, ...",
+        help="Additional words for a missing value, besides NA, N/A, ?, null, None, -, ...",
         rich_help_panel=FILES,
     ),
 ]
 Classes = Annotated[
     list[str] | None,
-    typer.Option(help="All classes in their order: no,yes. Others are bad rows.", rich_help_panel=FILES),
+    typer.Option(
+        help="All classes in order: no,yes. Rows with another class are bad rows.", rich_help_panel=FILES
+    ),
 ]
 WeightsColumn = Annotated[
     str | None,
     typer.Option(
         "--weights",
-        help="The column that says what each row counts where models learn; it is no feature then.",
+        help="The column with the training weight of each row; it is not used as a feature.",
         rich_help_panel=FILES,
     ),
 ]
-Epsilon = Annotated[float | None, typer.Option(help="How often to explore: train k random models.")]
+Epsilon = Annotated[
+    float | None, typer.Option(help="Probability of exploration: a step that trains k random models.")
+]
 K = Annotated[
-    int | None, typer.Option("--k", help="How many models may be trained per step; by default 60 %.")
+    int | None,
+    typer.Option("--k", help="Maximum number of models trained per step; by default 60 % of the pool."),
 ]
 PoolName = Annotated[
     str | None,
     typer.Option(
-        help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools). By default thirteen "
-        "models of seven kinds with their own policy, k and answer; heros compare: mlp. Others for a number."
+        help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools). Default: thirteen "
+        "models of seven kinds with their own policy, k and answer (others for regression); compare: mlp."
     ),
 ]
 PolicyName = Annotated[
     str | None,
-    typer.Option(help="E.g. cand, or zeta:0.05@0.2 (ζ and ε), the default with --pool (see heros policies)."),
+    typer.Option(
+        help="E.g. cand, or zeta:0.05@0.2 (ζ and ε), the default if --pool is given (see heros policies)."
+    ),
 ]
 WithinName = Annotated[
     float | None,
-    typer.Option(help="Microseconds of CPU time per instance: k follows what there is time for."),
+    typer.Option(help="CPU time budget per instance in microseconds; k is adjusted to meet it."),
 ]
 AnswerName = Annotated[
     str | None,
@@ -196,70 +203,80 @@ AnswerName = Annotated[
     ),
 ]
 Burst = Annotated[
-    int, typer.Option(min=0, help="Evaluate all models on so many instances after the best model got worse.")
+    int, typer.Option(min=0, help="Evaluate all models on N instances after the best model got worse.")
 ]
 WatchName = Annotated[
     str,
     typer.Option(
         "--watch",
-        help="Who looks at an instance: all, trained (and those that answer), or N: also each model at rest "
-        "at every N-th one.",
+        help="Models to evaluate on each instance: all; trained (those trained or used to predict); or N: "
+        "all other models too, on every N-th instance.",
     ),
 ]
 ClassWeights = Annotated[
     str | None,
     typer.Option(
         "--class-weight",
-        help="What instances count by their class: balanced, or weights like yes=5,no=1 (1 otherwise).",
+        help="Training weight of each class: balanced, or weights like yes=5,no=1 (default 1).",
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Of the initial weights and the policy's draws.")]
+Seed = Annotated[
+    int, typer.Option(min=0, help="Seed of the initial weights and of the policy's random choices.")
+]
 N = Annotated[
     int | None,
-    typer.Option("--n", parser=count, metavar="N", help="Only the first so many instances, e.g. 1e6."),
+    typer.Option("--n", parser=count, metavar="N", help="Use only the first N instances, e.g. 1e6."),
 ]
 Window = Annotated[
     int,
-    typer.Option(parser=count, metavar="N", help="Over how many instances a point of the curves is taken."),
+    typer.Option(parser=count, metavar="N", help="Number of instances per point of the curves."),
 ]
 MeterName = Annotated[
-    str, typer.Option("--meter", help=f"One of {', '.join(Meter.names())} (see heros doctor).")
+    str, typer.Option("--meter", help=f"The energy meter: {', '.join(Meter.names())} (see heros doctor).")
 ]
-Watts = Annotated[float | None, typer.Option(help="What a busy core draws, for the cpu meter.")]
+Watts = Annotated[float | None, typer.Option(help="Power of a busy core in watts, for the cpu meter.")]
 Intensity = Annotated[float | None, typer.Option("--carbon-intensity", help="Grams of CO2e per kWh.")]
-Country = Annotated[str | None, typer.Option(help="Whose carbon intensity to take: FRA, DEU, USA, ...")]
-Out = Annotated[Path | None, typer.Option(help="Where to write the record and report.html.")]
+Country = Annotated[
+    str | None, typer.Option(help="The country whose carbon intensity to use: FRA, DEU, USA, ...")
+]
+Out = Annotated[Path | None, typer.Option(help="The directory for the record and report.html.")]
 Save = Annotated[
-    Path | None, typer.Option(help="A file for the model: heros predict and Heros.load open it.")
+    Path | None, typer.Option(help="Save the trained model to this file, for heros predict and Heros.load.")
 ]
 PredictionsFile = Annotated[
     Path | None,
     typer.Option(
-        "--predictions", help="A .csv, .parquet or .arrow file for what was said of every instance."
+        "--predictions", help="A .csv, .parquet or .arrow file for the prediction of every instance."
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace a record or a file that is there.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing record or file.")]
 OnBadRow = Annotated[
     str,
     typer.Option(
-        help="skip: leave out rows that cannot be read, count them, and stop if they are more than one in "
-        "twenty. raise: stop at the first.",
+        help="skip: skip and count rows that cannot be read, and stop if they are more than one in "
+        "twenty. raise: stop at the first bad row.",
         rich_help_panel=FILES,
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 CheckpointDirectory = Annotated[
-    Path | None, typer.Option("--checkpoint", help="A directory of this run's own, to write checkpoints to.")
+    Path | None,
+    typer.Option("--checkpoint", help="Write checkpoints to this directory, which no other run uses."),
 ]
 Every = Annotated[
     int,
-    typer.Option(parser=count, metavar="N", help="After how many instances to write a checkpoint."),
+    typer.Option(parser=count, metavar="N", help="Write a checkpoint every N instances."),
 ]
-Keep = Annotated[int, typer.Option(min=1, help="How many of the last checkpoints stay.")]
+Keep = Annotated[int, typer.Option(min=1, help="Number of checkpoints to keep.")]
 Resume = Annotated[
-    bool, typer.Option("--resume", help="Go on from the newest checkpoint; from the start if there is none.")
+    bool,
+    typer.Option(
+        "--resume", help="Continue from the newest checkpoint; start anew if there is no checkpoint."
+    ),
 ]
-ResumeFrom = Annotated[Path | None, typer.Option(help="Go on from this checkpoint (see heros checkpoints).")]
+ResumeFrom = Annotated[
+    Path | None, typer.Option(help="Continue from this checkpoint (see heros checkpoints).")
+]
 OnCheckpointError = Annotated[
-    str, typer.Option(help="If a checkpoint cannot be written: raise ends the run, warn lets it go on.")
+    str, typer.Option(help="If a checkpoint cannot be written: raise ends the run, warn continues it.")
 ]

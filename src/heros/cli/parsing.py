@@ -1,4 +1,4 @@
-"""What people write for streams and meters; for parts of a model see `heros._base.registry`."""
+"""Parse command-line arguments for streams and meters; `heros._base.registry` parses parts of a model."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from heros.streams.pipe import read_pipe
 __all__ = ["class_weight_of", "few_enough", "meter_of", "reading", "source_of", "stream_of", "watch_of"]
 
 PROBABILITIES_KEPT = 50_000_000
-"""400 MB; a longer stream gets its AUROC from a histogram."""
+"""Probabilities kept for an exact AUROC (400 MB); longer streams use a histogram."""
 
 OF_MESSAGES = {"nominal", "classes", "most_values", "task", "ignore", "missing"}
-"""What can be said of a queue's messages, which have types of their own."""
+"""The options allowed for messages of a queue; messages carry their own types."""
 
 
 def reading(**said: Any) -> dict[str, Any]:
-    r"""What the options say about a file, as parameters of `heros.streams.read`; no more than that.
+    r"""Return the given file options as parameters of `heros.streams.read`.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def reading(**said: Any) -> dict[str, Any]:
 
 
 def _parts(texts: list[str]) -> list[str]:
-    """What stands between commas in all of them; a name with a comma is written in quotes."""
+    """Split all texts at commas; a name that contains a comma is written in quotes."""
     return [part.strip() for row in csv.reader(texts, skipinitialspace=True) for part in row]
 
 
@@ -58,14 +58,16 @@ def source_of(
     directory: Path | None = None,
     how: Mapping[str, Any] | None = None,
 ) -> Source:
-    """A source: the address of a queue, or a stream; its first n instances."""
+    """Open the first n instances of a source: the URL of a queue, or a stream."""
     if not is_address(text):
         return stream_of(text, target=target, n=n, on_bad_row=on_bad_row, how=how)
     if target is None:
-        raise ParameterError.of("target", "heros", "given: messages have no last column", target)
+        raise ParameterError.of("target", "heros", "given, because messages have no last column", target)
     for name in how or {}:
         if name not in OF_MESSAGES:
-            raise ParameterError.of(name, "heros", "left out: messages say what they hold", (how or {})[name])
+            raise ParameterError.of(
+                name, "heros", "left out, because messages carry their own types", (how or {})[name]
+            )
     source = connect(text, target=target, on_bad_row=on_bad_row, directory=directory, **(how or {}))
     return source if n is None else First(source, n)
 
@@ -79,11 +81,11 @@ def stream_of(
     how: Mapping[str, Any] | None = None,
     quiet: bool = False,
 ) -> Stream:
-    """A stream: a name, a file, or ``-`` for standard input; its first n instances.
+    """Open the first n instances of a stream: a name, a file, or ``-`` for standard input.
 
-    `how`: what else is said about a file (see `reading`); `quiet`: nothing is said of how it is read.
+    `how` holds the other file options (see `reading`); `quiet` suppresses notices about columns.
     """
-    if quiet:  # also while the stream is read
+    if quiet:  # the filter stays while the stream is read
         warnings.simplefilter("ignore", DataNotice)
     stream = _opened(text, target, on_bad_row, how or {})
     return stream if n is None else stream.take(n)
@@ -92,7 +94,7 @@ def stream_of(
 def _opened(text: str, target: str | None, on_bad_row: str, how: Mapping[str, Any]) -> Stream:
     if text == "-":
         if sys.stdin is None:
-            raise DataError("standard input must be open. Got a closed one.")
+            raise DataError("standard input is closed.")
         how = {name: value for name, value in how.items() if name != "format"}
         stream = read_pipe(
             cast(BufferedIOBase, sys.stdin.buffer), target=target, on_bad_row=on_bad_row, **how
@@ -100,7 +102,7 @@ def _opened(text: str, target: str | None, on_bad_row: str, how: Mapping[str, An
     elif text in (*streams.NAMES, *streams.EXAMPLES):
         for name, given in {"target": target, **how}.items():
             if given is not None:
-                raise ParameterError.of(name, "heros", f"left out, for {text} has its own", given)
+                raise ParameterError.of(name, "heros", f"left out, because {text} defines it", given)
         stream = streams.load(text)
     elif "." in text or "/" in text or _is_there(text):
         stream = streams.read(text, target=target, on_bad_row=on_bad_row, **how)
@@ -112,7 +114,7 @@ def _opened(text: str, target: str | None, on_bad_row: str, how: Mapping[str, An
 
 
 def class_weight_of(text: str | None) -> ClassWeight:
-    """What instances count by their class: ``balanced``, or weights by name.
+    """Parse the training weight of each class: ``balanced``, or weights by name.
 
     Examples
     --------
@@ -130,7 +132,7 @@ def class_weight_of(text: str | None) -> ClassWeight:
 
 
 def watch_of(text: str) -> Watch:
-    """Who looks: ``all``, ``trained``, or a whole number."""
+    """Parse which models to evaluate: ``all``, ``trained``, or a whole number."""
     return checked_watch(int(text) if text.isdecimal() else text)
 
 
@@ -142,7 +144,7 @@ def _is_there(text: str) -> bool:
 
 
 def few_enough(stream: Source) -> bool:
-    """Whether all probabilities are kept for an exact AUROC; a file of unknown length counts as short."""
+    """Return whether to keep all probabilities for an exact AUROC; a file of unknown length is kept."""
     return (
         isinstance(stream, Stream)
         and (stream.n_instances or 0) * stream.schema.n_classes <= PROBABILITIES_KEPT
@@ -152,7 +154,7 @@ def few_enough(stream: Source) -> bool:
 def meter_of(
     name: str, watts: float | None = None, carbon_intensity: float | None = None, country: str | None = None
 ) -> Meter:
-    """A meter by name; where this machine has no RAPL, the CPU meter, and a line that says so."""
+    """Return a meter by name; without RAPL on this machine, warn and return the CPU meter."""
     carbon = Carbon.of(intensity=carbon_intensity, country=country)
     if watts is not None and name != "cpu":
         raise ParameterError.of("watts", "heros", "left out unless the meter is cpu", watts)

@@ -29,18 +29,18 @@ __all__ = ["predict_command"]
 @app.command("predict")
 def predict_command(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="What heros run --save wrote, or a checkpoint.")
+        Path, typer.Argument(metavar="MODEL", help="A model written by heros run --save, or a checkpoint.")
     ],
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The rows: .csv, .arff, .parquet, .arrow, ...")
+        Path, typer.Argument(metavar="FILE", help="The rows to predict: .csv, .arff, .parquet, .arrow, ...")
     ],
     out: Annotated[
-        Path | None, typer.Option(help="A .csv, .parquet or .arrow file; without it, CSV on standard output.")
+        Path | None, typer.Option(help="A .csv, .parquet or .arrow file; by default CSV on standard output.")
     ] = None,
     keep: Annotated[
         list[str] | None,
         typer.Option(
-            "--with", help="Columns of the file to write in front, such as an id: a,b, or several times."
+            "--with", help="Columns of the file to copy to the output, such as an id: a,b; may be repeated."
         ),
     ] = None,
     force: options.Force = False,
@@ -51,18 +51,18 @@ def predict_command(
 ) -> None:
     """Predict the class of every row of a file, and the probability of each class.
 
-    Columns are found by their names; the file needs no target. A column that it lacks is missing, and so is a
-    value that the model never learnt from. Numbers, dates and words for a missing value are read as in the
-    file that the model learnt from; --missing adds words. A row that cannot be read has an empty prediction.
-    Nothing is learnt.
+    Columns are matched by name; the file needs no target. Columns that the file lacks, and values that the
+    model has not been trained on, are missing values. Numbers, dates and words for a missing value are read
+    as in the training file; --missing adds words. A row that cannot be read has an empty prediction. The
+    model is not trained.
     """
     if out is not None:
         expect_table_place(out, "out", "heros predict")
         if out.exists() and not force:
-            raise HerosError(f"The file {out} must not exist (or pass --force to replace it). Got one.")
+            raise HerosError(f"The file {out} already exists; pass --force to replace it.")
     learnt = Heros.load(model)
     if learnt.schema is None:
-        raise HerosError(f"The model in {model} must have learnt something. Got one that has not.")
+        raise HerosError(f"The model in {model} has not been trained.")
     how = reading(delimiter=delimiter, missing=missing, encoding=encoding)
     how["missing"] = [*how.get("missing", ()), *learnt.schema.words]
     with told():
@@ -70,13 +70,13 @@ def predict_command(
     kept = reading(keep=keep).get("keep", [])
     for name in kept:
         if name not in reader.names:
-            rule = f"made of the columns {list(reader.names)}"
+            rule = f"one of the columns {list(reader.names)}"
             raise ParameterError.of("keep", "heros", rule, name, reader.names)
     columns = learnt.encoder().columns
     absent = [name for name in columns if name not in reader.names]
     if absent and len(absent) < len(columns):
         say(
-            f"heros: {file} has no column {', '.join(map(repr, absent))}: missing in every row",
+            f"heros: {file} has no column {', '.join(map(repr, absent))}; its values are all missing",
             style="yellow",
         )
     skipped = BadRows()
@@ -103,12 +103,12 @@ def predict_command(
 
 
 def _predicted(model: Heros, reader: TableReader, kept: Sequence[str]) -> Iterator[tuple[Any, list[BadRow]]]:
-    """Yield the predictions, a table per chunk of rows, and the rows that cannot be read.
+    """Yield one table of predictions per chunk of rows, and the rows that cannot be read.
 
-    Such a row has no prediction, but its place in the table.
+    A row that cannot be read stays in the table, with an empty prediction.
     """
     schema = model.schema
-    assert schema is not None, "it is bound"
+    assert schema is not None, "a trained model has a schema"
     encoder = model.encoder()
     if not any(encoder.knows(name) for name in reader.names):
         encoder.asked(dict.fromkeys(reader.names, 0))
@@ -123,7 +123,7 @@ def _predicted(model: Heros, reader: TableReader, kept: Sequence[str]) -> Iterat
         for place, name in enumerate(kept):
             table = table.add_column(place, name, chunk.columns[reader.names.index(name)])
         bad = [(row, BadRow(reader.label, chunk.place(row), *fault)) for row, fault in sorted(faults.items())]
-        if chunk.faults:  # rows with another number of cells
+        if chunk.faults:  # rows with a wrong number of cells
             before = [row for row, _ in chunk.faults]
             places = np.insert(np.arange(chunk.n_rows), before, -1)
             table = table.take(pa.array(places, mask=places < 0))

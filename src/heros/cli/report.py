@@ -1,4 +1,4 @@
-"""`heros report`: records as a page to look at."""
+"""`heros report`: write an HTML report of recorded runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["report_command"]
 @app.command("report")
 def report_command(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A directory with records below it.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The page.")] = Path("report.html"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path("report.html"),
 ) -> None:
     """Write one self-contained HTML page about all runs recorded below a directory."""
     count = write_report(directory, out)

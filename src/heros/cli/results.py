@@ -1,4 +1,4 @@
-"""Where the results of `heros run` go: the record, the report, the model, the predictions."""
+"""The files that `heros run` writes: record, report, model and predictions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heros.ensemble import Heros
-from heros.ensemble.files import expect_plain
+from heros.ensemble.packing import expect_plain
 from heros.errors import HerosError
 from heros.report import write_report
 from heros.run import Run, records
@@ -18,7 +18,7 @@ __all__ = ["Results"]
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Where the results go; None for those not wanted.
+    """The paths of the results; None for a result that is not wanted.
 
     Parameters
     ----------
@@ -43,11 +43,11 @@ class Results:
 
     @property
     def there(self) -> bool:
-        """Whether all files exist already."""
+        """Whether all files already exist."""
         return all(path.is_file() for path in self._files)
 
     def expect_places(self, model: Heros) -> None:
-        """Check, before anything is learnt, that all results can be written at the end."""
+        """Check before training that all results can be written at the end."""
         if self.out is not None:
             expect_place(self.out / "report.html")
         if self.save is not None:
@@ -57,10 +57,10 @@ class Results:
             expect_table_place(self.predictions, "predictions", "heros run")
         for path in () if self.replace else self._files:
             if path.exists():
-                raise HerosError(f"The file {path} must not exist (or pass --force to replace it). Got one.")
+                raise HerosError(f"The file {path} already exists; pass --force to replace it.")
 
     def written(self, run: Run, model: Heros, force: bool) -> HerosError | None:
-        """Write everything; return the first error, to be raised after the results were shown."""
+        """Write all results; return the first error, which the caller raises after printing the results."""
         faults: list[HerosError] = []
         for path in self._files:
             try:
@@ -83,7 +83,7 @@ class Results:
         return faults[0] if faults else None
 
     def reported(self) -> HerosError | None:
-        """Write the report of all records; return the error, if any."""
+        """Write the report of all records; return the error, or None."""
         if self.out is not None:
             try:
                 write_report(self.out, self.out / "report.html")

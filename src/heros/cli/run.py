@@ -39,7 +39,7 @@ def run_command(
     window: options.Window = 1000,
     measure: Annotated[
         list[str] | None,
-        typer.Option(help=f"A further measure, of {', '.join(Measure.names())}; may be repeated."),
+        typer.Option(help=f"An additional measure: {', '.join(Measure.names())}; may be repeated."),
     ] = None,
     meter: options.MeterName = "cpu",
     watts: options.Watts = None,
@@ -58,11 +58,11 @@ def run_command(
     resume_from: options.ResumeFrom = None,
     on_checkpoint_error: options.OnCheckpointError = "raise",
 ) -> None:
-    """Test, then train a self-tuning model on a stream: its performance and its cost.
+    """Evaluate and train a self-tuning model on a stream, and print its performance and cost.
 
-    Ctrl-C ends the run and shows the results so far; so do too many bad rows. With --checkpoint and --resume
-    the same command continues where an earlier one was stopped or killed. --save writes the model, for heros
-    predict; --predictions writes all predictions, made before the labels were seen.
+    Each instance is predicted before the model is trained on it. Ctrl-C or too many bad rows end the run and
+    print the results so far. With --checkpoint and --resume, the same command continues a run that was
+    stopped or killed. --save writes the model for heros predict; --predictions writes all predictions.
     """
     kept = checkpointing(checkpoint, every, keep, resume, resume_from, on_checkpoint_error)
     model = described.model()
@@ -82,13 +82,13 @@ def run_command(
     names = dict.fromkeys([*(one.name for one in model.task.measures()), *(measure or ())])
     if out is not None and not force and records.exists(there := out / records.id_of(model, source)):
         if not kept.get("resume"):
-            raise HerosError(f"The record {there} must not exist (or pass --force to replace it). Got one.")
+            raise HerosError(f"The record {there} already exists; pass --force to replace it.")
         finished = recorded_before(there, model, source, window, list(names))
         if finished is not None and results.there:
             say(f"heros: the run is finished; its record is {there} (--force runs it again)")
             _show(finished, out, as_json, results.reported())
             return
-        force = True  # the run continues, and replaces its record so far
+        force = True  # the run continues and replaces its partial record
     exact = predictions is not None or (stream != "-" and few_enough(source))
     with told(), source:
         run = evaluate(
@@ -104,14 +104,14 @@ def run_command(
         )
     if isinstance(source, LateSource):
         counts = ", ".join(f"{n:,} {what}" for what, n in asdict(source.counts).items())
-        say(f"heros: labels that come late: {counts}, {source.waiting:,} waiting")
-    if run.interrupted and not run.too_many_bad_rows:  # which was told
+        say(f"heros: delayed labels: {counts}, {source.waiting:,} instances waiting")
+    if run.interrupted and not run.too_many_bad_rows:  # too many bad rows have a message already
         say(f"heros: stopped after {run.n_instances:,} instances", style="yellow")
     _show(run, out, as_json, results.written(run, model, force))
 
 
 def _show(run: Run, out: Path | None, as_json: bool, fault: HerosError | None) -> None:
-    """Show the results first, then raise the error, if something could not be written."""
+    """Print the results, then raise the error if a result could not be written."""
     if as_json:
         typer.echo(json.dumps(records.document(run), ensure_ascii=False))
     else:
@@ -128,7 +128,9 @@ def _show(run: Run, out: Path | None, as_json: bool, fault: HerosError | None) -
 
 @app.command("demo")
 def demo_command(
-    n: Annotated[int, typer.Option("--n", min=1000, help="Instances of the drifting stream.")] = 8_000,
+    n: Annotated[
+        int, typer.Option("--n", min=1000, help="Number of instances of the drifting stream.")
+    ] = 8_000,
 ) -> None:
-    """Run Heros() on an example file and on a drifting stream, beside River's forest if it is installed."""
+    """Run Heros() on an example file and a drifting stream; compare it with River's forest if installed."""
     demo.main(n)

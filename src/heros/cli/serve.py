@@ -1,4 +1,4 @@
-"""`heros serve`: a model over HTTP that answers and learns, and its page."""
+"""`heros serve`: predict and train over HTTP, with a status page."""
 
 from __future__ import annotations
 
@@ -27,65 +27,74 @@ PACKAGES = ("httptools", "orjson", "prometheus_client")
 def serve_command(
     described: ModelOptions,
     model: Annotated[
-        Path | None, typer.Option(help="A file that Heros.save wrote; else a new model as described.")
+        Path | None,
+        typer.Option(help="A file written by Heros.save; by default a new model from the other options."),
     ] = None,
     task: Annotated[
-        str | None, typer.Option("--task", help="regression if labels are numbers; else they are classes.")
+        str | None, typer.Option("--task", help="regression or classification (the default).")
     ] = None,
     nominal: Annotated[
-        list[str] | None, typer.Option(help="A feature whose numbers are names; several times.")
+        list[str] | None,
+        typer.Option(help="A nominal feature, even if its values are numbers; may be repeated."),
     ] = None,
     host: Annotated[
-        str, typer.Option(help="Where to listen; others than this machine need a token.")
+        str, typer.Option(help="The address to listen on; any address other than this machine needs a token.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes one that is free.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 picks a free port.")] = 8000,
     token: Annotated[
         str | None,
         typer.Option(
-            envvar="HEROS_TOKEN", help="What requests must bring along, as Authorization: Bearer TOKEN."
+            envvar="HEROS_TOKEN", help="The token that requests must send as Authorization: Bearer TOKEN."
         ),
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(help="Another name by which clients may call the service; several times."),
+        typer.Option(help="A further host name that clients may use; may be repeated."),
     ] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(help="A directory for the service alone; it goes on from the checkpoint there."),
+        typer.Option(help="Write checkpoints to this directory, and continue from the newest one."),
     ] = None,
     every: Annotated[
         str,
         typer.Option(metavar="60s|N", help="Write a checkpoint every 60 seconds, or after N labels."),
     ] = "60s",
-    keys: Annotated[bool, typer.Option("--keys", help="A model per key.")] = False,
-    capacity: Annotated[int | None, typer.Option(min=1, help="With --keys: how many in memory.")] = None,
-    memory: Annotated[
-        int | None, typer.Option(min=1, help="With --keys: how many MB the models in memory may take.")
+    keys: Annotated[bool, typer.Option("--keys", help="Train one model per key.")] = False,
+    capacity: Annotated[
+        int | None, typer.Option(min=1, help="With --keys: maximum number of models in memory.")
     ] = None,
-    most: Annotated[int, typer.Option(min=1, help="How many instances may wait for their labels.")] = 100_000,
-    longest: Annotated[float | None, typer.Option(help="For how many seconds one may wait.")] = None,
+    memory: Annotated[
+        int | None, typer.Option(min=1, help="With --keys: maximum memory of the models in MB.")
+    ] = None,
+    most: Annotated[
+        int, typer.Option(min=1, help="Maximum number of instances that wait for their labels.")
+    ] = 100_000,
+    longest: Annotated[
+        float | None, typer.Option(help="Maximum number of seconds that an instance waits for its label.")
+    ] = None,
     waiting_memory: Annotated[
-        int, typer.Option(min=1, help="How many MB the instances that wait for labels may take.")
+        int, typer.Option(min=1, help="Maximum memory in MB of the instances that wait for labels.")
     ] = 256,
-    body: Annotated[int, typer.Option(min=1, help="How many MB a request's body may have.")] = 8,
+    body: Annotated[int, typer.Option(min=1, help="Maximum size of a request's body in MB.")] = 8,
     queue: Annotated[
-        int, typer.Option(min=1, help="How many labelled instances may wait to be learnt.")
+        int, typer.Option(min=1, help="Maximum number of labelled instances in the training queue.")
     ] = 20_000,
     watts: options.Watts = None,
 ) -> None:
-    """Serve a model over HTTP: it predicts, learns, and shows on a page how well it does.
+    """Serve a model over HTTP: predict, train, and show its performance on a page.
 
-    On Ctrl-C or SIGTERM it learns what is left, writes a checkpoint if there is a directory for it, and ends.
+    On Ctrl-C or SIGTERM the service trains on the queued instances, writes a checkpoint if --checkpoint is
+    given, and stops.
     """
     for package in PACKAGES:
         needed(package, "heros serve", "serve")
     from heros.ensemble.keyed import Keyed  # noqa: PLC0415
     from heros.meters import Cpu  # noqa: PLC0415
-    from heros.serve.bill import Bill  # noqa: PLC0415
     from heros.serve.checkpoint import CheckpointDirectory  # noqa: PLC0415
+    from heros.serve.energy import Bill  # noqa: PLC0415
     from heros.serve.learners import Learner, ModelPerKey, OneModel  # noqa: PLC0415
     from heros.serve.limits import Limits  # noqa: PLC0415
-    from heros.serve.running import serve  # noqa: PLC0415
+    from heros.serve.server import serve  # noqa: PLC0415
     from heros.serve.service import Service  # noqa: PLC0415
 
     options_of = {
@@ -97,9 +106,11 @@ def serve_command(
     }
     given = [name for name, value in options_of.items() if value is not None]
     if model is not None and given:
-        raise HerosError("The model of heros serve must be a file or a description. Got both.")
+        raise HerosError("heros serve takes --model FILE or options that describe a new model, not both.")
     if not keys and (capacity is not None or memory is not None):
-        raise ParameterError.of("capacity", "heros serve", "left out without --keys", capacity or memory)
+        raise ParameterError.of(
+            "capacity", "heros serve", "left out unless --keys is given", capacity or memory
+        )
     heros = Heros.load(model) if model else described.model(task)
     labels, seconds = every_of(every)
     store = None if checkpoint is None else CheckpointDirectory(checkpoint)
@@ -124,7 +135,7 @@ def serve_command(
         nominal=nominal or (),
     )
     if service.history.learnt:
-        say(f"heros: goes on after {_instances(service.history.learnt)}")
+        say(f"heros: continues after {_instances(service.history.learnt)}")
     logging.basicConfig(format="heros: %(message)s")
     with told():
         serve(
@@ -139,7 +150,7 @@ def serve_command(
 
 
 def every_of(text: str) -> tuple[int | None, float | None]:
-    """How often to write a checkpoint: after so many labels, or after so many seconds.
+    """Parse how often to write a checkpoint: a number of labels, or a number of seconds.
 
     Examples
     --------
@@ -157,4 +168,4 @@ def _instances(n: int) -> str:
 
 
 def _kept(directory: Path | None) -> str:
-    return "" if directory is None else f"; all of it is in {directory}"
+    return "" if directory is None else f"; the checkpoint is in {directory}"

@@ -1,4 +1,4 @@
-"""`heros streams`: the streams known by name."""
+"""`heros streams`: list the named streams."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ __all__ = ["streams_command"]
 
 @app.command("streams")
 def streams_command(
-    name: Annotated[str | None, typer.Argument(help="One stream; without it, all are listed.")] = None,
-    head: Annotated[int, typer.Option(min=1, help="How many instances of the stream to show.")] = 10,
+    name: Annotated[
+        str | None, typer.Argument(help="The name of a stream; by default all streams are listed.")
+    ] = None,
+    head: Annotated[int, typer.Option(min=1, help="Number of instances of the stream to show.")] = 10,
 ) -> None:
     """List the paper's streams, or show the first instances of one."""
     if name is None:
@@ -51,7 +53,7 @@ def _list_streams() -> None:
             bar.advance(task)
     table.show()
     if absent:
-        typer.echo(f"Not yet in {data_directory()}, downloaded when first loaded:\n{', '.join(absent)}.")
+        typer.echo(f"Not yet in {data_directory()}; downloaded at the first use:\n{', '.join(absent)}.")
 
 
 def _cells(stream: streams.Stream) -> list[str]:
@@ -88,7 +90,7 @@ def _show_stream(name: str, head: int) -> None:
 
 
 def _columns_that_fit(width: int, X: np.ndarray[Any, np.dtype[np.float64]], schema: Schema) -> list[int]:
-    """The first features whose columns fit beside each other, with room for the class."""
+    """Return the first features whose columns fit into the width, with space for the class."""
     left = width - 3 - max(5, *(len(name) for name in schema.classes))
     shown: list[int] = []
     for j, feature in enumerate(schema.features):

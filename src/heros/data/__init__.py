@@ -1,4 +1,4 @@
-"""From values as people write them to numbers: the one place where HEROS reads a value.
+"""Conversion of raw values to numbers. HEROS reads values nowhere else.
 
 Files, frames, rows, queues, the service, River, scikit-learn and CapyMOA all use the `Encoder`.
 """

@@ -1,4 +1,4 @@
-"""Instances from outside, checked against the schema before anything learns from them."""
+"""Validation of instances and labels against the schema."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from heros.data.values import LARGEST_TARGET, checked_task, listed
 from heros.errors import DataError
 
 MANY = 100
-"""More different whole numbers may be classes or quantities: the user has to say which."""
+"""With more distinct whole numbers than this, the user must set the task."""
 
-MISSING, NOT_A_CODE = 2, 3  # what first_fault reports, beside infinite values
+MISSING, NOT_A_CODE = 2, 3  # faults that first_fault reports; 1 is an infinite value
 
 MOST_LABELS = 1 << 40
 
@@ -26,7 +26,7 @@ N = TypeVar("N", bound=np.generic)
 
 
 class Validator:
-    """Checks and converts the instances that a user hands over.
+    """Validate and convert the instances that the user passes.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Validator:
         self._missing = np.array([feature.missing for feature in schema.features], dtype=np.uint8)
 
     def instances(self, X: ArrayLike, first_row: int = 0) -> NDArray[np.float64]:
-        """X (n, n_features) as the core takes it; a DataError names the first bad value and its row."""
+        """Return X (n, n_features) for the core; raise a DataError that names the first bad value."""
         block = _numbers(X)
         if block.ndim != 2:
             raise DataError(
@@ -72,7 +72,7 @@ class Validator:
 
 
 def checked_delays(delay: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
-    """Return one number of labels per instance, as the core takes it; None if no label is late."""
+    """Return the label delay of each instance for the core; None if no label is late."""
     if delay is None:
         return None
     try:
@@ -87,15 +87,15 @@ def checked_delays(delay: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
 
 
 def one_row(values: ArrayLike) -> NDArray[Any]:
-    """The values of one instance, or its label, as those of several; what is masked stays so."""
+    """Return the values or the label of one instance as an array with one row; keep the mask."""
     array: NDArray[Any] = np.ma.asarray(values) if np.ma.isMaskedArray(values) else np.asarray(values)
     return array[np.newaxis]
 
 
 def class_indices(y: ArrayLike, n: int, classes: int | Sequence[str]) -> NDArray[np.int64]:
-    """Y (n,) as indices of so many, or so named, classes; a DataError names the first bad one.
+    """Return y (n,) as class indices; raise a DataError that names the first bad label.
 
-    Whole numbers are indices; text is the name of a class.
+    `classes` is the number of classes or their names. Whole numbers are indices; text is a class name.
     """
     labels = _one_each(y, n, "label", "class indices")
     if not isinstance(classes, int):
@@ -115,7 +115,7 @@ def class_indices(y: ArrayLike, n: int, classes: int | Sequence[str]) -> NDArray
 
 
 def target_numbers(y: ArrayLike, n: int) -> NDArray[np.float64]:
-    """Y (n,) as finite numbers; a DataError names the first that is none."""
+    """Return y (n,) as finite numbers; raise a DataError that names the first bad target."""
     targets = _one_each(y, n, "target", "numbers")
     if targets.dtype.kind == "O":
         _expect_numbers(targets, "y must be an array of numbers")
@@ -128,26 +128,26 @@ def target_numbers(y: ArrayLike, n: int) -> NDArray[np.float64]:
     bad = ~(np.abs(numbers) <= LARGEST_TARGET)
     if bad.any():
         row = int(bad.argmax())
-        rule = f"a finite number, {LARGEST_TARGET:g} at most"
+        rule = f"a finite number, at most {LARGEST_TARGET:g}"
         raise DataError(f"The target of row {row} must be {rule}. Got {numbers[row]:g} instead.")
     return numbers
 
 
 def _one_each(y: ArrayLike, n: int, what: str, held: str) -> NDArray[Any]:
-    """Y as an array with a label or target for each of n instances."""
+    """Return y as an array with one label or target for each of n instances."""
     try:
         array = np.asarray(y)
     except (TypeError, ValueError) as error:
         raise DataError(f"y must be an array of {held}: {error}.") from None
     if np.ma.isMaskedArray(y) and np.ma.getmaskarray(y).any():
-        raise DataError(f"y must have a {what} for every instance. Got masked ones instead.")
+        raise DataError(f"y must have a {what} for every instance. Got masked values instead.")
     if array.shape != (n,):
         raise DataError(f"y must have one {what} per instance ({n}). Got shape {array.shape} instead.")
     return array
 
 
 def _as_the_core_takes(array: NDArray[Any], kind: type[N]) -> NDArray[N]:
-    """In C order and aligned: the array itself if it is so, which `np.require` would take 4 µs to see."""
+    """Return the array in C order and aligned. The check avoids `np.require`, which takes 4 µs."""
     flags = array.flags
     if array.dtype == kind and flags.c_contiguous and flags.aligned:
         return array
@@ -165,7 +165,7 @@ def _by_name(labels: Sequence[str], classes: Sequence[str]) -> NDArray[np.int64]
 
 
 def _numbers(X: ArrayLike) -> NDArray[np.float64]:
-    """X as numbers, in C order; masked values are missing."""
+    """Return X as numbers in C order; masked values are missing."""
     rule = "X must be an array of numbers (nominal values as codes)"
     try:
         array = np.asarray(X)
@@ -184,14 +184,14 @@ def _numbers(X: ArrayLike) -> NDArray[np.float64]:
 
 
 def _expect_numbers(objects: NDArray[Any], rule: str) -> None:
-    """Refuse what NumPy would make a number of, though it is none: text, dates, complex numbers."""
+    """Raise a DataError for text, dates and complex numbers, which NumPy would convert to numbers."""
     for kind in set(map(type, objects.flat)):
         if not issubclass(kind, Real | np.bool_ | Decimal | None) or issubclass(kind, np.timedelta64):
-            raise DataError(f"{rule}. Got one with {kind.__name__} in it instead.")
+            raise DataError(f"{rule}. Got an array that contains {kind.__name__} instead.")
 
 
 def is_numeric(values: NDArray[np.generic], task: str | None, classes: bool, owner: str, name: str) -> bool:
-    """Whether targets are numbers: as it was said, else by what they look like."""
+    """Return whether the target is numeric: by `task` if given, else by its values."""
     if checked_task(task, owner) is not None:
         return task == "regression"
     if classes or values.dtype.kind not in "iuf":
@@ -201,7 +201,7 @@ def is_numeric(values: NDArray[np.generic], task: str | None, classes: bool, own
         return True
     if len(known) > MANY and len(np.unique(known)) > MANY:
         raise DataError(
-            f"The target {name!r} of {owner} has more than {MANY} different whole numbers: say "
+            f"The target {name!r} of {owner} has more than {MANY} different whole numbers: set "
             "task='regression' if they are quantities, task='classification' if they are classes."
         )
     return False

@@ -1,4 +1,4 @@
-"""The names of a nominal feature's values, or of the classes, and their codes."""
+"""Names of nominal values or of classes, and their codes."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ __all__ = ["MOST_VALUES", "Codes", "checked_most_values", "many_values"]
 
 SHARED = re.compile(r"#\d+ of ([1-9]\d{0,6})")
 MOST_VALUES = 256
-"""How many inputs a nominal feature may have by default."""
+"""The default limit of inputs of a nominal feature."""
 
 
 class Codes(dict[str, int]):
-    """The names of a nominal feature's values, or of the classes, each with its 0-based code.
+    """The names of nominal values or of classes, each with its 0-based code.
 
-    ``true``, ``True`` and ``TRUE`` are one name, whichever of them came first.
+    ``true``, ``True`` and ``TRUE`` are the same name, in the spelling that came first.
 
-    With `most`, the largest number of codes, three quarters of them go to names in the order in which they
-    appear. All later names share the last quarter, each at a place given by a hash. If hardly any name came
-    twice, as with identifiers, all later names share a single code. Shared codes are called ``#1 of 64`` and
-    so on, so a schema alone says what becomes of a new name.
+    `most` is the largest number of codes. Three quarters of them are assigned to names in order of
+    appearance. All later names share the last quarter by a hash of the name. If hardly any name occurs twice,
+    as with identifiers, all later names share a single code. Shared codes are called ``#1 of 64`` and so on,
+    so the schema alone determines the code of a new name.
 
     Examples
     --------
@@ -45,11 +45,11 @@ class Codes(dict[str, int]):
             self.setdefault(name, len(self))
         last = SHARED.fullmatch(next(reversed(self), ""))
         self.shared = 0 if last is None else int(last[1])
-        """How many codes all further names share; 0 as long as each has its own."""
+        """The number of codes that later names share; 0 while each name has its own code."""
 
     @property
     def own(self) -> int | None:
-        """How many names may have a code of their own."""
+        """The largest number of names that do not share a code; None for no limit."""
         return None if self.most is None else max(1, self.most - max(1, self.most // 4))
 
     def code(self, name: str) -> int | None:
@@ -63,9 +63,9 @@ class Codes(dict[str, int]):
         return code
 
     def add(self, name: str, seen: int | None = None) -> int:
-        """Return the code of a name, which is appended if it is new and there is room.
+        """Return the code of a name; append the name if it is new and there is room.
 
-        `seen` is the number of values before this one. If it is hardly larger than the number of names, the
+        `seen` is the number of earlier values. If it is hardly larger than the number of names, the
         names are identifiers.
         """
         code = self.code(name)
@@ -78,7 +78,7 @@ class Codes(dict[str, int]):
         return self.setdefault(name, len(self))
 
     def share(self, *, identifiers: bool = False) -> None:
-        """Make all names that are new from now on share their codes."""
+        """Make all new names share codes from now on."""
         self.shared = 1 if identifiers or self.most is None else max(1, self.most // 4)
         for place in range(1, self.shared + 1):
             self.setdefault(f"#{place} of {self.shared}", len(self))
@@ -89,11 +89,11 @@ def _shared_name(name: str, shared: int) -> str:
 
 
 def many_values(name: str, codes: Codes) -> str:
-    """Return the notice about a feature with more values than it may have inputs."""
+    """Return the notice about a feature with more values than inputs."""
     own = f"{len(codes) - codes.shared} have an input each"
     return f"The column {name!r} has very many values: {own}, all others share {codes.shared} (most_values=)."
 
 
 def checked_most_values(most: int | None, owner: str = "HEROS") -> int | None:
-    """Return the largest number of inputs of a nominal feature, checked; None for no limit."""
+    """Validate the largest number of inputs of a nominal feature; None for no limit."""
     return None if most is None else whole(most, "most_values", owner, 2)

@@ -1,4 +1,4 @@
-"""The columns of a table: each reads one value, or an array of values, by the same rule."""
+"""Columns of a table; each converts single values and arrays by the same rule."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from heros.data.values import (
 from heros.errors import DataNotice
 
 Faults = dict[int, tuple[str, str]]
-"""Rows of a column whose value cannot be read: row -> (value, rule)."""
+"""Unreadable values of a column: row -> (value, rule)."""
 
 Values = NDArray[np.float64]
-"""A number per row; of a column that makes several features, a row of numbers per row."""
+"""One number per row, or several for a column that provides several features."""
 
 Words = Collection[str]
 """Words that stand for a missing value."""
 
-NOT_A_TARGET = "be a number, for it is the target (or say task='classification')"
+NOT_A_TARGET = "be a number, because it is the target (or set task='classification')"
 DATE_PARTS = ("day", "weekday", "day of year")
 DAY, HOUR = 86_400e6, 3_600e6  # in microseconds
 
@@ -67,17 +67,17 @@ class NumberColumn:
 
     name: str
     missing: bool = False
-    format: NumberFormat | None = None  # of text; None: the plain way
-    rule: str = "be a number"  # what an error message says a value must be
-    tentative: bool = False  # whether the texts so far could be in another format as well (``1,234``)
-    feature: str = ""  # its name; that of the column by default
-    width: ClassVar[int] = 1  # how many features the column makes
+    format: NumberFormat | None = None  # of text; None: the default format
+    rule: str = "be a number"  # for error messages
+    tentative: bool = False  # whether the texts so far also match another format (``1,234``)
+    feature: str = ""  # feature name; by default the column name
+    width: ClassVar[int] = 1  # number of features
 
     def __post_init__(self) -> None:
         self.feature = self.feature or self.name
 
     def value(self, value: Any, words: Words = ()) -> float:
-        """Return one value as a number, NaN if it is missing; raise `Refused` if it is no finite number."""
+        """Return one value as a number, NaN if missing; raise `Refused` if it is not a finite number."""
         number: float | None
         if isinstance(value, str):
             text = value.strip(BLANKS)
@@ -93,7 +93,7 @@ class NumberColumn:
         return number
 
     def convert(self, array: pa.Array) -> tuple[Values, Faults]:
-        """Return the values, NaN where missing, and the rows that hold no finite number."""
+        """Return the values, NaN where missing, and the rows without a finite number."""
         text = is_text(array.type)
         if self.format is None or not text:
             with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # text; a date
@@ -123,18 +123,18 @@ class NameColumn:
 
     name: str
     values: Codes = field(default_factory=Codes)
-    closed: bool = False  # whether another name is an error; otherwise it is appended
+    closed: bool = False  # whether a new name is an error; otherwise it is appended
     missing: bool = False
-    fresh: bool = False  # whether the names are still to be learnt, from the first rows
-    classes: bool = False  # whether ``true`` and ``false`` keep the way in which they are written
-    feature: str = ""  # its name; that of the column by default
+    fresh: bool = False  # whether the names still have to be read from the first rows
+    classes: bool = False  # whether ``true`` and ``false`` keep their spelling
+    feature: str = ""  # feature name; by default the column name
     width: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         self.feature = self.feature or self.name
 
     def learn(self, array: pa.Array) -> None:
-        """Take the names of the first rows, sorted; the most frequent ones if there are too many."""
+        """Set the names to those of the first rows, sorted; only the most frequent if there are too many."""
         counts, most = counts_of(array, self._name), self.values.most
         self.fresh = False
         if counts.keys() <= {*BOOLEANS.values()} and not self.classes:
@@ -151,7 +151,7 @@ class NameColumn:
         return label_of(value) if self.classes else name_of(value)
 
     def value(self, value: Any, words: Words = ()) -> float | None:
-        """Return the code of one value, NaN if it is missing, None if it is new."""
+        """Return the code of one value, NaN if missing, None if new."""
         if isinstance(value, str):
             code: float | None = self.values.get(value)
             if code is None:
@@ -159,7 +159,7 @@ class NameColumn:
                 code = math.nan if text in words and text not in self.values else self._code(text)
             return code
         if kind_of(value) == "none":
-            raise Refused(self.name, shown(value), "be a text or a number")
+            raise Refused(self.name, shown(value), "be text or a number")
         name = self._name(value)
         return math.nan if name is None else self._code(name)
 
@@ -205,26 +205,26 @@ class DateColumn:
     """
 
     name: str
-    format: DateFormat | None = None  # how text is read; None: each date by itself
-    dates: bool = True  # whether there are dates
-    clock: bool = False  # whether there are times of day
+    format: DateFormat | None = None  # text format; None: each date is read by itself
+    dates: bool = True  # whether values have dates
+    clock: bool = False  # whether values have times of day
     missing: bool = False
-    tentative: bool = False  # whether the texts so far could be in the other order (``03/04/2026``)
-    hint: str = ""  # what an error message adds: what the user could say otherwise
+    tentative: bool = False  # whether the texts so far also match the other order (``03/04/2026``)
+    hint: str = ""  # advice added to error messages
 
     @property
     def rule(self) -> str:
-        """What an error message says a value must be."""
+        """The rule for error messages."""
         how = "" if self.format is None or not self.format.written else f", {self.format.name}"
         return f"be a date{how}{self.hint}"
 
     @property
     def width(self) -> int:
-        """How many features the column makes."""
+        """The number of features of the column."""
         return 3 * self.dates + self.clock
 
     def value(self, value: Any, words: Words = ()) -> tuple[float, ...]:
-        """Return the features of one value, NaN if it is missing; raise `Refused` if it is no date."""
+        """Return the features of one value, NaN if missing; raise `Refused` if it is not a date."""
         text = value.strip(BLANKS) if isinstance(value, str) else value
         if is_missing(text) or (isinstance(text, str) and text in words):
             return (math.nan,) * self.width
@@ -241,7 +241,7 @@ class DateColumn:
         return (days if self.clock else whole, (whole + 3) % 7, whole - float(year) + 1.0, *hour)
 
     def convert(self, array: pa.Array) -> tuple[Values, Faults]:
-        """Return the features (n, width), NaN where missing, and the rows that hold no date."""
+        """Return the features (n, width), NaN where missing, and the rows without a date."""
         if not is_text(array.type):
             if not is_date(array.type) and (self.format is None or not self.format.written):
                 values, faults = _convert_each(self, array)
@@ -283,12 +283,12 @@ Column = NumberColumn | NameColumn | DateColumn
 
 
 def _written(column: NumberColumn | DateColumn) -> str:
-    """Return how text is read, as a feature keeps it."""
+    """Return the text format as a feature stores it."""
     return "" if column.format is None else column.format.written + "?" * column.tentative
 
 
 def reading_of(column: Column) -> str:
-    """Return how the text of a column is read, if that may be a surprise; else an empty text.
+    """Return how the text of a column is read, if that may be unexpected; else an empty string.
 
     Examples
     --------
@@ -317,9 +317,9 @@ def _convert_each(column: NumberColumn | DateColumn, array: pa.Array) -> tuple[V
 
 
 def columns_of(features: Sequence[Feature], most: int | None, *, closed: bool = False) -> dict[str, Column]:
-    """Return the columns that features were made from, by their names.
+    """Return the source columns of features, by name.
 
-    Of a column that was first taken for something else, the later kind counts.
+    If the kind of a column changed, the later kind is used.
 
     Examples
     --------
@@ -355,7 +355,7 @@ def columns_of(features: Sequence[Feature], most: int | None, *, closed: bool = 
 
 
 def encode(array: pa.Array, name: Any = label_of) -> tuple[NDArray[np.int64], list[str | None]]:
-    """Return a code for each row (-1: missing) and the label of each code."""
+    """Return the code of each row (-1: missing) and the label of each code."""
     encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
     indices = encoded.indices
     codes = np.asarray(pc.fill_null(indices.cast(pa.int64()), -1))
@@ -363,7 +363,7 @@ def encode(array: pa.Array, name: Any = label_of) -> tuple[NDArray[np.int64], li
 
 
 def counts_of(array: pa.Array, name: Any = label_of) -> dict[str, int]:
-    """Return how often each value that is not missing occurs, by its name."""
+    """Return the number of occurrences of each value by name, without missing values."""
     codes, labels = encode(array, name)
     counts: dict[str, int] = {}
     for label, n in zip(labels, np.bincount(codes[codes >= 0], minlength=len(labels)).tolist(), strict=True):
@@ -377,7 +377,7 @@ def _floats(array: pa.Array) -> Values:
         array = array.dictionary_decode()
     if pa.types.is_boolean(array.type):
         array = array.cast(pa.int8())
-    elif pa.types.is_decimal(array.type):  # as text: it is rounded once
+    elif pa.types.is_decimal(array.type):  # via text, to round only once
         array = array.cast(pa.string())
     elif pa.types.is_duration(array.type):
         micros = pc.cast(pc.cast(array, pa.duration("us"), safe=False), pa.int64())
@@ -387,30 +387,30 @@ def _floats(array: pa.Array) -> Values:
 
 
 def trimmed(column: pa.Array, words: Iterable[str]) -> pa.Array:
-    """Return a column of text without blanks around values, null where a word stands for a missing value."""
+    """Return a text column with trimmed values, and null for words that stand for a missing value."""
     encoded = column.dictionary_encode()
-    if 2 * len(encoded.dictionary) < len(column):  # each name once
+    if 2 * len(encoded.dictionary) < len(column):  # trim each distinct text once
         names = _trimmed_each(encoded.dictionary, words)
         return column if names.equals(encoded.dictionary) else names.take(encoded.indices)
     return _trimmed_each(column, words)
 
 
 def _trimmed_each(column: pa.Array, words: Iterable[str]) -> pa.Array:
-    """Return what `trimmed` does, value by value."""
+    """Trim a text column value by value; see `trimmed`."""
     column = pc.ascii_trim(column, BLANKS)
     missing = pc.is_in(column, pa.array(list(words), column.type))
     return pc.if_else(missing, pa.scalar(None, column.type), column)
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Return whether an Arrow type is one of text, encoded or not."""
+    """Return whether an Arrow type is text, also as a dictionary."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def target_of(value: Any) -> float:
-    """Return a target that is a number, perhaps written as text."""
+    """Return a numeric target, given as a number or as text."""
     if isinstance(value, str):
         value = value.strip(BLANKS)
     if is_missing(value) or (isinstance(value, str) and value in MISSING):
@@ -423,5 +423,5 @@ def target_of(value: Any) -> float:
     except Refused:
         number = math.nan
     if not abs(number) <= LARGEST_TARGET:
-        raise Refused("label", shown(value), f"be a finite number, {LARGEST_TARGET:g} at most")
+        raise Refused("label", shown(value), f"be a finite number, at most {LARGEST_TARGET:g}")
     return number

@@ -1,4 +1,4 @@
-"""Dates and times as people write them, and as microseconds since 1970."""
+"""Formats of dates and times, and their conversion to microseconds since 1970."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ NAME_AND_DAY = r"(?P<named>[A-Za-z]{3,9})\.? (?P<day>\d{1,2}),? (?P<year>\d{4})"
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 EPOCH = datetime(1970, 1, 1)
 SURE = 0.9
-"""The share of a column's values that must be dates for it to be one of dates."""
+"""The share of values that must be dates for a column to be a date column."""
 
 
 ORDERS = ("day first", "month first")
 SINCE_1970 = {"seconds since 1970": 1.0, "milliseconds since 1970": 1e-3}
-"""Formats of numbers, and the length of one unit in seconds."""
+"""Numeric date formats, and the length of their unit in seconds."""
 
 
 @dataclass(frozen=True)
 class DateFormat:
-    """One way in which dates are written: its name, and its pattern or a format of `strptime`."""
+    """A date format: its name, and a regular expression or a format of `strptime`."""
 
     name: str
     pattern: str = ""
@@ -43,12 +43,12 @@ class DateFormat:
 
     @property
     def written(self) -> str:
-        """The format as a feature of a schema keeps it; empty if the text of a date alone says enough."""
+        """The format as a feature of a schema stores it; empty if each date is unambiguous."""
         return self.format or (self.name if self.name in ORDERS or self.name in SINCE_1970 else "")
 
     @classmethod
     def of(cls, written: str) -> DateFormat | None:
-        """Return the format that a feature keeps, or None if each date is read by itself.
+        """Return the format that a feature stores, or None if each date is read by itself.
 
         Examples
         --------
@@ -61,7 +61,7 @@ class DateFormat:
         return known[written] if written in known else cls(f"written {written}", format=written)
 
     def moment(self, text: str) -> datetime | None:
-        """Return the date and time without a zone (in UTC if it had one); None if the form is another."""
+        """Return the date and time without a zone, converted to UTC; None if the text has another format."""
         try:
             if self.name in SINCE_1970:
                 return EPOCH + timedelta(seconds=float(text) * SINCE_1970[self.name])
@@ -92,7 +92,7 @@ NUMBERS = tuple(map(DateFormat, SINCE_1970))
 
 
 def _moment(parts: Mapping[str, str | None]) -> datetime:
-    """Return the date and time with these parts; raise a ValueError if there is no such date."""
+    """Return the date and time with these parts; raise a ValueError if the date does not exist."""
     hour = int(parts.get("hour") or 0)
     if half := parts.get("half"):
         if not 1 <= hour <= 12:
@@ -123,7 +123,7 @@ def _without_zone(moment: datetime) -> datetime:
 
 
 def date_format_of(counts: Mapping[str, int]) -> tuple[DateFormat, bool] | None:
-    """Return how the dates of a column are written, and whether another way fits as well; None: no dates.
+    """Return the date format of a column and whether another format matches too; None if it has no dates.
 
     Examples
     --------
@@ -151,11 +151,11 @@ def date_format_of(counts: Mapping[str, int]) -> tuple[DateFormat, bool] | None:
 
 
 def date_format_of_numbers(counts: Mapping[str, int]) -> DateFormat | None:
-    """Return how numbers that the user calls dates are read: as (milli)seconds since 1970; None: neither."""
+    """Return the format of numeric dates, seconds or milliseconds since 1970; None if neither fits."""
     if not counts or not all(NUMBER.fullmatch(text) for text in counts):
         return None
     least, largest = min(map(float, counts)), max(map(float, counts))
-    for reading in NUMBERS:  # from 1973 to 2286: where the two do not meet
+    for reading in NUMBERS:  # years 1973 to 2286, where the two units do not overlap
         unit = SINCE_1970[reading.name]
         if least * unit >= 1e8 and largest * unit < 1e10:
             return reading
@@ -163,16 +163,16 @@ def date_format_of_numbers(counts: Mapping[str, int]) -> DateFormat | None:
 
 
 def has_clock(reading: DateFormat, labels: Iterable[str]) -> bool:
-    """Return whether a date among these has a time of day other than midnight."""
+    """Return whether any of the dates has a time of day other than midnight."""
     moments = (reading.moment(label) for label in labels)
     return any(m is not None and (m.hour, m.minute, m.second, m.microsecond) != (0, 0, 0, 0) for m in moments)
 
 
 def micros_of(value: object, reading: DateFormat | None) -> int | None:
-    """Return a date or time as microseconds since 1970 (in UTC, or without a zone), or None if it is none.
+    """Return a date or time as microseconds since 1970 (in UTC, or without a zone), or None if invalid.
 
-    `value` is a text without blanks around it, a `date`, `datetime` or `time`, NumPy's or pandas' of these,
-    or a number if the format is one of numbers. `reading`: how text is written; None: whichever way fits.
+    `value` is a trimmed text, a `date`, `datetime` or `time`, a NumPy or pandas equivalent, or a number if
+    the format is numeric. `reading` is the format of text; None tries all formats.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def micros_of(value: object, reading: DateFormat | None) -> int | None:
     (131400000000, 131400000000)
     >>> micros_of("31.01.1970", None) == micros_of(date(1970, 1, 31), None)
     True
-    >>> micros_of("02/01/1970", None) == micros_of(date(1970, 1, 2), None)  # day first, unless told otherwise
+    >>> micros_of("02/01/1970", None) == micros_of(date(1970, 1, 2), None)  # day first by default
     True
     """
     if isinstance(value, str):
@@ -201,9 +201,9 @@ def micros_of(value: object, reading: DateFormat | None) -> int | None:
 
 
 def _moment_in(text: str, reading: DateFormat | None) -> datetime | None:
-    """Return the date in a text: in the column's own format, or in the first other one that fits.
+    """Return the date in a text: in the column's format, or else in the first format that matches.
 
-    Where the format of the column has an order of day and month, the other order is not tried.
+    If the format of the column has an order of day and month, the other order is not tried.
     """
     if reading is not None:
         moment = reading.moment(text)
@@ -215,13 +215,13 @@ def _moment_in(text: str, reading: DateFormat | None) -> datetime | None:
 
 
 def micros_of_array(array: pa.Array, reading: DateFormat | None) -> NDArray[np.datetime64]:
-    """Return the dates of an array that is not text, NaT where there is none."""
+    """Return the dates of an array that is not text, NaT where missing or invalid."""
     kind = array.type
     if reading is not None and reading.name in SINCE_1970 and not is_date(kind):
         unit = SINCE_1970[reading.name]
         seconds = np.asarray(pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False))
         micro = seconds * unit * 1e6
-        absent = ~(np.abs(micro) < 2e17)  # the years that a datetime has
+        absent = ~(np.abs(micro) < 2e17)  # the range of datetime
         moments = np.where(absent, 0, np.round(micro)).astype(np.int64).astype("datetime64[us]")
         moments[absent] = np.datetime64("NaT", "us")
         return moments
@@ -234,5 +234,5 @@ def micros_of_array(array: pa.Array, reading: DateFormat | None) -> NDArray[np.d
 
 
 def is_date(kind: pa.DataType) -> bool:
-    """Return whether an Arrow type is one of dates, timestamps or times of day."""
+    """Return whether an Arrow type is a date, a timestamp or a time of day."""
     return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind))

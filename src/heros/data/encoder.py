@@ -1,4 +1,4 @@
-"""The one place where rows and tables become numbers: the `Encoder`."""
+"""The `Encoder`, which converts rows and tables to numbers."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from heros.errors import DataError
 __all__ = ["YOUNG", "Batch", "Encoder", "Fault", "Limits", "in_micros"]
 
 ROWS = 1 << 16
-"""Rows of a table that are converted at a time."""
+"""The number of table rows that are converted at once."""
 
 Fault = tuple[str, str, str]
-"""The column, the value and the rule of what cannot be read."""
+"""An unreadable value: column, value and rule."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Instances to learn from, their targets, and the schema that they need."""
+    """Instances to learn from, their targets and their schema."""
 
     X: NDArray[np.float64]  # (n, n_features)
     y: NDArray[np.float64]  # (n,): class indices, or numbers
@@ -40,37 +40,37 @@ class Batch:
 
 
 class Encoder(RowEncoder):
-    """Turns rows into numbers by a schema, which grows as columns, names and classes appear.
+    """Encode rows as numbers by a schema, which grows as columns, names and classes appear.
 
-    The kind of a column is decided by the form of its first value: a number, a text that is a number
-    (``"€12.50"``, ``"12 %"``), a date, or else a name. See the page "How values are read" for every rule. An
-    instance changes what the encoder knows only if all of it can be read.
+    The first value of a column decides its kind: a number, a text that is a number (``"€12.50"``,
+    ``"12 %"``), a date, or else a name. See the page "How values are read" for all rules. An instance changes
+    the encoder only if all of its values can be read.
 
     Parameters
     ----------
     schema
-        What is known from the start.
+        The initial schema.
     nominal
-        Columns whose numbers are names.
+        Columns whose numbers are names, not quantities.
     ignore
-        Columns to leave out.
+        Columns to ignore.
     classes
         All classes, in the order of their indices.
     grows
-        Whether a schema that is given may grow.
+        Whether a given schema may grow.
     most_values
         The largest number of inputs of a nominal feature; see `heros.data.codes.Codes`.
     numeric
-        Whether the target is a number; a schema that is given says so itself.
+        Whether the target is a number; a given schema takes precedence.
     fractions
-        Whether a number with decimals may name a new class. Without a word from the user such a label more
-        likely means a number.
+        Whether a number with decimals may be a new class. If the user has not set a task, such a label is
+        more likely a numeric target.
     words
-        Words that stand for a missing value, beside the usual ones.
+        Additional words that stand for a missing value.
     limits
-        How far the schema may grow.
+        The limits of the growing schema.
     seen
-        How many instances were learnt from before.
+        The number of instances learnt before.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class Encoder(RowEncoder):
     # -- rows ---------------------------------------------------------------------------------------------
 
     def read(self, x: Any) -> NDArray[np.float64]:
-        """Return the rows (n, n_features) of a row, of rows or of a frame, to predict from."""
+        """Return one row, several rows or a frame as an array (n, n_features), for prediction."""
         form = form_of(x)
         if form == "row":
             return np.array([self.asked(row_of(x))], dtype=np.float64)
@@ -100,8 +100,8 @@ class Encoder(RowEncoder):
     def learn(self, x: Any, y: Any) -> Iterator[Batch]:
         """Yield the rows and labels in batches, none of which spans a growth of the schema.
 
-        Rows are taken one after the other. The first frame is looked at as a whole before its first row is
-        learnt, as a file is: what is in it is known from the start.
+        Rows are encoded one after the other. The first frame is inspected as a whole before its first row,
+        like the first chunk of a file.
         """
         form = form_of(x)
         if form == "row":
@@ -121,9 +121,9 @@ class Encoder(RowEncoder):
             yield from self._learn_table(table, labels)
 
     def asked(self, x: Mapping[Any, Any], at: int | None = None) -> list[float]:
-        """Return a row to predict from; raise a `DataError` if it is unreadable or wholly unknown.
+        """Return a row for prediction; raise a `DataError` if a value is unreadable or no column is known.
 
-        `at` is the place of the row among several, for the message.
+        `at` is the index of the row for the message, if there are several.
         """
         row = self._blank.copy()
         try:
@@ -142,7 +142,7 @@ class Encoder(RowEncoder):
         waiting: list[tuple[list[float], float]] = []
         for at, (row, label) in enumerate(pairs):
             known = self.taught(row, label, at, grow=not waiting)
-            if known is None:  # what came before is learnt before anything grows
+            if known is None:  # the rows before it are learnt before the schema grows
                 yield self._batch(waiting)
                 waiting, known = [], self.taught(row, label, at)
             waiting.append(known)
@@ -150,7 +150,7 @@ class Encoder(RowEncoder):
             yield self._batch(waiting)
 
     def taught(self, x: Mapping[Any, Any], y: Any, at: int | None = None, *, grow: bool = True) -> Any:
-        """Return what `encode` does; raise a `DataError` if something cannot be read."""
+        """Return the result of `encode`; raise a `DataError` if a value is unreadable."""
         try:
             return self.encode(x, y, grow=grow)
         except Refused as why:
@@ -170,8 +170,8 @@ class Encoder(RowEncoder):
         array([ 1.,  0., nan, nan])
         """
         array = None
-        if len(labels) > FEW:  # for fewer, Arrow takes too long to begin
-            with suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # of several kinds
+        if len(labels) > FEW:  # for fewer labels, Arrow's overhead is too large
+            with suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # labels of mixed types
                 array = pa.array(labels)
         if array is not None and self.numeric and _is_number(array.type):
             values = np.array(pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False))
@@ -189,13 +189,13 @@ class Encoder(RowEncoder):
             return math.nan
         return math.nan if code is None else code
 
-    # -- tables: whole columns at a time, with the results of row by row ----------------------------------
+    # -- tables: whole columns at a time, with the same result as row by row ------------------------------
 
     def _read_table(self, table: pa.Table) -> NDArray[np.float64]:
-        """Return the rows of a table, to predict from."""
+        """Return the rows of a table, for prediction."""
         _expect_columns(table)
         if not any(map(self.knows, table.column_names)):
-            self.asked(dict.fromkeys(table.column_names, 0))  # which raises
+            self.asked(dict.fromkeys(table.column_names, 0))  # raises a DataError
         parts, done = [np.empty((0, self.width))], 0
         for batch in table.to_batches(max_chunksize=ROWS):
             X, _, faults = self.converted(table.column_names, batch.columns, batch.num_rows)
@@ -209,10 +209,10 @@ class Encoder(RowEncoder):
     def converted(
         self, names: Sequence[str], arrays: Sequence[pa.Array], n: int, *, plain: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, Fault]]:
-        """Return rows as far as they are known, which of them have something new, and what is unreadable.
+        """Return the known values of the rows, which rows contain something new, and the unreadable values.
 
-        A value that is missing for the first time is new. `plain`: texts are trimmed already, and null where
-        a word stands for a missing value.
+        A feature that is missing for the first time is new. `plain`: texts are already trimmed, with null
+        for missing values.
         """
         there = {*names} - {*self.ignored}
         absent = {name: one for name, one in self.places.items() if name not in there}
@@ -265,7 +265,7 @@ class Encoder(RowEncoder):
             done += batch.num_rows
 
     def _begin_with(self, names: Sequence[str], arrays: Sequence[pa.Array], labels: Sequence[Any]) -> None:
-        """Know what is in the first rows of the first table."""
+        """Initialize the schema from the first rows of the first table."""
         columns: list[Column] = []
         ignored: list[str] = []
         for name, given in zip(names, arrays, strict=True):
@@ -292,7 +292,7 @@ class Encoder(RowEncoder):
         self.begin(columns, known, settled=len(labels) >= YOUNG)
 
     def _new_classes(self, labels: Iterable[Any]) -> list[str]:
-        """Return the names of labels that are new; raise a `DataError` if one of them is no class."""
+        """Return the names of new classes; raise a `DataError` if a label is not a valid class."""
         names: dict[str, None] = {}
         try:
             for label in labels:
@@ -307,9 +307,9 @@ class Encoder(RowEncoder):
     def _learn_rows(
         self, names: Sequence[str], arrays: Sequence[pa.Array], labels: Sequence[Any], start: int, before: int
     ) -> Generator[Batch, None, int]:
-        """Yield rows from `start` on, and return how far they go: to the end, or to where a column changes.
+        """Yield rows from `start` on, and return the row after the last: the end, or where a column changes.
 
-        Rows with something new go through the encoder one by one.
+        Rows with something new are encoded one by one.
         """
         arrays, labels = [one.slice(start) for one in arrays], labels[start:]
         n, revision = len(labels), self.revision
@@ -331,13 +331,13 @@ class Encoder(RowEncoder):
         return start + n
 
     def _stretch(self, X: NDArray[np.float64], targets: NDArray[np.float64]) -> Batch:
-        """Return rows that were converted before the schema grew; what is new since is missing in them."""
+        """Return converted rows as a batch; features added since the conversion are missing."""
         self.seen += len(X)
         return Batch(np.ascontiguousarray(widened(X, self.width)), targets, self.schema)
 
 
 def widened(X: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    """Return rows with so many features; those that they do not have yet are missing."""
+    """Return rows with `width` features; added features are missing."""
     more = width - X.shape[1]
     return np.pad(X, ((0, 0), (0, more)), constant_values=math.nan) if more else X
 
@@ -352,17 +352,17 @@ def _expect_columns(table: pa.Table) -> None:
 
 
 def _plain(array: pa.Array, words: Iterable[str]) -> pa.Array:
-    """Return an array whose texts are trimmed, null where a word stands for a missing value."""
+    """Return an array with trimmed texts, and null for words that stand for a missing value."""
     if not is_text(array.type):
         return array
-    if pa.types.is_dictionary(array.type):  # polars' cannot be cast as a whole
+    if pa.types.is_dictionary(array.type):  # dictionaries of polars cannot be cast directly
         names = array.dictionary.cast(pa.large_string())
         array = pa.DictionaryArray.from_arrays(array.indices, names).dictionary_decode()
     return trimmed(array.cast(pa.large_string()), words)
 
 
 def in_micros(array: pa.Array) -> pa.Array:
-    """Return times in microseconds, as Python has them."""
+    """Return times in microseconds, the resolution of Python's types."""
     kind, types = array.type, pa.types
     if types.is_timestamp(kind) and kind.unit == "ns":
         return pc.cast(array, pa.timestamp("us", kind.tz), safe=False)

@@ -1,4 +1,4 @@
-"""Rows, labels and data frames in the forms in which people have them."""
+"""Conversion of rows, labels and data frames in all supported forms."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from heros.data.values import kind_of, label_of, number_of, shown
 from heros.errors import DataError, HerosError
 
 FEW = 32
-"""A frame of at most so many rows is read row by row: Arrow takes a thousand microseconds to begin."""
+"""Frames with at most this many rows are read row by row, since Arrow needs about 1 ms to start."""
 
 DEEPEST = 8
-"""How deep mappings may be nested and still give columns of their own."""
+"""The largest nesting depth at which fields of mappings become columns."""
 
 Form = Literal["array", "row", "rows", "frame"]
 
 
 def form_of(x: Any) -> Form:
-    """Return whether x is an array, one row or several as dictionaries, or a data frame.
+    """Return the form of x: an array, one row or several rows as dictionaries, or a data frame.
 
     Examples
     --------
@@ -45,20 +45,20 @@ def form_of(x: Any) -> Form:
 
 
 def row_of(x: Any) -> Mapping[Any, Any]:
-    """Return one row as a mapping: a mapping itself, or the row of a data frame (`frame.iloc[0]`)."""
+    """Return one row, given as a mapping or as a pandas row (`frame.iloc[0]`), as a mapping."""
     mapping: Mapping[Any, Any] = x if isinstance(x, Mapping) else x.to_dict()
     return mapping
 
 
 def _is_named_row(x: Any) -> bool:
-    """Return whether x is a row of a pandas frame, whose index has the names of the columns."""
+    """Return whether x is a row of a pandas frame, with the column names as its index."""
     if not hasattr(x, "to_dict") or getattr(x, "ndim", 0) != 1 or not hasattr(x, "index"):
         return False
     return all(isinstance(name, str) for name in x.index)
 
 
 def flat(row: Mapping[Any, Any], before: str = "", depth: int = DEEPEST) -> Iterator[tuple[str, Any]]:
-    """Yield the names and values of a row; those of mappings inside it have names with dots.
+    """Yield the names and values of a row; fields of nested mappings get dotted names.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def flat(row: Mapping[Any, Any], before: str = "", depth: int = DEEPEST) -> Iter
 
 
 def labels_of(x: Any, y: Any) -> list[Any]:
-    """Return the labels of a row, of rows or of a frame as a list, whatever holds them."""
+    """Return the labels of one row, several rows or a frame as a list."""
     if form_of(x) == "row":
         return [y]
     for method in ("to_pylist", "tolist"):
@@ -92,12 +92,12 @@ def is_frame(X: Any) -> bool:
 
 
 def names_of(frame: Any) -> list[Any] | None:
-    """Return the names of the columns of a pandas or polars frame; None for another one."""
+    """Return the column names of a pandas or polars frame; None for other frames."""
     return list(frame.columns) if _library(frame) else None
 
 
 def few_rows(frame: Any) -> list[dict[Any, Any]] | None:
-    """Return the rows of a pandas or polars frame as dictionaries if they are few; else None."""
+    """Return the rows of a small pandas or polars frame as dictionaries; None for other frames."""
     library = _library(frame)
     if not library or not 0 < len(frame) <= FEW:
         return None
@@ -105,7 +105,7 @@ def few_rows(frame: Any) -> list[dict[Any, Any]] | None:
         rows: list[dict[Any, Any]] = frame.to_dicts()
         return rows
     names, values = frame.columns.tolist(), frame.to_numpy()
-    if values.dtype.kind in "mM":  # of which a list would hold whole numbers
+    if values.dtype.kind in "mM":  # tolist() would return integers
         values = frame.astype(object).to_numpy()
     return [dict(zip(names, row, strict=True)) for row in values.tolist()]
 
@@ -116,7 +116,7 @@ def _library(frame: Any) -> str:
 
 
 def table_of(frame: Any, owner: str) -> pa.Table:
-    """Return the frame as an Arrow table; the fields of structs are columns with dotted names."""
+    """Return the frame as an Arrow table; fields of structs become columns with dotted names."""
     try:
         return flat_table(_table(frame, owner))
     except HerosError:
@@ -126,7 +126,7 @@ def table_of(frame: Any, owner: str) -> pa.Table:
 
 
 def flat_table(table: pa.Table) -> pa.Table:
-    """Return a table whose structs are columns with dotted names, e.g. ``address.city``."""
+    """Return the table with fields of structs as columns with dotted names, e.g. ``address.city``."""
     for _ in range(DEEPEST):
         if not any(pa.types.is_struct(kind) for kind in table.schema.types):
             break
@@ -155,7 +155,7 @@ def _table(frame: Any, owner: str) -> pa.Table:
 
 
 def _array(column: Any, name: str, owner: str) -> pa.Array:
-    """Return a column of a pandas frame; if its values are of several types, their texts."""
+    """Return a column of a pandas frame as an Arrow array; values of mixed types become text."""
     try:
         return pa.array(column, from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
@@ -163,7 +163,7 @@ def _array(column: Any, name: str, owner: str) -> pa.Array:
         for value in column:
             kind = kind_of(value)
             if kind == "none":
-                must = f"The column {name!r} of {owner} must hold numbers, texts and dates alone."
+                must = f"The column {name!r} of {owner} must hold only numbers, texts and dates."
                 raise DataError(f"{must} Got {shown(value)}.") from None
             durations = kind == "number" and isinstance(value, timedelta | np.timedelta64)
             texts.append(repr(number_of(name, value)) if durations else label_of(value))

@@ -1,4 +1,4 @@
-"""What a column holds, from its values: thousands of a table, or the first one of a row."""
+"""Inference of a column's kind from the values of a table, or from the first value of a row."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from heros.data.number_format import FORMATS, NumberFormat, format_of
 from heros.data.values import BLANKS, Refused, kind_of, label_of, shown
 
 FEWEST = 50
-"""In fewer rows it says nothing that no value comes twice."""
+"""The smallest number of rows in which distinct values indicate an identifier."""
 
 MICROS_OF_A_DAY = 86_400_000_000
 
@@ -32,13 +32,13 @@ MICROS_OF_A_DAY = 86_400_000_000
 def infer(
     name: str, counts: Mapping[str, int], most: int | None, *, comma: bool = False, names: bool = False
 ) -> Column | str:
-    """Return the column that a column of text is, or why it is left out.
+    """Return the inferred kind of a text column, or the reason why it is left out.
 
-    A column is numeric if at least half of its values are numbers, in whatever format. It holds dates if nine
-    in ten of its values are dates in one format. It is left out if its values are identifiers. Otherwise it
+    A column is numeric if at least half of its values are numbers, in any format. It holds dates if nine in
+    ten of its values are dates in one format. It is left out if its values are identifiers. Otherwise it
     is nominal. `counts`: how often each value occurs, without missing ones; `most`: the largest number of
-    inputs of a nominal column, None for no limit; `comma`: whether a comma is likelier to stand before
-    decimals than between thousands; `names`: whether numbers are names.
+    inputs of a nominal column, None for no limit; `comma`: whether a comma is more likely a decimal mark
+    than a thousands separator; `names`: whether numbers are names.
 
     Examples
     --------
@@ -63,35 +63,35 @@ def infer(
 
 
 def number_column(name: str, counts: Iterable[str], form: NumberFormat | None) -> NumberColumn:
-    """Return a column of numbers in a format, tentative if all texts have another meaning as well."""
+    """Return a numeric column with a format, which is tentative if all texts are ambiguous."""
     tentative = form is not None and not any(is_clear(text) for text in counts)
     return NumberColumn(name, format=form, tentative=tentative)
 
 
 def is_clear(text: str) -> bool:
-    """Return whether a text shows which mark stands before decimals."""
+    """Return whether a text shows which character is the decimal mark."""
     marks = {form.decimal for form in FORMATS if form.number(text) is not None}
     return len(marks) == 1 and not text.isdecimal()
 
 
 def date_column(name: str, form: DateFormat, labels: Iterable[str], *, other: bool = False) -> DateColumn:
-    """Return a column of dates in a format; `other`: the texts could be in another order as well."""
+    """Return a date column with a format; `other`: the texts also match another order."""
     if form is TIMES:
         return DateColumn(name, form, dates=False, clock=True)
     return DateColumn(name, form, clock=has_clock(form, labels), tentative=other and form.name in ORDERS)
 
 
 def are_identifiers(distinct: int, total: int, most: int) -> bool:
-    """Return whether every value is new, or nearly every one of very many."""
+    """Return whether all values are distinct, or most of very many."""
     return (distinct == total and total >= FEWEST) or (distinct > most and 2 * distinct > total)
 
 
 def infer_value(name: str, value: Any, most: int | None, *, comma: bool, names: bool = False) -> Column:
-    """Return the column that begins with this value, by the value's type or the form of its text."""
+    """Return a column for this first value, by the type of the value or the format of its text."""
     kind = kind_of(value)
     if kind == "text":
         found = infer(name, {value.strip(BLANKS): 1}, most, comma=comma, names=names)
-        assert not isinstance(found, str), "a single value is no list of identifiers"
+        assert not isinstance(found, str), "a single value is never an identifier"
         return found
     if kind == "boolean" or (kind == "number" and names):
         return NameColumn(name, Codes(most=most))
@@ -104,13 +104,13 @@ def infer_value(name: str, value: Any, most: int | None, *, comma: bool, names: 
         return DateColumn(
             name, None if dates else TIMES, dates, clock=not dates or micros % MICROS_OF_A_DAY != 0
         )
-    raise Refused(name, shown(value), "be a number, a text or a date")
+    raise Refused(name, shown(value), "be a number, text or a date")
 
 
 def infer_array(  # noqa: PLR0911  a return per kind
     name: str, array: pa.Array, most: int | None, *, comma: bool = False
 ) -> Column | str:
-    """Return the column that an array is, by its type or the texts in it, or why it is left out.
+    """Return the inferred column of an array, by its type or its texts, or the reason why it is left out.
 
     Dictionaries (categorical columns) and booleans are nominal.
 
@@ -119,7 +119,7 @@ def infer_array(  # noqa: PLR0911  a return per kind
     >>> infer_array("size", pa.array([1, 2]), 256)
     NumberColumn(name='size', missing=False, ...)
     >>> infer_array("tags", pa.array([[1], [2]]), 256)
-    'list<item: int64> is no number, text or date'
+    'list<item: int64> is not a number, text or date'
     """
     kind, types = array.type, pa.types
     if why := no_feature(kind):
@@ -142,7 +142,7 @@ def infer_array(  # noqa: PLR0911  a return per kind
 
 
 def no_feature(kind: pa.DataType) -> str:
-    """Return why a column of this Arrow type is no feature; an empty text if it can be one."""
+    """Return why a column of this Arrow type cannot be a feature; an empty string if it can."""
     types = pa.types
     if types.is_dictionary(kind):
         kind = kind.value_type
@@ -150,4 +150,4 @@ def no_feature(kind: pa.DataType) -> str:
     other = types.is_null(kind) or types.is_duration(kind) or types.is_boolean(kind)
     if number or other or is_text(kind) or is_date(kind):
         return ""
-    return f"{kind} is no number, text or date"
+    return f"{kind} is not a number, text or date"

@@ -1,4 +1,4 @@
-"""Numbers as people write them: decimal commas, marks between thousands, currencies, percent signs."""
+"""Number formats: decimal commas, thousands separators, currency and percent signs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BLANK = " \u00a0\u2009\u202f"
 
 @dataclass(frozen=True)
 class NumberFormat:
-    """How the numbers of a column are written, if not in the plain way (``1234.5``).
+    """The number format of a column, if it is not the default (``1234.5``).
 
     Examples
     --------
@@ -28,8 +28,8 @@ class NumberFormat:
     (None, 0.567, None)
     """
 
-    decimal: str  # what stands before the decimals
-    groups: str  # what may stand between thousands
+    decimal: str  # decimal mark
+    groups: str  # thousands separators
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -54,12 +54,12 @@ class NumberFormat:
 
     @property
     def written(self) -> str:
-        """The format as a feature of a schema keeps it."""
+        """The format as a feature of a schema stores it."""
         return self.decimal + self.groups
 
     @classmethod
     def of(cls, written: str) -> NumberFormat | None:
-        """Return the format that a feature keeps, or None for the plain way.
+        """Return the format that a feature stores, or None for the default format.
 
         Examples
         --------
@@ -77,9 +77,9 @@ FORMATS = (NumberFormat(".", ","), NumberFormat(".", APART), NumberFormat(",", "
 
 
 def format_of(counts: Mapping[str, int], *, comma: bool = False) -> tuple[NumberFormat | None, int]:
-    """Return the format that most of the values have (None: the plain way), and how many have it.
+    """Return the most frequent format (None: the default format) and the number of values that match it.
 
-    `comma`: whether a comma is likelier to stand before decimals than between thousands.
+    `comma`: whether a comma is more likely a decimal mark than a thousands separator.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def format_of(counts: Mapping[str, int], *, comma: bool = False) -> tuple[Number
     (None, 4)
     >>> format_of({"1,234": 2, "17": 1})[0].decimal, format_of({"1,234": 2}, comma=True)[0].decimal
     ('.', ',')
-    >>> format_of({"1,234": 2, "17": 1}, comma=True)[0].decimal  # decimals would be there in all of them
+    >>> format_of({"1,234": 2, "17": 1}, comma=True)[0].decimal  # "17" has no decimals
     '.'
     >>> format_of({"red": 3})
     (None, 0)
@@ -105,9 +105,9 @@ def format_of(counts: Mapping[str, int], *, comma: bool = False) -> tuple[Number
 
 
 def number_in(text: str, own: NumberFormat | None = None) -> float | None:
-    """Return the number in a text without blanks around it; None if there is none or if it could be several.
+    """Return the number in a trimmed text; None if the text is not a number or is ambiguous.
 
-    A text in another format than its column's `own` is a number if all formats that fit agree on it.
+    A text in another format than its column's `own` is a number if all matching formats agree on it.
 
     Examples
     --------
@@ -133,9 +133,9 @@ DIGITS = re.compile(r"\d[\d.,]*")
 
 
 def _has_thousands(counts: Iterable[str]) -> bool:
-    """Whether commas look like those between thousands: in front of three digits, and not in all values.
+    """Return whether commas look like thousands separators: before three digits, and not in all values.
 
-    Where $ or £ stands beside a number, three digits are enough.
+    If every number has a $ or £, three digits after the comma are enough.
     """
     bodies = [(value, found[0]) for value in counts if (found := DIGITS.search(value))]
     commas = [(value, body) for value, body in bodies if "," in body]

@@ -1,4 +1,4 @@
-"""How a row becomes numbers, and how the schema grows with it."""
+"""Encoding of single rows as numbers, by a schema that can grow."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ from heros.errors import DataNotice
 __all__ = ["YOUNG", "Limits", "RowEncoder"]
 
 YOUNG = 100
-"""In so many first instances a column of dates may still turn out to have times of day."""
+"""During this many first instances a date column may still gain times of day."""
 
 MOST_NUMBERS = 4
-"""A column is one of numbers if there are at least so many for each other value, one of names otherwise."""
+"""A column is numeric if it has at least this many numbers per other value, otherwise nominal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How far a schema may grow; None for no limit.
+    """The limits of a growing schema; None for no limit.
 
     Parameters
     ----------
     features, values, classes
-        The largest number of features, of names of a nominal feature, and of classes.
+        The largest number of features, of values of a nominal feature, and of classes.
     text
         The largest number of characters of a name.
     """
@@ -72,19 +72,19 @@ class Limits:
 
 
 Step = Callable[[], None]
-"""What makes the encoder know something new."""
+"""A function that adds something new to the encoder."""
 
 
 @dataclass(slots=True)
 class _Place:
-    """A column, and where its features stand in a row."""
+    """A column, and the indices of its features in an encoded row."""
 
     column: Column
     at: tuple[int, ...]
 
 
 class RowEncoder:
-    """Turns single rows into numbers by a schema. See `heros.data.Encoder` for the parameters."""
+    """Encode single rows as numbers by a schema. See `heros.data.Encoder` for the parameters."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class RowEncoder:
         seen: int = 0,
     ) -> None:
         self.seen = seen
-        self.revision = 0  # how often a column was taken for something else than before
+        self.revision = 0  # number of changes in how a column is read
         self._most, self._fractions, self._limits = most_values, fractions, limits or Limits()
         self._closed = schema is not None and not grows
         self._classes_closed = self._closed or classes is not None
@@ -113,7 +113,7 @@ class RowEncoder:
         self.know(replace(known, words=tuple(dict.fromkeys((*known.words, *words))), ignored=ignored))
 
     def know(self, schema: Schema) -> None:
-        """Know what is in a schema, and nothing else."""
+        """Replace everything that the encoder knows by a schema."""
         self.numeric = schema.numeric
         self.classes = Codes(schema.classes)
         self.ignored = dict.fromkeys(schema.ignored)
@@ -122,7 +122,7 @@ class RowEncoder:
         columns = columns_of(schema.features, self._most, closed=self._closed)
         current = {name: {f.name for f in column.features()} for name, column in columns.items()}
         self.places: dict[str, _Place] = {}
-        self._retired: dict[int, Feature] = {}  # of columns that turned out to be something else
+        self._retired: dict[int, Feature] = {}  # features of columns whose kind changed
         for at, feature in enumerate(schema.features):
             name = feature.source
             if feature.name not in current[name]:
@@ -136,8 +136,8 @@ class RowEncoder:
         self._schema: Schema | None = schema
 
     def _prepare(self) -> None:
-        """Make what reading a row needs."""
-        self._schema = None  # made when asked for
+        """Build the lookup tables for encoding rows."""
+        self._schema = None  # built on first access
         self._blank = [math.nan] * self.width
         self._fast: dict[Hashable, tuple[int, Codes | None]] = {}
         self._never_missing: list[int] = []
@@ -155,7 +155,7 @@ class RowEncoder:
 
     @property
     def schema(self) -> Schema:
-        """What is known so far; the same object as long as nothing is new."""
+        """The schema so far; the same object until something new is added."""
         if self._schema is None:
             features = dict(self._retired)
             for place in self.places.values():
@@ -171,23 +171,23 @@ class RowEncoder:
 
     @property
     def columns(self) -> dict[str, Column]:
-        """The columns that are features."""
+        """The columns that provide features."""
         return {name: place.column for name, place in self.places.items() if name not in self.ignored}
 
     def knows(self, name: Hashable) -> bool:
-        """Return whether a column, or a field of a mapping with this name, is a feature."""
+        """Return whether this column, or a nested field below it, is a feature."""
         return str(name) in self.places or any(known.startswith(f"{name}.") for known in self.places)
 
     # -- one row ------------------------------------------------------------------------------------------
 
     def row(self, x: Mapping[Any, Any]) -> list[float]:
-        """Return an instance as far as it is known, NaN elsewhere; raise `Refused` if it is unreadable."""
+        """Return the known features of an instance, NaN elsewhere; raise `Refused` for a bad value."""
         row = self._blank.copy()
         self._fill(row, x)
         return row
 
     def _fill(self, row: list[float], x: Mapping[Any, Any]) -> bool:
-        """Fill in the values of an instance; return whether there is nothing new in it."""
+        """Fill in the values of an instance; return False if it contains something new."""
         known, fast = True, self._fast
         for name, value in x.items():
             place = fast.get(name)
@@ -205,7 +205,7 @@ class RowEncoder:
         return known
 
     def _fill_closely(self, row: list[float], name: str, value: Any) -> bool:
-        """Fill in a value that needs a closer look than `_fill` takes."""
+        """Fill in a value that the fast path of `_fill` cannot handle."""
         place = self.places.get(name)
         if name in self.ignored:
             return True
@@ -230,7 +230,7 @@ class RowEncoder:
         return value.strip(BLANKS) in self.words if isinstance(value, str) else is_missing(value)
 
     def _has_new_clock(self, column: Column, value: Any) -> bool:
-        """Return whether a young column of dates has its first time of day."""
+        """Return whether this is the first time of day in a new date column."""
         if not isinstance(column, DateColumn) or not self._may_get_clock(column) or self._is_missing(value):
             return False
         return replace(column, clock=True).value(value, self.words)[-1] != 0.0
@@ -243,9 +243,10 @@ class RowEncoder:
     def encode(
         self, x: Mapping[Any, Any], y: object, *, grow: bool = True
     ) -> tuple[list[float], float] | None:
-        """Return an instance as numbers and its class index or number; None if it may not, but must, grow.
+        """Return an instance as numbers, and its class index or numeric target.
 
-        Raise `Refused` if something in it cannot be read.
+        Return None if the schema would have to grow but `grow` is False. Raise `Refused` if a value is
+        unreadable.
         """
         name: str | None = None
         if self.numeric:
@@ -261,7 +262,7 @@ class RowEncoder:
         try:
             known = self._fill(row, x)
         except Refused:
-            self._plan(x)  # what is wrong first; a young column may turn out to be something else
+            self._plan(x)  # raises, unless the kind of a new column may change
             known = False
         if not known or target is None or (self._never_missing and self._lacks(row)):
             plan = self._plan(x)
@@ -277,7 +278,7 @@ class RowEncoder:
 
     def _label(self, y: object) -> str:
         if type(y) is not str and type(y) is not int and kind_of(y) == "none":
-            raise Refused("label", shown(y), "be a text, a number or true or false")
+            raise Refused("label", shown(y), "be text, a number, true or false")
         name = y if type(y) is str else label_of(y)
         if name is not None and isinstance(y, str) and name not in self.classes:
             name = name.strip(BLANKS)
@@ -287,7 +288,7 @@ class RowEncoder:
         return name
 
     def _expect_class(self, y: object, name: str) -> None:
-        """Refuse a class that is new, if there may be none or it does not look like one."""
+        """Raise `Refused` for a new class if classes are fixed or the label does not look like a class."""
         if self._classes_closed:
             raise Refused("label", shown(y), f"be one of {listed(list(self.classes))}")
         if not self._fractions:
@@ -295,11 +296,11 @@ class RowEncoder:
         self._expect_short(name, "label")
         most = self._limits.classes
         if most is not None and len(self.classes) >= most:
-            raise Refused("label", f"another one: {name!r}", f"be one of at most {most:,} classes")
+            raise Refused("label", f"a new class, {name!r},", f"be one of at most {most:,} classes")
 
     def _lacks(self, row: list[float]) -> bool:
-        """Return whether a value is missing for the first time."""
-        for at in self._never_missing:  # noqa: SIM110  half the time of any()
+        """Return whether a feature is missing for the first time."""
+        for at in self._never_missing:  # noqa: SIM110  twice as fast as any()
             if row[at] != row[at]:
                 return True
         return False
@@ -307,9 +308,9 @@ class RowEncoder:
     # -- growing ------------------------------------------------------------------------------------------
 
     def _plan(self, x: Mapping[Any, Any]) -> list[Step]:
-        """Return what an instance adds, column by column; raise `Refused` if something cannot be read.
+        """Return the steps that add what is new in an instance; raise `Refused` if a value is unreadable.
 
-        New columns come in the order of their names: the order of the fields of a row does not matter.
+        New columns are sorted by name, so the order of the fields of a row does not matter.
         """
         plan, columns, given = list[Step](), dict[str, Step](), set[str]()
         new, newest = 0, ""
@@ -327,7 +328,7 @@ class RowEncoder:
                 new, newest = new + width, name
         most = self._limits.features
         if new and most is not None and self.width + len(self.ignored) + new > most:
-            raise Refused(newest, f"another one: {newest!r}", f"be one of at most {most:,} features")
+            raise Refused(newest, f"a new feature, {newest!r},", f"be one of at most {most:,} features")
         absent = [place.column for name, place in self.places.items() if name not in given]
         if self._closed:
             for column in absent:
@@ -336,12 +337,12 @@ class RowEncoder:
         return [partial(_may_miss, absent), *plan, *(columns[name] for name in sorted(columns))]
 
     def _new_column(self, name: str, value: Any) -> tuple[Step, int]:
-        """Return what makes a column that begins with this value, and how many features count for it."""
+        """Return the step that adds a column with this first value, and its number of features."""
         if self._closed:
             raise Refused(name, shown(value), f"be one of the features {listed(list(self.places))}")
         self._expect_short(name, name)
         if kind_of(value) == "none":
-            why = f"The column {name!r} is left out: a {type(value).__name__} is no number, text or date."
+            why = f"The column {name!r} is left out: a {type(value).__name__} is not a number, text or date."
             return lambda: self._ignore(name, why), 1
         comma = any(
             isinstance(place.column, NumberColumn)
@@ -350,7 +351,7 @@ class RowEncoder:
             for place in self.places.values()
         )
         column = infer_value(name, value, self._most, comma=comma, names=name in self._nominal)
-        column.missing = self.seen > 0  # in the instances before
+        column.missing = self.seen > 0  # earlier instances lack it
         if isinstance(column, NameColumn):
             label = str(name_of(value))
             self._expect_short(label, name)
@@ -358,14 +359,14 @@ class RowEncoder:
                 column.values.add(one)
             column.fresh = False
         else:
-            column.value(value, self.words)  # which is refused if it is infinite
+            column.value(value, self.words)  # raises if it is infinite
         return lambda: self._add(column, value), column.width
 
     def _change(self, name: str, place: _Place, value: Any) -> Step | None:
-        """Return what a value changes in a column that is known; None if it changes nothing."""
+        """Return the step by which a value changes a known column; None if it changes nothing."""
         column = place.column
         if isinstance(value, Mapping):
-            raise Refused(name, shown(value), "be a number or a text")
+            raise Refused(name, shown(value), "be a number or text")
         try:
             cell = column.value(value, self.words)
         except Refused:
@@ -385,19 +386,19 @@ class RowEncoder:
                 return lambda: self._turn(place, turned_)
             most = self._limits.values
             if most is not None and len(column.values) >= most:
-                raise Refused(name, f"another one: {label!r}", f"have at most {most:,} values")
+                raise Refused(name, f"a new value, {label!r},", f"have at most {most:,} values")
             return lambda: self._append(name, column, label)
         if self._has_new_clock(column, value):
             return lambda: self._add_clock(place)
         return None
 
     def _turns_into_names(self, column: Column, value: Any) -> bool:
-        """Return whether a column of very few numbers so far is one of names."""
+        """Return whether a column with very few numbers so far becomes nominal."""
         first = isinstance(column, NumberColumn) and column.feature == column.name
         return first and self.seen < MOST_NUMBERS and kind_of(value) == "text" and not self._closed
 
     def _turns_into_numbers(self, column: NameColumn, value: Any) -> tuple[NumberFormat | None] | None:
-        """Return the format of a column of names if nearly all of them turn out to be numbers."""
+        """Return the number format of a nominal column if nearly all of its values are numbers."""
         if column.feature != column.name or column.name in self._nominal or self._closed:
             return None
         if self.seen >= YOUNG or kind_of(value) not in {"text", "number"}:
@@ -413,7 +414,7 @@ class RowEncoder:
             raise Refused(name[:most], f"{len(text):,}", f"have at most {most:,} characters")
 
     def _grow(self, plan: list[Step], label: str | None) -> None:
-        """Carry out a plan, and know the label."""
+        """Carry out a plan, and add the label."""
         for step in plan:
             step()
         if label is not None:
@@ -433,7 +434,7 @@ class RowEncoder:
         self.revision += 1
 
     def _turn(self, place: _Place, column: Column) -> None:
-        """Go on with a column of another kind, which has a feature of its own."""
+        """Replace a column by one of another kind, with a new feature."""
         (at,) = place.at
         place.column.missing = True
         self._retired[at] = place.column.features()[0]
@@ -441,9 +442,7 @@ class RowEncoder:
         self.width += 1
         self.revision += 1
         kind = "numbers" if isinstance(column, NumberColumn) else "names"
-        self.tell(
-            f"The column {column.name!r} is read as {kind} from now on: its first values looked otherwise."
-        )
+        self.tell(f"The column {column.name!r} is read as {kind} from now on, unlike its first values.")
 
     def _append(self, name: str, column: NameColumn, label: str) -> None:
         codes = column.values
@@ -463,9 +462,9 @@ class RowEncoder:
         self.tell(why)
 
     def _settle(self, x: Mapping[Any, Any]) -> None:
-        """Decide how a column is written whose texts so far could mean two things, if a text tells."""
+        """Fix the format of columns with ambiguous texts so far, if this row shows the format."""
         values = dict(flat(x))
-        told: list[tuple[_Place, Any, Any]] = []  # with the format before and the one that a text shows
+        told: list[tuple[_Place, Any, Any]] = []  # (place, old format, new format)
         for place in self.tentative:
             column: Any = place.column
             text = values.get(column.name)
@@ -485,15 +484,15 @@ class RowEncoder:
         for place, before, form in told:
             name = place.column.name
             if form != before:
-                self.tell(f"The column {name!r} is read as {form} from now on: {values[name]!r} tells.")
+                self.tell(f"The column {name!r} is read as {form} from now on, because of {values[name]!r}.")
             self.tentative.remove(place)
             self._schema = None
             self.revision += 1
 
     def begin(self, columns: Sequence[Column], classes: NameColumn | None, *, settled: bool = False) -> None:
-        """Know the columns and classes of a table that comes before anything else.
+        """Start with the columns and classes of a first table.
 
-        `settled`: there are rows enough to know how texts are read that could mean two things.
+        `settled`: the table has enough rows to fix the format of ambiguous texts.
         """
         for column in columns:
             self._add(column)
@@ -505,18 +504,18 @@ class RowEncoder:
         self._prepare()
 
     def note_missing(self, X: NDArray[np.float64]) -> None:
-        """Take note of the features that are missing in rows of a table."""
+        """Mark the features that have missing values in the rows of a table."""
         absent = np.asarray(np.isnan(X).any(axis=0))
         for place in self.places.values():
             place.column.missing = place.column.missing or bool(absent[list(place.at)].any())
         self._prepare()
 
     def tell(self, text: str) -> None:
-        """Tell the user how a column is read, once."""
+        """Warn the user how a column is read."""
         warnings.warn(text, DataNotice, stacklevel=3)
 
     def tell_reading(self, column: Column, text: bool) -> None:
-        """Tell how a column of text is read, if that may be a surprise."""
+        """Warn how a text column is read, if that may be unexpected."""
         if text and (how := reading_of(column)):
             self.tell(f"The column {column.name!r} is read as {how}.")
 
@@ -527,7 +526,7 @@ def _may_miss(columns: Iterable[Column]) -> None:
 
 
 def _told(column: Column, text: str) -> Any:
-    """Return the format that a text shows, of the two that its column could have; None if it shows none."""
+    """Return which of the two possible formats of a column a text shows; None if it shows neither."""
     if isinstance(column, DateColumn):
         orders = [one for one in DATES if one.name in ORDERS and one.moment(text) is not None]
         return orders[0] if len(orders) == 1 else None

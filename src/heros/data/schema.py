@@ -1,4 +1,4 @@
-"""What an instance looks like: its features and its classes, or a number."""
+"""The schema of a stream: its features, and its classes or a numeric target."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ class Feature:
     Parameters
     ----------
     name
-        Its name, unique in its schema.
+        The name, unique in its schema.
     values
-        None for a numeric feature; for a nominal one the names of its values. In a block a nominal
+        None for a numeric feature; the names of the values for a nominal feature. In a block a nominal
         value is its 0-based code.
     missing
-        Whether values may be missing. A missing value is NaN in a block; where `missing` is False a
-        NaN is refused.
+        Whether values may be missing. A missing value is NaN in a block; if `missing` is False, a NaN
+        raises an error.
     written
-        How the text of its column is read. Of numbers: the decimal mark, then the marks between thousands
-        (``",."``); empty for the plain way. Of dates: the order (``"month first"``) or a format of
-        `strptime`; a ``?`` at the end means that the values so far allow another order as well.
+        The text format of the column. For numbers: the decimal mark, then the thousands separators
+        (``",."``); empty for the default format. For dates: the order (``"month first"``) or a format of
+        `strptime`; a trailing ``?`` means that the values so far also allow another order.
     column, part
-        The column that the feature was made from, if one column gives several features, and which part of
-        its values the feature holds: ``"day"``, ``"weekday"``, ``"day of year"``, ``"hour"`` of dates;
-        ``"number"`` or ``"name"`` of a column that was first taken for something else.
+        The source column, if one column provides several features, and the part of its values that the
+        feature holds: ``"day"``, ``"weekday"``, ``"day of year"`` or ``"hour"`` of a date; ``"number"`` or
+        ``"name"`` if the kind of the column changed.
 
-    The last three say how values are read, and nothing else: features that differ in them alone are equal.
+    `written`, `column` and `part` only define how values are read; they are ignored in comparisons.
 
     Examples
     --------
@@ -67,27 +67,27 @@ class Feature:
 
     @property
     def source(self) -> str:
-        """The name of the column that the feature is made from."""
+        """The name of the feature's source column."""
         return self.column or self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The features of a stream, and its classes or that its target is a number.
+    """The features of a stream, and its classes or a numeric target.
 
     Parameters
     ----------
     features
-        One per column.
+        One feature per column.
     classes
-        The names of the classes; none if the target is a number.
+        The names of the classes; empty if the target is a number.
     numeric
         Whether the target is a number.
     words
-        Words that stand for a missing value in text, beside the usual ones (`heros.data.values.MISSING`).
+        Words that stand for a missing value, in addition to `heros.data.values.MISSING`.
     ignored
-        Columns that are left out, such as identifiers. Like `words`, it says how rows are read, and nothing
-        else: schemas that differ in these two alone are equal.
+        Columns that are ignored, such as identifiers. `words` and `ignored` only define how rows are read;
+        they are ignored in comparisons.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class Schema:
     >>> Schema.of(["age"]).numeric
     True
 
-    A schema may grow while a stream runs: features, values and classes are only ever appended.
+    A schema may grow while a stream is read: features, values and classes are appended, never removed.
 
     >>> schema.extends(Schema.of(["age"], classes=["no", "yes"]))
     True
@@ -116,7 +116,7 @@ class Schema:
         if not isinstance(self.numeric, bool):
             raise ParameterError.of("numeric", "Schema", "True or False", self.numeric)
         if self.numeric and self.classes:
-            raise ParameterError.of("classes", "Schema", "empty where the target is a number", self.classes)
+            raise ParameterError.of("classes", "Schema", "empty if the target is a number", self.classes)
         _expect_names(self.words, "words", "Schema")
         _expect_names(self.ignored, "ignored", "Schema")
         names = [feature.name for feature in self.features]
@@ -127,7 +127,7 @@ class Schema:
     def of(
         cls, features: Iterable[str | tuple[str, ...] | Feature], classes: Iterable[str] | None = None
     ) -> Self:
-        """A schema from short forms: a name for a numeric feature, (name, value, ...) for a nominal one.
+        """Create a schema from names of numeric features and (name, value, ...) tuples of nominal ones.
 
         Without classes the target is a number.
         """
@@ -136,21 +136,21 @@ class Schema:
 
     @property
     def n_features(self) -> int:
-        """How many features an instance has."""
+        """The number of features."""
         return len(self.features)
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are; 0 if the target is a number."""
+        """The number of classes; 0 if the target is a number."""
         return len(self.classes)
 
     @property
     def n_outputs(self) -> int:
-        """How many numbers a model says of an instance: a probability per class, or what the target is."""
+        """The number of outputs of a model: one probability per class, or 1 for a numeric target."""
         return 1 if self.numeric else len(self.classes)
 
     def extends(self, older: Schema) -> bool:
-        """Whether this schema is `older` with features, values or classes appended (or nothing)."""
+        """Return whether this schema equals `older`, or extends it with features, values or classes."""
         return (
             self.numeric == older.numeric
             and self.classes[: older.n_classes] == older.classes
@@ -172,7 +172,7 @@ def _feature(short: str | tuple[str, ...] | Feature) -> Feature:
     if isinstance(short, str):
         return Feature(short)
     if not isinstance(short, tuple | list) or len(short) == 0:
-        rule = "made of names, (name, value, ...) tuples and features"
+        rule = "a list of names, (name, value, ...) tuples and features"
         raise ParameterError.of("features", "Schema", rule, short)
     return Feature(short[0], tuple(short[1:]))
 
@@ -201,7 +201,7 @@ def schema_plain(schema: Schema) -> dict[str, Any]:
 
 
 def schema_of(plain: object) -> Schema:
-    """Return the schema that `schema_plain` described.
+    """Create the schema from the result of `schema_plain`.
 
     Examples
     --------
@@ -214,16 +214,14 @@ def schema_of(plain: object) -> Schema:
             numeric, reading = rest.get("numeric", False), rest.get("reading", {})
             words, ignored = (cast(Any, rest.get(name, [])) for name in ("words", "ignored"))
             if not isinstance(numeric, bool) or (numeric and classes):
-                raise DataError("A schema must have classes, or a number as its target. Got something else.")
+                raise DataError("A schema must have either classes or a numeric target. Got both.")
             if not isinstance(reading, dict) or not all(_strings(how, 3) for how in reading.values()):
-                raise DataError("A schema must say how its columns are read. Got something else.")
+                raise DataError("The 'reading' of a schema must map features to three texts.")
             if not _strings(words) or not _strings(ignored):
-                raise DataError(
-                    "A schema must list words for missing values and ignored columns. Got something else."
-                )
+                raise DataError("The 'words' and 'ignored' of a schema must be lists of texts.")
             found = tuple(_feature_of(feature, reading) for feature in features)
             return Schema(found, tuple(map(str, classes)), numeric, tuple(words), tuple(ignored))
-    raise DataError("A schema must have features and classes. Got something else.")
+    raise DataError(f"A schema must have features and classes. Got {plain!r:.80} instead.")
 
 
 def _feature_of(plain: object, reading: Mapping[str, list[str]]) -> Feature:
@@ -232,10 +230,10 @@ def _feature_of(plain: object, reading: Mapping[str, list[str]]) -> Feature:
             return Feature(name, None, missing, *reading.get(name, ()))
         case [str(name), [*values], bool(missing)] if _strings(values):
             return Feature(name, tuple(map(str, values)), missing, *reading.get(name, ()))
-    raise DataError("A feature must have a name, values and whether they may be missing. Got something else.")
+    raise DataError(f"A feature must be [name, values or null, missing]. Got {plain!r:.80} instead.")
 
 
 def _strings(values: Any, n: int | None = None) -> bool:
-    """Whether it is a list of strings, of so many if that is said."""
+    """Return whether the value is a list of strings, with n elements if n is given."""
     fits = isinstance(values, list) and (n is None or len(values) == n)
     return fits and all(isinstance(value, str) for value in values)

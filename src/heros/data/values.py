@@ -1,4 +1,4 @@
-"""One value as people write it: a number, a name, a date, a missing value, or an error."""
+"""Reading of a single raw value: a number, a name, a date, a missing value, or an error."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from heros.errors import DataError, ParameterError
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 LARGEST = sys.float_info.max
 LARGEST_TARGET = 1e100
-"""The largest target that is a number: its square must be finite."""
+"""The largest numeric target; its square must be finite."""
 TASKS = ("classification", "regression")
 
 BLANKS = " \t"
-"""Characters that do not count around a value."""
+"""Characters that are trimmed from both ends of a value."""
 
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "-")
 """Words that stand for a missing value in text."""
 
 BOOLEANS = {"true": "True", "false": "False"}
-"""The names of ``true`` and ``false``, in lower case, and how they are written in a schema."""
+"""The boolean words in lower case, and their names in a schema."""
 
 Kind = Literal["missing", "number", "text", "boolean", "moment", "none"]
-"""What a value is by its type; "none": nothing that a feature can hold, such as a list."""
+"""The kind of a value by its type; "none" means that no feature can hold it, such as a list."""
 
 
 class Refused(Exception):
-    """Column, value and rule of what is wrong with an instance."""
+    """An error in an instance: its column, value and rule."""
 
     def __init__(self, column: str | None, value: str, rule: str) -> None:
         self.column, self.value, self.rule = column, value, rule
         super().__init__(rule)
 
     def error(self, at: int | None = None) -> DataError:
-        """Return the error for the user; `at` is the place of the row if it is one of several."""
+        """Return the error for the user; `at` is the index of the row if there are several."""
         if self.column == "label":
             what = "The label" if at is None else f"The label of row {at}"
         else:
@@ -52,7 +52,7 @@ class Refused(Exception):
 
 
 class NotAClass(Refused):
-    """A number with decimals where classes are learnt: more likely the wrong task than a bad row."""
+    """A fractional number as a class label: more likely the wrong task than a bad row."""
 
 
 def is_missing(value: object) -> bool:
@@ -63,11 +63,11 @@ def is_missing(value: object) -> bool:
         return math.isnan(value)
     if isinstance(value, np.datetime64 | np.timedelta64):
         return bool(np.isnat(value))
-    return type(value).__name__ in {"NaTType", "NAType"}  # of pandas, which need not be installed
+    return type(value).__name__ in {"NaTType", "NAType"}  # types of pandas, an optional package
 
 
 def kind_of(value: object) -> Kind:
-    """Return what a value is by its type.
+    """Return the kind of a value by its type.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def kind_of(value: object) -> Kind:
 
 
 def number_of(feature: str, value: Any) -> float:
-    """Return a value that is a number by its type as a finite float; a duration in seconds."""
+    """Return a numeric value as a finite float; a duration in seconds."""
     try:
         if isinstance(value, np.timedelta64):
             number = int(value.astype("timedelta64[us]").astype(np.int64)) / 1e6
@@ -102,14 +102,14 @@ def number_of(feature: str, value: Any) -> float:
 
 
 def checked_task(task: str | None, owner: str) -> str | None:
-    """What the target is to be read as, if it is said."""
+    """Return the task; raise a ParameterError if it is unknown."""
     if task is not None:
         one_of(task, "task", owner, TASKS, "'classification', 'regression' or None")
     return task
 
 
 def expect_no_fraction(label: object) -> None:
-    """Refuse a number with decimals as the name of a class.
+    """Raise `NotAClass` if a label is a number with decimals.
 
     Examples
     --------
@@ -118,15 +118,15 @@ def expect_no_fraction(label: object) -> None:
     >>> expect_no_fraction(2.5)
     Traceback (most recent call last):
         ...
-    heros.data.values.NotAClass: be text or a whole number, for it is a class...
+    heros.data.values.NotAClass: be text or a whole number, because it is a class...
     """
     if isinstance(label, float | np.floating) and not math.isnan(label) and not float(label).is_integer():
-        rule = "be text or a whole number, for it is a class (task='regression' learns numbers)"
+        rule = "be text or a whole number, because it is a class (task='regression' learns numbers)"
         raise NotAClass("label", repr(float(label)), rule)
 
 
 def label_of(value: object) -> str | None:
-    """Return the name of a class or nominal value, or None if missing. Whole numbers have no decimal point.
+    """Return the name of a class or nominal value without a trailing ``.0``, or None if missing.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def label_of(value: object) -> str | None:
 
 
 def name_of(value: object) -> str | None:
-    """Return the name of a nominal feature's value, or None if missing; True and "true" have one name.
+    """Return the name of a nominal feature's value, or None if missing; True and "true" are the same name.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def name_of(value: object) -> str | None:
 
 
 def natural_order(labels: Iterable[str]) -> list[str]:
-    """Return names in order: by value if all are numbers, else by the alphabet."""
+    """Return the names sorted: by value if all are numbers, else alphabetically."""
     names = sorted(set(labels))
     if all(NUMBER.fullmatch(name) for name in names):
         names.sort(key=float)
@@ -167,24 +167,24 @@ def natural_order(labels: Iterable[str]) -> list[str]:
 
 
 def checked_words(words: Sequence[str]) -> tuple[str, ...]:
-    """Return words that stand for a missing value, each once."""
+    """Return the words for missing values without duplicates."""
     if isinstance(words, str) or not all(isinstance(word, str) for word in words):
         raise ParameterError.of("missing", "read", "a list of words, e.g. ['unknown', '-999']", words)
     return tuple(dict.fromkeys(words))
 
 
 def listed(values: Sequence[Any], most: int = 10) -> str:
-    """Return the values as text for a message; of many values, the first ones."""
+    """Return the values as text for a message; only the first `most` values are shown."""
     shown = ", ".join(repr(value) for value in values[:most])
     return shown if len(values) <= most else f"{shown}, … ({len(values)} values)"
 
 
 def shown(value: object) -> str:
-    """Return a value as an error message shows it; of a list, a mapping and the like only the type."""
+    """Return a value as text for an error message; for a list or a mapping only its type."""
     return f"a {type(value).__name__}" if kind_of(value) == "none" else repr(value)
 
 
-# -- values as JSON knows them: how files keep rows that wait for their labels ---------------------------
+# -- values as JSON data: how files store rows that wait for their labels --------------------------------
 
 MICROSECOND = timedelta(microseconds=1)
 OTHER_KINDS: dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] = {
@@ -199,14 +199,14 @@ OTHER_KINDS: dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] 
     ),
     "number": (float, repr, float),
 }
-"""Kinds of values that JSON does not have: their types, and from them to text and back."""
+"""Kinds of values that JSON lacks: their types, and conversions to text and back."""
 
 
 def plain_value(value: Any) -> Any:
-    """Return a value, or a mapping of them, as JSON knows it; `value_of` makes one that is read alike.
+    """Return a value, or a mapping of values, as JSON data; `value_of` converts it back.
 
-    What JSON has itself stays as it is, and missing values are None. Other values are a list of their kind
-    and their text. An empty list stands for what has no meaning as a feature, such as a list or bytes.
+    JSON types are unchanged, and missing values become None. Other values become a list of kind and text.
+    A value that cannot be a feature, such as a list or bytes, becomes an empty list.
 
     Examples
     --------
@@ -232,14 +232,14 @@ def plain_value(value: Any) -> Any:
 
 
 def _unboxed(value: np.generic) -> Any:
-    """Return a value of NumPy's as one of Python's; dates and durations in microseconds."""
+    """Return a NumPy value as a Python value; dates and durations in microseconds."""
     if isinstance(value, np.datetime64 | np.timedelta64):
         value = value.astype(f"{value.dtype.kind}8[us]")
     return value.item()
 
 
 def value_of(plain: Any) -> Any:
-    """Return the value, or the mapping of values, that `plain_value` gave."""
+    """Convert the result of `plain_value` back to the value or the mapping of values."""
     if isinstance(plain, dict):
         return {name: value_of(one) for name, one in plain.items()}
     match plain:

@@ -1,4 +1,4 @@
-"""What instances count: a weight of each, and weights of classes, for streams whose classes are uneven."""
+"""Weights of instances and of classes, for streams with imbalanced classes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from heros._base.parameters import number
 from heros.errors import DataError, ParameterError
 
 HEAVIEST = 100.0
-"""What an instance of a rare class may count at most, where classes are balanced."""
+"""The largest weight of an instance with balanced classes."""
 
-MOST = 1e4  # any instance
+MOST = 1e4  # the largest weight of any instance
 
 WEIGHTS = f"numbers in [0, {MOST:g}]"
 
@@ -23,7 +23,7 @@ ClassWeight = Literal["balanced"] | Mapping[str, float] | None
 
 
 def checked_class_weight(given: object) -> ClassWeight:
-    """What was given, if it will do: "balanced", a weight of zero or more by class, or None."""
+    """Return the class weights: "balanced", a mapping of classes to weights, or None; raise if invalid."""
     if given is None or given == "balanced":
         return None if given is None else "balanced"
     if not isinstance(given, Mapping):
@@ -33,13 +33,14 @@ def checked_class_weight(given: object) -> ClassWeight:
 
 
 class Weights:
-    """What each instance counts, from its class and from what is said of it.
+    """The weight of each instance, from its class and its sample weight.
 
-    With "balanced" an instance of class c counts n/(C·n_c), where n_c of the n instances so far, itself
-    included, were of c, and C classes have come; 100 at most. In the long run all classes count the same.
+    With "balanced", an instance of class c has the weight n/(C·n_c), at most 100. Here n_c of the n instances
+    so far, this one included, have class c, and C is the number of classes so far. In the long run all
+    classes have the same total weight.
 
-    Models that follow a gradient take the weight as it is. Models that count instances, and the running
-    scores, take an instance as so many equal ones: whole times, whose remainders are carried on to the next.
+    Gradient-based models use the weight directly. Models that count instances, and the running scores, repeat
+    an instance a whole number of times; the remainder is carried over to the next instance.
 
     Examples
     --------
@@ -52,13 +53,13 @@ class Weights:
 
     def __init__(self, class_weight: ClassWeight = None) -> None:
         self.class_weight = class_weight
-        self._counts: list[int] = []  # of the classes, if they are to be balanced
+        self._counts: list[int] = []  # instances per class, for "balanced"
         self._carry = 0.0
 
     def of(
         self, targets: NDArray[np.float64], sample_weight: ArrayLike | None, classes: tuple[str, ...]
     ) -> tuple[NDArray[np.float64], NDArray[np.int32]] | None:
-        """The weights (n,) and the whole times (n,) of instances; None if all count the same."""
+        """Return the weights (n,) and the repetitions (n,) of instances; None if no weights are set."""
         if self.class_weight is None and sample_weight is None:
             return None
         weights = self._of_classes(targets, classes)
@@ -91,13 +92,13 @@ class Weights:
         return np.array(times, dtype=np.int32)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """What it has counted; nothing if there was nothing to count."""
+        """Return the class counts and the remainder; empty if there are none."""
         if not self._counts and not self._carry:
             return {}
         return {"counts": np.array(self._counts, dtype=np.int64), "carry": np.array([self._carry])}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from what `state` gave."""
+        """Continue from the result of `state`."""
         if not state:
             return
         counts, carry = state.get("counts"), state.get("carry")
@@ -109,12 +110,12 @@ class Weights:
             or (counts < 0).any()
             or not 0 <= carry[0] < 1
         ):
-            raise DataError("The state of weights must be counts and a remainder. Got something else.")
+            raise DataError(f"The state of weights must be counts and a remainder. Got {[*state]}.")
         self._counts, self._carry = counts.tolist(), float(carry[0])
 
 
 def weighs(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which of them can be weights of instances; what is missing cannot.
+    """Return which numbers are valid weights; missing values are not.
 
     Examples
     --------
@@ -125,7 +126,7 @@ def weighs(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def checked_weights(given: ArrayLike, n: int) -> NDArray[np.float64]:
-    """Weights (n,) of instances; a DataError if there are others."""
+    """Return the weights (n,) of instances; raise a DataError if one is invalid."""
     try:
         weights = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""What testing, then training on a block of instances gave."""
+"""The results of `test_then_train` on a block of instances."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ __all__ = ["Block", "joined"]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What testing, then training on n instances gave."""
+    """The results of `test_then_train` on n instances."""
 
-    probabilities: NDArray[np.float64]  # (n, classes), given before each label was seen; see `outputs`
-    answered: NDArray[np.int32]  # (n,) the model that answered; -1 where several did
-    chosen: NDArray[np.bool_]  # (n, M) which models were trained
+    probabilities: NDArray[np.float64]  # (n, classes), predicted before each label was known; see `outputs`
+    answered: NDArray[np.int32]  # (n,) the model that predicted; -1 if several models did
+    chosen: NDArray[np.bool_]  # (n, M) mask of the trained models
     spent: NDArray[np.float64]  # (n,) Σγ of the trained models
     reward: NDArray[np.float64]  # (n,) R = Σ (L + (1 − γ)) of the trained models
 
     @property
     def outputs(self) -> NDArray[np.float64]:
-        """What was answered before each target was seen, (n, width) (see the task)."""
+        """The outputs before each target was known, (n, width); see the task for their meaning."""
         return self.probabilities
 
 
 def joined(blocks: Sequence[Block]) -> Block:
-    """Blocks that follow one another, as one."""
+    """Return consecutive blocks as one block."""
     if len(blocks) == 1:
         return blocks[0]
     columns = ([getattr(block, name) for block in blocks] for name in Block.__slots__)

@@ -1,4 +1,4 @@
-"""What a Heros is made of: what was said of it, and what goes with its task where nothing was."""
+"""The parts of a Heros: the given parts, and the defaults for the others."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from heros.pools import Pool, default, default_regression
 
 __all__ = ["Given", "Parts", "checked_k"]
 
-DEFAULT_SHARE = 0.6  # of a pool that is given is trained if k is not: the paper's 30 of 50
+DEFAULT_SHARE = 0.6  # the default k as a share of a given pool: the paper's 30 of 50
 DEFAULT_K = 10  # of the 13 models of the default pool
-EXPECTED = 0.98  # above this probability of its class an instance did not surprise
-SURE = 0.99  # of a class: then the slow models of the default pool are not evaluated
+EXPECTED = 0.98  # an instance whose class has a higher probability is no surprise
+SURE = 0.99  # above this probability of a class, the slow models of the default pool are not evaluated
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Those parts of a model that go together."""
+    """The pool of a model and the parts whose defaults depend on it."""
 
     pool: Pool
     policy: Policy
@@ -32,7 +32,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a model was told to be made of; None where that was left open."""
+    """The parts that the user gave; None for each part that was not given."""
 
     task: Task | None
     pool: Pool | None
@@ -41,7 +41,7 @@ class Given:
     answer: Answer | None
 
     def completed(self, task: Task, watch: Watch) -> Parts:
-        """All parts, checked: with what goes with this task, or with the pool, where nothing was given.
+        """Return all parts, checked; defaults of the task or the pool replace those not given.
 
         Examples
         --------
@@ -61,12 +61,12 @@ class Given:
 
 
 def checked_k(k: object, pool: Pool) -> int:
-    """How many models of a pool may be trained, if it can be that many."""
+    """Return k, checked to be between 1 and the number of models of the pool."""
     return whole(k, "k", "Heros", 1, pool.n_models)
 
 
 def _usual_for_pool(pool: object) -> Parts:
-    """As the paper has it."""
+    """Return the paper's defaults for a given pool."""
     if not isinstance(pool, Pool):
         raise ParameterError.of("pool", "Heros", "a pool, e.g. heros.pools.MLPGrid()", pool)
     return Parts(pool, Explore(Zeta(0.05), 0.2), max(1, round(DEFAULT_SHARE * pool.n_models)), "best")
@@ -75,7 +75,7 @@ def _usual_for_pool(pool: object) -> Parts:
 def _usual_for_task(task: Task, watch: Watch) -> Parts:
     if task.numeric:
         pool, together = default_regression(), Stack() if watch == "all" else Top()
-        return Parts(pool, Cand(), pool.n_models, together)  # what it costs to train them all pays
+        return Parts(pool, Cand(), pool.n_models, together)  # training all models is worth the cost
     return Parts(
         default(), Surprise(Cand(), EXPECTED), DEFAULT_K, Stack(sure=SURE) if watch == "all" else Top()
     )

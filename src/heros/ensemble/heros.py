@@ -1,4 +1,4 @@
-"""Heros: one model that keeps tuning itself, made of a pool, a policy and running scores."""
+"""Heros: an ensemble of a pool, a policy and running scores that tunes itself while it learns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from heros.data.encoder import Batch, Encoder
 from heros.data.frames import form_of, labels_of, row_of
 from heros.data.schema import Schema
 from heros.data.weights import ClassWeight, Weights, checked_class_weight, checked_weights
-from heros.ensemble import files
+from heros.ensemble import packing
 from heros.ensemble.block import Block
 from heros.ensemble.defaults import Given, checked_k
 from heros.ensemble.inspection import Explanation, Leaderboard, PoolSummary
@@ -50,68 +50,69 @@ from heros.storage.outputs import like
 
 __all__ = ["Heros"]
 
-AT_WORK = "This Heros is at work already, in another thread or in its own policy: give it a copy."
+AT_WORK = "This Heros is already in use by another thread or by its own policy. Use a copy instead."
 
 
 class Heros:
-    """A heterogeneous online ensemble: M models, of which k are worth training at every step.
+    """A heterogeneous online ensemble of M models that trains at most k of them on each instance.
 
-    For every instance: the ensemble predicts, by default with all models and learnt weights (`answer`); every
-    model is evaluated and its running score updated; the policy chooses at most k models from the updated
-    scores and the costs; the chosen models are trained. With `watch`, models that are not trained need not
-    be evaluated, and then cost nothing. In the paper, and in ``Heros`` with a pool of your own, the model
-    with the highest running score predicts.
+    For each instance, the ensemble predicts, by default with all models and learnt weights (`answer`). Then
+    each model is evaluated and its running score is updated. The policy chooses at most k models from the
+    scores and the costs, and these models are trained. With `watch`, models that are not trained need not be
+    evaluated; such models cost nothing. In the paper, and by default if you pass a pool, the model with the
+    highest running score predicts.
 
     Parameters
     ----------
     pool
-        The models. Without one it is `heros.pools.default`, thirteen models of seven kinds, with the policy,
-        k and answer that go with it (of numbers `heros.pools.default_regression`); what else is given takes
-        the place of these. `heros.pools.Paper` is the paper's 50 perceptrons.
+        The models. The default is `heros.pools.default`, thirteen models of seven kinds, and for regression
+        `heros.pools.default_regression`. The pool sets the defaults of `policy`, `k` and `answer`.
+        `heros.pools.Paper` is the paper's 50 perceptrons.
     policy
         Which models to train: ``Explore(Zeta(0.05), 0.2)`` if the pool is given, else
-        ``Surprise(Cand(), 0.98)`` (of numbers ``Cand()``). A policy of your own is any object with a method
-        ``choose(scores, costs, k, rng)`` that returns a mask. Another one may take over at any time:
+        ``Surprise(Cand(), 0.98)`` (for regression ``Cand()``). A policy of your own is any object with a
+        method ``choose(scores, costs, k, rng)`` that returns a mask. You can change the policy at any time:
         ``model.policy = policies.Cheapest()``.
     k
-        How many models may be trained per step: 60 % of the pool if that is given, else 10 of the 13 (of
-        numbers all 14). Can be changed likewise. With `policies.Within` around the policy it is the most
-        that a budget of time or energy may be spent on.
+        The maximum number of models to train per step: 60 % of the pool if it is given, else 10 of the 13
+        (for regression all 14). You can change it at any time. With `policies.Within` around the policy, k
+        is the upper limit; the budget of time or energy may lower it.
     task
-        What is learnt: "classification", "regression", or a task of `heros.ensemble.task`. By default what
-        the schema's target asks for.
+        "classification", "regression", or a task of `heros.ensemble.task`. The default follows from the
+        target of the schema.
     score
-        How the running performance L is kept; ADWIN with δ = 1e-5 by default. A score of your own is any
+        The running score L of each model; ADWIN with δ = 1e-5 by default. A score of your own is any
         object with a method ``bind(models)``: see `heros.scores.Score`.
     answer
-        Who answers: "best" (the highest L before the label is seen; ties: the lowest index), the few best
-        together (`heros.Top`), all of them with weights that are learnt (`heros.Stack`), or the whole pool by
-        "average" or "weighted" (by L) probabilities. "best" if the pool is given, else ``Stack(sure=0.99)``
-        (of numbers ``Stack()``), or ``Top()`` where not all look. A model whose output is not finite never
-        answers.
+        Which models predict: "best" (the model with the highest score L before the label is known; the lowest
+        index breaks ties), the few best models together (`heros.Top`), all models with learnt weights
+        (`heros.Stack`), or the mean of all models' probabilities, plain ("average") or weighted by L
+        ("weighted"). The default is "best" if the pool is given, else ``Stack(sure=0.99)`` (for
+        regression ``Stack()``), or ``Top()`` if `watch` is not "all". A model whose output is not finite never
+        predicts for the ensemble.
     watch
-        Who looks at an instance: "all" models (the paper); only those that are "trained" on it and those
-        that answer; or a whole number n: these, and each model at rest at every n-th instance, one after
-        the other. Unless all look, the order is: the policy chooses, from L as it stands; those who have to
-        look; they answer; the score of those who looked is updated; the chosen ones are trained. L of a
-        model that does not look stays as it is, whatever happens meanwhile. With a policy that never
-        explores (`Zeta` without `Explore`, `Cheapest`, ...) "trained" is refused, since a model that is not
-        trained would never be evaluated again. Where the whole pool answers, all look.
+        Which models are evaluated on an instance. "all" evaluates every model, as the paper does. "trained"
+        evaluates the models that are trained on the instance and the models that predict. A whole number n
+        does the same and also evaluates each idle model on every n-th instance, the models in turn. Unless
+        `watch` is "all", the policy chooses first, from the current L. Then the required models are evaluated
+        and predict, the L of these models is updated, and the chosen models are trained. The L of a model
+        that is not evaluated does not change. "trained" needs a policy that explores, so not `Zeta` or
+        `Cheapest` without `Explore`: otherwise an idle model would never be evaluated again. If `answer` uses
+        the whole pool, all models are evaluated.
     burst
-        Where not all look: for how many instances all of them do once the best model gets worse (ADWIN with
-        δ = .002 over how right the model with the highest L was), since what those at rest are worth may have
-        changed with it. 0, the default, for never: on streams that drift it changed the AUROC by less than
-        .0003 either way, where it was measured.
+        The number of instances on which all models are evaluated after the best model gets worse, if `watch`
+        is not "all". ADWIN with δ = .002 on the outcomes of the best model detects the change. The default 0
+        turns this off: on streams with drift, `burst` changed AUROC by less than .0003 in either direction.
     warmup
-        On how many first instances all models are trained.
+        The number of instances at the start on which all models are trained.
     class_weight
-        What instances of a class count, when models are trained and in L: "balanced", by how often the
-        classes have come so far, or a mapping of the names of classes to weights (1 where there is none).
+        The weight of instances of each class, in training and in L. "balanced" weights classes by their
+        frequency so far. A mapping from class names to weights uses 1 for classes that it does not name.
         See `heros.data.weights.Weights`.
     seed
-        Of the initial weights and the policy's draws: one seed, one sequence of random numbers.
+        The seed of the initial weights and the policy's random numbers.
     schema
-        What an instance looks like, if known now; else see `bind`.
+        The features and the target, if already known; else see `bind`.
 
     Examples
     --------
@@ -124,7 +125,7 @@ class Heros:
     >>> model.instances, int(block.chosen.sum(axis=1).max())
     (1000, 4)
 
-    A policy of your own, here one that trains what has been trained least, needs nothing but its method:
+    A policy of your own needs only the method `choose`. This one trains the models that were trained least:
 
     >>> class Fair:
     ...     def __init__(self, pool): self.times = np.zeros(pool.n_models)
@@ -139,8 +140,8 @@ class Heros:
     [25, 25, 25, 25, 25, 25, 25, 25]
     """
 
-    _learner: Learner | None = None  # None before there is a schema
-    _reader: tuple[Schema | None, Encoder] | None = None  # how rows are read by which schema
+    _learner: Learner | None = None  # None until the schema is known
+    _reader: tuple[Schema | None, Encoder] | None = None  # the encoder of rows and the schema it was made for
 
     def __init__(
         self,
@@ -174,9 +175,9 @@ class Heros:
             self.bind(schema)
 
     def _settle(self, task: Task) -> None:
-        """What it is made of, with what goes with this task where nothing was given."""
+        """Set the task and complete the parts that were not given with the defaults of this task."""
         if self.class_weight is not None and task.numeric:
-            rule = "None, as the target is no class"
+            rule = "None, since the target is a number"
             raise ParameterError.of("class_weight", "Heros", rule, self.class_weight)
         parts = self._given.completed(task, self.watch)
         expect_watched(self.watch, parts.policy)
@@ -184,7 +185,7 @@ class Heros:
         self.task, self._parts = task, parts
 
     def suit(self, schema: Schema) -> None:
-        """Take on the task that a schema asks for, if none was given; else it has to be that one.
+        """Adopt the task of the schema's target, or raise an error if another task was given.
 
         Examples
         --------
@@ -197,18 +198,18 @@ class Heros:
             return
         target, task = "a number" if schema.numeric else "a class", type(self.task).__name__
         if self._learner is not None or not self._task_is_open:
-            rule = f"one with {'a number' if self.task.numeric else 'classes'} as its target, for {task}"
+            rule = f"a schema with {'a number' if self.task.numeric else 'classes'} as target, for {task}"
             raise ParameterError(f"The 'schema' parameter of Heros must be {rule}. Got {target} instead.")
         self._settle(Regression() if schema.numeric else Classification())
 
     @property
     def _task_is_open(self) -> bool:
-        """Whether nobody has said what is learnt: the schema will, or the first labels."""
+        """Whether no task was given; the schema or the first labels will determine it."""
         return self._given.task is None
 
     @property
     def task_asked(self) -> Literal["classification", "regression"] | None:
-        """What labels that come one by one are taken for; None if nobody has said.
+        """The task to assume for labels that arrive one by one; None if no task was given.
 
         Examples
         --------
@@ -221,7 +222,7 @@ class Heros:
 
     @property
     def pool(self) -> Pool:
-        """The models, as they were described."""
+        """The pool that describes the models."""
         return self._parts.pool
 
     @property
@@ -231,7 +232,7 @@ class Heros:
 
     @property
     def policy(self) -> Policy:
-        """Which models to train."""
+        """The policy that chooses the models to train."""
         return self._parts.policy
 
     @policy.setter
@@ -244,7 +245,7 @@ class Heros:
 
     @property
     def k(self) -> int:
-        """How many models may be trained per step."""
+        """The maximum number of models to train per step."""
         return self._parts.k
 
     @k.setter
@@ -253,13 +254,13 @@ class Heros:
             self._say(k=checked_k(k, self.pool))
 
     def _say(self, **parts: Any) -> None:
-        """Have these parts from now on, whatever the task turns out to be."""
+        """Use these parts from now on, also if the task is determined later."""
         self._given, self._parts = replace(self._given, **parts), replace(self._parts, **parts)
         self._bind_policy()
 
     @property
     def rng(self) -> np.random.Generator:
-        """The generator of the initial weights and the policy's draws."""
+        """The random generator of the initial weights and the policy."""
         return self._rng
 
     @rng.setter
@@ -272,26 +273,26 @@ class Heros:
 
     @property
     def pace(self) -> Pace | None:
-        """Every k that `policies.Within` has chosen, and what instances took; None without it."""
+        """The values of k that `policies.Within` chose and the cost of instances; None without `Within`."""
         return self._pace
 
     @property
     def _k_now(self) -> int:
-        """How many models may be trained at the step at hand."""
+        """The maximum number of models to train at the current step."""
         return self.k if self._pace is None or self._pace.k is None else self._pace.k
 
     # -- the schema -----------------------------------------------------------------------------------
 
     @property
     def schema(self) -> Schema | None:
-        """What an instance looks like; None before that is known."""
+        """The features and the target; None until they are known."""
         return None if self._learner is None else self._learner.schema
 
     def bind(self, schema: Schema) -> Self:
-        """Make the models for instances of this schema, or fit them to a schema that has grown.
+        """Create the models for this schema, or extend them to a schema that has grown.
 
-        A grown schema has features, values or classes appended: what the models have learnt stays, new
-        weights are drawn like the first ones.
+        A grown schema has features, values or classes appended. The models keep what they have learnt; new
+        weights are initialised like the first ones.
 
         Examples
         --------
@@ -306,10 +307,10 @@ class Heros:
             return self
         self._finish_growing()
         if self._learner is not None and schema == self._learner.schema:
-            self._learner.schema = schema  # which may say otherwise how rows are read
+            self._learner.schema = schema  # equal, but it may read rows in another way
             return self
         if schema.n_features < 1 or schema.n_outputs < 1:
-            raise ParameterError.of("schema", "Heros", "one with at least one feature and one class", schema)
+            raise ParameterError.of("schema", "Heros", "a schema with at least one feature and class", schema)
         self.suit(schema)
         with self._alone:
             if self._learner is None:
@@ -322,13 +323,13 @@ class Heros:
         return self
 
     def _finish_growing(self) -> None:
-        """Go on where Ctrl-C broke a growth off; what has grown already stays as it is."""
+        """Continue a growth that Ctrl-C interrupted; models that have already grown stay as they are."""
         if self._learner is not None and self._learner.growing is not None:
             with self._alone:
                 self._learner.grow(self._learner.growing, self.rng)
 
     def _learner_of(self, schema: Schema, bound: BoundPool, scores: ScoreCalls | None = None) -> Learner:
-        """These models and a step that works with them; with scores that are known already."""
+        """Return a learner with these models and their compiled step; `scores` are existing scores."""
         kept = scores or bound_score(self.score, self.pool.n_models)
         layers = layers_of(self.policy)
         chooser = bound_policy(layers.policy, self.rng)
@@ -351,7 +352,7 @@ class Heros:
         return Learner(schema, bound, kept, chooser, step)
 
     def _bind_policy(self) -> None:
-        """The policy as it is now takes over."""
+        """Pass the current policy to the learner."""
         if self._learner is not None:
             layers = layers_of(self.policy)
             chooser = bound_policy(layers.policy, self.rng)
@@ -361,21 +362,20 @@ class Heros:
     # -- predicting and learning ------------------------------------------------------------------------
 
     def predict_proba(self, x: Any) -> Any:
-        """The probabilities of the classes, in the form in which the instances come.
+        """Return the class probabilities, in the same form as the instances.
 
-        Nothing is learnt, and nothing that is learnt later depends on what was asked here.
+        Predicting trains no model and has no effect on later training.
 
         Parameters
         ----------
         x
-            One instance: an array (n_features,), whose answer is an array (classes,), or a dictionary by
-            the names of the features, whose answer is one by the names of the classes. Several: an array
-            (n, n_features), whose answer is an array (n, classes), a list of dictionaries, or a data
-            frame (pandas, polars, Arrow), whose answer is a frame of the same library with a column per
-            class. In an array nominal values are codes, elsewhere names. What a dictionary or a frame
-            lacks is missing; features and values that were never learnt from are, too. Several instances
-            are taken to come one after the other, without a label between them, which matters to
-            `pools.LabelMemory` alone.
+            One instance: an array (n_features,) gives an array (classes,); a dictionary with the feature
+            names as keys gives a dictionary with the class names as keys. Several instances: an array
+            (n, n_features) gives an array (n, classes); a list of dictionaries gives such a list; a data
+            frame (pandas, polars, Arrow) gives a frame of the same library with a column per class. Nominal
+            values are codes in arrays and names elsewhere. Features that a dictionary or frame lacks are
+            missing values, and so are unknown nominal values. Several instances are read in order, without
+            labels between them; the order matters only to `pools.LabelMemory`.
 
         Examples
         --------
@@ -385,7 +385,7 @@ class Heros:
         ((2,), ['no', 'yes'])
         """
         if self.task.numeric:
-            raise HerosError("A number has no probabilities: ask predict, or predict_interval.")
+            raise HerosError("Regression has no class probabilities. Call predict or predict_interval.")
         form = form_of(x)
         out = self.answers(x)
         if form == "array":
@@ -398,7 +398,7 @@ class Heros:
         return [dict(zip(classes, p, strict=True)) for p in out.tolist()]
 
     def predict(self, x: Any) -> Any:
-        """The name of the class with the highest probability, or a number: of one instance, or of several.
+        """Return the most probable class, or the predicted number, of one instance or of several.
 
         Examples
         --------
@@ -414,9 +414,9 @@ class Heros:
         return best.item() if best.ndim == 0 else best
 
     def predict_interval(self, x: Any) -> NDArray[np.float64]:
-        """The lower and the upper end of the interval that holds the target: (2,), or (n, 2) of several.
+        """Return the prediction interval, lower and upper end: (2,), or (n, 2) for several instances.
 
-        How often it is to hold it says the task: `heros.ensemble.task.Regression`.
+        The task sets the share of targets inside the interval: `heros.ensemble.task.Regression`.
 
         Examples
         --------
@@ -429,14 +429,13 @@ class Heros:
         True
         """
         if not self.task.numeric:
-            raise HerosError("A class has no interval: ask predict_proba.")
+            raise HerosError("Classification has no prediction intervals. Call predict_proba.")
         return self.answers(x)[..., 1:3]
 
     def outputs(self, X: NDArray[np.float64], delay: ArrayLike | None = None) -> NDArray[np.float64]:
-        """What it says of rows (n, n_features) that are known to be good; NaN is missing wherever it is.
+        """Return the outputs for rows (n, n_features) without checking them; NaN is a missing value.
 
-        For callers that turn rows into numbers themselves, with a `heros.data.Encoder`. `delay` is that of
-        `answers`.
+        For callers that encode rows themselves with a `heros.data.Encoder`. For `delay` see `answers`.
         """
         learner = self._at_work
         self._finish_growing()
@@ -446,11 +445,11 @@ class Heros:
             return learner.step.predict(np.require(X, np.float64, ["C", "A"]), delays)
 
     def answers(self, x: Any, delay: ArrayLike | None = None) -> NDArray[np.float64]:
-        """All that it says of one instance (width,) or of several (n, width); what that is, says the task.
+        """Return all outputs for one instance (width,) or several (n, width); the task defines the outputs.
 
-        `delay` is how many instances before each one have no label yet, for models that know the order of
-        labels (`pools.LabelMemory`). If nothing is said, instances come one after the other, and the label of
-        the one before the first is known.
+        `delay` is the number of earlier instances without a label, for each instance. Only models that use
+        the order of labels need it (`pools.LabelMemory`). By default instances follow each other, and the
+        label before the first one is known.
         """
         if (form := form_of(x)) == "array":
             X, single = self._instances(x)
@@ -468,23 +467,23 @@ class Heros:
         *,
         delay: ArrayLike | None = None,
     ) -> Self:
-        """Learn from one labelled instance, or from several, one after the other.
+        """Learn from one labelled instance, or from several in order.
 
-        Instances are what `predict_proba` takes. With an array, labels are class indices or names of classes
-        that the schema knows. With dictionaries and frames they are names, whatever their type (1 and
-        "1" are the same); a feature, value or class that is new is appended to the schema, which need not
-        be known before. If neither task nor schema was given and the first labels are numbers with decimals,
-        the task is regression.
+        `predict_proba` describes the forms of instances. With an array, labels are class indices or class
+        names of the schema. With dictionaries and frames, labels are class names of any type (1 and "1" are
+        the same). New features, values and classes are then appended to the schema, so no schema need be
+        given. If neither task nor schema was given and the first labels are numbers with decimals, the task
+        is regression.
 
-        The rows of an array must stay as they are until it is done: the pool may look ahead.
+        Do not change an array while `learn` runs: the pool may read rows ahead.
 
-        `sample_weight` is what an instance, or each of several, counts: 1 if nothing is said. It scales the
-        step of models that follow a gradient, and for others and in L an instance counts as so many equal
-        ones. On one that counts 0 nothing is trained.
+        `sample_weight` is the weight of the instance or of each instance; the default is 1. It scales the
+        step of models trained by gradient descent. For other models and in L, an instance of weight w equals
+        w instances. No model is trained on an instance of weight 0.
 
-        `delay` is for labels that come late: how many labels the model learnt from between the prediction for
-        an instance and the label of that instance, 0 if nothing is said. `pools.LabelMemory` learns what
-        follows what at that distance. `heros.ensemble.late.LateLabels` passes it by itself.
+        `delay` is for late labels: the number of labels learnt between the prediction for an instance and its
+        label; the default is 0. `pools.LabelMemory` learns how labels depend on each other at that distance.
+        `heros.ensemble.late.LateLabels` passes `delay` itself.
 
         Examples
         --------
@@ -511,7 +510,7 @@ class Heros:
         encoder, done = self.encoder(), 0
         weights = None if sample_weight is None else checked_weights(sample_weight, len(labels_of(x, y)))
         delays = None if delay is None else checked_delays(delay, len(labels_of(x, y)))
-        self._reader = None  # if something goes wrong, it may be ahead of the models
+        self._reader = None  # after an error, the encoder may be ahead of the models
         for batch in encoder.learn(x, y):
             n = len(batch.X)
             some, late = (None if of is None else of[done : done + n] for of in (weights, delays))
@@ -522,42 +521,44 @@ class Heros:
     def learn_batch(
         self, batch: Batch, sample_weight: ArrayLike | None = None, delay: ArrayLike | None = None
     ) -> None:
-        """Learn from rows that a `heros.data.Encoder` has read, and grow with its schema."""
+        """Learn from a batch of a `heros.data.Encoder`; extend the models if its schema has grown."""
         self._follow(batch.schema)
         self._run(batch.X, batch.y, sample_weight, delay)
 
     def _learn_row(self, x: Any, y: Any, delay: ArrayLike | None) -> None:
-        """Learn from one row, as `_learn_rows` does, in less time."""
+        """Learn from one row; faster than `_learn_rows`."""
         encoder = self.encoder()
-        self._reader = None  # if something goes wrong, it may be ahead of the models
+        self._reader = None  # after an error, the encoder may be ahead of the models
         try:
             row, target = encoder.taught(row_of(x), y)
         except DataError:
-            self._reader = (self.schema, encoder)  # which has not changed
+            self._reader = (self.schema, encoder)  # the encoder has not changed
             raise
         self._follow(encoder.schema)
         self._run(np.array([row], dtype=np.float64), np.array([target], dtype=np.float64), delay=delay)
         self._reader = (self.schema, encoder)
 
     def _follow(self, schema: Schema) -> None:
-        """Grow with the schema of rows, the first of which must say something."""
+        """Extend the models to the schema of new rows; the first row must have a value."""
         if schema.n_features == 0:
-            raise DataError("The first row must have a feature with a value. Got none instead.")
+            raise DataError(
+                "The first row must have a feature with a value. Got a row without values instead."
+            )
         self.bind(schema)
 
     def suit_labels(self, labels: list[Any]) -> None:
-        """Take on the task that the first labels ask for, before anything is known."""
+        """Choose the task from the first labels, if neither task nor schema is known."""
         numbers = all(isinstance(label, float | int | np.number) for label in labels)
         if numbers and is_numeric(np.asarray(labels), None, False, "learn", "y"):
             self._settle(Regression())
             self._reader = None
 
     def read_with(self, encoder: Encoder) -> None:
-        """Read rows with an encoder that several models share, as long as the schema is what it is now."""
+        """Read rows with an encoder shared by several models, until the schema changes."""
         self._reader = (self.schema, encoder)
 
     def encoder(self) -> Encoder:
-        """Return what turns rows into numbers, by the schema as it is now."""
+        """Return the encoder that turns rows into numbers, for the current schema."""
         self._finish_growing()
         if self._reader is None or self._reader[0] is not self.schema:
             seen = 0 if self._learner is None else self.instances
@@ -575,7 +576,7 @@ class Heros:
         sample_weight: ArrayLike | None = None,
         delay: ArrayLike | None = None,
     ) -> Block:
-        """For every instance in turn: answer, then learn from its label. As `learn`, with a record."""
+        """Predict each instance, then learn from its label, and return the predictions and choices."""
         X, _ = self._instances(X)
         return self._run(X, self._targets(y, len(X)), sample_weight, delay)
 
@@ -594,73 +595,73 @@ class Heros:
             return learner.run(X, targets, weights, self._pace, self.k, checked_delays(delay, len(X)))
 
     def _expect_weighing(self, step: _core.Step) -> None:
-        """Refuse weights where models written in Python would not be told of them."""
+        """Refuse weights if the pool has Python models, which cannot use them."""
         if not step.weighs:
-            rule = "made of compiled models (Models cannot weigh instances)"
+            rule = "a pool of compiled models (Models does not support weights)"
             raise ParameterError.of("pool", "Heros", f"{rule}, if instances have weights", self.pool)
 
     def _instances(self, x: ArrayLike) -> tuple[NDArray[np.float64], bool]:
-        """The instances, checked, and whether it was a single one."""
+        """Return the checked instances, and whether `x` is a single instance."""
         if self._learner is None:
             raise HerosError(
-                "This Heros does not know its instances yet: call bind(schema), pass schema=, or learn from "
-                "dictionaries or a data frame, whose names say what is what."
+                "This Heros has no schema yet: call bind(schema), pass schema=, or learn from dictionaries "
+                "or a data frame, which name their features."
             )
         self._finish_growing()
         try:
             single = np.ndim(x) == 1
-        except ValueError:  # rows of different lengths: the validator says so
+        except ValueError:  # rows of different lengths: the validator raises the error
             single = False
         return self._learner.validator.instances(one_row(x) if single else x), single
 
     def _targets(self, y: ArrayLike, n: int) -> NDArray[np.float64]:
         return self.task.targets(y, n, self._at_work.schema)
 
-    # -- what it has learnt -------------------------------------------------------------------------------
+    # -- what was learnt ----------------------------------------------------------------------------------
 
     @property
     def bound(self) -> BoundPool:
-        """The models as they are now, e.g. the weights of perceptrons or the sizes of trees."""
+        """The trained models, e.g. the weights of perceptrons or the sizes of trees."""
         return self._at_work.bound
 
     @property
     def instances(self) -> int:
-        """How many instances it has learnt from."""
+        """The number of instances learnt from."""
         return self._at_work.step.instances
 
     @property
     def scores(self) -> NDArray[np.float64]:
-        """L: the running performance of each model."""
+        """The running score L of each model."""
         return self._at_work.step.scores
 
     @property
     def costs(self) -> NDArray[np.float64]:
-        """γ: the cost of a training step of each model, as shares of their sum."""
+        """The cost γ of a training step of each model, as a share of the sum over all models."""
         return self._at_work.step.costs
 
     @property
     def looked(self) -> NDArray[np.int64]:
-        """At how many instances each model looked: at all of them, unless `watch` says otherwise."""
+        """The number of instances on which each model was evaluated: all of them if `watch` is "all"."""
         return self._at_work.step.looked
 
     @property
     def trained(self) -> NDArray[np.int64]:
-        """How often each model was trained."""
+        """The number of times each model was trained."""
         return self._at_work.step.trained
 
     @property
     def invested(self) -> NDArray[np.float64]:
-        """r: the cost invested in each model so far."""
+        """The training cost r spent on each model so far."""
         return self._at_work.step.invested
 
     @property
     def diverged(self) -> NDArray[np.bool_]:
-        """Which models have ever given a prediction that is not finite, or have been set aside."""
+        """A mask of the models that ever gave a prediction that is not finite, or were excluded."""
         return self._at_work.step.diverged.astype(bool)
 
     @property
     def best(self) -> int:
-        """The model with the highest score."""
+        """The index of the model with the highest score."""
         return int(self.scores.argmax())
 
     @property
@@ -669,20 +670,22 @@ class Heros:
         return self.pool.configurations[self.best]
 
     def leaderboard(self) -> Leaderboard:
-        """The models by their score L, with their costs γ and how often each was trained."""
+        """Return the models ordered by score L, with their costs γ and numbers of training steps."""
         return Leaderboard.of(self.pool, self._at_work.step)
 
     def explain_choice(self) -> Explanation:
-        """Why the models of the last step were trained: warm-up, exploration, or the policy's reasons."""
+        """Return why the models of the last step were trained: warm-up, exploration or the policy."""
         learner = self._at_work
         if learner.last is None:
-            raise HerosError("There is no choice to explain: nothing was learnt yet, or the policy failed.")
+            raise HerosError(
+                "There is no choice to explain: no instance was learnt yet, or the policy failed."
+            )
         layers = layers_of(self.policy)
         policy = layers.surprise or layers.policy
         return Explanation.of(self.pool, policy, self._k_now, self.warmup, learner.step, learner.last)
 
     def pool_summary(self) -> PoolSummary:
-        """What each setting of the pool is worth so far: scores, price, and what was spent on it."""
+        """Return the scores, cost and training effort of each setting of the pool so far."""
         return PoolSummary.of(self.pool, self.k, self._at_work.step)
 
     @property
@@ -693,16 +696,16 @@ class Heros:
     @property
     def _at_work(self) -> Learner:
         if self._learner is None:
-            raise HerosError("This Heros has learnt nothing yet: call bind(schema) or pass schema=.")
+            raise HerosError("This Heros has no schema yet: call bind(schema) or pass schema=.")
         return self._learner
 
-    # -- its whole state ------------------------------------------------------------------------------------
+    # -- the whole state ------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all of it to a file, which `load` opens: data, no code, checksummed, whole or not there.
+        """Write the model to a file that `load` opens: data without code, checksummed, written atomically.
 
-        A policy, pool or score of your own is written by the name of its class, and its state if it has
-        ``state()`` and ``restore(state)``. docs/save.md has the format.
+        A policy, pool or score of your own is written as its class name, and with its state if it has
+        ``state()`` and ``restore(state)``. docs/save.md describes the format.
 
         Examples
         --------
@@ -717,7 +720,7 @@ class Heros:
         >>> again, bool((again.predict_proba(X) == model.predict_proba(X)).all())
         (<Heros MLPGrid(50 models, costs='hidden'), Explore(Zeta(0.05), 0.2), k=3, 200 instances>, True)
         """
-        archive.write(path, "model", *files.pack(self))
+        archive.write(path, "model", *packing.pack(self))
 
     @classmethod
     def load(
@@ -729,23 +732,23 @@ class Heros:
         policy: Policy | None = None,
         score: Score | None = None,
     ) -> Self:
-        """The model that `save` wrote, or that of a checkpoint (see `evaluate`), as it stood there.
+        """Return the model that `save` wrote, or the model in a checkpoint (see `evaluate`).
 
-        Parts of your own have to be brought along; no code runs otherwise. A file that is broken is a
-        DataError; a file of another format is a HerosError.
+        Pass your own parts as arguments; the file itself runs no code. A corrupt file raises DataError, and a
+        file of another format raises HerosError.
         """
         kind, document, arrays = archive.read_one_of(path, ("model", "checkpoint"))
         if kind == "checkpoint":
             document, arrays = document.get("model", {}), archive.subset(arrays, "model")
         try:
-            return files.unpack(cls, document, arrays, task=task, pool=pool, policy=policy, score=score)
+            return packing.unpack(cls, document, arrays, task=task, pool=pool, policy=policy, score=score)
         except DataError as error:
-            raise DataError(f"The file {os.fspath(path)} must hold a whole model. {error}") from None
+            raise DataError(f"The file {os.fspath(path)} must hold a complete model. {error}") from None
 
     def state(self) -> dict[str, dict[str, NDArray[Any]]]:
-        """What it has learnt, as groups of arrays that `restore` takes back; nothing before it is bound.
+        """Return what was learnt as groups of arrays for `restore`; empty before `bind`.
 
-        Settings, schema and generator are not among them: `heros.ensemble.files` has it all.
+        Settings, schema and random generator are not included; `heros.ensemble.packing.pack` includes them.
         """
         if self._learner is None:
             return {}
@@ -757,7 +760,7 @@ class Heros:
         return groups | ({"weights": counted} if (counted := self._weights.state()) else {})
 
     def restore(self, schema: Schema, state: Mapping[str, dict[str, NDArray[Any]]]) -> None:
-        """Make models for this schema that know what `state` gave."""
+        """Create the models for this schema and restore what `state` returned."""
         with self._alone:
             if self._pace is not None:
                 self._pace.restore(state.get("pace", {}))
@@ -765,15 +768,15 @@ class Heros:
             self._learner = self._revived(schema, state)
 
     def become(self, other: Heros) -> None:
-        """Take over all that another Heros is and has learnt; that one is not to be used any more."""
+        """Take over the settings and state of another Heros, which must not be used afterwards."""
         _expect_heros(other)
         with self._alone:
             vars(self).update({name: value for name, value in vars(other).items() if name != "_alone"})
 
     def follow(self, other: Heros) -> None:
-        """Know what another Heros made of the same parts knows now: as a copy of it, but made in place.
+        """Copy what another Heros with the same parts has learnt, in place.
 
-        A service answers from such a one while the other learns (`heros.serve`).
+        The service predicts with such a copy while the original learns (`heros.serve`).
 
         Examples
         --------
@@ -798,7 +801,7 @@ class Heros:
 
     @property
     def _is_all_compiled(self) -> bool:
-        """Whether all that it learns is in the compiled core, and nothing in objects of Python's."""
+        """Whether the compiled core holds everything learnt, with no state in Python objects."""
         return self.pool.plain and self._pace is None and self._at_work.is_compiled
 
     def _arrays_of(self, learner: Learner) -> dict[str, dict[str, NDArray[Any]]]:
@@ -809,10 +812,12 @@ class Heros:
     def _revived(
         self, schema: Schema, learnt: Mapping[str, dict[str, NDArray[Any]]], scores: ScoreCalls | None = None
     ) -> Learner:
-        """Models for this schema that know what was learnt; with scores that know theirs already."""
+        """Return a learner for this schema with the learnt state; `scores` are already restored scores."""
         if "gamma" not in learnt.get("pool", {}) or "ensemble" not in learnt:
-            raise DataError("The state of a Heros must be whole. Got one without its models.")
-        known = learnt["pool"]["gamma"]  # measuring them anew would take time and be thrown away
+            raise DataError(
+                "The state of a Heros must have the groups 'pool' and 'ensemble'. Got an incomplete state."
+            )
+        known = learnt["pool"]["gamma"]  # saves measuring the costs, which the stored costs would replace
         known = shares(known, self.pool.n_models, "Heros")
         bound = self.pool.bind(schema, np.random.default_rng(0), known)
         bound.restore(learnt["pool"])
@@ -843,7 +848,7 @@ class Heros:
 
 
 NOT_KEPT = ("_learner", "_alone", "_reader")
-"""What a pickle does without: the compiled core comes as arrays."""
+"""Attributes that a pickle leaves out: the compiled core is stored as arrays."""
 
 
 def _expect_heros(other: object) -> None:

@@ -1,4 +1,4 @@
-"""What a Heros knows about its models: who leads, who is trained and why."""
+"""Inspect the models of a Heros: the leaderboard, the last choice and its reasons, the pool summary."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ WIDTH = 80
 
 @dataclass(frozen=True, slots=True)
 class LastStep:
-    """What the last step chose.
+    """The choice of the last step.
 
-    `explored` is None where Python chose: then `draws`, the state of the generator before it, tells.
+    `explored` is None if a Python policy chose; `draws`, the generator state before the step, then shows it.
     """
 
     chosen: NDArray[np.bool_]  # (M,)
-    scores: NDArray[np.float64]  # (M,) L from which it chose
+    scores: NDArray[np.float64]  # (M,) the scores L used for the choice
     costs: NDArray[np.float64]  # (M,) γ at that step
     explored: bool | None
     draws: Mapping[str, Any] | None = None
-    bounds: NDArray[np.float64] | None = None  # (M,) by which it chose, if not by L
-    expected: bool = False  # whether models were not trained, as the instance did not surprise
+    bounds: NDArray[np.float64] | None = None  # (M,) the values used for the choice, if not L
+    expected: bool = False  # whether training was skipped because the model expected the instance
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +49,13 @@ class Standing:
     configuration: Mapping[str, Any]
     score: float  # L
     cost: float  # γ
-    trained: int  # how often
-    invested: float  # r: Σγ spent on it
+    trained: int  # number of training steps
+    invested: float  # the training cost r: sum of γ over these steps
     diverged: bool
 
 
 class Leaderboard(Sequence[Standing]):
-    """The models, best first. Prints as a table; `to_pandas` and `to_arrow` make it a frame.
+    """The models, best first. It prints as a table; `to_pandas` and `to_arrow` return it as a frame.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class Leaderboard(Sequence[Standing]):
 
     @classmethod
     def of(cls, pool: Pool, learnt: _core.Step) -> Leaderboard:
-        """The models of a pool by what has been learnt of them."""
+        """Return the leaderboard of a pool from its learnt state."""
         scores, costs, configurations = learnt.scores, learnt.costs, pool.configurations
         trained, invested, diverged = learnt.trained, learnt.invested, learnt.diverged
         return cls(
@@ -109,11 +109,11 @@ class Leaderboard(Sequence[Standing]):
         return len(self._standings)
 
     def to_arrow(self) -> Any:
-        """The board as an Arrow table, with a column for every setting of the models."""
+        """Return the leaderboard as an Arrow table, with a column for each setting of the models."""
         return pa.table({name: _column(values) for name, values in self._columns().items()})
 
     def to_pandas(self) -> Any:
-        """The board as a data frame of pandas."""
+        """Return the leaderboard as a pandas data frame."""
         return needed("pandas", "Leaderboard.to_pandas", "notebook").DataFrame(self._columns())
 
     def _columns(self) -> dict[str, list[Any]]:
@@ -157,7 +157,7 @@ class Leaderboard(Sequence[Standing]):
 
 
 def _column(values: list[Any]) -> Any:
-    """A column of one type; as text if the models of different families disagree."""
+    """Return a column of one type; values of mixed types become text."""
     try:
         return pa.array(values)
     except pa.ArrowException:
@@ -197,7 +197,7 @@ class Explanation(Sequence[Choice]):
     def of(
         cls, pool: Pool, policy: Policy, k: int, warmup: int, learnt: _core.Step, last: LastStep
     ) -> Explanation:
-        """The explanation of a step that was made with these scores, from what is noted of it."""
+        """Return the explanation of the last step, from its record."""
         scores, at, models = last.scores, learnt.instances, len(last.chosen)
         reasons: Reasons
         if at <= warmup:
@@ -206,7 +206,7 @@ class Explanation(Sequence[Choice]):
         elif last.expected:
             trained = f"{int(last.chosen.sum())} of {models} models are trained"
             rule = f"{policy} had expected instance {at:,}: {trained}"
-            reasons = {int(i): "learns whatever it is chosen for" for i in np.flatnonzero(last.chosen)}
+            reasons = {int(i): "trained whenever it is chosen" for i in np.flatnonzero(last.chosen)}
         elif (epsilon := _exploration(_inside(policy), last)) is not None:
             rule = f"exploration (ε = {epsilon:g}) chose {k} of {models} models for instance {at:,}"
             reasons = Random().explain(scores, last.costs, k, last.chosen)
@@ -247,12 +247,12 @@ class Explanation(Sequence[Choice]):
 
 
 def _settings(models: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """What is shown of each model: all settings, or of several kinds those that tell a kind's apart."""
+    """Return the settings to show: all, or with several families those that differ within a family."""
     return told_apart(models)[0] if any("family" in one for one in models) else models
 
 
 def _legend(shown: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What the values of each family are, a line each, where there are several families.
+    """Return a line per family with the names of its settings, if there are several families.
 
     Examples
     --------
@@ -271,7 +271,7 @@ def _legend(shown: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _exploration(policy: Policy, last: LastStep) -> float | None:
-    """The ε whose draw decided the last step; None if the policy did."""
+    """Return the ε that decided the last step; None if the policy decided it."""
     if last.explored is False or not _explores(policy):
         return None
     if last.explored:
@@ -286,17 +286,17 @@ def _exploration(policy: Policy, last: LastStep) -> float | None:
 
 
 def _inside(policy: Policy) -> Policy:
-    """The policy that chooses on instances that surprise."""
+    """Return the policy inside `Surprise`, or the policy itself."""
     return policy.policy if isinstance(policy, Surprise) else policy
 
 
 def _explores(policy: Policy) -> TypeGuard[Explore]:
-    """Whether it is our exploration; a class that overrides its choice is a policy of its own."""
+    """Return whether the policy is `Explore`; a subclass that overrides `choose` is not."""
     return isinstance(policy, Explore) and type(policy).choose is Explore.choose
 
 
 def _nested_epsilon(policy: Policy) -> float:
-    """How likely exploration is under one Explore or several inside each other."""
+    """Return the probability of exploration under one Explore or several nested ones."""
     stays = 1.0
     while _explores(policy):
         stays *= 1 - policy.epsilon
@@ -306,7 +306,7 @@ def _nested_epsilon(policy: Policy) -> float:
 
 @dataclass(frozen=True, slots=True)
 class SettingSummary:
-    """The models of a pool that share a value of a setting."""
+    """Summary of the models of a pool that share a value of a setting."""
 
     setting: str
     value: Any
@@ -314,19 +314,19 @@ class SettingSummary:
     best_score: float  # the highest L among them
     mean_score: float
     cost: float  # their share of γ
-    invested: float  # their share of what was spent on training
+    invested: float  # their share of the training cost so far
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PoolSummary(Sequence[SettingSummary]):
-    """What each setting of a pool is worth so far: its scores, its price, and what was spent on it."""
+    """The scores, cost and training cost so far of each setting of a pool."""
 
     title: str
     settings: tuple[SettingSummary, ...]
 
     @classmethod
     def of(cls, pool: Pool, k: int, learnt: _core.Step) -> PoolSummary:
-        """The summary of a pool by what has been learnt of it."""
+        """Return the summary of a pool from its learnt state."""
         diverged = int(learnt.diverged.sum())
         title = f"{pool!r}: {learnt.instances:,} instances, k = {k}" + (
             f"; {diverged} diverged" if diverged else ""
@@ -362,7 +362,7 @@ class PoolSummary(Sequence[SettingSummary]):
 
 
 def _by_setting(pool: Pool, learnt: _core.Step) -> Iterator[SettingSummary]:
-    """Every value of every setting in which the models differ."""
+    """Yield a summary for each value of each setting in which the models differ."""
     scores, costs, invested = learnt.scores, learnt.costs, learnt.invested
     spent = invested.sum()
     groups: dict[str, dict[str, list[int]]] = {}  # setting -> its values, as written -> models

@@ -1,4 +1,4 @@
-"""One model per key: a sensor, a customer, a machine; as many in memory as there is room for."""
+"""One model per key (a sensor, a customer, a machine), with a limit on the models in memory."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, Self, overload
@@ -23,32 +24,32 @@ from heros._base.parameters import identifier, whole
 from heros.data.encoder import Encoder
 from heros.data.frames import form_of, labels_of
 from heros.data.schema import Schema, schema_of, schema_plain
-from heros.ensemble import Block, Heros, files
+from heros.ensemble import Block, Heros, packing
 from heros.ensemble.block import joined
 from heros.ensemble.copies import Copies
 from heros.ensemble.task import Task
 from heros.errors import DataError, ParameterError
 from heros.storage import archive
-from heros.storage.keystore import KeyStore, Tally
+from heros.storage.keystore import KeyStore, NotKept, Tally
 
 __all__ = ["KeyFigures", "Keyed"]
 
 Key = str | int
 OVERHEAD = 12 * 1024
-"""Bytes that a model takes beside what it has learnt."""
+"""Memory of a model in bytes, in addition to its learnt arrays."""
 HELD = 1.5
-"""Bytes that are held for each that is learnt, holes between them included; measured, and rounded up."""
+"""Bytes of memory per byte of learnt arrays, fragmentation included; measured and rounded up."""
 MOVED = 16 << 20
-"""Bytes made or spilled after which the system gets back what that left; sooner if few may be held."""
-WEIGHED = 1000  # instances after which a model's size is looked at again: trees grow
+"""Loaded and spilled bytes after which free memory goes back to the system; less if `memory` is small."""
+WEIGHED = 1000  # instances after which a model's size is measured again, since trees grow
 
 
 @dataclass(frozen=True, slots=True)
 class KeyFigures:
-    """What the model of one key, or all of them together, have done.
+    """The results of the model of one key, or of all models together.
 
-    All are of the answers given before each label was seen, and NaN without instances; `accuracy` is NaN of
-    numbers, and the errors are NaN of classes.
+    All figures are of predictions made before the label was known. They are NaN without instances. `accuracy`
+    is NaN for regression, and the errors are NaN for classification.
 
     Examples
     --------
@@ -58,14 +59,14 @@ class KeyFigures:
 
     instances: int
     accuracy: float
-    gamma_share: float  # Σγ, as a share of training everything
+    gamma_share: float  # training cost, as a share of training all models
     mae: float = math.nan
     rmse: float = math.nan
     relative_error: float = math.nan  # MAE over that of the running mean of the targets
 
     @classmethod
     def of(cls, tally: Tally, *, numeric: bool = False) -> KeyFigures:
-        """From counts, of numbers or of classes."""
+        """Return the figures for a tally of counts."""
         n = tally.instances
         if n == 0:
             return cls(0, math.nan, math.nan)
@@ -82,14 +83,14 @@ class _Resident:
     model: Heros
     tally: Tally
     size: int  # bytes
-    dirty: bool = False  # whether the file knows it otherwise
+    dirty: bool = False  # whether it changed since it was written to the file
     learnt_since_weighed: int = 0
-    fitted: Heros | None = None  # what answers if the schema has grown since it last learnt
+    fitted: Heros | None = None  # predicts if the schema has grown since the model last learnt
 
     def count(self, block: Block, y: ArrayLike) -> None:
-        """Add what a block of instances gave."""
+        """Add the results of a block of instances."""
         schema = self.model.schema
-        assert schema is not None, "it has learnt"
+        assert schema is not None, "the model has learnt"
         targets = self.model.task.targets(y, len(block.spent), schema)
         self.tally = self.tally.plus(_tally(self.model.task, block, targets))
         self.learnt_since_weighed += len(block.spent)
@@ -106,26 +107,25 @@ def _tally(task: Task, block: Block, y: NDArray[np.float64]) -> Tally:
 
 
 class Keyed:
-    """A `Heros` for every key, each as if it were alone.
+    """A separate `Heros` for each key.
 
-    A key's model is a copy of the one given, made when the key is first learnt from. Those least recently
-    used go to a file when there is no more room, and come back, bit for bit, when they are needed.
+    The first instance of a key creates its model, a copy of the given one. When memory is full, the least
+    recently used models are written to a file. They are read back unchanged when they are needed.
 
-    Instances are what `Heros` takes: arrays, dictionaries, lists of dictionaries, data frames. Rows of all
-    keys are read by one schema, which grows with them and is kept with the models.
+    Instances have the same forms as for `Heros`: arrays, dictionaries, lists of dictionaries, data frames.
+    All keys share one schema, which grows with the rows and is stored with the models.
 
     Parameters
     ----------
     model
-        What every key starts as: a Heros that has learnt nothing yet, or one that has.
+        The initial model of each key: a Heros, trained or not.
     capacity
-        How many models may be in memory at a time.
+        The maximum number of models in memory; None means no limit.
     memory
-        How many bytes the models in memory may take. One that is in use stays, however large it is.
+        The maximum memory of these models in bytes; None means no limit. A model in use always stays.
     directory
-        Where models are kept. What was there at the last `commit` is there again when another `Keyed` opens
-        the directory, whatever happened since. Without one, they are in a temporary directory, and gone at
-        the end.
+        The directory of the stored models. A `Keyed` that opens it later finds the state of the last
+        `commit`, also after a crash. By default it is a temporary directory, deleted at the end.
 
     Examples
     --------
@@ -150,25 +150,25 @@ class Keyed:
         if not isinstance(model, Heros):
             raise ParameterError.of("model", "Keyed", "a Heros", model)
         if not model.pool.plain:
-            rule = "a Heros whose pool is plain data, for models are kept in files"
+            rule = "a Heros without Python models in its pool, since models are stored in files"
             raise ParameterError.of("model", "Keyed", rule, model)
         self._start = copy.deepcopy(model)
-        self.template = copy.deepcopy(model)  # what all start as, fitted to the schema as it is now
-        self._copies: Copies | None = None  # of the template as it is now
+        self.template = copy.deepcopy(model)  # the initial model, extended to the current schema
+        self._copies: Copies | None = None  # copies of the current template
         self.capacity = None if capacity is None else whole(capacity, "capacity", "Keyed", 1)
         self.memory = None if memory is None else whole(memory, "memory", "Keyed", 1)
         self._temporary = TemporaryDirectory(prefix="heros-") if directory is None else None
         self._store = KeyStore(self._temporary.name if directory is None else directory)  # type: ignore[union-attr]
         self._residents: OrderedDict[str, _Resident] = OrderedDict()
-        self._reader: tuple[Schema | None, Encoder] | None = None  # how rows are read, by which schema
+        self._reader: tuple[Schema | None, Encoder] | None = None  # the encoder of rows and its schema
         self._bytes = 0
-        self._moved = 0  # bytes of models that came into memory or left it since memory was last given back
+        self._moved = 0  # bytes of models loaded or spilled since free memory was last returned
         self._lock = threading.RLock()
-        self._kept: Schema | None = None  # the schema as the file has it
+        self._kept: Schema | None = None  # the schema in the file
         self._know_kept()
 
     def _know_kept(self) -> None:
-        """Know the schema that the models in the file were last fitted to."""
+        """Read the schema that is stored with the models in the file."""
         plain, known = self._store.note("schema"), self.template.schema
         if plain is not None:
             schema = schema_of(plain)
@@ -176,10 +176,10 @@ class Keyed:
                 self.bind(schema)
                 self._kept = schema
 
-    # -- learning and answering ---------------------------------------------------------------------------
+    # -- learning and predicting --------------------------------------------------------------------------
 
     def learn(self, key: Key, x: Any, y: Any) -> Self:
-        """Have the model of a key learn from one instance, or from several, one after the other.
+        """Train the model of a key on one instance, or on several in order.
 
         Examples
         --------
@@ -196,7 +196,7 @@ class Keyed:
         return self
 
     def test_then_train(self, key: Key, X: Any, y: Any) -> Block:
-        """Have the model of a key answer, then learn from the label, for every instance in turn."""
+        """Predict each instance with the model of a key, then learn from its label."""
         with self._lock:
             name = _name(key)
             return self._run(name, X, y) if form_of(X) == "array" else self._run_rows(name, X, y)
@@ -207,7 +207,8 @@ class Keyed:
         resident.count(block, y)
         if resident.learnt_since_weighed >= WEIGHED:
             self._weigh(resident)
-        self._make_room(name)
+        with suppress(NotKept):  # this call has already learnt; the next call raises the error first
+            self._make_room(name)
         return block
 
     def _run_rows(self, name: str, x: Any, y: Any) -> Block:
@@ -215,7 +216,7 @@ class Keyed:
             for model in (self._start, self.template):
                 model.suit_labels(labels_of(x, y))
         encoder, blocks = self.encoder(), list[Block]()
-        self._reader = None  # if something goes wrong, it may be ahead of the models
+        self._reader = None  # after an error, the encoder may be ahead of the models
         for batch in encoder.learn(x, y):
             self.bind(batch.schema)
             blocks.append(self._run(name, batch.X, batch.y))
@@ -224,7 +225,7 @@ class Keyed:
         return joined([_widened(block, blocks[-1].outputs.shape[1]) for block in blocks])
 
     def encoder(self) -> Encoder:
-        """Return what turns rows into numbers, of all keys, by the schema as it is now."""
+        """Return the encoder that turns rows of all keys into numbers, for the current schema."""
         with self._lock:
             if self._reader is None or self._reader[0] is not self.template.schema:
                 schema, numeric = self.template.schema, self.template.task.numeric
@@ -234,27 +235,27 @@ class Keyed:
 
     @property
     def seen(self) -> int:
-        """How many instances all models together have learnt from, and the one that all start as."""
+        """The number of instances learnt from, by the initial model and by all models together."""
         return self.overall().instances + (0 if self._start.schema is None else self._start.instances)
 
     def predict_proba(self, key: Key, x: Any) -> Any:
-        """What the model of a key says; a key that is new is answered by the model that all start as."""
+        """Return the class probabilities from the model of a key; a new key uses the initial model."""
         return self._asked(key, Heros.predict_proba, x)
 
     def predict(self, key: Key, x: Any) -> Any:
-        """The name of the class with the highest probability, or a number: of one instance or of several."""
+        """Return the most probable class, or the predicted number, of one instance or of several."""
         return self._asked(key, Heros.predict, x)
 
     def predict_interval(self, key: Key, x: Any) -> Any:
-        """The ends of the interval that holds a target that is a number: (2,), or (n, 2) of several."""
+        """Return the prediction interval, lower and upper end: (2,), or (n, 2) for several instances."""
         return self._asked(key, Heros.predict_interval, x)
 
     def answers(self, key: Key, x: Any) -> Any:
-        """All that the model of a key says of one instance or of several; what that is, says the task."""
+        """Return all outputs for one instance or several; the task defines the outputs."""
         return self._asked(key, Heros.answers, x)
 
     def outputs(self, key: Key, rows: Sequence[Mapping[str, Any]]) -> NDArray[np.float64]:
-        """All that the model of a key says of rows, those with none of the features that are known included.
+        """Return all outputs for rows; a row may lack all known features.
 
         Raise `heros.data.values.Refused` if a row cannot be read.
         """
@@ -268,24 +269,21 @@ class Keyed:
 
     def _asked(self, key: Key, ask: Callable[[Heros, Any], Any], x: Any) -> Any:
         with self._lock:
-            name = _name(key)
-            resident = self._resident(name, make=False)
+            resident = self._resident(_name(key), make=False)
             model = self.template if resident is None else self._fitted(resident)
             if form_of(x) != "array":
                 model.read_with(self.encoder())
-            answer = ask(model, x)
-            self._make_room(name)
-            return answer
+            return ask(model, x)
 
     def bind(self, schema: Schema) -> Self:
-        """Fit all models to this schema, each when it next learns.
+        """Extend all models to this schema, each when it next learns.
 
-        In how many steps a model grows changes what it becomes. So a key's model grows at its own instances
-        alone, wherever it was meanwhile, and a new one begins with the whole schema.
+        The number of growth steps affects a model. Therefore a key's model grows only when it learns, in
+        memory or not, and a new model starts with the whole schema.
         """
         with self._lock:
             new = schema != self.template.schema
-            self.template.bind(schema)  # refuses what does not fit
+            self.template.bind(schema)  # raises an error if the schema does not fit
             if new:
                 self.template = copy.deepcopy(self._start).bind(schema)
                 self._copies = None
@@ -294,7 +292,7 @@ class Keyed:
     # -- the keys -------------------------------------------------------------------------------------------
 
     def __getitem__(self, key: Key) -> Heros:
-        """A copy of a key's model as it is now."""
+        """Return a copy of the current model of a key."""
         with self._lock:
             resident = self._resident(_name(key), make=False)
             if resident is None:
@@ -311,27 +309,27 @@ class Keyed:
         return iter([_key(name) for name in self._tallies()])
 
     def remove(self, key: Key) -> None:
-        """Forget a key and its model."""
+        """Remove a key and its model."""
         with self._lock:
             name = _name(key)
             if self._tally(name) is None:
                 raise KeyError(key)
-            resident = self._residents.pop(name, None)
-            self._bytes -= 0 if resident is None else resident.size
             self._store.remove(name)
+            if name in self._residents:
+                self._drop(name)
 
     def figures(self, key: Key) -> KeyFigures:
-        """How the model of a key has done; nothing yet, if the key is new."""
+        """Return the figures of the model of a key; zero instances if the key is new."""
         with self._lock:
             return self._figures(self._tally(_name(key)) or Tally())
 
     def overall(self) -> KeyFigures:
-        """How all of them have done together."""
+        """Return the figures of all models together."""
         with self._lock:
             return self._figures(functools.reduce(Tally.plus, self._tallies().values(), Tally()))
 
     def busiest(self, n: int) -> list[tuple[Key, KeyFigures]]:
-        """The keys with the most instances, and how their models have done."""
+        """Return the n keys with the most instances, and the figures of their models."""
         tallies = heapq.nlargest(n, self._tallies().items(), key=lambda pair: pair[1].instances)
         return [(_key(name), self._figures(tally)) for name, tally in tallies]
 
@@ -340,43 +338,47 @@ class Keyed:
 
     @property
     def in_memory(self) -> int:
-        """How many models are in memory."""
+        """The number of models in memory."""
         return len(self._residents)
 
     @property
     def bytes_in_memory(self) -> int:
-        """What they take, as it is counted for `memory`."""
+        """The estimated bytes of the models in memory, as compared with `memory`."""
         return self._bytes
 
-    # -- what is kept -----------------------------------------------------------------------------------
+    # -- the stored state -------------------------------------------------------------------------------
 
     @property
     def position(self) -> Mapping[str, Any] | None:
-        """What the last `commit` said, also one before this `Keyed` was opened."""
+        """The `position` of the last `commit`, also of one before this `Keyed` was opened."""
         with self._lock:
             return self._store.note()
 
     def commit(self, position: Mapping[str, Any] | None = None) -> None:
-        """Write all models that have changed, and where the source stands, as one: all of it or nothing.
+        """Write all changed models and the position of the source in one transaction.
 
-        After a kill everything is as the last commit left it, `position` included.
+        After a crash, the state is that of the last commit, `position` included. A full disk raises a
+        `heros.errors.HerosError`; nothing is lost, and a later commit may succeed.
         """
         with self._lock:
-            for name, resident in self._residents.items():
-                self._write(name, resident)
             schema = self.template.schema
             new = None if schema is None or schema is self._kept else schema_plain(schema)
-            self._store.commit(position, new)
+            changed = {name: one for name, one in self._residents.items() if one.dirty}
+            self._store.commit(
+                position, new, ((name, self._packed(one), one.tally) for name, one in changed.items())
+            )
+            for resident in changed.values():
+                resident.dirty = False
             self._kept = schema
 
     def snapshot(self, position: Mapping[str, Any] | None, path: str | os.PathLike[str]) -> None:
-        """`commit`, and copy all of it to one file: ``keys.sqlite`` in the `directory` of another `Keyed`."""
+        """Commit, then copy the store to one file, usable as ``keys.sqlite`` in another `directory`."""
         with self._lock:
             self.commit(position)
             self._store.copy(path)
 
     def close(self) -> None:
-        """Close the file. What was not committed is gone."""
+        """Close the file. Changes since the last commit are lost."""
         with self._lock:
             self._store.close()
             self._residents.clear()
@@ -387,7 +389,7 @@ class Keyed:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        """Commit, unless something went wrong, and close."""
+        """Commit, unless there was an exception, and close."""
         try:
             if kind is None:
                 self.commit(self.position)
@@ -397,15 +399,20 @@ class Keyed:
     def __repr__(self) -> str:
         return f"<Keyed {self.template!r}, {len(self):,} keys, {self.in_memory:,} in memory>"
 
-    # -- in memory and out of it ------------------------------------------------------------------------
+    # -- loading into memory and spilling -----------------------------------------------------------------
 
     @overload
     def _resident(self, name: str, *, make: Literal[True]) -> _Resident: ...
     @overload
     def _resident(self, name: str, *, make: Literal[False]) -> _Resident | None: ...
     def _resident(self, name: str, *, make: bool) -> _Resident | None:
-        """The model of a key, brought into memory; a new one if it has none and one is to be made."""
+        """Load the model of a key into memory; with `make`, create one for a new key.
+
+        If no other model can be written to make room, a model to be trained is refused. A model that is only
+        read is returned but does not stay in memory.
+        """
         resident = self._residents.get(name)
+        came = resident is None
         if resident is None:
             data = self._store.get(name)
             if data is None and not make:
@@ -415,6 +422,13 @@ class Keyed:
             self._count(resident, resident.size)
             self._moved += resident.size
         self._residents.move_to_end(name)
+        try:
+            self._make_room(name)
+        except NotKept:
+            if came:
+                self._drop(name)
+            if make:
+                raise
         if make:
             self._grow(resident)
         return resident
@@ -435,7 +449,7 @@ class Keyed:
         try:
             model = self._moulds.opened(document, arrays)
         except DataError as error:
-            raise DataError(f"The file {place} must hold a whole model. {error}") from None
+            raise DataError(f"The file {place} must hold a complete model. {error}") from None
         tally = self._store.tally(name)
         assert tally is not None
         return _Resident(model, tally, sum(array.nbytes for array in arrays.values()))
@@ -451,7 +465,7 @@ class Keyed:
                 self._weigh(resident)
 
     def _fitted(self, resident: _Resident) -> Heros:
-        """The model as it would be with the schema of now; asking does not change it."""
+        """Return the model extended to the current schema; the stored model does not change."""
         schema = self.template.schema
         if schema is None or resident.model.schema == schema:
             return resident.model if schema is None else resident.model.bind(schema)
@@ -460,7 +474,7 @@ class Keyed:
         return resident.fitted
 
     def _weigh(self, resident: _Resident) -> None:
-        """Count what a model takes: its arrays are asked for, so not at every instance."""
+        """Measure the size of a model. This reads its arrays, so it is not done for every instance."""
         resident.learnt_since_weighed = 0
         if self.memory is None:
             return
@@ -474,19 +488,33 @@ class Keyed:
         self._bytes += resident.size
 
     def _make_room(self, using: str) -> None:
-        """Spill those least recently used, but for the one in use."""
-        while len(self._residents) > 1 and self._too_many():
-            name = next(iter(self._residents))
-            if name == using:
+        """Spill the least recently used models, except the one in use.
+
+        If models cannot be written, drop only unchanged models, which are already in the file.
+        """
+        refused: NotKept | None = None
+        while self._too_many():
+            others = ((name, one) for name, one in self._residents.items() if name != using)
+            name, resident = next(
+                ((name, one) for name, one in others if refused is None or not one.dirty), (None, None)
+            )
+            if name is None or resident is None:
                 break
-            resident = self._residents[name]
-            self._write(name, resident)
-            del self._residents[name]
-            self._bytes -= resident.size
-            self._moved += resident.size
+            try:
+                self._write(name, resident)
+            except NotKept as error:
+                refused = error
+            else:
+                self._moved += resident.size
+                self._drop(name)
         if self.memory is not None and self._moved > min(MOVED, self.memory // 8):
             self._moved = 0
             _core.give_back_memory()
+        if refused is not None and self._too_many():
+            raise refused
+
+    def _drop(self, name: str) -> None:
+        self._bytes -= self._residents.pop(name).size
 
     def _too_many(self) -> bool:
         if self.capacity is not None and len(self._residents) > self.capacity:
@@ -495,9 +523,11 @@ class Keyed:
 
     def _write(self, name: str, resident: _Resident) -> None:
         if resident.dirty:
-            parts = archive.encoded("model", *files.pack(resident.model), str(self._store.path))
-            self._store.put(name, b"".join(parts), resident.tally)
+            self._store.put(name, self._packed(resident), resident.tally)
             resident.dirty = False
+
+    def _packed(self, resident: _Resident) -> bytes:
+        return b"".join(archive.encoded("model", *packing.pack(resident.model), str(self._store.path)))
 
     def _tally(self, name: str) -> Tally | None:
         resident = self._residents.get(name)
@@ -509,13 +539,13 @@ class Keyed:
 
 
 def _widened(block: Block, width: int) -> Block:
-    """A block with outputs for classes that came later, of which nothing was said."""
+    """Return a block with zero probabilities for classes that were added later."""
     missing = width - block.outputs.shape[1]
     return replace(block, probabilities=np.pad(block.outputs, ((0, 0), (0, missing)))) if missing else block
 
 
 def _name(key: object) -> str:
-    """A key as text: 1 and "1" are two keys."""
+    """Return a key as text; 1 and "1" are different keys."""
     return json.dumps(identifier(key, "key", "Keyed"), ensure_ascii=False)
 
 

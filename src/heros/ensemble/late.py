@@ -1,4 +1,4 @@
-"""Labels that come late: an answer now, the label whenever it is known."""
+"""Late labels: predict now, learn when the label arrives."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from heros._base.parameters import expect_list, identifier, whole
 from heros._base.pending import Counts, Id, Pending
 from heros.data.frames import form_of, row_of
 from heros.data.values import plain_value, value_of
-from heros.ensemble import Heros, files
+from heros.ensemble import Heros, packing
 from heros.errors import DataError, ParameterError
 from heros.measures import Measure
 from heros.storage import archive
@@ -29,34 +29,33 @@ KIND = "late labels"
 
 @dataclass(slots=True)
 class _Waiting:
-    """An instance whose label has not come."""
+    """An instance whose label has not arrived."""
 
     x: Instance
-    answer: NDArray[np.float64]  # empty if the model did not know anything yet
-    known: int  # how many labels the model had learnt from when it predicted
+    answer: NDArray[np.float64]  # empty if the model had no schema yet
+    known: int  # number of labels the model had learnt from when it predicted
 
 
 class LateLabels:
-    """A model that answers at once and learns when the label comes, if it does.
+    """A model that predicts at once and learns when the label arrives, if it does.
 
-    Instances wait in a store that is bounded: the oldest go when there are too many, or when they have
-    waited too long. The measures count the answers that were given at the time, not what the model would say
-    now.
+    Instances wait in a bounded store. The oldest instances are evicted when the store is full or when they
+    have waited too long. The measures use the predictions made at the time, not those of the current model.
 
     Parameters
     ----------
     model
-        What answers and learns: a Heros. If instances are arrays, it has to know its schema.
+        The Heros that predicts and learns. If instances are arrays, it must have a schema.
     most
-        How many instances may wait for their labels.
+        The maximum number of instances that wait for their labels.
     longest
-        For how many seconds one may wait; None: for as long as there is room.
+        The maximum waiting time in seconds; None means no limit.
     expired
-        A function of the id and the instance that is called for each one given up; all of them are counted.
+        A function called with the id and the instance of each evicted instance.
     measures
-        What is measured, each in bounded memory; those of the task by default.
+        The measures, each in bounded memory; by default those of the task.
     clock
-        What tells the time, in seconds since the epoch: what is saved is opened at another time.
+        A function that returns the time in seconds since the epoch, also valid after saving and loading.
 
     Examples
     --------
@@ -66,12 +65,12 @@ class LateLabels:
     >>> X, y = stream.draw(150)
     >>> for order, x in enumerate(X):
     ...     probabilities = late.answer(order, x)
-    >>> late.learn(149, y[149]), late.learn(0, y[0])  # the first fifty had to go
+    >>> late.learn(149, y[149]), late.learn(0, y[0])  # the first fifty were evicted
     (True, False)
     >>> late.waiting, late.counts
     (99, Counts(answered=150, learnt=1, expired=50, unknown=1))
 
-    Instances may be dictionaries. Features, values and classes that are new are known once a label has come:
+    Instances may be dictionaries. New features, values and classes are added when the label arrives:
 
     >>> late = LateLabels(Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1))
     >>> late.answer("order 7", {"amount": 12.5, "city": "Bonn"}), late.learn("order 7", "paid")
@@ -100,19 +99,19 @@ class LateLabels:
         self._measure()
         self.counts = Counts()
         self._expired = expired
-        self._delay = 0  # how many labels came between the prediction and the label of the last one learnt
+        self._delay = 0  # labels learnt between the prediction and the label of the last instance learnt
 
     def _measure(self) -> None:
-        """Begin to measure; the first label may say what the task is."""
+        """Create the measures; called again after the first label, which may determine the task."""
         given = self.model.task.measures() if self._given is None else self._given
         self.measures = tuple(measure.bounded() for measure in given)
 
     def answer(self, id: Id, x: Any) -> NDArray[np.float64]:
-        """What the model says of an instance, which waits for its label under this id from now on.
+        """Return the prediction for an instance, and store the instance under this id until its label comes.
 
-        The instance is an array or a dictionary. The answer is that of `Heros.answers`: a probability for
-        each class of the model's schema, or a number with its interval. It is empty if the model does not
-        know anything yet. If the same is asked again, as after a lost reply, it is the one that was given.
+        The instance is an array or a dictionary. The output is that of `Heros.answers`: a probability per
+        class, or a number with its interval. It is empty if the model has no schema yet. A repeated call with
+        the same id and instance, e.g. after a lost reply, returns the first prediction.
         """
         _expect_id(id)
         self._waiting.let_go()
@@ -120,7 +119,7 @@ class LateLabels:
         known = self._waiting.get(id)
         if known is not None:
             if not _is_same(known.x, row):
-                raise DataError(f"The id {id!r} must be a new one. Got that of another instance that waits.")
+                raise DataError(f"The id {id!r} must be new. Another instance with this id is waiting.")
             return known.answer.copy()
         if isinstance(row, np.ndarray) and row.ndim != 1:
             raise ParameterError.of("x", "answer", "one instance", x)
@@ -131,10 +130,10 @@ class LateLabels:
         return answer.copy()
 
     def learn(self, id: Id, y: Any) -> bool:
-        """Learn from an instance that waits, now that its label is known; False if none has this id.
+        """Learn from a waiting instance and its label; return False if no instance has this id.
 
-        The label of an array is a class index, or the name of a class that is known; that of a dictionary is
-        a name, which may be new, as for `Heros.learn`.
+        The label of an array is a class index or the name of a known class. The label of a dictionary is a
+        name, which may be new, as for `Heros.learn`.
         """
         _expect_id(id)
         self._waiting.let_go()
@@ -143,13 +142,13 @@ class LateLabels:
             self.counts.unknown += 1
             return False
         delay = max(0, self._learnt - waiting.known)
-        target = self._learn(waiting.x, y, delay)  # a label that will not do leaves the instance here
+        target = self._learn(waiting.x, y, delay)  # after an invalid label, the instance still waits
         self._waiting.take(id)
         self._delay = delay
         if self.counts.learnt == 0:
             self._measure()
-        answer = _wide(waiting.answer, self._outputs, 0.0)  # of a class nobody knew then
-        if not self.model.task.numeric and not answer.any():  # nothing was known
+        answer = _wide(waiting.answer, self._outputs, 0.0)  # 0 for classes unknown then
+        if not self.model.task.numeric and not answer.any():  # no class was known
             answer = np.full_like(answer, 1 / len(answer))
         for measure in self.measures:
             measure.update(target, answer[np.newaxis])
@@ -158,7 +157,7 @@ class LateLabels:
 
     @property
     def _learnt(self) -> int:
-        """How many labels the model has learnt from."""
+        """The number of labels the model has learnt from."""
         return 0 if self.model.schema is None else self.model.instances
 
     def _learn(self, x: Instance, y: Any, delay: int) -> NDArray[Any]:
@@ -167,39 +166,39 @@ class LateLabels:
             self.model.learn(x, y, delay=delay)
             target = self.model.encoder().targets([y])
         else:
-            assert self.model.schema is not None, "it has answered"
+            assert self.model.schema is not None, "the model has predicted"
             target = self.model.task.targets(np.array([y]), 1, self.model.schema)
             self.model.learn(_wide(x, self.model.schema.n_features), y, delay=delay)
         return target if self.model.task.numeric else target.astype(np.int64)
 
     def forget(self, id: Id) -> bool:
-        """Give an instance up: its label will not come. False if none waits under this id."""
+        """Drop a waiting instance whose label will not come; return False if no instance has this id."""
         _expect_id(id)
         return self._waiting.give_up(id)
 
     @property
     def most(self) -> int:
-        """How many instances may wait for their labels."""
+        """The maximum number of instances that wait for their labels."""
         return self._waiting.most
 
     @property
     def longest(self) -> float | None:
-        """For how many seconds one may wait."""
+        """The maximum waiting time in seconds; None means no limit."""
         return self._waiting.longest
 
     @property
     def waiting(self) -> int:
-        """How many instances wait for their labels."""
+        """The number of instances that wait for their labels."""
         return len(self._waiting)
 
     @property
     def figures(self) -> dict[str, float]:
-        """The figures of the measures over the answers whose labels have come."""
+        """The values of the measures over the predictions whose labels have arrived."""
         return {measure.name: measure.value for measure in self.measures}
 
     @property
     def _outputs(self) -> int:
-        """How many numbers an answer has; none if the model does not know anything yet."""
+        """The length of an output; 0 if the model has no schema yet."""
         return 0 if self.model.schema is None else self.model.task.width(self.model.schema)
 
     def _gone(self, id: Id, waiting: _Waiting) -> None:
@@ -212,7 +211,7 @@ class LateLabels:
         known = arrays.get("known", np.full(len(ids), self._learnt))  # the first files do without
         lengths = {len(ids), len(rows), len(x), len(answers), len(known), len(since)}
         if len(lengths) > 1 or len(set(map(_expect_id, ids))) != len(ids):
-            raise DataError("as many instances as ids are needed")
+            raise DataError("the numbers of instances and distinct ids differ")
         for id, row, numbers, answer, at, then in zip(ids, rows, x, answers, known, since, strict=True):
             instance = numbers if row is None else dict(value_of(row))
             given = answer if answer.any() else answer[:0]
@@ -221,11 +220,11 @@ class LateLabels:
     # -- on disk ------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all of it to one file: the model, the instances that wait, the counts and the measures.
+        """Write the model, the waiting instances, the counts and the measures to one file.
 
-        Values of dictionaries that JSON does not have are kept as `heros.data.values.plain_value` says.
+        `heros.data.values.plain_value` converts values that JSON does not have.
         """
-        model, learnt = files.pack(self.model)
+        model, learnt = packing.pack(self.model)
         held = self._waiting.all()
         counted = {f"measures/{measure.name}": measure.state() for measure in self.measures}
         document = {
@@ -243,7 +242,7 @@ class LateLabels:
         )
 
     def _stored(self) -> dict[str, NDArray[Any]]:
-        """The instances that wait, as wide as the schema is now; those that are dictionaries are empty."""
+        """Return the waiting instances, as wide as the current schema; dictionaries become empty rows."""
         held = self._waiting.all()
         waiting = [one for _, one, _ in held]
         width, outputs = 0 if self.model.schema is None else self.model.schema.n_features, self._outputs
@@ -267,10 +266,10 @@ class LateLabels:
         clock: Callable[[], float] = time.time,
         **own: Any,
     ) -> Self:
-        """What `save` wrote. Measures and parts of your own have to be brought along, as for `Heros.load`."""
+        """Load what `save` wrote. Pass your own measures and parts as arguments, as for `Heros.load`."""
         document, arrays = archive.read(path, KIND)
         try:
-            model = files.unpack(Heros, document["model"], archive.subset(arrays, "model"), **own)
+            model = packing.unpack(Heros, document["model"], archive.subset(arrays, "model"), **own)
             given = map(Measure.of, document["measures"]) if measures is None else measures
             late = cls(
                 model,
@@ -289,7 +288,7 @@ class LateLabels:
             late._take_back(ids, rows, archive.subset(arrays, "waiting"))
         except (DataError, KeyError, TypeError, ValueError) as error:
             raise DataError(
-                f"The file {os.fspath(path)} must hold whole late labels. Got: {error}."
+                f"The file {os.fspath(path)} must hold complete late labels. Got: {error}."
             ) from None
         return late
 
@@ -299,7 +298,7 @@ def _expect_id(id: Any) -> Id:
 
 
 def _kept(x: Any) -> Instance:
-    """An instance as it waits, in memory and in files, whatever becomes of the one given."""
+    """Return a copy of an instance, in the form kept in memory and in files."""
     if form_of(x) == "row":
         row: dict[str, Any] = value_of(plain_value(row_of(x)))
         return row
@@ -315,6 +314,6 @@ def _is_same(known: Instance, asked: Instance) -> bool:
 
 
 def _wide(values: NDArray[np.float64], width: int, fill: float = np.nan) -> NDArray[np.float64]:
-    """The values, with others behind them if the schema has grown since."""
+    """Return the values, padded to `width` with `fill`."""
     missing = width - len(values)
     return values if missing <= 0 else np.concatenate([values, np.full(missing, fill)])

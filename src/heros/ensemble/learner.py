@@ -1,4 +1,4 @@
-"""The models of a Heros at work: made for a schema, with the compiled step that runs them."""
+"""The models of a Heros, created for a schema, with the compiled step that runs them."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ from heros.scores.base import ScoreCalls
 
 __all__ = ["Learner", "Learnt", "enough_memory"]
 
-REMEASURE = 1000  # every so many instances costs that change are measured anew
+REMEASURE = 1000  # measure costs that change again after this number of instances
 
 
 class Learnt(NamedTuple):
-    """What a learner knows, to be copied or pickled."""
+    """The learnt state of a learner, to be copied or pickled."""
 
     schema: Schema
     arrays: Mapping[str, dict[str, NDArray[Any]]]  # see `Learner.arrays`
-    scores: ScoreCalls | None  # if they are of the user's own
+    scores: ScoreCalls | None  # only if the user wrote the score
     last: LastStep | None
 
 
 class Learner:
-    """Models that are bound to a schema, how their performance is kept, who chooses, and the step of it all.
+    """Models bound to a schema, with their scores, their policy and the compiled step.
 
-    Whoever calls sees to it that nobody else does at the time.
+    Not thread-safe; the caller must hold the lock.
 
     Parameters
     ----------
     schema
-        What an instance looks like.
+        The features and the target.
     bound
         The models.
     scores, chooser
-        The running performance and the policy, as the step has them.
+        The running scores and the policy of the step.
     step
-        The compiled step, made of these.
+        The compiled step that uses the models, scores and policy.
     """
 
     def __init__(
@@ -62,16 +62,16 @@ class Learner:
     ) -> None:
         self.schema, self.validator = schema, Validator(schema)
         self.bound, self.scores, self.chooser, self.step = bound, scores, chooser, step
-        self.last: LastStep | None = None  # what the last step chose
-        self.growing: Schema | None = None  # what it is being fitted to, or was when Ctrl-C came
+        self.last: LastStep | None = None  # the choice of the last step
+        self.growing: Schema | None = None  # the schema of a growth in progress or interrupted
 
     @property
     def is_compiled(self) -> bool:
-        """Whether scores and policy learn in the compiled core, and nothing in objects of Python's."""
+        """Whether the scores and the policy are compiled, with no state in Python objects."""
         return not (isinstance(self.scores, ScoreCalls) or isinstance(self.chooser, PolicyCalls))
 
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
-        """Fit the models to a schema that has grown; where Ctrl-C broke that off, once more does the rest."""
+        """Extend the models to a schema that has grown; call again to continue after Ctrl-C."""
         self.growing = schema
         try:
             with enough_memory(schema):
@@ -91,7 +91,7 @@ class Learner:
         watch: int,
         surprise: _core.Surprise | None,
     ) -> None:
-        """Another policy, k or generator from now on."""
+        """Use another policy, k or random generator from now on."""
         self.chooser = chooser
         self.step.set_policy(chooser, k, rng.bit_generator, watch, surprise)
 
@@ -104,7 +104,7 @@ class Learner:
         most: int,
         delays: NDArray[np.int64] | None = None,
     ) -> Block:
-        """Test, then train on these; at most so many models each, or as many as the pace allows."""
+        """Test, then train on each instance: at most `most` models, or fewer if the pace sets a lower k."""
         blocks = []
         for part in self._stretches(len(X), pace, most):
             self.last = None
@@ -118,7 +118,10 @@ class Learner:
         return block
 
     def _stretches(self, n: int, pace: Pace | None, most: int) -> Iterator[slice]:
-        """The block, cut where costs are measured anew or a k is chosen: always at the same instances."""
+        """Yield slices of the block, cut where costs are measured or k is chosen.
+
+        The cuts depend on the number of instances alone, not on how the caller splits the stream.
+        """
         start, lengths = 0, []
         if self.bound.costs_change:
             lengths.append(REMEASURE)
@@ -145,28 +148,28 @@ class Learner:
         )
 
     def arrays(self) -> dict[str, dict[str, NDArray[Any]]]:
-        """What the compiled core has learnt, as groups of arrays that `take` takes back."""
+        """Return the state of the compiled core as groups of arrays for `take`."""
         return {"pool": self.bound.state(), "ensemble": self.step.state()}
 
     def learnt(self) -> Learnt:
-        """All that it knows."""
+        """Return the whole learnt state."""
         own = self.scores if isinstance(self.scores, ScoreCalls) else None
         return Learnt(self.schema, self.arrays(), own, self.last)
 
     def take(self, learnt: Mapping[str, dict[str, NDArray[Any]]]) -> None:
-        """Know what `arrays` gave."""
+        """Restore the state that `arrays` returned."""
         self.bound.restore(learnt["pool"])
         self.step.restore(learnt["ensemble"])
 
 
 @contextmanager
 def enough_memory(schema: Schema) -> Iterator[None]:
-    """Say what there was too much of, if memory does not suffice for models of this schema."""
+    """Turn a MemoryError into a HerosError that gives the size of the schema."""
     try:
         yield
     except MemoryError:
         values = sum(len(feature.values or ()) for feature in schema.features)
         what = f"{schema.n_features} features with {values} nominal values in all, {schema.n_classes} classes"
         raise HerosError(
-            f"The models must fit into memory. Got too many or too large ones for {what}."
+            f"The models do not fit into memory: too many or too large models for {what}."
         ) from None

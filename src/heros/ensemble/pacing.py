@@ -1,4 +1,4 @@
-"""What keeping inside a budget asks of a model: a clock, a meter, and another k every so often."""
+"""Keep a model inside a budget of time or energy: measure the cost and adapt k at intervals."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from heros.policies.pace import Pace
 
 __all__ = ["fresh_pace", "metered", "seconds_of", "set_pace"]
 
-UNMETERED = nullcontext()  # once for all: this is met at every single instance
+UNMETERED = nullcontext()  # created once, since it is used for every instance
 
 
 def fresh_pace(policy: Policy, models: int) -> Pace | None:
-    """The pace of a policy that has a budget, if this machine can measure what it is of."""
+    """Return the pace of a policy with a budget, or None; raise an error if no meter can measure it."""
     within = layers_of(policy).within
     if within is None:
         return None
     if within.unit == "joules":
-        Meter.of(within.meter)  # if this machine has none, now is the time to say so
+        Meter.of(within.meter)  # raises an error now if this machine has no such meter
     return Pace(within, models)
 
 
 def set_pace(pace: Pace, step: _core.Step, most: int) -> None:
-    """The k of the stretch that begins."""
+    """Set k for the next stretch of instances."""
     spent = 1e6 * seconds_of(step) if pace.within.unit == "microseconds" else pace.joules
     step.set_k(pace.begin(step.instances, spent, int(step.trained.sum()), most))
 
 
 def metered(pace: Pace | None) -> AbstractContextManager[None]:
-    """Read the joules of what is done meanwhile, where there is a budget of them."""
+    """Return a context that measures joules if the budget is in joules."""
     return UNMETERED if pace is None or pace.within.unit != "joules" else _metered(pace)
 
 
@@ -48,5 +48,5 @@ def _metered(pace: Pace) -> Iterator[None]:
 
 
 def seconds_of(step: _core.Step) -> float:
-    """CPU seconds of all steps so far."""
+    """Return the CPU seconds of all steps so far."""
     return float(step.cpu_seconds.sum())

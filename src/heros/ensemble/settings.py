@@ -1,4 +1,4 @@
-"""The settings of `heros.Heros` as one list, for everything else that is made with them."""
+"""The settings of `heros.Heros` as one list, for the other classes that share them."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from heros.pools import Pool
 __all__ = ["SETTINGS", "ModelSettings", "heros_of"]
 
 SETTINGS = tuple(name for name in inspect.signature(Heros).parameters if name not in {"task", "schema"})
-"""The names of the settings of a model, whatever it learns."""
+"""The names of the settings of a model for every task."""
 
 
 @dataclass(eq=False, repr=False)
 class ModelSettings:
-    """The settings that models of River, scikit-learn and CapyMOA and experiments share.
+    """The settings of `heros.Heros` that the River, scikit-learn and CapyMOA models and experiments share.
 
-    They are those of `heros.Heros`. A class below this one adds `score`, `class_weight` and `seed`, under
-    these names or under those that its library uses.
+    A subclass adds `score`, `class_weight` and `seed`, under these names or the names of its library.
     """
 
     pool: Pool | None = None

@@ -1,4 +1,4 @@
-"""What is learnt: the target, the form of a model's output, and what is made of both."""
+"""Tasks: the kind of target, the form of a model's output, and the measures that go with both."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = ["Classification", "Regression", "Task", "task_of"]
 
 @dataclass(frozen=True)
 class Task(Part, ABC):
-    """What is learnt: the base of all tasks."""
+    """The base class of all tasks."""
 
     role: ClassVar[str] = "task"
     numeric: ClassVar[bool] = False
@@ -45,32 +45,32 @@ class Task(Part, ABC):
 
     @abstractmethod
     def width(self, schema: Schema) -> int:
-        """How many numbers the ensemble says of an instance."""
+        """Return how many numbers the ensemble outputs per instance."""
 
     @abstractmethod
     def targets(self, y: ArrayLike, n: int, schema: Schema) -> NDArray[np.float64]:
-        """Y (n,) as the core takes it; a DataError names the first bad one."""
+        """Return the targets (n,) in the form of the core; a DataError names the first bad target."""
 
     @abstractmethod
     def prediction(self, outputs: NDArray[np.float64]) -> Any:
-        """What outputs (..., width) say the target is."""
+        """Return the predicted targets for outputs (..., width)."""
 
     def named(self, predictions: Any, schema: Schema) -> Any:
-        """What `prediction` gave, as people call it: as it is, unless it is a class."""
+        """Return predictions with class indices replaced by class names; numbers stay as they are."""
         return predictions
 
     @abstractmethod
     def measures(self) -> list[Measure]:
-        """What is measured if nobody says otherwise, empty."""
+        """Return the default measures, without any data."""
 
     @abstractmethod
     def native(self) -> _core.Task:
-        """The task as the core knows it: how an output and a target become an outcome in [0, 1]."""
+        """Return the compiled task, which turns an output and a target into an outcome in [0, 1]."""
 
 
 @dataclass(frozen=True)
 class Classification(Task):
-    """A class of several. An output is a probability per class; an outcome is 1 for a hit and 0 for a miss.
+    """Predict a class. Outputs are class probabilities; an outcome is 1 for a hit and 0 for a miss.
 
     Examples
     --------
@@ -84,19 +84,19 @@ class Classification(Task):
     """
 
     def width(self, schema: Schema) -> int:
-        """A probability per class."""
+        """Return the number of classes."""
         return schema.n_classes
 
     def targets(self, y: ArrayLike, n: int, schema: Schema) -> NDArray[np.float64]:
-        """Class indices, or names of classes; a DataError names the first bad label."""
+        """Return the class indices of labels (indices or names); a DataError names the first bad label."""
         return class_indices(y, n, schema.classes).astype(np.float64)
 
     def prediction(self, outputs: NDArray[np.float64]) -> Any:
-        """The class index with the highest probability."""
+        """Return the index of the class with the highest probability."""
         return outputs.argmax(axis=-1)
 
     def named(self, predictions: Any, schema: Schema) -> Any:
-        """The names of classes.
+        """Return the names of the predicted classes.
 
         Examples
         --------
@@ -107,7 +107,7 @@ class Classification(Task):
         return np.asarray(schema.classes)[predictions]
 
     def measures(self) -> list[Measure]:
-        """AUROC, accuracy, Cohen's κ and the logarithmic loss.
+        """Return AUROC, accuracy, Cohen's κ and log loss.
 
         Examples
         --------
@@ -117,32 +117,32 @@ class Classification(Task):
         return [Auroc(), Accuracy(), Kappa(), LogLoss()]
 
     def native(self) -> _core.Classification:
-        """The task as the core knows it."""
+        """Return the compiled task."""
         return _core.Classification()
 
 
 @dataclass(frozen=True)
 class Regression(Task):
-    """A number.
+    """Predict a number.
 
-    A model says what it is, in its own unit; the ensemble adds the two ends of an interval and, to compare
-    with, the running mean of the targets. An outcome, of which a model's score L is the running mean, is 1 −
-    |error| / (|error| + s): 1 if the model says what the target is, 1/2 if it is off by s, towards 0
-    beyond. s is the standard deviation of recent targets (the last thousand or so, the one at hand included).
-    ADWIN sees a change where these outcomes change: a model that has become worse than it was, in units of
-    what the target varies by. A score of 0.8 is a typical error of s/4.
+    Each model predicts in the unit of the target. The ensemble adds a prediction interval and, as a
+    reference, the running mean of the targets. The outcome of a prediction is 1 − |error| / (|error| + s),
+    where s is the standard deviation of about the last 1000 targets, the current one included. The outcome is
+    1 for an exact prediction, 1/2 for an error of s, and approaches 0 for larger errors. A model's score L is
+    the running mean of its outcomes: a score of 0.8 is a typical error of s/4. ADWIN detects changes in these
+    outcomes, that is, errors that grow relative to the spread of the target.
 
-    Inside, perceptrons and linear models learn the target in standard deviations from its mean, both running;
-    when these have moved by a tenth, weights are taken over into the new unit, so that answers stay what they
-    were. A target more than ten standard deviations off is learnt as one that is ten off.
+    Perceptrons and linear models learn the target in running standard deviations from its running mean. When
+    these have moved by a tenth, the weights are rescaled so that predictions stay the same. A target more
+    than ten standard deviations from the mean is learnt as ten standard deviations.
 
     Parameters
     ----------
     level
-        The share of targets that an answer's interval is to hold. It is as wide as the last 1000 errors ask
-        for (conformal prediction), with a level that is corrected by how often it held (Gibbs and Candès
-        2021); measures tell how often that was (`heros.measures.Coverage`). The first answer, before any
-        target was seen, is 0 and counts as an error like every other, but not for the intervals.
+        The share of targets that the prediction interval should contain. The last 1000 errors set its width
+        (conformal prediction), and the level is corrected by the coverage so far (Gibbs and Candès 2021).
+        `heros.measures.Coverage` measures the coverage. The first prediction, before any target is known, is
+        0; its error counts in the measures but not for the intervals.
 
     Examples
     --------
@@ -166,15 +166,15 @@ class Regression(Task):
         object.__setattr__(self, "level", level)
 
     def width(self, schema: Schema) -> int:
-        """The answer, the two ends of its interval, the running mean of the targets."""
+        """Return 4: the prediction, the two ends of its interval, the running mean of the targets."""
         return 4
 
     def targets(self, y: ArrayLike, n: int, schema: Schema) -> NDArray[np.float64]:
-        """Finite numbers; a DataError names the first that is none."""
+        """Return the targets as finite numbers; a DataError names the first bad target."""
         return target_numbers(y, n)
 
     def prediction(self, outputs: NDArray[np.float64]) -> Any:
-        """The answer.
+        """Return the predicted numbers.
 
         Examples
         --------
@@ -184,7 +184,7 @@ class Regression(Task):
         return outputs[..., 0]
 
     def measures(self) -> list[Measure]:
-        """RMSE, MAE, R², the error relative to a running mean's, coverage and width of intervals.
+        """Return RMSE, MAE, R², the error relative to the running mean's, interval coverage and width.
 
         Examples
         --------
@@ -194,12 +194,12 @@ class Regression(Task):
         return [RMSE(), MAE(), R2(), RelativeError(), Coverage(), IntervalWidth()]
 
     def native(self) -> _core.Regression:
-        """The task as the core knows it."""
+        """Return the compiled task."""
         return _core.Regression(self.level)
 
 
 def task_of(task: object) -> Task:
-    """A task, or the one of this name.
+    """Return the task itself, or the task with this name.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Who looks at an instance, and who answers for the ensemble."""
+"""The parameters `watch` and `answer`: which models are evaluated, and which predict for the ensemble."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ ANSWERS = ("best", "average", "weighted")
 
 
 class AnswerPart(Part):
-    """A way to answer that has settings."""
+    """The base class of values of `answer` that have settings."""
 
     role: ClassVar[str] = "answer"
 
 
 @dataclass(frozen=True)
 class Top(AnswerPart):
-    """The n models with the highest L answer together, the best of them with the most weight.
+    """The n models with the highest score L predict together; a higher L gives a higher weight.
 
-    The probabilities of model i are weighted by exp(−sharpness · (L_best − L_i)): with a sharpness of 0 all n
-    count the same, with a high one it is the best model that counts, and those that are as good.
+    The probabilities of model i are weighted by exp(−sharpness · (L_best − L_i)). With a sharpness of 0 all n
+    models have the same weight. With a high sharpness only the best models have weight.
 
     Parameters
     ----------
     n
-        How many answer.
+        The number of models that predict.
     sharpness
-        How fast a lower L counts less: at 60, a model whose L is .01 below the best counts .55.
+        How fast the weight falls with L: at 60, a model whose L is .01 below the best has weight .55.
 
     Examples
     --------
@@ -71,14 +71,14 @@ class Top(AnswerPart):
 
 @dataclass(frozen=True)
 class Stack(AnswerPart):
-    """All models answer together: their log-odds are added up, with weights that are learnt as well.
+    """All models predict together: the ensemble adds up their log-odds with learnt weights.
 
-    To them comes a mixture of the n best, as `Top` answers. At first half of the weight is the mixture's, and
-    the other half the models' in equal parts; after every label each weight takes a step down the gradient
-    of the log loss of what was answered. Where models know different things, that is more than any mixture
-    of them: docs/choosing.md has figures. Of a number, what each model says beyond the mixture is added up,
-    with weights that begin at 0 and follow the squared error (NLMS). All models look, since all answer; who
-    is trained is the policy's to say.
+    The mixture of the n best models, as in `Top`, takes part like a model. It starts with half of the weight;
+    the models share the other half equally. After each label, each weight takes a gradient step on the log
+    loss of the ensemble's prediction. If models make different errors, a stack can be better than any mixture
+    of them: docs/choosing.md has figures. In regression, the stack adds up each model's difference from the
+    mixture, with weights that start at 0 and follow the squared error (NLMS). All models are evaluated, since
+    all models predict; the policy still chooses which models are trained.
 
     With `sure` below 1, models that take long to evaluate (forests, and neighbours of more than the last
     1,000 instances) are asked last. If a stack of the other models, with weights of its own, gives a class a
@@ -89,12 +89,12 @@ class Stack(AnswerPart):
     Parameters
     ----------
     n, sharpness
-        Of the mixture: see `Top`.
+        The settings of the mixture: see `Top`.
     rate
-        How fast weights are learnt, in [0, 1]. 0: never.
+        The learning rate of the weights, in [0, 1]. With 0 the weights stay as they are.
     sure
-        Classes: the probability above which models that take long to evaluate are not asked, in [0, 1].
-        1: all models are asked. With `watch` other than "all", and for numbers, all models are asked.
+        The probability of a class above which slow models are not evaluated, in [0, 1]. With 1, with `watch`
+        other than "all" and in regression, all models are evaluated.
 
     Examples
     --------
@@ -126,7 +126,7 @@ Watch = Literal["all", "trained"] | int
 
 
 def checked_answer(answer: object) -> Answer:
-    """Who answers, if that is what it says."""
+    """Return `answer`, or raise an error if it is not valid."""
     if isinstance(answer, Top | Stack) or (isinstance(answer, str) and answer in ANSWERS):
         return answer  # type: ignore[return-value]
     raise ParameterError.of(
@@ -135,7 +135,7 @@ def checked_answer(answer: object) -> Answer:
 
 
 def native_answer(answer: Answer) -> _core.Answer:
-    """Who answers, as the core knows it."""
+    """Return `answer` in the form of the core."""
     if isinstance(answer, Stack):
         return _core.Answer("stacked", answer.n, answer.sharpness, answer.rate, answer.sure)
     if isinstance(answer, Top):
@@ -144,7 +144,7 @@ def native_answer(answer: Answer) -> _core.Answer:
 
 
 def checked_watch(watch: object) -> Watch:
-    """Who looks, if that is what it says."""
+    """Return `watch`, or raise an error if it is not valid."""
     if isinstance(watch, str) and watch in ("all", "trained"):
         return watch  # type: ignore[return-value]
     try:
@@ -154,7 +154,7 @@ def checked_watch(watch: object) -> Watch:
 
 
 def checked_burst(burst: object, watch: Watch) -> int:
-    """For how many instances all look once the best gets worse, if some do not look otherwise.
+    """Return `burst`, or raise an error if it is not valid for this `watch`.
 
     Examples
     --------
@@ -163,12 +163,12 @@ def checked_burst(burst: object, watch: Watch) -> int:
     """
     length = whole(burst, "burst", "Heros", 0, 1 << 62)
     if length > 0 and watch == "all":
-        raise ParameterError.of("burst", "Heros", "0 where all models look (watch='all')", burst)
+        raise ParameterError.of("burst", "Heros", "0 if all models are evaluated (watch='all')", burst)
     return length
 
 
 def expect_watched(watch: Watch, policy: Policy) -> None:
-    """Refuse a policy that would leave a model without an evaluation, and its score unchanged, for ever.
+    """Refuse a policy that never explores if idle models would never be evaluated again.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from heros.data.values import is_missing
-from heros.ensemble import Heros, files
+from heros.ensemble import Heros, packing
 from heros.errors import ParameterError
 from heros.storage import archive
 
@@ -76,14 +76,16 @@ class QuixModel:
         label = row.get(self.target)
         if not is_missing(label):
             model.learn(features, label)
-            state.set_bytes(self.name, b"".join(archive.encoded("model", *files.pack(model), "Quix's state")))
+            state.set_bytes(
+                self.name, b"".join(archive.encoded("model", *packing.pack(model), "Quix's state"))
+            )
         return {**row, self.name: answer}
 
     def _opened(self, kept: bytes | None) -> Heros:
         if kept is None:
             return copy.deepcopy(self.model)
         document, arrays = archive.decoded(kept, "model", "Quix's state")
-        return files.unpack(Heros, document, arrays)
+        return packing.unpack(Heros, document, arrays)
 
 
 def _said(model: Heros, features: Mapping[str, Any]) -> Any:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from heros._base import core as _core
 from heros._base.parameters import number
-from heros.policies.around import Around
+from heros.policies.wrapper import Around
 
 __all__ = ["Surprise"]
 

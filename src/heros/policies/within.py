@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from heros._base.parameters import number, whole
 from heros.errors import ParameterError
-from heros.policies.around import Around
 from heros.policies.ranked import Everything
+from heros.policies.wrapper import Around
 
 __all__ = ["Within"]
 

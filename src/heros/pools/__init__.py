@@ -5,7 +5,7 @@ from heros.pools.boosted import Boosted, BoostedGrid, BoundBoosted
 from heros.pools.forest import BoundForest, Forest, ForestGrid, ForestStats
 from heros.pools.hoeffding import BoundHoeffding, Hoeffding, HoeffdingGrid
 from heros.pools.join import BoundJoin, Join
-from heros.pools.labels import BoundLabelMemory, LabelMemory, LabelMemoryGrid
+from heros.pools.label_memory import BoundLabelMemory, LabelMemory, LabelMemoryGrid
 from heros.pools.linear import BoundLinear, Linear, LinearGrid
 from heros.pools.mlp import MLP, MLPGrid
 from heros.pools.models import BoundModels, Models
@@ -14,7 +14,7 @@ from heros.pools.neighbours import BoundNeighbours, Neighbours, NeighboursGrid, 
 from heros.pools.presets import Paper, PaperTrees, default, default_regression
 from heros.pools.regression_trees import BoundRegressionTrees, RegressionTrees, RegressionTreesGrid
 from heros.pools.retrained import BoundRetrained, Retrained, RetrainedGrid, RetrainedStats
-from heros.pools.trees import TreeStats
+from heros.pools.tree_settings import TreeStats
 
 __all__ = [
     "MLP",

@@ -14,7 +14,7 @@ from heros._base.parameters import among, flag
 from heros._base.settings import Setting
 from heros.data.schema import Schema
 from heros.pools.native import BoundNative, CostModels, Family, by_setting, grid_of
-from heros.pools.trees import (
+from heros.pools.tree_settings import (
     GRACE_PERIOD,
     MAX_BYTES,
     MAX_DEPTH,

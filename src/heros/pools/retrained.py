@@ -14,7 +14,7 @@ from heros._base.parameters import above_zero, or_none, real_number, whole, whol
 from heros._base.settings import Setting
 from heros.data.schema import Schema
 from heros.pools.native import BoundNative, CostModels, Family, grid_of
-from heros.pools.trees import MAX_BYTES, gains_of
+from heros.pools.tree_settings import MAX_BYTES, gains_of
 
 __all__ = ["BoundRetrained", "Retrained", "RetrainedGrid", "RetrainedStats"]
 

@@ -21,7 +21,7 @@ from heros.data.weights import checked_weights
 from heros.ensemble import Heros
 from heros.errors import DataError, DataNotice, ParameterError
 from heros.measures import Measure
-from heros.measures.own import Own, expect_measure
+from heros.measures.custom import Own, expect_measure
 from heros.meters import Cpu, Meter
 from heros.run.checkpoints import Checkpointer, CheckpointWarning
 from heros.run.curves import Curves

@@ -22,9 +22,9 @@ from heros.measures.classification import Counted
 from heros.meters import Energy, Meter
 from heros.pools.timing import price_list
 from heros.run.curves import MOST_POINTS, Curves, Points
-from heros.run.fit import PENDING, expect_fit
 from heros.run.predictions import Predictions
 from heros.run.result import Callback, Price, Run, Window
+from heros.run.validation import PENDING, expect_fit
 from heros.storage import archive
 from heros.streams.live import Source
 

@@ -65,7 +65,7 @@ def bill(run: Run, title: str | None = None) -> Table:
         **({} if run.imbalance is None else {"uneven": str(run.imbalance)}),
         "training": f"{run.gamma_share:.1%} of the cost of training every model (Σγ {run.gamma_spent:,.0f})",
         **_price(run),
-        "best model": settings_text(champion(run)),
+        "best model": _name_of_champion(run),
         "CPU seconds": f"{run.cpu_seconds:.2f}: {phases}",
         "energy": energy_text(run.energy),
         "": f"{run.energy.source}: {run.energy.detail}",

@@ -17,7 +17,7 @@ import orjson
 
 from heros._base.lazy import metadata
 from heros.data.schema import schema_plain
-from heros.ensemble import Heros, files
+from heros.ensemble import Heros, packing
 from heros.errors import HerosError
 from heros.serve.http import Receive, Scope, Send
 from heros.serve.limits import NotNow, Refusal, Unknown, Wrong, expect_name
@@ -245,7 +245,7 @@ class Api:
         def about(model: Heros) -> dict[str, Any]:
             schema = model.schema
             return {
-                **files.description(model),
+                **packing.description(model),
                 "instances": 0 if schema is None else model.instances,
                 "schema": None if schema is None else schema_plain(schema),
                 "notices": self.service.notices[:MOST_NOTICES],

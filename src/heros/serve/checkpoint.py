@@ -17,7 +17,7 @@ import orjson
 from numpy.typing import NDArray
 
 from heros._base.lazy import filelock
-from heros.ensemble import Heros, files
+from heros.ensemble import Heros, packing
 from heros.errors import DataError, HerosError
 from heros.serve.learners import Learner, ModelPerKey, OneModel
 from heros.storage import archive
@@ -95,7 +95,7 @@ class CheckpointDirectory:
         """Refuse a model that differs from the checkpoint in these parts and settings."""
         if self.path.exists():
             kept = archive.read(self.path, KIND)[0].get("model")
-            _expect_same(self.directory, kept, files.description(model), names)
+            _expect_same(self.directory, kept, packing.description(model), names)
 
     def write(self, learner: Learner, document: dict[str, Any], held: Held, history: State) -> None:
         """Write everything, as one."""
@@ -103,11 +103,11 @@ class CheckpointDirectory:
         groups |= {f"history/{group}": arrays for group, arrays in history.items()}
         content = document | {"history": list(history), "written": time.time()}
         if isinstance(learner, ModelPerKey):
-            content["template"] = files.description(learner.model)
+            content["template"] = packing.description(learner.model)
             parts = archive.encoded(KIND, content, archive.grouped(groups), str(self.directory))
             learner.models.commit({"service": base64.b64encode(b"".join(parts)).decode()})
         else:
-            content["model"], groups["model"] = files.pack(learner.model)
+            content["model"], groups["model"] = packing.pack(learner.model)
             archive.write(self.path, KIND, content, archive.grouped(groups), private=True)
 
     def read(self, learner: Learner) -> tuple[dict[str, Any], Held, State] | None:
@@ -118,14 +118,14 @@ class CheckpointDirectory:
             if position is None or "service" not in position:
                 return None
             document, arrays = archive.decoded(base64.b64decode(position["service"]), KIND, self.directory)
-            template = files.description(learner.model)
+            template = packing.description(learner.model)
             _expect_same(self.directory, document.get("template"), template, list(template))
         elif self.path.exists():
             document, arrays = archive.read(self.path, KIND)
         else:
             return None
         if isinstance(learner, OneModel):
-            learner.take_over(files.unpack(Heros, document["model"], archive.subset(arrays, "model")))
+            learner.take_over(packing.unpack(Heros, document["model"], archive.subset(arrays, "model")))
         history = {str(name): archive.subset(arrays, f"history/{name}") for name in document["history"]}
         passed = max(0.0, time.time() - float(document["written"]))
         return document, _held(archive.subset(arrays, "pending"), passed), history

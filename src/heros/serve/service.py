@@ -22,8 +22,8 @@ from heros.data.encoder import Encoder
 from heros.data.values import Refused
 from heros.ensemble.late import Counts, Pending
 from heros.errors import DataError, DataNotice, HerosError, ParameterError
-from heros.serve.bill import Bill
 from heros.serve.checkpoint import CheckpointDirectory, Waiting
+from heros.serve.energy import Bill
 from heros.serve.history import History
 from heros.serve.learners import Labelled, Learner, Output
 from heros.serve.limits import Limits, NotNow, Unknown, Wrong, expect_fields, expect_name

@@ -6,25 +6,45 @@ import json
 import operator
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from heros.errors import DataError, HerosError
 
-__all__ = ["FILE", "KeyStore", "Tally"]
+__all__ = ["FILE", "KeyStore", "NotKept", "Tally"]
 
 FILE = "keys.sqlite"
-FORMAT = 1
+FORMAT = 2
 PAGE = 16384  # bytes: a model takes many pages, and fewer of them are written in less time
+SUMS = (
+    "instances INTEGER NOT NULL, hits INTEGER NOT NULL, spent REAL NOT NULL, absolute REAL NOT NULL, "
+    "squared REAL NOT NULL, naive REAL NOT NULL"
+)
 SCHEMA = (  # figures apart from models: all of them are looked at often, and models are large
-    "CREATE TABLE IF NOT EXISTS models (key TEXT PRIMARY KEY, learnt BLOB NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS figures (key TEXT PRIMARY KEY, instances INTEGER NOT NULL, "
-    "hits INTEGER NOT NULL, spent REAL NOT NULL, absolute REAL NOT NULL, squared REAL NOT NULL, "
-    "naive REAL NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS models (id INTEGER PRIMARY KEY, learnt BLOB NOT NULL)",
+    f"CREATE TABLE IF NOT EXISTS figures (key TEXT PRIMARY KEY, model INTEGER NOT NULL, {SUMS}) WITHOUT ROWID",
+    # since the last commit; without a model: a key that is to be removed
+    f"CREATE TABLE IF NOT EXISTS drafts (key TEXT PRIMARY KEY, model INTEGER, {SUMS}) WITHOUT ROWID",
+    "CREATE VIEW IF NOT EXISTS present AS SELECT * FROM drafts WHERE model IS NOT NULL UNION ALL "
+    "SELECT * FROM figures WHERE NOT EXISTS (SELECT 1 FROM drafts WHERE drafts.key = figures.key)",
     "CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
 )
+DISCARD = (
+    "DELETE FROM models WHERE id IN (SELECT model FROM drafts)",
+    "DELETE FROM drafts",
+)
+ADOPT = (
+    "DELETE FROM models WHERE id IN (SELECT figures.model FROM figures JOIN drafts USING (key))",
+    "DELETE FROM figures WHERE key IN (SELECT key FROM drafts)",
+    "INSERT INTO figures SELECT * FROM drafts WHERE model IS NOT NULL",
+    "DELETE FROM drafts",
+)
+
+
+class NotKept(HerosError):
+    """The store has no room, or cannot write for another reason; what it held before, it still holds."""
 
 
 class Tally(NamedTuple):
@@ -55,7 +75,9 @@ class KeyStore:
     """The models of a `heros.ensemble.keyed.Keyed` that are not in memory, and notes.
 
     What is put is visible to this process at once, and survives it after `commit`: a kill discards everything
-    since the last commit.
+    since the last commit. Each put is a small transaction of its own, of a draft beside what was committed, and a
+    commit adopts all drafts in one: where SQLite gives up a transaction, on a full disk say, only the call that
+    raised `NotKept` has done nothing.
 
     Examples
     --------
@@ -92,47 +114,53 @@ class KeyStore:
     def _open(self) -> None:
         with self._said():
             self._file.execute(f"PRAGMA page_size={PAGE}")  # of a file that is new
+            self._file.execute("PRAGMA locking_mode=EXCLUSIVE")  # no other process until it is closed
             self._file.execute("PRAGMA journal_mode=WAL")
-            self._file.execute("PRAGMA synchronous=FULL")
-            self._file.execute("BEGIN IMMEDIATE")  # holds off any other writer
+            self._file.execute("PRAGMA synchronous=NORMAL")  # drafts need not survive; see `commit`
+        with self._transaction():
             kept = self._file.execute("PRAGMA user_version").fetchone()[0]
             if kept not in {0, FORMAT}:  # 0: a new file
                 raise HerosError(f"The file {self.path} must have the format {FORMAT}. Got {kept}.")
-            for statement in SCHEMA:
+            for statement in (*SCHEMA, *DISCARD, f"PRAGMA user_version={FORMAT}"):
                 self._file.execute(statement)
-            self._file.execute(f"PRAGMA user_version={FORMAT}")
 
     def put(self, key: str, learnt: bytes, tally: Tally) -> None:
-        """Keep a model's bytes and its figures."""
-        with self._said():
-            self._file.execute("INSERT OR REPLACE INTO models VALUES (?, ?)", (key, learnt))
-            kept = f"INSERT OR REPLACE INTO figures (key, {FIGURES}) VALUES (?, ?, ?, ?, ?, ?, ?)"
-            self._file.execute(kept, (key, *tally))
+        """Keep a model's bytes and its figures; raise `NotKept`, and change nothing, if there is no room."""
+        with self._transaction():
+            self._draft(key, learnt, tally)
+
+    def _draft(self, key: str, learnt: bytes | None, tally: Tally) -> None:
+        self._file.execute("DELETE FROM models WHERE id = (SELECT model FROM drafts WHERE key = ?)", (key,))
+        model = None
+        if learnt is not None:
+            model = self._file.execute("INSERT INTO models (learnt) VALUES (?)", (learnt,)).lastrowid
+        row = f"INSERT OR REPLACE INTO drafts (key, model, {FIGURES}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        self._file.execute(row, (key, model, *tally))
 
     def get(self, key: str) -> bytes | None:
         """The bytes of a model, or None."""
         with self._said():
-            row = self._file.execute("SELECT learnt FROM models WHERE key = ?", (key,)).fetchone()
+            query = "SELECT learnt FROM models WHERE id = (SELECT model FROM present WHERE key = ?)"
+            row = self._file.execute(query, (key,)).fetchone()
         return None if row is None else bytes(row[0])
 
     def tally(self, key: str) -> Tally | None:
         """The figures of a model, or None."""
         with self._said():
-            query = f"SELECT {FIGURES} FROM figures WHERE key = ?"
+            query = f"SELECT {FIGURES} FROM present WHERE key = ?"
             row = self._file.execute(query, (key,)).fetchone()
         return None if row is None else Tally(*row)
 
     def tallies(self) -> Iterator[tuple[str, Tally]]:
         """All keys with their figures, in the order of the keys."""
         with self._said():
-            for key, *tally in self._file.execute(f"SELECT key, {FIGURES} FROM figures ORDER BY key"):
+            for key, *tally in self._file.execute(f"SELECT key, {FIGURES} FROM present ORDER BY key"):
                 yield key, Tally(*tally)
 
     def remove(self, key: str) -> None:
         """Delete a model and its figures."""
-        with self._said():
-            for table in ("models", "figures"):
-                self._file.execute(f"DELETE FROM {table} WHERE key = ?", (key,))
+        with self._transaction():
+            self._draft(key, None, Tally())
 
     def note(self, name: str = "position") -> Mapping[str, Any] | None:
         """The note of the last commit: the position of the source, or the `schema`."""
@@ -143,28 +171,49 @@ class KeyStore:
         note: Mapping[str, Any] | None = json.loads(row[0])
         return note
 
-    def commit(self, note: Mapping[str, Any] | None, schema: Mapping[str, Any] | None = None) -> None:
-        """Commit all that was put, the note, and the schema if given, in one transaction."""
+    def commit(
+        self,
+        note: Mapping[str, Any] | None,
+        schema: Mapping[str, Any] | None = None,
+        models: Iterable[tuple[str, bytes, Tally]] = (),
+    ) -> None:
+        """Commit all that was put, further models, the note, and the schema if given, in one transaction."""
         notes = {"position": note} | ({} if schema is None else {"schema": schema})
         with self._said():
-            for name, value in notes.items():
-                kept = "INSERT OR REPLACE INTO notes VALUES (?, ?)"
-                self._file.execute(kept, (name, json.dumps(value)))
-            self._file.execute("COMMIT")
-            self._file.execute("BEGIN IMMEDIATE")
+            self._file.execute("PRAGMA synchronous=FULL")
+        try:
+            with self._transaction():
+                for model in models:
+                    self._draft(*model)
+                for statement in ADOPT:
+                    self._file.execute(statement)
+                for name, value in notes.items():
+                    kept = "INSERT OR REPLACE INTO notes VALUES (?, ?)"
+                    self._file.execute(kept, (name, json.dumps(value)))
+        finally:
+            self._file.execute("PRAGMA synchronous=NORMAL")
 
     def copy(self, path: str | os.PathLike[str]) -> None:
-        """Write the state of the last commit to another file; later changes are discarded."""
+        """Write the state of the last commit to another file; drafts go there too, and are discarded there."""
         with self._said():
-            self._file.execute("ROLLBACK")
-            try:
-                self._file.execute("VACUUM INTO ?", (os.fspath(path),))
-            finally:
-                self._file.execute("BEGIN IMMEDIATE")
+            self._file.execute("VACUUM INTO ?", (os.fspath(path),))
 
     def close(self) -> None:
         """Close the file; uncommitted changes are discarded."""
         self._file.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """All that is executed within this, or nothing."""
+        with self._said():
+            self._file.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._file.execute("COMMIT")
+            except BaseException:
+                if self._file.in_transaction:  # at some errors SQLite has rolled back itself
+                    self._file.execute("ROLLBACK")
+                raise
 
     @contextmanager
     def _said(self) -> Iterator[None]:
@@ -173,9 +222,8 @@ class KeyStore:
             yield
         except sqlite3.OperationalError as error:
             if "locked" in str(error):
-                text = f"The file {self.path} must be used by one process at a time. Got another one at work."
-            else:
-                text = f"The file {self.path} must be writable. Got: {error}."
-            raise HerosError(text) from None
+                rule = "must be used by one process at a time. Got another one at work"
+                raise HerosError(f"The file {self.path} {rule}.") from None
+            raise NotKept(f"The file {self.path} must be writable. Got: {error}.") from None
         except (sqlite3.DatabaseError, ValueError) as error:
             raise DataError(f"The file {self.path} must be whole. Got: {error}.") from None

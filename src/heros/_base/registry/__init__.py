@@ -1,9 +1,9 @@
-"""The one list of parts: how they are made, described, stored, named and written."""
+"""The registry of parts: their creation, description, storage, names and command-line notation."""
 
 from heros._base.registry.descriptions import described, own_part, rebuilt
-from heros._base.registry.names import policy_id, pool_id, settings_of, variant_id
+from heros._base.registry.ids import policy_id, pool_id, settings_of, variant_id
+from heros._base.registry.parse import answer_of, form_of, policy_of, pool_of, written_parts
 from heros._base.registry.part import Part, name_of, parts
-from heros._base.registry.text import answer_of, form_of, policy_of, pool_of, written_parts
 
 __all__ = [
     "Part",

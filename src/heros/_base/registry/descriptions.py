@@ -1,8 +1,8 @@
-"""Parts as JSON knows them, and back: for files that hold no code.
+"""Conversion of parts to JSON data and back, for files that contain no code.
 
-Only parts of HEROS's own are made from a description. One of the user's own is described by the name of its
-class: whoever opens the file has to bring it along. Nothing in a description is imported or called but the
-classes registered here, with plain data or with parts made in the same way.
+Only registered parts are created from a description. A user-defined part is described by its class name, and
+must be passed as an argument when the file is loaded. A description can only call registered classes, with
+plain data or with other parts as arguments.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from heros.errors import DataError, HerosError, ParameterError
 __all__ = ["DEEPEST", "described", "own_part", "rebuilt"]
 
 DEEPEST = 32
-"""How many parts may be inside each other: more than anyone means, and less than Python's stack takes."""
+"""The largest nesting depth of parts, well below the limit of Python's stack."""
 
 
 def described(part: object) -> dict[str, Any]:
-    """A part as plain data.
+    """Return a part as plain data.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def described(part: object) -> dict[str, Any]:
 def _described(part: object, depth: int) -> dict[str, Any]:
     kind = type(part)
     if depth == 0:
-        raise HerosError(f"Parts must be inside each other at most {DEEPEST} deep. Got more.")
+        raise HerosError(f"Parts must be nested at most {DEEPEST} levels deep.")
     if not _registered(kind):
         return {"own": f"{kind.__module__}.{kind.__qualname__}"}
     values = {name: _value(getattr(part, name), depth - 1) for name in parameters(kind)}
@@ -58,7 +58,7 @@ def _value(value: Any, depth: int) -> Any:
 
 
 def rebuilt(description: object, role: str, given: Any = None) -> Any:
-    """The part that a description describes; the `given` one, if it is the same.
+    """Create the part of a description, or return the `given` part if it has the same description.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def rebuilt(description: object, role: str, given: Any = None) -> Any:
     >>> rebuilt({"own": "shop.Fair"}, "policy")
     Traceback (most recent call last):
         ...
-    heros.errors.HerosError: The policy shop.Fair is not one of HEROS's own: pass policy= to bring it along.
+    heros.errors.HerosError: The policy shop.Fair is not part of HEROS: pass the object as policy=.
     """
     if given is not None:
         if described(given) != description:
@@ -77,14 +77,14 @@ def rebuilt(description: object, role: str, given: Any = None) -> Any:
 
 
 def _built(description: object, role: str, depth: int) -> Any:
-    """A part made of its description, and those inside it before it."""
+    """Create a part from its description, after the parts nested in it."""
     if not isinstance(description, dict):
         raise DataError(f"A description must be a mapping. Got {type(description).__name__} instead.")
     if depth == 0:
-        raise DataError(f"A description must be at most {DEEPEST} parts deep. Got more.")
+        raise DataError(f"A description must be nested at most {DEEPEST} levels deep.")
     if "own" in description:
         own = description["own"]
-        raise HerosError(f"The {role} {own} is not one of HEROS's own: pass {role}= to bring it along.")
+        raise HerosError(f"The {role} {own} is not part of HEROS: pass the object as {role}=.")
     name = description.get("kind")
     kind = parts(role).get(name) if isinstance(name, str) else None
     if kind is None or not kind.plain:
@@ -97,7 +97,7 @@ def _built(description: object, role: str, depth: int) -> Any:
 
 
 def _inside(value: object, role: str, depth: int) -> object:
-    """A value of a description, with parts where it describes parts: of the role of the part around them."""
+    """Return a value of a description; nested descriptions become parts of the same role."""
     if isinstance(value, list):
         return [_inside(one, role, depth) for one in value]
     if isinstance(value, dict) and ("kind" in value or "own" in value):
@@ -106,7 +106,7 @@ def _inside(value: object, role: str, depth: int) -> object:
 
 
 def _made(kind: Any, settings: dict[str, Any]) -> Any:
-    """Make a part by the constructor of the class that says what describes it, its own or one above it."""
+    """Create a part with the constructor of the class or base class that defines its description."""
     own = (base for base in kind.__mro__ if vars(base).get("described_by") or _is_own_dataclass(base))
     maker: Any = next(own, kind)
     if maker is kind:
@@ -117,14 +117,15 @@ def _made(kind: Any, settings: dict[str, Any]) -> Any:
 
 
 def _is_own_dataclass(kind: type) -> bool:
-    """Whether a class is a dataclass itself, and not only below one."""
+    """Return whether a class itself is a dataclass, not only one of its base classes."""
     return "__dataclass_fields__" in vars(kind)
 
 
 def own_part(part: object) -> Any:
-    """The user's own part, perhaps inside others, if it gives and takes back its state; else None.
+    """Return the user-defined part, possibly nested in others, if its state can be saved; else None.
 
-    It does so with ``state()``, a mapping of names to arrays of numbers, and ``restore(state)``.
+    Such a part has ``state()``, which returns a mapping of names to arrays of numbers, and
+    ``restore(state)``.
     """
     own = next(_own_parts(part, DEEPEST), None)
     return own if hasattr(own, "state") and hasattr(own, "restore") else None

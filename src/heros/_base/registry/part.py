@@ -1,4 +1,4 @@
-"""The parts a model is made of: each is registered by being defined."""
+"""The parts of a model, such as pools and policies. A part is registered when its class is defined."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ HOMES = {
     "score": "heros.scores",
     "task": "heros.ensemble.task",
 }
-"""Where the parts of each role are exported; imported when somebody asks for them."""
+"""The module that exports the parts of each role; imported on first use."""
 
 _defined: list[type[Part]] = []
 
 
 class Part:
-    """Something that models, files, records and the command line know by its class.
+    """The base class of all parts that files, records and the command line identify by class name.
 
-    The base class of each role (`heros.pools.Pool`, `heros.scores.Score`, ...) is a subclass that says its
-    `role`; every class below one of them, in a module of HEROS, is a part from the moment it is defined.
-    A class of the user's own is not: it works like one, but is never made from a file.
+    The base class of each role (`heros.pools.Pool`, `heros.scores.Score`, ...) is a subclass that sets
+    `role`. Each of its subclasses in a HEROS module is registered when the class is defined. A user-defined
+    class works like a part, but is never created from a file.
 
     Examples
     --------
@@ -40,24 +40,24 @@ class Part:
     """
 
     role: ClassVar[str] = ""
-    """What it is to a model: "policy", "score", "pool", ..."""
+    """The role in a model: "policy", "score", "pool", ..."""
 
     written: ClassVar[str] = ""
-    """How records and the command line call it; by default its class's name: `cand_as_published`."""
+    """The name in records and on the command line; by default the class name: `cand_as_published`."""
 
     described_by: ClassVar[tuple[str, ...]] = ()
-    """What it takes to make it anew, if not the fields of its dataclass: attributes of it, which are also
-    arguments of the class that says this (not of classes below it: a grid is stored as what it came to)."""
+    """The attributes that describe the part, if they are not its dataclass fields. They are also arguments
+    of the class that sets this attribute, not of its subclasses: a grid is stored as its configurations."""
 
     suffix: ClassVar[str] = ""
-    """If it is a part around another one: what separates their numbers in text, as in ``zeta:0.05@0.2``."""
+    """For a part that wraps another one: the separator between their numbers, as in ``zeta:0.05@0.2``."""
 
     plain: ClassVar[bool] = True
-    """Whether it is plain data, which files and checkpoints can hold."""
+    """Whether files and checkpoints can store the part as plain data."""
 
     @classmethod
     def made_of(cls, **settings: Any) -> Any:
-        """A part of this class from what it is described by."""
+        """Create a part of this class from its description."""
         return cls(**settings)
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -71,7 +71,7 @@ def _package(kind: type) -> str:
 
 
 def parts(role: str) -> dict[str, type[Any]]:
-    """The parts of a role by the names of their classes, in the order of the alphabet.
+    """Return the parts of a role by class name, in alphabetical order.
 
     Examples
     --------
@@ -86,17 +86,17 @@ def parts(role: str) -> dict[str, type[Any]]:
 
 
 def plain_parts(role: str) -> dict[str, type[Any]]:
-    """Those that files can hold."""
+    """Return the parts of a role that files can store."""
     return {name: kind for name, kind in parts(role).items() if kind.plain}
 
 
 def _in_its_module(kind: type) -> bool:
-    """Whether it is what its module has under that name; what a function or an example defines is not."""
+    """Return whether the class is defined at the top level of its module, not in a function or an example."""
     return getattr(sys.modules.get(kind.__module__), kind.__name__, None) is kind
 
 
 def parameters(kind: type[Any]) -> tuple[str, ...]:
-    """What it takes to make a part of this class.
+    """Return the names of the parameters that describe a part of this class.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def parameters(kind: type[Any]) -> tuple[str, ...]:
 
 
 def name_of(kind: type[Any]) -> str:
-    """How records and the command line call a part, or a class of the user's own.
+    """Return the name of a part, or of a user-defined class, in records and on the command line.
 
     Examples
     --------

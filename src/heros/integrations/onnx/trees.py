@@ -13,7 +13,7 @@ from heros.errors import HerosError
 from heros.integrations.onnx.graph import NONE, Graph, codes_of, normed
 from heros.pools.forest import BoundForest
 from heros.pools.hoeffding import BoundHoeffding
-from heros.pools.trees import ABSENT, AT_MOST, EACH_VALUE, LEAF
+from heros.pools.tree_settings import ABSENT, AT_MOST, EACH_VALUE, LEAF
 
 __all__ = ["Walk", "forest", "tree", "walked"]
 

@@ -1,4 +1,4 @@
-"""What a model was made of, in words: for records and tables."""
+"""Names and settings of a model's parts, for records and tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Made", "policy_id", "pool_id", "settings_of", "variant_id"]
 
 
 class Made(Protocol):
-    """What is asked of a model here: what it was made of."""
+    """The attributes of a model that this module reads."""
 
     policy: Any
     score: Any
@@ -29,22 +29,22 @@ class Made(Protocol):
 
     @property
     def pool(self) -> Any:
-        """The models, as they were described."""
+        """The pool of models."""
         ...
 
     @property
     def answer(self) -> Any:
-        """Which models predict for the ensemble."""
+        """The models that predict for the ensemble."""
         ...
 
     @property
     def costs(self) -> NDArray[np.float64]:
-        """γ of each model."""
+        """The training cost γ of each model."""
         ...
 
     @property
     def pace(self) -> Any:
-        """What its policy is held to, if it is."""
+        """The budget of the policy, or None."""
         ...
 
 
@@ -54,7 +54,7 @@ class _Models(Protocol):
 
 
 def settings_of(model: Made) -> dict[str, Any]:
-    """The settings of a model that is bound, as JSON knows them.
+    """Return the settings of a model with a schema, as JSON data.
 
     Examples
     --------
@@ -85,14 +85,14 @@ def settings_of(model: Made) -> dict[str, Any]:
 
 
 def _pace(pace: Any) -> dict[str, Any]:
-    """Every k that a budget led to, and what it cost: with these ks the same model comes out again."""
+    """Return each k that the budget led to, and its cost; the same values of k reproduce the model."""
     if pace is None:
         return {}
     return {"pace": {"unit": pace.within.unit, "ks": pace.ks.tolist(), "costs": pace.costs.tolist()}}
 
 
 def pool_id(pool: _Models) -> str:
-    """A pool in a word: `mlp50`, `trees50`, `mlp50+trees50`; a pool of the user's own by its class."""
+    """Return a short name of a pool: `mlp50`, `mlp50+trees50`; a user-defined pool is named by its class."""
     joined = getattr(pool, "pools", ())
     if joined:
         return "+".join(pool_id(part) for part in joined)
@@ -100,7 +100,7 @@ def pool_id(pool: _Models) -> str:
 
 
 def policy_id(policy: object) -> str:
-    """A policy in a word.
+    """Return a short name of a policy.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def policy_id(policy: object) -> str:
 
 
 def variant_id(watch: object, answer: object, burst: int = 0, warmup: int = 100) -> str:
-    """Who looks and who answers, in a word; nothing where it is as in the paper.
+    """Return a short name of the `watch` and `answer` settings; empty for the settings of the paper.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A whole model as plain data and arrays, and back: what files and checkpoints hold of it."""
+"""Convert a whole model to plain data and arrays for files and checkpoints, and back."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ PARTS = ("task", "pool", "policy", "score")
 SETTINGS = ("k", "answer", "watch", "burst", "warmup", "seed")
 
 UNFIT = (KeyError, TypeError, ValueError, OverflowError, MemoryError)
-"""What is raised if a file has what no model can be made of."""
+"""The exceptions that invalid contents of a file can raise."""
 
 GROUPS = ("pool", "ensemble", "score", "pace", "weights")
 
 
 class Packable(Protocol):
-    """What is asked of a model: `heros.Heros` has it."""
+    """The attributes and methods that packing needs; `heros.Heros` has them."""
 
     task: Task
     policy: Policy
@@ -40,20 +40,20 @@ class Packable(Protocol):
 
     @property
     def pool(self) -> Pool:
-        """The models, as they were described."""
+        """The pool that describes the models."""
         ...
 
     @property
     def schema(self) -> Schema | None:
-        """What an instance looks like; None before that is known."""
+        """The features and the target; None until they are known."""
         ...
 
     def state(self) -> dict[str, dict[str, NDArray[Any]]]:
-        """What it has learnt, as groups of arrays."""
+        """Return what was learnt as groups of arrays."""
         ...
 
     def restore(self, schema: Schema, state: Mapping[str, dict[str, NDArray[Any]]]) -> None:
-        """Take back what `state` gave."""
+        """Restore what `state` returned."""
         ...
 
 
@@ -61,7 +61,7 @@ M = TypeVar("M", bound=Packable)
 
 
 def description(model: Packable) -> dict[str, Any]:
-    """What a model is made of: its parts and settings as plain data.
+    """Return the parts and settings of a model as plain data.
 
     Examples
     --------
@@ -79,9 +79,9 @@ def description(model: Packable) -> dict[str, Any]:
 
 
 def pack(model: Packable, *, allow_code: bool = False) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """All of a model: what it is made of, where its generator stands, and what it has learnt.
+    """Return a whole model: its parts, settings, generator state and learnt arrays.
 
-    Models that are Python objects are among it only with `allow_code`, as the bytes of their pickle.
+    Models that are Python objects need `allow_code`; they are stored as pickle bytes.
 
     Examples
     --------
@@ -110,10 +110,10 @@ def unpack(
     score: Score | None = None,
     allow_code: bool = False,
 ) -> M:
-    """The model that `pack` packed; a DataError if there can be none. Parts of your own are brought along.
+    """Return the model that `pack` packed; raise a DataError if the data is invalid.
 
-    With `allow_code` a pool of Python objects that is brought along is unpickled, which runs what the file
-    says.
+    Pass user-defined parts as arguments. With `allow_code`, the Python models of the given pool are
+    unpickled, which runs code from the file.
     """
     given = {"task": task, "pool": pool, "policy": policy, "score": score}
     parts = {role: rebuilt(document.get(role), role, given[role]) for role in PARTS}
@@ -130,9 +130,9 @@ def unpack(
 
 
 def fill(model: M, document: Mapping[str, Any], arrays: archive.Arrays, schema: Schema | None = None) -> M:
-    """Have a model that is made as the packed one was know what that one knew.
+    """Restore the packed state into a model with the same parts and settings.
 
-    `schema` is what the document says, if somebody has it already.
+    `schema` is the schema of the document, if the caller has already read it.
     """
     try:
         model.rng = generator(document["rng"])
@@ -147,7 +147,7 @@ def fill(model: M, document: Mapping[str, Any], arrays: archive.Arrays, schema: 
 
 
 def _restore(model: Packable, schema: Schema, arrays: archive.Arrays) -> None:
-    """Have the model take back what it had learnt, if it has room for it."""
+    """Restore the learnt arrays after checking that their sizes fit the model."""
     learnt = {group: archive.subset(arrays, group) for group in GROUPS}
     model.pool.expect_room(schema, learnt["pool"])
     expect_room = getattr(model.score, "expect_room", None)
@@ -157,7 +157,7 @@ def _restore(model: Packable, schema: Schema, arrays: archive.Arrays) -> None:
 
 
 def expect_plain(pool: Pool) -> None:
-    """Refuse to keep in a file, or to take from one, what only unpickling could bring back."""
+    """Refuse to write to a file, or to read from one, a pool that needs pickle."""
     if not pool.plain:
         kind = type(pool).__name__
-        raise HerosError(f"A file holds data, no code, and {kind} holds Python objects: keep it with pickle.")
+        raise HerosError(f"A model file holds no code, but {kind} holds Python objects. Save it with pickle.")

@@ -1,4 +1,4 @@
-"""Parts as people write them on a command line, or in a TOML file."""
+"""Parts in command-line notation or in a TOML file."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from heros.errors import DataError, ParameterError, did_you_mean
 __all__ = ["answer_of", "form_of", "policy_of", "pool_of", "written_parts"]
 
 NUMBERS: dict[Any, Callable[[str], float]] = {"float": float, "int": int}
-"""How the fields are annotated that can be written as numbers."""
+"""The annotations of fields that can be given as numbers, and their conversions."""
 
 EXAMPLES = {"policy": "zeta:0.05@0.2", "answer": "top:5:60"}
 
 
 def written_parts(role: str) -> dict[str, type[Any]]:
-    """The parts that can be written as a name, perhaps with numbers, by that name.
+    """Return the parts that have a command-line notation, by name.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def _name(kind: type[Any]) -> str:
 
 
 def _missing(kind: type[Any]) -> list[str]:
-    """The parameters it must be given that are no numbers."""
+    """Return the required parameters that are not numbers."""
     if kind.role == "pool":
         return []
     needed = [
@@ -52,12 +52,12 @@ def _numeric(kind: type[Any]) -> list[Field[Any]]:
 
 
 def form_of(kind: type[Any]) -> str:
-    """How a part is written, with what its numbers are in capitals."""
+    """Return the command-line notation of a part, with the names of its numbers in capitals."""
     return ":".join([_name(kind), *(field.name.upper() for field in _numeric(kind))])
 
 
 def policy_of(text: str, epsilon: float | None = None) -> Any:
-    """A policy from ``name[:numbers][@epsilon][+surprise[:numbers]]``; `epsilon` where the text has none.
+    """Return the policy for ``name[:numbers][@epsilon][+surprise[:numbers]]``; `epsilon` is the default.
 
     Examples
     --------
@@ -95,14 +95,14 @@ def policy_of(text: str, epsilon: float | None = None) -> Any:
 
 
 def form_around(kind: type[Any]) -> str:
-    """How a policy around others is written behind them: ``@EPSILON``."""
+    """Return the notation of a policy that wraps another one, e.g. ``@EPSILON``."""
     numbers = ":".join(field.name.upper() for field in _numeric(kind))
     suffix: str = kind.suffix
     return suffix + (f":{numbers}" if suffix[-1].isalpha() else numbers)
 
 
 def _numbers(kind: type[Any], text: str, whole: str) -> list[float]:
-    """The numbers of a part, from text; a TypeError if there are too many."""
+    """Parse the numbers of a part; raise a TypeError if there are too many."""
     texts, expected = [part for part in text.split(":") if part], _numeric(kind)
     if len(texts) > len(expected):
         raise TypeError
@@ -117,7 +117,7 @@ def _number(text: str, field: Field[Any], whole: str, role: str) -> float:
 
 
 def answer_of(text: str) -> Any:
-    """Who answers: a name as it is, e.g. ``best``, or a part with its numbers, e.g. ``top:5:60``.
+    """Return the `answer` for a text: a name such as ``best``, or a part with numbers such as ``top:5:60``.
 
     Examples
     --------
@@ -135,11 +135,11 @@ def answer_of(text: str) -> Any:
 
 
 def pool_of(text: str) -> Any:
-    """A pool: its name (``mlp`` or ``trees``, the paper's), or a TOML file that describes one.
+    """Return the pool for a name (``mlp`` or ``trees``, as in the paper) or for a TOML file.
 
-    The file has a ``kind``, perhaps ``costs`` and other arguments of that kind, and either a table ``[grid]``
-    with the arguments of the grid or tables ``[[models]]`` with the settings of each model. A pool of pools
-    has tables like that in it.
+    The file has a ``kind``, optionally ``costs`` and other arguments of that kind. It also has either a table
+    ``[grid]`` with the arguments of the grid or tables ``[[models]]`` with the settings of each model. A pool
+    of pools contains such tables.
     """
     known = written_parts("pool")
     if text in known:
@@ -160,7 +160,7 @@ def _pool_of(settings: Mapping[str, Any], path: Path, depth: int) -> Any:
     kind = next((kind for kind in kinds if kind.grid == ("grid" in settings)), None)
     if kind is None or depth == 0 or (grids and ("grid" in settings) == ("models" in settings)):
         names = " or ".join(f'"{name}"' for name in written_parts("pool"))
-        rule = f"have kind = {names}, perhaps costs, and either [grid] or [[models]]"
+        rule = f"have kind = {names}, optionally costs, and either [grid] or [[models]]"
         raise DataError(f"The pool file {path} must {rule}. Got {sorted(settings)} instead.")
     rest = {
         name: _pools_of(value, path, depth - 1)
@@ -175,7 +175,7 @@ def _pool_of(settings: Mapping[str, Any], path: Path, depth: int) -> Any:
 
 
 def _pools_of(value: Any, path: Path, depth: int) -> Any:
-    """A value of a pool file; the pools, if it is a list of tables that describe pools."""
+    """Return a value of a pool file; a list of tables that describe pools becomes a list of pools."""
     if isinstance(value, list) and value and all(isinstance(one, dict) and "kind" in one for one in value):
         return [_pool_of(one, path, depth) for one in value]
     return value

@@ -1,0 +1,52 @@
+"""The pages of the documentation and the blocks of code in them."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
+FENCE = re.compile(
+    r"^```(?P<language>\w*) *(?P<options>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, the options behind it, its text and the line on which it begins."""
+
+    language: str
+    options: str
+    text: str
+    line: int
+
+    @property
+    def runs(self) -> bool:
+        """Whether the block can be run by the tests; if not, its title says so to the reader."""
+        return "not run here" not in self.options
+
+    @property
+    def needs(self) -> str | None:
+        """The package without which the block is skipped, as its title says."""
+        found = re.search(r"needs (\w+)", self.options)
+        return found[1] if found else None
+
+    def commands(self) -> list[tuple[str, str]]:
+        """The commands of a console block, each with the output shown below it."""
+        found: list[tuple[str, str]] = []
+        for command in re.split(r"^\$ ", self.text, flags=re.MULTILINE)[1:]:
+            lines = command.split("\n")
+            last = next(i for i, line in enumerate(lines) if not line.endswith("\\"))
+            call = " ".join(line.rstrip("\\").strip() for line in lines[: last + 1])
+            found.append((call, "\n".join(lines[last + 1 :])))
+        return found
+
+
+def blocks(page: str) -> list[Block]:
+    """The fenced blocks of a page, in their order."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    return [
+        Block(one["language"], one["options"], one["text"], text.count("\n", 0, one.start()) + 1)
+        for one in FENCE.finditer(text)
+    ]

@@ -1,0 +1,70 @@
+"""The built site: its search finds the page about a word as its first hit.
+
+The site is built as `make docs` builds it, and its own search (Material's worker over the index) ranks the pages, run by
+node: the system's, or the one that Playwright brings.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from docs.pages import DOCS, ROOT
+
+PAGES = {
+    "install": "install.html",
+    "save model": "save.html",
+    "load model": "save.html",
+    "datetime": "values.html",
+    "missing values": "values.html",
+    "xlsx": "streams.html",
+    "kafka": "live.html",
+    "feature importance": "results.html",
+    "energy": "green.html",
+    "budget": "green.html",
+    "regression": "regression.html",
+    "river": "river.html",
+    "sklearn": "sklearn.html",
+    "docker": "docker.html",
+    "late labels": "live.html",
+}
+if (DOCS / "drift.md").exists():
+    PAGES["drift"] = "drift.html"
+
+
+@pytest.fixture(scope="module")
+def node():
+    """The program that runs the site's search."""
+    if found := shutil.which("node"):
+        return found
+    playwright = pytest.importorskip("playwright")
+    return str(Path(playwright.__file__).parent / "driver" / "node")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The directory of the built site."""
+    pytest.importorskip("mkdocs")
+    site = tmp_path_factory.mktemp("site")
+    build = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(site)]
+    subprocess.run(build, cwd=ROOT, check=True)
+    return site
+
+
+@pytest.fixture(scope="module")
+def hits(node, site):
+    """The pages that each search finds, best first."""
+    rank = [node, str(Path(__file__).with_name("rank.mjs")), str(site), *PAGES]
+    return json.loads(subprocess.run(rank, check=True, capture_output=True, text=True).stdout)
+
+
+@pytest.mark.parametrize("query", PAGES)
+def test_a_search_finds_its_page_first(query, hits):
+    assert hits[query][0].partition("#")[0] == PAGES[query], hits[query][:3]
+
+
+def test_every_fence_became_a_block_of_code(site):
+    assert [page.name for page in site.rglob("*.html") if "```" in page.read_text(encoding="utf-8")] == []
