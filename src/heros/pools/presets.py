@@ -6,7 +6,7 @@ from heros.pools.boosted import Boosted
 from heros.pools.forest import Forest
 from heros.pools.hoeffding import HoeffdingGrid
 from heros.pools.join import Join
-from heros.pools.labels import LabelMemory
+from heros.pools.label_memory import LabelMemory
 from heros.pools.linear import Linear
 from heros.pools.mlp import MLP, MLPGrid
 from heros.pools.naive_bayes import NaiveBayes
