@@ -18,6 +18,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from river.datasets import synth
+from sklearn.datasets import make_classification
+
 from heros import Heros, Stack, Top, evaluate, policies, pools, streams
 from heros._base.tables import Table
 
@@ -41,6 +45,33 @@ def rows(name: str, first: int, n: int) -> streams.Stream:
     return streams.from_arrays(X[first:], y[first:], schema=stream.schema, name=name)
 
 
+def shuffled(name: str, first: int, n: int) -> streams.Stream:
+    """Rows of a real stream in random order."""
+    stream = streams.load(name)
+    X, y = stream.draw(first + n)
+    order = np.random.default_rng(SEED).permutation(n)
+    return streams.from_arrays(X[first:][order], y[first:][order], schema=stream.schema, name=name)
+
+
+def made_table(classes: int) -> streams.Stream:
+    """A table of scikit-learn's in random order."""
+    sizes = {"n_informative": 10, "n_redundant": 4, "n_clusters_per_class": 3}
+    X, y = make_classification(
+        15_000, 20, n_classes=classes, flip_y=0.03, class_sep=0.8, random_state=75 + classes // 2 + 1, **sizes
+    )
+    return streams.from_arrays(X, [str(label) for label in y], name=f"table {classes}")
+
+
+def tree(classes: int) -> streams.Stream:
+    """Instances of a random tree of River's."""
+    seed = 78 + classes // 2
+    sizes = {"n_num_features": 6, "n_cat_features": 2, "n_categories_per_feature": 4, "max_tree_depth": 6}
+    made = synth.RandomTree(seed, seed, n_classes=classes, first_leaf_level=3, **sizes)
+    instances, labels = zip(*made.take(15_000), strict=True)
+    X = np.array([[float(value) for value in one.values()] for one in instances])
+    return streams.from_arrays(X, [str(label) for label in labels], name=f"tree {classes}")
+
+
 def moving(speed: float, n: int) -> streams.Stream:
     """Centroids that move."""
     return streams.RandomRBF(classes=5, speed=speed, model_seed=SEED, instance_seed=SEED).take(n)
@@ -56,6 +87,11 @@ STREAMS: dict[str, Callable[[], streams.Stream]] = {
     "electricity –20k": lambda: rows("electricity", 0, 20_000),
     "nomao –10k": lambda: rows("nomao", 0, 10_000),
     "wisdm –5.4k": lambda: rows("wisdm", 0, 5_400),
+    "table 2": lambda: made_table(2),
+    "table 4": lambda: made_table(4),
+    "tree 2": lambda: tree(2),
+    "tree 4": lambda: tree(4),
+    "covtype 400k–415k, shuffled": lambda: shuffled("covtype", 400_000, 15_000),
 }
 
 SGD = {"optimizer": "sgd", "learning_rate": 0.05, "hidden": 256}
@@ -103,6 +139,7 @@ SIXTEEN = joined(
     FOREST,
     *CHEAP,
 )
+THIRTEEN = joined(*ELEVEN.pools, pools.LabelMemory([{}]), pools.Retrained([{"most_trees": 60}]))
 EVERYTHING, CAND = policies.Everything(), policies.Cand()
 CANDIDATES: dict[str, Callable[[], Heros]] = {
     "default": lambda: Heros(seed=1),
@@ -110,6 +147,9 @@ CANDIDATES: dict[str, Callable[[], Heros]] = {
     "eleven, all, Top": lambda: Heros(ELEVEN, EVERYTHING, 11, answer=Top(), seed=1),
     "eleven, all, Stack": lambda: Heros(ELEVEN, EVERYTHING, 11, answer=Stack(), seed=1),
     "eleven, Cand 8, Stack": lambda: Heros(ELEVEN, CAND, 8, answer=Stack(), seed=1),
+    "thirteen, Surprise .95, sure .98": lambda: Heros(
+        THIRTEEN, policies.Surprise(CAND), 10, answer=Stack(sure=0.98), seed=1
+    ),
     "eleven and boosted trees, Cand 9, Stack": lambda: Heros(TWELVE, CAND, 9, answer=Stack(), seed=1),
     "eleven, Cand 8, watch 8, Top": lambda: Heros(ELEVEN, CAND, 8, watch=8, answer=Top(), seed=1),
     "sixteen, Cand 10, watch 4, Top": lambda: Heros(SIXTEEN, CAND, 10, watch=4, answer=Top(), seed=1),

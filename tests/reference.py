@@ -311,8 +311,8 @@ def step_loop(
     `answer` is "best", "average", "weighted", (n, sharpness) or a `Stacked`; `watch` is "all", "trained" or a
     number; whoever looked at each instance is appended to `looks`; update(outcomes, mask) is told of the trained;
     all look at `burst` instances once the model with the highest L gets worse; with `surprise` nothing is trained,
-    and the weights of a stack stay, on instances that were expected, unless a draw of `rng` says so. Returns, per instance: the
-    probabilities, who answered, the mask, Σγ and R.
+    and the weights of a stack stay, on instances that were expected, unless a draw of `rng` says so; members with an
+    `expect` are told. Returns, per instance: the probabilities, who answered, the mask, Σγ and R.
     """
     windows, L, rows = [score() for _ in members], np.zeros(len(members)), []
     everyone, detector, before, left = np.ones(len(members), dtype=bool), Adwin(0.002), 0.0, 0
@@ -325,13 +325,16 @@ def step_loop(
                 looked = looked | ((t + np.arange(len(members))) % watch == 0)
             if left > 0:
                 looked = everyone
-        p = {int(i): _shares(members[i].predict_proba(x), classes) for i in np.flatnonzero(looked)}
+        p, looked = _heard(members, x, classes, L, answer, looked)
         given, who = _answer(L, p, answer)
         expected = surprise is not None and t >= warmup and given[label] > surprise.sure
         expected = expected and rng.random() >= surprise.share
         if isinstance(answer, Stacked) and not expected:
             answer.learn(label)
-        outcomes = {i: float(q.argmax() == label) for i, q in p.items()}
+        scored = (
+            range(len(members)) if watch == "all" else p
+        )  # those that were not asked would have said the same
+        outcomes = {i: float(p.get(i, given).argmax() == label) for i in scored}
         if burst:
             mean = detector.update(outcomes[_by_score(L)[0]])
             left = burst if detector.changed and mean < before else max(left - 1, 0)
@@ -345,11 +348,26 @@ def step_loop(
         if update is not None:
             update([outcomes.get(i, math.nan) for i in range(len(members))], chosen)
         for i in np.flatnonzero(chosen):
+            getattr(members[i], "expect", lambda *_: None)(expected, looked[i])
             members[i].learn(x, label)
         if looks is not None:
             looks.append(looked)
         rows.append((given, who, chosen, costs[chosen].sum(), (L + 1 - costs)[chosen].sum()))
     return [np.array(column) for column in zip(*rows, strict=True)]
+
+
+def _heard(members, x, classes, L, answer, looked):
+    """What each member says that looks, and who that is: some look only where the others are not sure."""
+
+    def ask(mask):
+        return {int(i): _shares(members[i].predict_proba(x), classes) for i in np.flatnonzero(mask)}
+
+    if not isinstance(answer, Stacked) or answer.first is None:
+        return ask(looked), looked
+    p = ask(~answer.last)
+    if answer.is_enough(L, p):
+        return p, ~answer.last
+    return p | ask(answer.last), np.ones(len(members), dtype=bool)
 
 
 def _shares(said, classes):
@@ -370,13 +388,24 @@ def _answering(L, answer):
 
 
 class Stacked:
-    """Softmax of a weighted sum of log-odds, of a mixture of the best and of each model; gradient descent."""
+    """Softmax of a weighted sum of log-odds, of a mixture of the best and of each model; gradient descent.
 
-    def __init__(self, models, n, sharpness, rate):
-        self.mixture, self.rate = (n, sharpness), rate
+    The members that the mask `last` names are asked only if a stack of the others gives no class more than `sure`;
+    else they are taken to say what that stack says.
+    """
+
+    def __init__(self, models, n, sharpness, rate, sure=1.0, last=None):
+        self.mixture, self.rate, self.sure, self.last = (n, sharpness), rate, sure, last
         self.w = np.array([0.5] + [0.5 / models] * models)
+        self.first, self.enough = None if last is None else Stacked(models, n, sharpness, rate), False
+
+    def is_enough(self, L, p):
+        self.enough = self.first.say(L, p).max() > self.sure
+        return self.enough
 
     def say(self, L, p):
+        if self.enough:
+            p = p | {int(i): self.first.said for i in np.flatnonzero(self.last)}
         mixture, _ = _answer(L, p, self.mixture)
         rows = [mixture] + [p.get(i, np.ones(len(mixture))) for i in range(len(L))]
         logs = np.log(np.maximum(rows, 1e-3))
@@ -386,6 +415,10 @@ class Stacked:
         return self.said
 
     def learn(self, label):
+        if self.first is not None:
+            self.first.learn(label)
+        if self.enough:
+            return
         off = self.said - np.eye(len(self.said))[label]
         self.w = self.w - self.rate / len(self.w) * (self.odds @ off)
 

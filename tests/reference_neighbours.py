@@ -59,14 +59,14 @@ class Neighbours:
             p[self.labels[start + j]] += 1 / (np.sqrt(squares[j]) + EPSILON) if weighting == "distance" else 1
         return p / p.sum()
 
-    def learn(self, x, y, chosen):
-        """One instance, and which models were chosen for it."""
+    def learn(self, x, y, chosen, spared=False):
+        """One instance, and which models were chosen for it; `spared`: none had to look, for it was expected."""
         row = self.scaled(x)
         if any(chosen) and self.forget:
             for i in np.flatnonzero(chosen):
                 hits = self.hits[i]
                 before = hits.mean if hits.buckets else 0.0
-                after = hits.update(float(self.predict(row, i).argmax() == y))
+                after = hits.update(float(spared or self.predict(row, i).argmax() == y))
                 if hits.changed and after < before:
                     self.begin[i] = max(self.begin[i], len(self.rows) + 1 - hits.width)
         for f, value in enumerate(x):

@@ -81,8 +81,15 @@ class Retrained:
     def __init__(self, values, classes, numeric=False, **settings):
         self.values, self.classes, self.numeric, self.settings = values, classes, numeric, settings
         self.outputs = 1 if numeric or classes <= 2 else classes
+        most = settings.get("most_trees")
+        self.rounds = (
+            settings["trees"] if most is None else max(1, min(most // self.outputs, settings["trees"]))
+        )
+        rate = settings["learning_rate"]
+        self.rate = max(rate, min(rate * settings["trees"] / self.rounds, 0.5))
         self.features = [Feature(n > 0, settings["bins"], min(SAMPLE, settings["window"])) for n in values]
-        self.y, self.w, self.next, self.waiting, self.model = [], [], 50, None, None
+        self.y, self.w, self.waiting, self.model = [], [], None, None
+        self.next, self.postponed = 50, 0  # when to train, and by how many instances that was put off
 
     # Predicting
 
@@ -122,18 +129,20 @@ class Retrained:
 
     # Learning
 
-    def learn(self, x, target, weight=1.0):
+    def learn(self, x, target, weight=1.0, expected=False):
         for feature, value in zip(self.features, x, strict=True):
             feature.add(value)
         self.y.append(target)
         self.w.append(weight)
         n, settings = len(self.y), self.settings
+        if expected and self.postponed < 3 * settings["every"]:
+            self.next, self.postponed = self.next + 1, self.postponed + 1
         if self.waiting is None and n >= self.next:
             gap = min(n, settings["every"])
-            self.next = n + gap
+            self.next, self.postponed = n + gap, 0
             steps = max(1, min(settings["spread"], gap // 2))
             rows = range(n - min(n, settings["window"]), n)
-            total = len(self.features) + settings["trees"] * self.outputs * settings["leaves"]
+            total = len(self.features) + self.rounds * self.outputs * settings["leaves"]
             self.waiting = {"rows": rows, "step": 0, "steps": steps, "total": total, "fitted": 0}
         if self.waiting is not None:
             self._advance(self.waiting)
@@ -156,7 +165,7 @@ class Retrained:
         base, trees = self._base(y, w), []
         said = [[b] * len(rows) for b in base]
         over = [not self.numeric and self.outputs > 1 and c not in y for c in range(self.outputs)]
-        for _ in range(self.settings["trees"]):
+        for _ in range(self.rounds):
             before = [list(one) for one in said]
             for k in range(self.outputs):
                 if over[k]:
@@ -211,7 +220,7 @@ class Retrained:
     def _open(self, columns, rows):
         """A leaf, its step, and the best split of it."""
         g, h = self._sums(rows)
-        rate, shrinkage = self.settings["learning_rate"], self.settings["shrinkage"]
+        rate, shrinkage = self.rate, self.settings["shrinkage"]
         step = (
             -rate * (g * self.units[0]) / (h * self.units[1] + shrinkage)
             if h * self.units[1] + shrinkage

@@ -434,6 +434,7 @@ def test_looks_are_counted_where_all_look():
         (lambda: Heros(SMALL, watch=3, burst=-1), "The 'burst' parameter of Heros must be a whole number in [0, 4611686018427387904]. Got -1 instead."),
         (lambda: Top(0), "The 'n' parameter of Top must be a whole number in [1, 2147483647]. Got 0 instead."),
         (lambda: Stack(rate=2), "The 'rate' parameter of Stack must be in [0, 1]. Got 2 instead."),
+        (lambda: Stack(sure=2), "The 'sure' parameter of Stack must be in [0, 1]. Got 2 instead."),
         (lambda: Stack(0), "The 'n' parameter of Stack must be a whole number in [1, 2147483647]. Got 0 instead."),
         (lambda: Top(3, -1), "The 'sharpness' parameter of Top must be a number >= 0. Got -1 instead."),
     ],

@@ -56,7 +56,7 @@ class BoundStep {
     StateWriter writer;
     write_fields(step->ledger(), writer);
     if (means_ != nullptr) write_fields(*means_, writer);
-    if (stacked()) write_fields(step->answer().stack, writer);
+    write_fields(step->answer(), writer);
     if (const Account* account = step->account()) write_fields(*account, writer);
     Prefixed<StateWriter> own{writer, "burst_"};
     if (step->burst().on()) write_fields(step->burst(), own);
@@ -71,8 +71,9 @@ class BoundStep {
     Ledger ledger = step->ledger();
     ledger.fields(reader);
     ledger.check(step->models(), step->all_look());
-    Stack stack = step->answer().stack;
-    if (stacked()) stack.fields(reader), stack.check(step->models());
+    Answer answer = step->answer();
+    answer.fields(reader);
+    answer.check(step->models());
     Account account;
     if (step->account() != nullptr) {
       account = *step->account();
@@ -97,7 +98,7 @@ class BoundStep {
     step->burst() = std::move(burst);
     if (step->account() != nullptr) *step->account() = std::move(account);
     step->set_ledger(std::move(ledger));
-    step->set_stack(std::move(stack));
+    step->set_answer(std::move(answer));
   }
 
   template <class Visit>
@@ -110,7 +111,6 @@ class BoundStep {
 
  private:
   Regression* regression() { return dynamic_cast<Regression*>(&step_->task()); }
-  bool stacked() const { return step_->answer().kind == Answer::Kind::stacked; }
 
   Random random() const { return random_from(nb::cast<nb::capsule>(bits_.attr("capsule"))); }
   std::unique_ptr<Chooser> chooser(nb::object policy, int k, int models) {
@@ -225,12 +225,13 @@ void bind_step(nb::module_& m) {
 
   nb::class_<Answer>(m, "Answer")
       .def("__init__",
-           [](Answer* self, const std::string& kind, int n, double sharpness, double rate) {
+           [](Answer* self, const std::string& kind, int n, double sharpness, double rate, double sure) {
              expect(n >= 1 && amount(sharpness), "at least one to answer, and a sharpness of zero or more");
-             expect(amount(rate) && rate <= 1, "a rate in [0, 1]");
-             new (self) Answer(named(Answer::kNames, kind, "no such answer"), n, sharpness, rate);
+             expect(amount(rate) && rate <= 1 && amount(sure) && sure <= 1, "a rate and a probability in [0, 1]");
+             new (self) Answer(named(Answer::kNames, kind, "no such answer"), n, sharpness, rate, sure);
            },
-           nb::arg("kind"), nb::arg("n") = 1, nb::arg("sharpness") = 0.0, nb::arg("rate") = 0.0);
+           nb::arg("kind"), nb::arg("n") = 1, nb::arg("sharpness") = 0.0, nb::arg("rate") = 0.0,
+           nb::arg("sure") = 1.0);
 
   nb::class_<Surprise>(m, "Surprise")
       .def("__init__",

@@ -12,6 +12,12 @@
 
 namespace heros {
 
+// What was said of an instance that is stacked: by those that are asked first, and by all unless the first were enough.
+struct SaidOdds {
+  StackedOdds first, all;
+  bool enough = false;
+};
+
 struct Answer {
   enum class Kind { best, average, weighted, top, stacked };
   static constexpr std::pair<const char*, Kind> kNames[] = {
@@ -21,10 +27,27 @@ struct Answer {
   Kind kind;
   int n;             // top, stacked: how many answer, or are mixed
   double sharpness;  // of these: how fast a lower score counts less
+  double sure;       // stacked: a class of a higher probability is answered without those that are asked last
   Stack stack;       // stacked: what everyone's word counts
+  Stack first;       // and where only those answer that are asked first
 
-  explicit Answer(Kind kind, int n = 1, double sharpness = 0, double rate = 0)
-      : kind(kind), n(n), sharpness(sharpness), stack(rate) {}
+  explicit Answer(Kind kind, int n = 1, double sharpness = 0, double rate = 0, double sure = 1)
+      : kind(kind), n(n), sharpness(sharpness), sure(sure), stack(rate), first(rate) {}
+
+  // Before the first instance. all_look: nobody is spared a look for another reason.
+  void begin(const Pool& pool, bool numeric, bool all_look) {
+    const int models = pool.models();
+    stack.begin(models, numeric);
+    if (kind != Kind::stacked || sure >= 1 || numeric || !all_look) return;
+    for (int i = 0; i < models; ++i) asked_first_.push_back(!pool.asked_last(i)), asked_last_.push_back(pool.asked_last(i));
+    const auto last = std::count(asked_last_.begin(), asked_last_.end(), 1);
+    if (last == 0 || last == models) asked_first_.clear(), asked_last_.clear();
+    first.begin(models, false);
+  }
+  bool in_turns() const { return !asked_first_.empty(); }
+  // Who looks at first, and then, as masks; all, if there are no turns.
+  const std::uint8_t* asked_first() const { return in_turns() ? asked_first_.data() : nullptr; }
+  const std::uint8_t* asked_last() const { return in_turns() ? asked_last_.data() : nullptr; }
 
   // The model that comes after i by falling score, ties by rising index; the first one after -1, -1 after the last.
   static int next(const std::vector<double>& scores, int i) {
@@ -46,40 +69,75 @@ struct Answer {
 
   // What the ensemble says. `ask(i, said)` writes what model i says and tells whether it can be asked and is sound: one
   // that is not never answers. Gives the model that answered, -1 where several did. `odds`: where `learn` finds it.
-  template <class Ask>
-  int say(const Task& task, const std::vector<double>& scores, int outputs, Ask ask, StackedOdds& odds, double* out) {
+  // `go_on` is called before those are asked that are asked last, if they are.
+  template <class Ask, class GoOn>
+  int say(const Task& task, const std::vector<double>& scores, int outputs, Ask ask, GoOn go_on, SaidOdds& odds,
+          double* out) {
     if (kind != Kind::stacked) return say_without_stack(task, scores, outputs, ask, out);
     const int models = static_cast<int>(scores.size());
     heard_.assign(models, 0), words_.resize(std::size_t(models) * outputs);
-    Stack::clear(odds, models, outputs);
-    for (int i = 0; i < models; ++i) {
+    Stack::clear(odds.all, models, outputs);
+    hear(task, outputs, ask, asked_first(), odds.all);
+    odds.enough = false;
+    if (in_turns()) {
+      odds.first = odds.all;
+      mix(task, scores, outputs, odds.first, out);
+      first.say(odds.first, outputs, out);
+      odds.enough = *std::max_element(out, out + outputs) > sure;
+      if (!odds.enough) go_on();
+      const auto agree = [&](int, double* said) { return std::copy_n(odds.first.answer.begin(), outputs, said) != nullptr; };
+      if (odds.enough) hear(task, outputs, agree, asked_last(), odds.all);
+      else hear(task, outputs, ask, asked_last(), odds.all);
+    }
+    mix(task, scores, outputs, odds.all, out);
+    if (task.numeric()) stack.say_number(odds.all, heard_, task.unit(), out);
+    else stack.say(odds.all, outputs, out);
+    return -1;
+  }
+
+  // Learns from the target of what was said.
+  void learn(const Task& task, const SaidOdds& odds, double target, int outputs, double weight = 1) {
+    if (kind != Kind::stacked) return;
+    if (task.numeric()) return stack.learn_number(odds.all, target, weight);
+    if (in_turns()) first.learn(odds.first, static_cast<int>(target), outputs, weight);
+    if (!odds.enough) stack.learn(odds.all, static_cast<int>(target), outputs, weight);
+  }
+
+  template <class Archive>
+  void fields(Archive& a) {
+    if (kind != Kind::stacked) return;
+    stack.fields(a);
+    Prefixed<Archive> own{a, "first_"};
+    if (in_turns()) first.fields(own);
+  }
+  void check(int models) const {
+    if (kind != Kind::stacked) return;
+    stack.check(models);
+    if (in_turns()) first.check(models);
+  }
+
+ private:
+  // Asks those that the mask names (none: all) and keeps what they say.
+  template <class Ask>
+  void hear(const Task& task, int outputs, Ask ask, const std::uint8_t* mask, StackedOdds& odds) {
+    for (int i = 0; i < static_cast<int>(heard_.size()); ++i) {
+      if (!looks(mask, i)) continue;
       double* words = words_.data() + std::size_t(i) * outputs;
       heard_[i] = ask(i, words);
       if (heard_[i] && task.numeric()) odds.odds[i + 1] = *words = task.counted(*words);
       else if (heard_[i]) Stack::set(odds, i + 1, words, outputs);
     }
+  }
+  // Writes the mixture of the best of those that were heard.
+  void mix(const Task& task, const std::vector<double>& scores, int outputs, StackedOdds& odds, double* out) {
     const auto recall = [&](int i, double* said) {
       std::copy_n(words_.data() + std::size_t(i) * outputs, outputs, said);
       return heard_[i] != 0;
     };
     say_without_stack(task, scores, outputs, recall, out);
-    if (task.numeric()) {
-      stack.say_number(odds, heard_, task.unit(), out);
-      return -1;
-    }
-    Stack::set(odds, 0, out, outputs);
-    stack.say(odds, outputs, out);
-    return -1;
+    if (!task.numeric()) Stack::set(odds, 0, out, outputs);
   }
 
-  // Learns from the target of what was said.
-  void learn(const Task& task, const StackedOdds& odds, double target, int outputs, double weight = 1) {
-    if (kind != Kind::stacked) return;
-    if (task.numeric()) stack.learn_number(odds, target, weight);
-    else stack.learn(odds, static_cast<int>(target), outputs, weight);
-  }
-
- private:
   template <class Ask>
   int say_without_stack(const Task& task, const std::vector<double>& scores, int outputs, Ask ask, double* out) {
     if (kind == Kind::best) {
@@ -124,6 +182,7 @@ struct Answer {
 
   std::vector<double> said_, words_;  // of one model; of all
   std::vector<std::uint8_t> heard_;   // whether a model could be asked
+  std::vector<std::uint8_t> asked_first_, asked_last_;
 };
 
 }  // namespace heros

@@ -62,6 +62,12 @@ class Pool {
   // Whether learning costs model i next to nothing, so that it learns also what was expected (`Surprise`).
   virtual bool always_learns(int) const { return false; }
 
+  // Whether evaluating model i takes long, so that it is asked only where the others are not sure (`Stack`).
+  virtual bool asked_last(int) const { return false; }
+
+  // Whether the ensemble had expected the target of the instance that is trained on next (`Surprise`).
+  virtual void set_expected(bool /*expected*/) {}
+
   // train(x) followed by look(next), for pools that can do both in one pass over their memory. `next` is the first of
   // `left` rows to come: where all look, a pool may look ahead. The results must equal those of the two calls bit for
   // bit.

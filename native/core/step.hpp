@@ -35,8 +35,8 @@ class Step {
        std::int64_t warmup)
       : pool_(std::move(pool)), models_(pool_->models()), task_(std::move(task)), scores_(std::move(scores)),
         answer_(answer), watch_(watch), burst_(watch.all() ? 0 : burst), warmup_(warmup), ledger_(std::move(costs)),
-        outcomes_(models_), watched_(models_), lookers_(models_) {
-    answer_.stack.begin(models(), task_->numeric());
+        outcomes_(models_), watched_(models_), lookers_(models_), everyone_(models_) {
+    answer_.begin(*pool_, task_->numeric(), watch_.all());
     set_chooser(std::move(chooser));
   }
 
@@ -77,7 +77,7 @@ class Step {
   }
   // What everyone's word counts, where answers are stacked.
   const Answer& answer() const { return answer_; }
-  void set_stack(Stack stack) { answer_.stack = std::move(stack); }
+  void set_answer(Answer answer) { answer_ = std::move(answer); }
   void set_ledger(Ledger ledger) {
     ledger_ = std::move(ledger);
     chooser_->set_costs(ledger_.costs);
@@ -90,7 +90,7 @@ class Step {
   // prediction and its own label (`Pool::set_delay`); none: no label.
   void run(const double* X, const double* targets, std::int64_t n, BlockRecord out, const Weight* weights = nullptr,
            const std::int64_t* delays = nullptr) {
-    const Undelayed undelayed{*pool_};
+    const AsUsual as_usual{*pool_};
     const double cpu_before = thread_cpu_seconds();
     PhaseClock clock;
     clock.start();
@@ -101,16 +101,17 @@ class Step {
         const double* x = X + t * features();
         std::uint8_t* chosen = out.chosen + t * models();
         double* said = out.outputs + t * width();
-        out.answered[t] = answer(said);
+        out.answered[t] = answer(x, said, clock);
         if (weights != nullptr) pool_->weigh(weights[t]);
         expected_ = expected(said, targets[t]);
+        if (surprise_) pool_->set_expected(expected_);
         score(said, targets[t], weights == nullptr ? Weight{} : weights[t]);
         clock.lap(Phase::evaluate);
         if (watch_.all()) or_train_nothing(x, targets[t], chosen, clock, [&] { choose(chosen); });
         if (expected_) spare_expected(chosen);
         spare(chosen, weights != nullptr && weights[t].value == 0);
         or_train_nothing(x, targets[t], chosen, clock, [&] { chooser_->learn(outcomes_.data(), chosen); });
-        ledger_.note_training(chosen, lookers_, scores_->values().data(), out.spent[t], out.reward[t]);
+        ledger_.note_training(chosen, scored(), scores_->values().data(), out.spent[t], out.reward[t]);
         if (delays != nullptr && t + 1 < n) pool_->set_delay(delays[t + 1]);
         train_and_go_on(x, targets[t], chosen, n - t - 1, clock);
       }
@@ -126,25 +127,25 @@ class Step {
 
   // What the ensemble says of any x; nothing is learnt. delay: how many instances before it have no label yet.
   void predict(const double* x, double* out, std::int64_t delay = 0) {
-    const Undelayed undelayed{*pool_};
+    const AsUsual as_usual{*pool_};
     pool_->set_delay(delay);
     const auto ask = [&](int i, double* said) {
       pool_->answer(i, x, said);
       return pool_->sound(i);
     };
-    answer_.say(*task_, scores_->values(), outputs(), ask, odds_asked_, out);
+    answer_.say(*task_, scores_->values(), outputs(), ask, [] {}, odds_asked_, out);
     task_->complete(out);
   }
 
  private:
-  // Whatever happens, the next instance is one that comes right after the last label, unless somebody says otherwise.
-  struct Undelayed {
+  // Whatever happens, the next instance comes right after the last label and surprises, unless somebody says otherwise.
+  struct AsUsual {
     Pool& pool;
-    ~Undelayed() { pool.set_delay(0); }
+    ~AsUsual() { pool.set_delay(0), pool.set_expected(false); }
   };
 
   void begin(const double* x, std::uint8_t* chosen, PhaseClock& clock) {
-    lookers_.take(nullptr);
+    lookers_.take(answer_.asked_first());
     if (!watch_.all()) choose_and_watch(chosen, clock);
     pool_->look(x, lookers_.mask(), clock);
   }
@@ -152,7 +153,9 @@ class Step {
   // Trains, and looks at the next instance if there are some left: who does so is known by then.
   void train_and_go_on(const double* x, double target, std::uint8_t* chosen, std::int64_t left, PhaseClock& clock) {
     if (left == 0) return pool_->train(x, target, chosen, clock);
-    if (!watch_.all()) {
+    if (watch_.all()) {
+      lookers_.take(answer_.asked_first());
+    } else {
       try {
         choose_and_watch(chosen + models(), clock);
       } catch (...) {
@@ -163,14 +166,19 @@ class Step {
     pool_->train_and_look(x, target, chosen, x + features(), lookers_.mask(), left, clock);
   }
 
-  // The ensemble's answer to the instance that was looked at.
-  int answer(double* out) {
+  // The ensemble's answer to the instance that was looked at; those that are asked last look only now.
+  int answer(const double* x, double* out, PhaseClock& clock) {
     const auto ask = [&](int i, double* said) {
       if (!lookers_.has(i) || !pool_->sound(i)) return false;
       pool_->output(i, said);
       return true;
     };
-    const int answered = answer_.say(*task_, scores_->values(), outputs(), ask, odds_, out);
+    const auto go_on = [&] {
+      clock.lap(Phase::evaluate);
+      pool_->look(x, answer_.asked_last(), clock);
+      lookers_.take(nullptr);
+    };
+    const int answered = answer_.say(*task_, scores_->values(), outputs(), ask, go_on, odds_, out);
     task_->complete(out);
     return answered;
   }
@@ -182,9 +190,15 @@ class Step {
     for (const int i : lookers_)
       if (outcomes_[i] == 0 && !pool_->sound(i)) ledger_.diverged[i] = 1;
     if (burst_.on()) burst_.note(outcomes_[Answer::next(scores_->values(), -1)]);
-    for (std::int32_t e = 0; e < weight.times; ++e) scores_->update(outcomes_.data(), lookers_);
+    if (watch_.all() && !lookers_.all())  // those that were not asked would have said the same
+      for (int i = 0; i < models(); ++i)
+        if (!lookers_.has(i)) outcomes_[i] = task_->outcome(said, target, outputs());
+    for (std::int32_t e = 0; e < weight.times; ++e) scores_->update(outcomes_.data(), scored());
     ledger_.note_looks(lookers_);
   }
+
+  // Whose scores an instance counts for.
+  const Lookers& scored() const { return watch_.all() ? everyone_ : lookers_; }
 
   void choose(std::uint8_t* chosen) {
     if (ledger_.instances < warmup_) std::fill_n(chosen, models(), std::uint8_t{1});
@@ -243,7 +257,7 @@ class Step {
   std::shared_ptr<Scores> scores_;
   std::unique_ptr<Chooser> chooser_;
   Answer answer_;
-  StackedOdds odds_, odds_asked_;  // of the instance at hand, and of one that is only asked about
+  SaidOdds odds_, odds_asked_;  // of the instance at hand, and of one that is only asked about
   Watch watch_;
   Burst burst_;
   std::int64_t warmup_;
@@ -254,6 +268,7 @@ class Step {
   std::vector<double> outcomes_, chosen_from_;
   std::vector<std::uint8_t> watched_;
   Lookers lookers_;  // at the instance at hand
+  const Lookers everyone_;
 };
 
 }  // namespace heros

@@ -37,6 +37,9 @@ class Task {
   virtual int width(int outputs) const { return outputs; }
   virtual void complete(double* /*said*/) const {}
 
+  // How right the ensemble was about a class.
+  virtual double outcome(const double* /*said*/, double /*target*/, int /*outputs*/) const { return 0; }
+
   // Whether the target was to be expected by what the ensemble said.
   virtual bool expected(const double* said, double target, const Surprise& surprise) const = 0;
 
@@ -55,6 +58,9 @@ class Classification final : public Task {
     for (const int i : lookers) out[i] = pool.outcome(i, target);
   }
   void no_answer(double* out, int outputs) const override { std::fill_n(out, outputs, 1.0 / outputs); }
+  double outcome(const double* said, double target, int outputs) const override {
+    return std::max_element(said, said + outputs) - said == target ? 1.0 : 0.0;
+  }
   bool expected(const double* said, double target, const Surprise& surprise) const override {
     return said[static_cast<int>(target)] > surprise.sure;
   }

@@ -28,7 +28,7 @@ class JoinedPool final : public Pool {
   std::vector<std::shared_ptr<Pool>> parts() const override { return parts_; }
 
   void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) override {
-    for (std::size_t p = 0; p < parts_.size(); ++p) parts_[p]->look(x, of(p, watched), clock);
+    for (std::size_t p = 0; p < parts_.size(); ++p) parts_[p]->look(x, lookers_of(p, watched), clock);
   }
 
   double outcome(int i, double target) const override { return place_[i].pool->outcome(place_[i].model, target); }
@@ -39,6 +39,7 @@ class JoinedPool final : public Pool {
     return std::all_of(parts_.begin(), parts_.end(), [](const auto& part) { return part->all_trainable(); });
   }
   bool always_learns(int i) const override { return place_[i].pool->always_learns(place_[i].model); }
+  bool asked_last(int i) const override { return place_[i].pool->asked_last(place_[i].model); }
   void answer(int i, const double* x, double* out) override { place_[i].pool->answer(place_[i].model, x, out); }
 
   bool weighs() const override {
@@ -51,6 +52,9 @@ class JoinedPool final : public Pool {
   void set_delay(std::int64_t labels) override {
     for (const auto& part : parts_) part->set_delay(labels);
   }
+  void set_expected(bool expected) override {
+    for (const auto& part : parts_) part->set_expected(expected);
+  }
 
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
     each([&](std::size_t p, bool) { parts_[p]->train(x, target, of(p, chosen), clock); });
@@ -60,7 +64,7 @@ class JoinedPool final : public Pool {
                       const std::uint8_t* watched, std::int64_t left, PhaseClock& clock) override {
     each([&](std::size_t p, bool thrown) {
       if (thrown) parts_[p]->train(x, target, of(p, chosen), clock);
-      else parts_[p]->train_and_look(x, target, of(p, chosen), next, of(p, watched), left, clock);
+      else parts_[p]->train_and_look(x, target, of(p, chosen), next, lookers_of(p, watched), left, clock);
     });
   }
 
@@ -72,6 +76,14 @@ class JoinedPool final : public Pool {
 
   const std::uint8_t* of(std::size_t p, const std::uint8_t* mask) const {
     return mask == nullptr ? nullptr : mask + first_[p];
+  }
+
+  // A part that looks as a whole is told so: then it may look ahead.
+  const std::uint8_t* lookers_of(std::size_t p, const std::uint8_t* watched) const {
+    const std::uint8_t* own = of(p, watched);
+    if (own == nullptr || std::all_of(own, own + parts_[p]->models(), [](std::uint8_t flag) { return flag != 0; }))
+      return nullptr;
+    return own;
   }
 
   // A model written in Python may throw: the other parts learn from the instance all the same, so that all of them

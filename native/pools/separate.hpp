@@ -26,6 +26,11 @@ class SeparatePool final : public AskingPool {
     return false;
   }
 
+  void set_expected(bool expected) override {
+    if constexpr (requires(Model model) { model.set_expected(expected); })
+      for (Model& model : models_) model.set_expected(expected);
+  }
+
   int models() const override { return static_cast<int>(models_.size()); }
   int features() const override { return static_cast<int>(values_.size()); }
   int outputs() const override { return classes_; }

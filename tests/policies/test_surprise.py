@@ -14,6 +14,7 @@ from heros.errors import ParameterError
 from heros.policies import Cand, Everything, Explore, Surprise, Within, Zeta
 from member_cases import Majority, Nearest
 from reference_labels import FollowingClasses
+from reference_neighbours import Neighbours
 
 SCHEMA = Schema.of(list("abc"), ["no", "yes"])
 
@@ -67,6 +68,99 @@ def test_equal_to_a_plain_loop_where_some_always_learn(answer, watch):
     np.testing.assert_allclose(block.probabilities, p, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(block.spent, spent, rtol=1e-12)
     assert (chosen.sum(axis=1) == 1).any()
+
+
+class Near:
+    """The slow twin of neighbours, which looks only where it is asked."""
+
+    always_learns = True
+
+    def __init__(self):
+        self.twin, self.spared = Neighbours([(1200, 3, "distance")], [0, 0, 0], 2, forget=0.01), False
+
+    def expect(self, expected, looked):
+        self.spared = expected and not looked
+
+    def predict_proba(self, x):
+        return self.twin.look(x)[0]
+
+    def learn(self, x, label):
+        self.twin.learn(x, int(label), [True], self.spared)
+
+
+def test_slow_models_are_asked_only_where_the_others_are_not_sure_as_in_a_plain_loop():
+    X, y = easy(600, noise=0.3)
+    X[300:, 0] *= -1  # which the models do not expect
+    members, answer = [Majority(0.9), Nearest(0)], Stack(2, 20.0, 0.1, 0.8)
+    near = pools.Neighbours([{"window": 1200, "neighbours": 3}], forget=0.01)
+    pool = pools.Join(pools.Models(members, costs=[1, 2]), near, costs=[2, 1])
+    policy = Surprise(Everything(), sure=0.8, share=0.3)
+    model = Heros(pool, policy, 3, answer=answer, warmup=10, seed=3, schema=SCHEMA)
+    parts = [model.test_then_train(X[:250], y[:250]), model.test_then_train(X[250:], y[250:])]
+    twins, looks = [*copy.deepcopy(members), Near()], []
+    for twin in twins[:2]:
+        twin.bind(SCHEMA)
+    slow = reference.Stacked(3, 2, 20.0, 0.1, sure=0.8, last=np.array([False, False, True]))
+    p, _, chosen, spent, reward = reference.step_loop(
+        twins, model.costs, lambda L, c: np.ones(3, dtype=bool), X, y, 2, answer=slow, warmup=10, surprise=policy,
+        rng=np.random.default_rng(3), looks=looks,
+    )  # fmt: skip
+    assert np.array_equal(np.concatenate([part.chosen for part in parts]), chosen)
+    np.testing.assert_allclose(
+        np.concatenate([part.probabilities for part in parts]), p, rtol=1e-6, atol=1e-9
+    )
+    np.testing.assert_allclose(np.concatenate([part.spent for part in parts]), spent, rtol=1e-12)
+    np.testing.assert_allclose(np.concatenate([part.reward for part in parts]), reward, rtol=1e-9)
+    assert np.array_equal(model.looked, np.sum(looks, axis=0))
+    assert 100 < model.looked[2] < 550
+    assert model.looked[0] == 600
+
+
+def test_a_stack_that_asks_in_turns_predicts_alike_and_goes_on_from_a_file(tmp_path):
+    X, y = easy(900, noise=0.3)
+    pool = pools.Join(
+        pools.Linear([{"learning_rate": 0.05}]),
+        pools.Forest([{"trees": 3}]),
+        pools.Retrained([{"trees": 3}]),
+        costs=[1] * 3,
+    )
+    model = small(Surprise(Everything(), 0.8), pool, answer=Stack(sure=0.8))
+    model.learn(X[:600], y[:600])
+    before = model.predict_proba(X[600:601])
+    model.save(tmp_path / "model.heros")
+    again = Heros.load(tmp_path / "model.heros")
+    mine, its = (one.test_then_train(X[600:], y[600:]) for one in (model, again))
+    assert np.array_equal(before[0], mine.probabilities[0])
+    assert np.array_equal(mine.probabilities, its.probabilities)
+    assert np.array_equal(mine.chosen, its.chosen)
+    assert model.looked[1] < 0.8 * model.looked[0]
+
+
+def test_nothing_is_asked_in_turns_for_numbers_nor_where_not_all_look():
+    X, y = easy(300)
+    pool = pools.Join(pools.Linear([{}]), pools.Neighbours([{"window": 2000}]), costs=[1, 1])
+    for settings in ({"schema": Schema.of(list("abc"))}, {"watch": "trained"}):
+        turns, plain = (small(Everything(), pool, answer=Stack(sure=sure), **settings) for sure in (0.5, 1.0))
+        for model in (turns, plain):
+            model.learn(X, y)
+        assert np.array_equal(turns.predict_proba(X) if "watch" in settings else turns.predict(X),
+                              plain.predict_proba(X) if "watch" in settings else plain.predict(X))  # fmt: skip
+        assert (turns.looked == 300).all()
+
+
+def test_expected_instances_put_a_retraining_off():
+    X, y = easy(4000)
+    often, seldom = (
+        small(
+            policy, pools.Retrained([{"every": 200, "trees": 5, "window": 500}]), answer="average", warmup=0
+        )
+        for policy in (Everything(), Surprise(Everything(), sure=0.7))
+    )
+    for model in (often, seldom):
+        model.learn(X, y)
+        assert model.trained[0] == 4000
+    trainings = [model.bound.stats()[0].trainings for model in (often, seldom)]
+    assert trainings[0] / 4 <= trainings[1] < trainings[0] / 2
 
 
 def test_nothing_is_expected_beyond_certainty_and_everything_is_trained_at_a_share_of_one():

@@ -39,7 +39,14 @@ def single(configuration, schema):
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize(
-    "more", [{}, {"spread": 1, "shrinkage": 0.0}, {"spread": 100, "bins": 4, "min_leaf": 1}], ids=str
+    "more",
+    [
+        {},
+        {"spread": 1, "shrinkage": 0.0},
+        {"spread": 100, "bins": 4, "min_leaf": 1},
+        {"trees": 6, "most_trees": 8},
+    ],
+    ids=str,
 )
 def test_equal_to_the_slow_twin(seed, more):
     case = random_case(seed, 450)

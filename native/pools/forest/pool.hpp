@@ -42,6 +42,7 @@ class ForestPool final : public AskingPool {
     for (std::size_t i = 0; i < settings.size(); ++i) forests_.emplace_back(settings[i], seeds[i]);
   }
 
+  bool asked_last(int) const override { return true; }
   int models() const override { return static_cast<int>(forests_.size()); }
   int features() const override { return static_cast<int>(values_.size()); }
   int outputs() const override { return classes_; }

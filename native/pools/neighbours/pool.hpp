@@ -30,6 +30,7 @@ class NeighboursPool final : public LookingPool {
  public:
   static constexpr double kEpsilon = 1e-3;    // of a standard deviation
   static constexpr double kSmoothing = 0.01;  // what every class weighs without any neighbour
+  static constexpr std::int64_t kQuick = 1000;  // rows of a window that take next to no time
 
   // delta: ADWIN's, for forgetting; 0 if nothing is forgotten but what leaves the window.
   // numeric: whether the target is a number, of which a model says the mean over its neighbours.
@@ -40,6 +41,8 @@ class NeighboursPool final : public LookingPool {
   }
 
   bool always_learns(int) const override { return true; }
+  bool asked_last(int i) const override { return settings_[i].window > kQuick; }
+  void set_expected(bool expected) override { expected_ = expected; }
   int models() const override { return static_cast<int>(settings_.size()); }
   int features() const override { return static_cast<int>(layout_.values.size()); }
   int outputs() const override { return classes_; }
@@ -208,13 +211,14 @@ class NeighboursPool final : public LookingPool {
     return closeness(said - target, scale_.unit().sd);
   }
 
-  // A model whose hits have become fewer looks at no more rows than ADWIN kept of its hits.
+  // A model whose hits have become fewer looks at no more rows than ADWIN kept of its hits. What the ensemble had expected
+  // is a hit of those that did not have to look.
   void note_hits(double target, const std::uint8_t* chosen) {
-    search(chosen);  // for nothing if they have looked
+    if (!expected_) search(chosen);  // for nothing if they have looked
     for (int i = 0; i < models(); ++i) {
       if (!chosen[i]) continue;
       const double before = hits_.mean(i);
-      const double mean = hits_.update(i, hit(i, target));
+      const double mean = hits_.update(i, looks_.fresh(i) ? hit(i, target) : 1.0);
       if (hits_.changed(i) && mean < before) forgotten_[i] = std::max(forgotten_[i], added_ + 1 - hits_.width(i));
     }
   }
@@ -232,7 +236,8 @@ class NeighboursPool final : public LookingPool {
   std::vector<std::int64_t> forgotten_;  // per model: the first rows, which it does not look at any more
   Adwin hits_;                            // of each model, of the instances it was trained on
 
-  Row row_;  // the instance looked at
+  bool expected_ = false;  // what is trained on next
+  Row row_;                // the instance looked at
   NeighbourSearch search_;
   std::vector<Wish> wishes_;
 };

@@ -24,6 +24,7 @@ class Retrained {
   static constexpr bool kLooksFirst = false;
   static constexpr bool kAlwaysLearns = true;  // the window has to know every instance
   static constexpr std::int64_t kFirst = 50;
+  static constexpr std::int64_t kLongest = 3;  // how far a training is put off, in times of `every`
   struct Summary {
     BoostedSlab::Summary trees;
     std::int64_t bytes = 0, instances = 0, window = 0, trainings = 0;
@@ -64,13 +65,17 @@ class Retrained {
     else probabilities(said, out);
   }
 
+  // Whether the ensemble had expected what is trained on next: it teaches little, so the next training can wait.
+  void set_expected(bool expected) { expected_ = expected; }
+
   void train(const double* x, double target, double weight) {
     window_.learn(x, target, weight);
+    if (expected_ && postponed_ < kLongest * settings_.every) ++next_, ++postponed_;
     if (!trees_.trained()) learn_prior(target, weight);
     if (!training_.active()) {
       if (window_.learnt() < next_) return;
       const std::int64_t gap = std::min(window_.learnt(), settings_.every);
-      next_ = window_.learnt() + gap;
+      next_ = window_.learnt() + gap, postponed_ = 0;
       const std::int64_t n = std::min(window_.kept(), width());
       const std::int64_t steps = settings_.spread_for(n, window_.features(), static_cast<int>(said_.size()));
       training_.start(window_, n, classes_, numeric_, std::clamp<std::int64_t>(gap / 2, 1, steps), settings_);
@@ -91,14 +96,15 @@ class Retrained {
 
   template <class Archive>
   void fields(Archive& a) {
-    a("next", next_), a("trainings", trainings_), a("prior", prior_);
+    a("next", next_), a("postponed", postponed_), a("trainings", trainings_), a("prior", prior_);
     window_.fields(a);
     trees_.fields(a);
     Prefixed<Archive> own{a, "training_"};
     training_.fields(own);
   }
   void check(const std::vector<std::int32_t>& values, int classes) {
-    require(countable(next_) && countable(trainings_), "trainings");
+    require(countable(next_) && countable(trainings_) && postponed_ >= 0 && postponed_ <= kLongest * settings_.every,
+            "trainings");
     if (classes == 0) return require(prior_.empty() && !training_.active(), "a model without a schema");
     require(least_bytes(values, classes) <= settings_.max_bytes, "models within their limits");
     window_.check(values, classes, numeric_, capacity_for(values, classes));
@@ -171,7 +177,8 @@ class Retrained {
   BinnedWindow window_;
   Training training_;
   BoostedSlab trees_;  // of the last training that is done
-  std::int64_t next_ = kFirst, trainings_ = 0;
+  std::int64_t next_ = kFirst, postponed_ = 0, trainings_ = 0;
+  bool expected_ = false;
   std::vector<double> prior_;  // until then: the weight of each class, or that of all numbers and their mean
 
   std::vector<double> said_;

@@ -16,7 +16,18 @@ struct RetrainedSettings {
   std::int32_t bins = 63;      // of a numeric feature, at most
   std::int32_t min_leaf = 20;  // instances in a leaf
   double shrinkage = 1;        // λ: added to a leaf's second derivatives
+  std::int32_t most_trees = 0;  // of all outputs together; 0: no limit
   std::int64_t max_bytes = 0;  // of instances, trees and everything that a training needs
+
+  // Trees of each of so many outputs. Where these are fewer than `trees`, each takes a larger step.
+  static constexpr double kLargestStep = 0.5;
+  std::int32_t rounds(int outputs) const {
+    return most_trees == 0 ? trees : std::clamp(most_trees / std::max(outputs, 1), 1, trees);
+  }
+  double step(int outputs) const {
+    const double larger = learning_rate * trees / rounds(outputs);
+    return std::max(learning_rate, std::min(larger, kLargestStep));
+  }
 
   // Over how many instances a training may be spread, and over how many it is: so many that a step has about kStep
   // instances and features to go through, which is about a millisecond.
@@ -24,7 +35,7 @@ struct RetrainedSettings {
   std::int64_t most_spread() const { return spread > 0 ? spread : std::max<std::int64_t>(1, std::min(every, window) / 2); }
   std::int64_t spread_for(std::int64_t instances, int features, int outputs) const {
     if (spread > 0) return spread;
-    const double work = kPasses * trees * outputs * static_cast<double>(instances) * (features + kPerTree);
+    const double work = kPasses * rounds(outputs) * outputs * static_cast<double>(instances) * (features + kPerTree);
     return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::min(work / kStep, 1e9)), 1, most_spread());
   }
 };

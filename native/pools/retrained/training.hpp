@@ -88,7 +88,7 @@ class Training {
 
   // In pieces: the bins of a feature, and a leaf of a tree.
   std::int64_t work(const RetrainedSettings& settings) const {
-    return std::int64_t{features_} + std::int64_t{settings.trees} * outputs() * settings.leaves;
+    return std::int64_t{features_} + std::int64_t{settings.rounds(outputs())} * outputs() * settings.leaves;
   }
   void work_on(BinnedWindow& window, const RetrainedSettings& settings) {
     if (done_ == 0 && features_ == 0) prepare(window, settings);
@@ -201,7 +201,7 @@ class Training {
     }
     for (const TreeGrower::Leaf& leaf : grower_.leaves()) {
       const double second = grower_.second_derivative(leaf) + settings.shrinkage;
-      const double step = -settings.learning_rate * grower_.first_derivative(leaf) / second;
+      const double step = -settings.step(outputs()) * grower_.first_derivative(leaf) / second;
       trees_.set_child(place[leaf.parent], leaf.below, trees_.add_leaf(step));
       const double factor = std::exp(step);
       for (std::int32_t i = leaf.first; i < leaf.end; ++i) {

@@ -182,8 +182,8 @@ K = Annotated[
 PoolName = Annotated[
     str | None,
     typer.Option(
-        help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools). Default: eleven "
-        "models of five kinds with their own policy, k and answer (others for regression); compare: mlp."
+        help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools). Default: thirteen "
+        "models of seven kinds with their own policy, k and answer (others for regression); compare: mlp."
     ),
 ]
 PolicyName = Annotated[

@@ -8,14 +8,16 @@ from heros._base.parameters import whole
 from heros.ensemble.task import Task
 from heros.ensemble.watch import Answer, Stack, Top, Watch, checked_answer
 from heros.errors import ParameterError
-from heros.policies import Cand, Explore, Policy, Zeta
+from heros.policies import Cand, Explore, Policy, Surprise, Zeta
 from heros.policies.base import expect_policy
 from heros.pools import Pool, default, default_regression
 
 __all__ = ["Given", "Parts", "checked_k"]
 
 DEFAULT_SHARE = 0.6  # the default k as a share of a given pool: the paper's 30 of 50
-DEFAULT_K = 8  # of the models of the default pool
+DEFAULT_K = 10  # of the 13 models of the default pool
+EXPECTED = 0.98  # an instance whose class has a higher probability is no surprise
+SURE = 0.99  # above this probability of a class, the slow models of the default pool are not evaluated
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +73,9 @@ def _usual_for_pool(pool: object) -> Parts:
 
 
 def _usual_for_task(task: Task, watch: Watch) -> Parts:
-    together = Stack() if watch == "all" else Top()
     if task.numeric:
-        pool = default_regression()
+        pool, together = default_regression(), Stack() if watch == "all" else Top()
         return Parts(pool, Cand(), pool.n_models, together)  # training all models is worth the cost
-    return Parts(default(), Cand(), DEFAULT_K, together)
+    return Parts(
+        default(), Surprise(Cand(), EXPECTED), DEFAULT_K, Stack(sure=SURE) if watch == "all" else Top()
+    )

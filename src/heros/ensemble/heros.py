@@ -65,15 +65,16 @@ class Heros:
     Parameters
     ----------
     pool
-        The models. The default is `heros.pools.default`, eleven models of five kinds, and for regression
+        The models. The default is `heros.pools.default`, thirteen models of seven kinds, and for regression
         `heros.pools.default_regression`. The pool sets the defaults of `policy`, `k` and `answer`.
         `heros.pools.Paper` is the paper's 50 perceptrons.
     policy
-        Which models to train: ``Explore(Zeta(0.05), 0.2)`` if the pool is given, else ``Cand()``. A policy of
-        your own is any object with a method ``choose(scores, costs, k, rng)`` that returns a mask. You can
-        change the policy at any time: ``model.policy = policies.Cheapest()``.
+        Which models to train: ``Explore(Zeta(0.05), 0.2)`` if the pool is given, else
+        ``Surprise(Cand(), 0.98)`` (for regression ``Cand()``). A policy of your own is any object with a
+        method ``choose(scores, costs, k, rng)`` that returns a mask. You can change the policy at any time:
+        ``model.policy = policies.Cheapest()``.
     k
-        The maximum number of models to train per step: 60 % of the pool if it is given, else 8 of the 11
+        The maximum number of models to train per step: 60 % of the pool if it is given, else 10 of the 13
         (for regression all 14). You can change it at any time. With `policies.Within` around the policy, k
         is the upper limit; the budget of time or energy may lower it.
     task
@@ -86,8 +87,9 @@ class Heros:
         Which models predict: "best" (the model with the highest score L before the label is known; the lowest
         index breaks ties), the few best models together (`heros.Top`), all models with learnt weights
         (`heros.Stack`), or the mean of all models' probabilities, plain ("average") or weighted by L
-        ("weighted"). The default is "best" if the pool is given, else ``Stack()``, or ``Top()`` if `watch` is
-        not "all". A model whose output is not finite never predicts for the ensemble.
+        ("weighted"). The default is "best" if the pool is given, else ``Stack(sure=0.99)`` (for
+        regression ``Stack()``), or ``Top()`` if `watch` is not "all". A model whose output is not finite
+        never predicts for the ensemble.
     watch
         Which models are evaluated on an instance. "all" evaluates every model, as the paper does. "trained"
         evaluates the models that are trained on the instance and the models that predict. A whole number n

@@ -80,12 +80,21 @@ class Stack(AnswerPart):
     mixture, with weights that start at 0 and follow the squared error (NLMS). All models are evaluated, since
     all models predict; the policy still chooses which models are trained.
 
+    With `sure` below 1, models that take long to evaluate (forests, and neighbours of more than the last
+    1,000 instances) are asked last. If a stack of the other models, with weights of its own, gives a class a
+    higher probability than `sure`, the slow models are not evaluated and are taken to agree with it, in the
+    prediction and in their scores L. Evaluation is saved where `policies.Surprise` saves training: a model
+    that is trained has to be evaluated anyway.
+
     Parameters
     ----------
     n, sharpness
         The settings of the mixture: see `Top`.
     rate
         The learning rate of the weights, in [0, 1]. With 0 the weights stay as they are.
+    sure
+        The probability of a class above which slow models are not evaluated, in [0, 1]. With 1, with `watch`
+        other than "all" and in regression, all models are evaluated.
 
     Examples
     --------
@@ -99,14 +108,17 @@ class Stack(AnswerPart):
     n: int = 5
     sharpness: float = 60.0
     rate: float = 0.02
+    sure: float = 1.0
 
     def __post_init__(self) -> None:
         whole(self.n, "n", "Stack", 1, (1 << 31) - 1)
         number(self.sharpness, "sharpness", "Stack", 0)
         number(self.rate, "rate", "Stack", 0, 1)
+        number(self.sure, "sure", "Stack", 0, 1)
 
     def __str__(self) -> str:
-        return f"Stack({self.n}, {self.sharpness:g}, {self.rate:g})"
+        sure = "" if self.sure == 1 else f", {self.sure:g}"
+        return f"Stack({self.n}, {self.sharpness:g}, {self.rate:g}{sure})"
 
 
 Answer = Literal["best", "average", "weighted"] | Top | Stack
@@ -125,7 +137,7 @@ def checked_answer(answer: object) -> Answer:
 def native_answer(answer: Answer) -> _core.Answer:
     """Return `answer` in the form of the core."""
     if isinstance(answer, Stack):
-        return _core.Answer("stacked", answer.n, answer.sharpness, answer.rate)
+        return _core.Answer("stacked", answer.n, answer.sharpness, answer.rate, answer.sure)
     if isinstance(answer, Top):
         return _core.Answer("top", answer.n, answer.sharpness)
     return _core.Answer(answer)

@@ -19,9 +19,9 @@ class Surprise(Around):
     A class was expected if the ensemble gave it a probability above `sure`; a number, if the error of the
     prediction is below `inside` times half the width of the running interval. On an expected instance the
     chosen models are trained with probability `share` only. Models that learn at next to no cost
-    (`pools.Neighbours`, `pools.LabelMemory`) are trained whenever they are chosen. Every instance is
-    evaluated and counts for the scores; the weights of `Stack` learn from the same instances as the models.
-    After a change little is expected, so the models are trained on nearly every instance again.
+    (`pools.Neighbours`, `pools.LabelMemory`, the window of `pools.Retrained`) are trained whenever they are
+    chosen. Every instance counts for the scores; the weights of `Stack` learn from the same instances as the
+    models. After a change little is expected, so the models are trained on nearly every instance again.
 
     With late labels an instance is judged by what the ensemble says when the label comes. Warm-up trains all
     models. `Surprise` goes around a policy, and `Within` around both:

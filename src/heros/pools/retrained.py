@@ -118,6 +118,14 @@ class Retrained(Family):
             real_number(0),
             "The L2 term λ added to a leaf's second derivatives: a larger λ gives smaller steps.",
         ),
+        Setting(
+            "most_trees",
+            None,
+            or_none(whole_number(1, 1 << 16)),
+            "Trees of all outputs together, at most. Where that leaves fewer than `trees` for an output, "
+            "each has a learning rate that is higher in proportion, up to .5.",
+            none=0,
+        ),
         replace(
             MAX_BYTES,
             default=64 << 20,
