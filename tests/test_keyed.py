@@ -258,7 +258,7 @@ def test_one_process_at_a_time(tmp_path):
 
 def test_a_broken_file_is_said(tmp_path):
     (tmp_path / FILE).write_bytes(b"no database, but long enough to be taken for one by nobody" * 40)
-    with pytest.raises(DataError, match="must be whole"):
+    with pytest.raises(DataError, match="must be intact"):
         Keyed(template(), directory=tmp_path)
 
 

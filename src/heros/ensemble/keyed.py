@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros._base import core as _core
+from heros._base.interrupts import DeferredInterrupts
 from heros._base.parameters import identifier, whole
 from heros.data.encoder import Encoder
 from heros.data.frames import form_of, labels_of
@@ -202,14 +203,15 @@ class Keyed:
             return self._run(name, X, y) if form_of(X) == "array" else self._run_rows(name, X, y)
 
     def _run(self, name: str, X: ArrayLike, y: ArrayLike) -> Block:
-        resident = self._resident(name, make=True)
-        block = resident.model.test_then_train(X, y)
-        resident.count(block, y)
-        if resident.learnt_since_weighed >= WEIGHED:
-            self._weigh(resident)
-        with suppress(NotKept):  # this call has already learnt; the next call raises the error first
-            self._make_room(name)
-        return block
+        with DeferredInterrupts():  # the model and its figures change together
+            resident = self._resident(name, make=True)
+            block = resident.model.test_then_train(X, y)
+            resident.count(block, y)
+            if resident.learnt_since_weighed >= WEIGHED:
+                self._weigh(resident)
+            with suppress(NotKept):  # this call has already learnt; the next call raises the error first
+                self._make_room(name)
+            return block
 
     def _run_rows(self, name: str, x: Any, y: Any) -> Block:
         if self.template.schema is None and self.template.task_asked is None:
@@ -269,7 +271,7 @@ class Keyed:
 
     def _asked(self, key: Key, ask: Callable[[Heros, Any], Any], x: Any) -> Any:
         with self._lock:
-            resident = self._resident(_name(key), make=False)
+            resident = self._found(key)
             model = self.template if resident is None else self._fitted(resident)
             if form_of(x) != "array":
                 model.read_with(self.encoder())
@@ -294,7 +296,7 @@ class Keyed:
     def __getitem__(self, key: Key) -> Heros:
         """Return a copy of the current model of a key."""
         with self._lock:
-            resident = self._resident(_name(key), make=False)
+            resident = self._found(key)
             if resident is None:
                 raise KeyError(key)
             return copy.deepcopy(self._fitted(resident))
@@ -314,9 +316,10 @@ class Keyed:
             name = _name(key)
             if self._tally(name) is None:
                 raise KeyError(key)
-            self._store.remove(name)
-            if name in self._residents:
-                self._drop(name)
+            with DeferredInterrupts():
+                self._store.remove(name)
+                if name in self._residents:
+                    self._drop(name)
 
     def figures(self, key: Key) -> KeyFigures:
         """Return the figures of the model of a key; zero instances if the key is new."""
@@ -400,6 +403,11 @@ class Keyed:
         return f"<Keyed {self.template!r}, {len(self):,} keys, {self.in_memory:,} in memory>"
 
     # -- loading into memory and spilling -----------------------------------------------------------------
+
+    def _found(self, key: Key) -> _Resident | None:
+        """Load the model of a key to read it; None for a new key."""
+        with DeferredInterrupts():
+            return self._resident(_name(key), make=False)
 
     @overload
     def _resident(self, name: str, *, make: Literal[True]) -> _Resident: ...

@@ -1,0 +1,51 @@
+"""Ctrl-C that waits until a change in several steps is complete."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Any
+
+__all__ = ["DeferredInterrupts"]
+
+
+class DeferredInterrupts:
+    """Within a ``with`` block, note a SIGINT and pass it to its handler when the block ends.
+
+    In threads other than the main one nothing changes, as Python delivers no signals there.
+
+    Examples
+    --------
+    >>> done = []
+    >>> try:
+    ...     with DeferredInterrupts():
+    ...         signal.raise_signal(signal.SIGINT)
+    ...         done.append("both steps")
+    ... except KeyboardInterrupt:
+    ...     done.append("then the interrupt")
+    >>> done
+    ['both steps', 'then the interrupt']
+    """
+
+    __slots__ = ("_handler", "_noted")
+
+    def __enter__(self) -> None:
+        self._noted: tuple[int, FrameType | None] | None = None
+        self._handler: Any = None
+        if threading.current_thread() is threading.main_thread():
+            handler = signal.getsignal(signal.SIGINT)
+            if callable(handler):  # otherwise SIGINT is ignored, or ends the process
+                self._handler = handler
+                signal.signal(signal.SIGINT, self._note)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._noted = number, frame
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._handler is not None:
+            signal.signal(signal.SIGINT, self._handler)
+            if self._noted is not None:
+                self._handler(*self._noted)
