@@ -39,7 +39,7 @@ def test_a_record_of_another_length_is_not_overwritten_unless_asked(tmp_path):
     run_all(jobs(), tmp_path)
     pack(tmp_path)
     longer = jobs(n=400)
-    with pytest.raises(HerosError, match=r"must be of 400 instances .* Got 300 instead."):
+    with pytest.raises(HerosError, match=r"must have 400 instances .* Got 300 instead."):
         run_all(longer, tmp_path)
     assert len(run_all(longer, tmp_path, force=True).done) == 2
     assert {records.read(tmp_path / job.id).n_instances for job in longer} == {400}
@@ -52,7 +52,7 @@ def test_what_another_process_recorded_meanwhile_is_not_overwritten(tmp_path):
         records.save(job.run(), tmp_path)
         return streams.load("led_a").take(200)
 
-    with pytest.raises(HerosError, match=r"random/k2/seed1 must not exist"):
+    with pytest.raises(HerosError, match=r"random/k2/seed1 already exists"):
         run_all([Late(job, written_meanwhile)], tmp_path)
     assert records.read(tmp_path / job.id).n_instances == 300
 
@@ -135,7 +135,7 @@ def test_a_stream_that_cannot_be_opened_is_said_before_anything_runs(tmp_path):
 
 def test_two_jobs_of_one_id_are_refused(tmp_path):
     with pytest.raises(
-        ParameterError, match=r"The 'jobs' parameter of run_all must be of different ids. Got 'led_a"
+        ParameterError, match=r"The 'jobs' parameter of run_all must be jobs with different ids. Got 'led_a"
     ):
         run_all(jobs()[:1] * 2, tmp_path)
 

@@ -168,6 +168,18 @@ def test_asking_makes_no_key_and_changes_nothing():
         assert keyed.predict("new", X[0]) in STREAM.schema.classes
 
 
+@pytest.mark.parametrize("limit", [{"capacity": 3}, {"memory": 300_000}])
+def test_reading_a_key_makes_room_too(limit):
+    X, y = STREAM.take(5).draw(5)
+    with Keyed(template(), **limit) as keyed:
+        for key in range(20):
+            keyed.learn(key, X, y)
+        for key in range(20):
+            assert keyed[key].instances == 5
+            assert keyed.in_memory <= limit.get("capacity", 20)
+            assert keyed.bytes_in_memory <= limit.get("memory", np.inf)
+
+
 def test_1_and_its_text_are_two_keys():
     X, y = STREAM.take(5).draw(5)
     with Keyed(template()) as keyed:

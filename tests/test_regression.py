@@ -147,9 +147,9 @@ def test_a_run_has_the_figures_of_numbers():
     assert len(run.curves.rmse) == 3
     again = evaluate(small(), streams.Friedman().take(3000), measures=[MAPE()], progress=False)
     assert 0 < again.mape < 1
-    with pytest.raises(ParameterError, match="must be measures of numbers, as the task asks for"):
+    with pytest.raises(ParameterError, match="must be measures for the model's task, regression"):
         evaluate(small(), streams.Friedman().take(10), measures=[Accuracy()])
-    with pytest.raises(ParameterError, match="must be measures of classes, as the task asks for"):
+    with pytest.raises(ParameterError, match="must be measures for the model's task, classification"):
         evaluate(Heros(), streams.Agrawal().take(10), measures=[MAPE()])
 
 

@@ -173,7 +173,7 @@ def test_compare_ranks_policies_and_shows_the_saving(tmp_path, pool):
     again = json.loads(ok(*arguments, *policies, "--resume", "--json"))
     assert again == rows  # nothing ran again: the CPU seconds are the same to the last digit
     longer = runner.invoke(app, [*arguments, *policies, "--resume", "--n", "5000"])
-    assert "must be of 5,000 instances" in longer.stderr
+    assert "must have 5,000 instances" in longer.stderr
     assert "±" in ok(*arguments, *policies, "--resume")
 
 

@@ -74,7 +74,7 @@ def test_plot_gives_axes(run):
     same = run.plot("accuracy", "kappa", ax=ax)
     assert same is ax
     assert len(ax.get_lines()) == 3
-    with pytest.raises(ParameterError, match="'names' parameter of plot must be among 'auroc', 'accuracy'"):
+    with pytest.raises(ParameterError, match="'names' parameter of plot must be one of 'auroc', 'accuracy'"):
         run.plot("f1")
 
 

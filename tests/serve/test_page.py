@@ -60,7 +60,7 @@ def test_the_page_shows_everything_in_its_width(browser, client, how, tmp_path):
     assert page.locator("#trained rect").count() > 4
     assert page.locator("#good .drift").count() >= 1
     assert "30" in page.inner_text("#tiles")
-    assert "saved against training everything" in page.inner_text("#tiles")
+    assert "compared with training every model" in page.inner_text("#tiles")
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (dark == "rgb(17, 21, 26)") == (how == "dark")
     shots = os.environ.get("HEROS_SCREENSHOTS", str(tmp_path))
@@ -79,8 +79,8 @@ def test_numbers_have_errors_in_the_place_of_hits(browser, unit, tmp_path):
         page = opened(browser, client, "light", fragment="")
         page.wait_for_selector("#keys tr", timeout=20_000)
         playwright.expect(page.locator("#good .line")).to_have_count(1)
-        assert "MAE lately" in page.inner_text("#tiles")
-        assert "R² lately" in page.inner_text("#tiles")
+        assert "recent MAE" in page.inner_text("#tiles")
+        assert "recent R²" in page.inner_text("#tiles")
         assert page.inner_text("#keys-measure").lower() == "mae"
         assert "lower is better" in page.inner_text("#good-note")
         assert page.locator("#good .drift").count() >= 1

@@ -236,7 +236,7 @@ def test_options_that_contradict_the_checkpoint_are_refused(tmp_path, option, va
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 2, done.stderr
-    assert f"The {option[2:]} must be the one of the checkpoint in" in done.stderr
+    assert f"The {option[2:]} must be the same as in the checkpoint in" in done.stderr
 
 
 # -- limits ---------------------------------------------------------------------------------------------
@@ -254,6 +254,18 @@ def test_waiting_instances_are_bounded_in_bytes():
         with pytest.raises(Wrong, match="at most 2,000,000 bytes"):
             service.predict({"id": "large", "x": {f"f{j}": "z" * 40_000 for j in range(100)}})
         assert len(service.pending) > 100
+
+
+@pytest.mark.parametrize("path", ["/leaderboard", "/explain"])
+def test_looking_at_keys_keeps_to_the_memory(path):
+    keyed = Keyed(model(), capacity=3)
+    with served(Service(ModelPerKey(keyed))) as client:
+        for key in range(12):
+            teach(client.running.service, 5, key=f"{key}")
+        client.running.service.wait()
+        for key in range(12):
+            assert client.get(path, params={"key": f"{key}"}).status_code == 200
+            assert keyed.in_memory <= 3
 
 
 def test_instances_to_learn_are_bounded_in_bytes():

@@ -74,7 +74,7 @@ def test_every_truncation_is_found(path):
     data = path.read_bytes()
     for i in range(len(data)):
         path.write_bytes(data[:i])
-        with pytest.raises(DataError, match="must be whole"):
+        with pytest.raises(DataError, match="must be intact"):
             archive.read(path, "example")
     path.write_bytes(data + b"\0")
     with pytest.raises(DataError, match="another checksum"):

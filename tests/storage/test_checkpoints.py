@@ -151,7 +151,7 @@ def test_a_directory_with_checkpoints_is_not_written_to_unless_resumed(tmp_path)
     evaluate(make(), agrawal(), **kept(tmp_path))
     before = names(tmp_path)
     with pytest.raises(
-        HerosError, match=r"must be empty, unless the run is resumed\. Got 3 checkpoints of a run\.$"
+        HerosError, match=r"must be empty, unless the run is resumed\. Got 3 checkpoints\.$"
     ):
         evaluate(make(), agrawal(), **kept(tmp_path))
     assert names(tmp_path) == before
@@ -270,11 +270,11 @@ def test_a_model_that_had_learnt_before_is_billed_for_this_run_only(tmp_path):
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"model": lambda: make(pool=pools.MLP([{}] * 4))}, r"The 'model' parameter of evaluate must be the one of checkpoint-\d+\.heros, with pool = "),
+        ({"model": lambda: make(pool=pools.MLP([{}] * 4))}, r"The 'model' parameter of evaluate must be the model of checkpoint-\d+\.heros, with pool = "),
         ({"model": lambda: make(policy=policies.Cheapest())}, "with policy = "),
         ({"model": lambda: make(policy=Fair())}, "with policy = "),
         ({"model": lambda: make(seed=2)}, "with seed = 1. Got 2 instead"),
-        ({"stream": lambda: streams.Agrawal(function=3).take(1000)}, r"The 'stream' parameter of evaluate must be the one of"),
+        ({"stream": lambda: streams.Agrawal(function=3).take(1000)}, r"The 'stream' parameter of evaluate must be the stream of"),
         ({"stream": lambda: renamed(streams.Agrawal(function=2, seed=2).take(1000))}, "its first 1,000 instances differ"),
         ({"stream": lambda: agrawal(900)}, "must be at least 1,000 instances long"),
         ({"window": 100}, r"The 'window' parameter of evaluate must be 150, as in checkpoint-"),
@@ -461,7 +461,7 @@ def test_a_broken_newest_one_is_said_and_the_one_before_is_used(tmp_path, either
         newest, older = checkpoints.found(tmp_path)
         assert (newest.instances, newest.written, older.fault) == (80, None, None)
         assert NEWEST in newest.fault
-        with pytest.warns(CheckpointWarning, match=rf"{NEWEST} must .* The checkpoint before it is used\.$"):
+        with pytest.warns(CheckpointWarning, match=rf"{NEWEST} must .* The previous checkpoint is used\.$"):
             run = resumed(tmp_path, task)
         assert (run.figures, run.reward, run.n_instances) == (expected.figures, expected.reward, 80)
         assert all(one.fault is None for one in checkpoints.found(tmp_path))
@@ -482,7 +482,7 @@ def test_predictions_that_are_not_those_of_the_checkpoint_are_found(damage, tmp_
         warnings.simplefilter("ignore", CheckpointWarning)
         if damage == "gone":
             with pytest.raises(
-                DataError, match=r"^One checkpoint in .* must be whole\. Got 2 broken ones\.$"
+                DataError, match=r"^At least one checkpoint in .* must be intact\. Got 2 damaged ones\.$"
             ):
                 resumed(tmp_path)
         else:
@@ -613,7 +613,7 @@ def test_broken_ones_are_said_in_a_line(tmp_path):
     result = heros(*words, "--resume")
     assert result.exit_code == 0
     assert "heros: The file" in result.stderr
-    assert "The checkpoint before it is used." in result.stderr.replace("\n", " ")
+    assert "The previous checkpoint is used." in result.stderr.replace("\n", " ")
 
 
 def test_ctrl_c_leaves_a_checkpoint(tmp_path, monkeypatch):
@@ -656,7 +656,7 @@ def mixed():
 
 def test_python_objects_in_checkpoints_are_refused_at_once(tmp_path):
     stream = streams.load("agr_a").take(300)
-    with pytest.raises(ParameterError, match="left out, as files hold data, no code") as error:
+    with pytest.raises(ParameterError, match="left out, because this pool holds Python objects and files hold only data") as error:
         evaluate(mixed(), stream, checkpoint=tmp_path / "kept", every=1000)
     assert "allow_code=True keeps them as pickles, which run code" in str(error.value)
     assert stream.position == 0

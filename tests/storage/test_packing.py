@@ -85,7 +85,7 @@ def test_the_plain_columns_are_for_everybody(saved, tmp_path):
 
 def test_a_record_made_anew_goes_before_the_packed_one_and_then_takes_its_place(saved, runs, tmp_path):
     pack(tmp_path)
-    with pytest.raises(HerosError, match=r"seed1 must not exist \(or say 'force' to replace it\). Got one."):
+    with pytest.raises(HerosError, match=r"seed1 already exists; use force=True to replace it"):
         records.save(runs[0], tmp_path)
     longer = run_of(1, n=800)
     assert records.save(longer, tmp_path, force=True) == saved[0]
@@ -112,7 +112,7 @@ def test_what_a_kill_left_of_a_replaced_record_does_not_come_back(saved, tmp_pat
 
 def test_a_broken_record_stops_packing_and_stays(saved, tmp_path):
     (saved[1] / "curves.parquet").write_bytes(b"PAR1")
-    with pytest.raises(DataError, match=r"The record .*seed2 must be whole. Got"):
+    with pytest.raises(DataError, match=r"The record .*seed2 must be intact. Got"):
         pack(tmp_path)
     assert all(place.is_dir() for place in saved)
 
@@ -120,7 +120,7 @@ def test_a_broken_record_stops_packing_and_stays(saved, tmp_path):
 def test_a_broken_file_is_named_and_anothers_is_left_alone(runs, tmp_path):
     path = tmp_path / "records.parquet"
     path.write_bytes(b"not a table")
-    with pytest.raises(DataError, match=r"records.parquet must be a whole table of records. Got"):
+    with pytest.raises(DataError, match=r"records.parquet must be an intact table of records. Got"):
         records.load(tmp_path)
     pq.write_table(pa.table({"id": ["mine"]}), path)
     assert records.find(tmp_path) == []
@@ -133,5 +133,5 @@ def test_a_broken_file_is_named_and_anothers_is_left_alone(runs, tmp_path):
 
 
 def test_a_record_is_not_a_directory_of_records(saved):
-    with pytest.raises(HerosError, match=r"must have records below it. Got one that is a record itself."):
+    with pytest.raises(HerosError, match=r"must have records below it. Got a record."):
         pack(saved[0])

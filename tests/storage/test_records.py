@@ -103,7 +103,7 @@ def test_a_record_is_not_overwritten_unless_forced(tmp_path):
     first, second = small_run(n=500), small_run(n=700)
     place = records.save(first, tmp_path)
     with pytest.raises(
-        HerosError, match=r"^The record .*seed1 must not exist \(or say 'force' to replace it\)"
+        HerosError, match=r"^The record .*seed1 already exists; use force=True to replace it"
     ):
         records.save(second, tmp_path)
     assert records.read(place).n_instances == 500
@@ -137,7 +137,7 @@ def test_a_kill_while_a_record_is_replaced_loses_nothing(step, tmp_path, monkeyp
     assert records.find(tmp_path) == [place]
     assert records.exists(place)
     assert records.read(place).n_instances == records.load(tmp_path)["n_instances"].to_pylist()[0] == kept
-    with pytest.raises(HerosError, match="must not exist"):
+    with pytest.raises(HerosError, match="already exists"):
         records.save(second, tmp_path)
     assert records.read(place).n_instances == kept
     records.save(second, tmp_path, force=True)
@@ -167,7 +167,7 @@ def test_what_is_no_record_is_said(tmp_path):
         records.read(tmp_path)
     place = records.save(small_run(n=300), tmp_path)
     (place / "curves.parquet").write_bytes(b"half")
-    with pytest.raises(DataError, match="must be whole"):
+    with pytest.raises(DataError, match="must be intact"):
         records.read(place)
 
 

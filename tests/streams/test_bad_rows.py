@@ -306,7 +306,7 @@ def test_an_evaluation_without_a_good_row_says_what_is_wrong(tmp_path):
     path = tmp_path / "s.csv"
     path.write_text("a,label\n" + "1,x,2\n" * 5)
     with pytest.raises(
-        DataError, match=r"s must have rows that can be read. Got 5 bad ones: .*line 2: the row"
+        DataError, match=r"s must have rows that can be read. Got 5 bad rows: .*line 2: the row"
     ):
         evaluate(small(), streams.read(path))
     path.write_text("a,label\n" + "1,x,2\n" * 50)

@@ -1,4 +1,4 @@
-"""Checkpoints: write a run to disk while it goes on, and resume it from there."""
+"""Checkpoints: write the state of a run to disk while it continues, and resume from it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = ["Checkpoint", "CheckpointWarning", "Checkpointer", "found"]
 
 Path_ = str | os.PathLike[str]
 DAMAGE = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)
-"""What a checkpoint that is not whole may raise when it is used."""
+"""The exceptions that a damaged checkpoint may raise when it is used."""
 
 
 class Checkpointer:
@@ -71,8 +71,8 @@ class Checkpointer:
         self._predictions = (
             PredictionsFile(self.directory) if self.content is None else self.content.predictions
         )
-        self._written = 0  # parts of the evaluation's predictions that are in the file
-        self._crc: tuple[int, ...] = (0, 0)  # of the instances learnt so far
+        self._written = 0  # number of windows whose predictions are in the file
+        self._crc: tuple[int, ...] = (0, 0)  # checksums of the training instances so far
         self._last = 0  # instances at the last attempt to write
         self._settings: dict[str, Any] = {}
         self._tip = 0  # instances of the latest checkpoint of this run
@@ -99,7 +99,7 @@ class Checkpointer:
     # -- writing ----------------------------------------------------------------------------------------
 
     def room(self, evaluation: Evaluation) -> int:
-        """How many instances may be learnt before the next checkpoint is due."""
+        """Return the number of instances before the next checkpoint is due."""
         return self.every - evaluation.taken % self.every
 
     def learnt(self, block: Block, evaluation: Evaluation) -> None:
@@ -109,7 +109,7 @@ class Checkpointer:
             self.write(evaluation)
 
     def write(self, evaluation: Evaluation, at_the_end: bool = False) -> None:
-        """Write a checkpoint, if anything was learnt since the last one."""
+        """Write a checkpoint if the model was trained since the last one."""
         if evaluation.taken == self._last:
             return
         try:
@@ -160,7 +160,7 @@ class Checkpointer:
         if where is not None:
             evaluation.stream.acknowledge(where)
         for _, path in newest_first(self.directory)[self.keep :]:
-            with suppress(OSError):  # one checkpoint more than necessary
+            with suppress(OSError):  # an old checkpoint that cannot be removed is harmless
                 path.unlink()
 
     def _forget_later_ones(self) -> None:
@@ -175,7 +175,7 @@ class Checkpointer:
     def restore(
         self, evaluation: Evaluation, settings: Mapping[str, Any], block: int, show: bool | None = None
     ) -> None:
-        """Bring model, evaluation and stream to the state of the checkpoint, if there is one."""
+        """Restore model, evaluation and stream from the checkpoint, if there is one."""
         self._settings = dict(settings)
         if self.content is None:
             return
@@ -203,20 +203,20 @@ class Checkpointer:
         else:
             self._read_over(evaluation.stream, taken, block, show)
         if self._crc != crc:
-            rule = f"the one that {path.name} was written on (its first {taken:,} instances differ)"
+            rule = f"the stream of {path.name} (its first {taken:,} instances differ)"
             raise ParameterError.of("stream", "evaluate", rule, evaluation.stream)
         evaluation.model.become(model)
         self.content = None  # frees its arrays
 
     @staticmethod
     def _go_to(stream: Source, where: Any, path: Path) -> None:
-        """Seek in a stream that has positions."""
+        """Seek to the checkpoint in a stream that has positions."""
         try:
             stream.seek(where)
         except HerosError:
             raise
         except DAMAGE as error:
-            raise _not_whole(path, f"no place in the stream: {error!r}") from None
+            raise _not_whole(path, f"no valid position in the stream: {error!r}") from None
 
     def _read_over(self, stream: Source, n: int, block: int, show: bool | None) -> None:
         """Read the stream again up to the checkpoint; its schema grows at the same instances as before."""
@@ -232,7 +232,7 @@ class Checkpointer:
                 bar.update(task, completed=done)
 
     def _expect_same(self, evaluation: Evaluation, settings: Mapping[str, Any]) -> None:
-        """Refuse to resume with another model, stream, meter or settings."""
+        """Raise an error if the model, stream, meter or settings differ from the checkpoint."""
         assert self.content is not None
         document, name = self.content.document, self.content.path.name
         for setting, value in settings.items():
@@ -242,19 +242,19 @@ class Checkpointer:
         kept = document["model"]
         for part, value in packing.description(evaluation.model).items():
             if kept[part] != value:
-                rule = f"the one of {name}, with {part} = {kept[part]}"
+                rule = f"the model of {name}, with {part} = {kept[part]}"
                 raise ParameterError.of("model", "evaluate", rule, value)
         if document["stream"]["name"] != evaluation.stream.name:
-            rule = f"the one of {name}, {document['stream']['name']!r}"
+            rule = f"the stream of {name}, {document['stream']['name']!r}"
             raise ParameterError.of("stream", "evaluate", rule, evaluation.stream.name)
         if document["meter"] != evaluation.meter.source:
-            rule = f"of the kind in {name}, {document['meter']!r}"
+            rule = f"the kind of meter in {name}, {document['meter']!r}"
             raise ParameterError.of("meter", "evaluate", rule, evaluation.meter.source)
 
     # -- the directory --------------------------------------------------------------------------------------
 
     def _choose(self, resume: bool | Path_) -> Content | None:
-        """The checkpoint to resume from; None to start anew."""
+        """Return the checkpoint to resume from, or None to start anew."""
         there = [path for _, path in newest_first(self.directory)]
         if not isinstance(resume, bool):
             path = Path(resume)
@@ -265,16 +265,16 @@ class Checkpointer:
         if not resume and there:
             raise HerosError(
                 f"The checkpoint directory {self.directory} must be empty, unless the run is resumed. "
-                f"Got {len(there)} checkpoints of a run."
+                f"Got {len(there)} checkpoints."
             )
         for path in there:
             try:
                 return opened(path)
             except DataError as error:
-                warnings.warn(f"{error} The checkpoint before it is used.", CheckpointWarning, stacklevel=5)
+                warnings.warn(f"{error} The previous checkpoint is used.", CheckpointWarning, stacklevel=5)
         if there:
             raise DataError(
-                f"One checkpoint in {self.directory} must be whole. Got {len(there)} broken ones."
+                f"At least one checkpoint in {self.directory} must be intact. Got {len(there)} damaged ones."
             )
         return None
 
@@ -287,4 +287,4 @@ def _crc(so_far: tuple[int, ...], block: Block, weights: NDArray[Any] | None) ->
 
 
 def _not_whole(path: Path, error: object) -> DataError:
-    return DataError(f"The checkpoint {path} must be whole. Got: {error}")
+    return DataError(f"The checkpoint {path} must be intact. Got: {error}")

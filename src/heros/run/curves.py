@@ -1,4 +1,4 @@
-"""The curves of a run: its points as they come, in bounded memory, and the finished curves."""
+"""The curves of a run: points collected in bounded memory, and the finished curves."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from heros._base.lazy import pa
 __all__ = ["MOST_POINTS", "Curves", "Points", "figure_of"]
 
 MOST_POINTS = 1000
-"""The most points of a curve in an evaluation that is not exact: more than a chart shows."""
+"""The maximum number of points of a curve if the evaluation is not exact."""
 
 SUMS = ("spent", "reward", "trained", "cpu")
 LATEST = ("end", "scores", "invested")
 
 
 class Points:
-    """The points so far, a list per curve.
+    """The points so far, as one list per curve.
 
-    With a limit, neighbouring points are merged so that there are never more. A merged point covers the
-    windows of both: sums are added, figures of measures are averaged (weighted by the windows' lengths), and
-    of all other curves the later value is kept. All points but the last cover equally many instances.
+    With a limit, neighbouring points are merged. A merged point covers the windows of both: sums are added,
+    measures are averaged (weighted by the windows' lengths), and other curves keep the later value. All
+    points but the last cover equally many instances.
 
     Parameters
     ----------
     figures
         The names of the measures.
     most
-        How many points there may be, an even number; None if there is no limit.
+        The maximum number of points, an even number; None means no limit.
     sums, latest
         The other curves.
 
@@ -62,7 +62,7 @@ class Points:
         return len(self.curves["end"])
 
     def add(self, point: Mapping[str, Any]) -> None:
-        """Append a point and, if there are too many, merge neighbours."""
+        """Append a point; if there are too many, merge neighbours."""
         for name, value in point.items():
             self.curves[name].append(value)
         if self._most is None:
@@ -74,24 +74,24 @@ class Points:
                 self._merge(i)
 
     def last(self, name: str) -> Any:
-        """The latest value of a curve."""
+        """Return the latest value of a curve."""
         return self.curves[name][-1]
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """The curves as arrays."""
+        """Return the curves as arrays."""
         return {name: np.array(values) for name, values in self.curves.items()}
 
     def restore(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from what `columns` gave."""
+        """Restore the arrays that `columns` returned."""
         self.curves = {name: list(columns.get(name, ())) for name in self.curves}
 
     def _length(self, i: int) -> int:
-        """How many instances point i covers."""
+        """Return the number of instances that point i covers."""
         end = self.curves["end"]
         return int(end[i] - (end[i - 1] if i else 0))
 
     def _merge(self, i: int) -> None:
-        """Make points i and i + 1 one."""
+        """Merge points i and i + 1."""
         first, second = self._length(i), self._length(i + 1)
         for name, values in self.curves.items():
             before, after = values[i], values.pop(i + 1)
@@ -102,7 +102,7 @@ class Points:
 
 
 def _mean(before: float, first: int, after: float, second: int) -> float:
-    """The weighted mean; a window without a figure (NaN) has no weight."""
+    """Return the weighted mean; a window without a value (NaN) has no weight."""
     if math.isnan(before) or math.isnan(after):
         return after if math.isnan(before) else before
     return (before * first + after * second) / (first + second)
@@ -118,9 +118,9 @@ class Curves:
     """
 
     end: NDArray[np.int64]  # (W,) the instance after the window's last
-    figures: dict[str, NDArray[np.float64]]  # by measure (W,): within the window, as are the next two
-    spent: NDArray[np.float64]  # (W,) Σγ
-    reward: NDArray[np.float64]  # (W,) R
+    figures: dict[str, NDArray[np.float64]]  # by measure (W,), over the window
+    spent: NDArray[np.float64]  # (W,) Σγ over the window
+    reward: NDArray[np.float64]  # (W,) reward R over the window
     trained: NDArray[np.int64]  # (W, M) how often each model was trained
     scores: NDArray[np.float64]  # (W, M) L at the window's end
     invested: NDArray[np.float64]  # (W, M) r at the window's end
@@ -128,12 +128,12 @@ class Curves:
 
     @classmethod
     def of(cls, columns: dict[str, NDArray[Any]]) -> Curves:
-        """Make curves from columns by name; columns that are no field are figures."""
+        """Make curves from columns by name; columns that are not fields are measures."""
         fields = {name: columns[name] for name in cls.__dataclass_fields__ if name != "figures"}
         return cls(figures={name: columns[name] for name in columns if name not in fields}, **fields)
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """All curves by name, including the figures of measures."""
+        """Return all curves by name, including measures."""
         rest = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "figures"}
         return {"end": rest.pop("end"), **self.figures, **rest}
 
@@ -144,7 +144,7 @@ class Curves:
         """
         columns = {"end": self.end, **self.figures, "spent": self.spent, "reward": self.reward}
         columns["cpu"] = self.cpu.sum(axis=1)
-        if self.scores.shape[1]:  # compact records have none
+        if self.scores.shape[1]:  # compact records have no scores
             columns["best"] = self.scores.argmax(axis=1)
         return pa.table(columns)
 
@@ -164,7 +164,7 @@ class Curves:
 
 
 def figure_of(owner: object, name: str) -> Any:
-    """The figure or curve of a measure; `figures` may be missing while an object is copied."""
+    """Return the value or curve of a measure; `figures` may be missing while an object is copied."""
     figures = vars(owner).get("figures", {})
     if name in figures:
         return figures[name]

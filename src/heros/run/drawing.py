@@ -1,4 +1,4 @@
-"""A run as a picture: self-contained HTML for notebooks, or matplotlib axes."""
+"""Charts of a run: self-contained HTML for notebooks, or matplotlib axes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = ["html", "plot"]
 
-WIDTH, HEIGHT = 300, 90  # of a drawing
-LEFT, RIGHT, TOP, BOTTOM = 44, 8, 6, 18  # around it
+WIDTH, HEIGHT = 300, 90  # size of a chart
+LEFT, RIGHT, TOP, BOTTOM = 44, 8, 6, 18  # margins
 POINTS = 200
 PANELS = 3
 
 
 def html(run: Run) -> str:
-    """The summary, and a drawing for each of the first measures and for Σγ."""
+    """Return the summary with a chart for each of the first measures and for Σγ."""
     first, *rest = lines(run)
     panels = [_panel(run, one.label, run.curves.figures[one.name]) for one in run.measures[:PANELS]]
     panels.append(_panel(run, "share of Σγ spent", run.curves.spent / _lengths(run), low=0.0))
@@ -37,12 +37,12 @@ def html(run: Run) -> str:
 
 
 def plot(run: Run, names: tuple[str, ...], ax: Any) -> Any:
-    """Draw the curves of measures over the instances into matplotlib axes, and return these."""
+    """Draw the curves of measures into matplotlib axes, and return the axes."""
     known = {one.name: one.label for one in run.measures}
     names = names or tuple(known)[:1]
     for name in names:
         if name not in known:
-            raise ParameterError.of("names", "plot", f"among {', '.join(map(repr, known))}", name)
+            raise ParameterError.of("names", "plot", f"one of {', '.join(map(repr, known))}", name)
     if ax is None:
         _, ax = needed("matplotlib.pyplot", "Run.plot", "notebook").subplots()
     for name in names:
@@ -63,7 +63,7 @@ def _lengths(run: Run) -> NDArray[np.int64]:
 
 
 def _panel(run: Run, label: str, values: NDArray[np.float64], low: float | None = None) -> str:
-    """One curve with labelled axis ends; windows without a figure are skipped."""
+    """Return one curve with labelled axis ends; windows without a value are skipped."""
     there = np.isfinite(values)
     x, y = run.curves.end[there].astype(np.float64), values[there]
     if len(y) == 0:
@@ -102,7 +102,7 @@ def _panel(run: Run, label: str, values: NDArray[np.float64], low: float | None 
 
 
 def _range(y: NDArray[np.float64], low: float | None) -> tuple[float, float]:
-    """The ends of the axis; shares end at 1."""
+    """Return the limits of the axis; shares end at 1."""
     bottom, top = float(y.min()) if low is None else low, float(y.max())
     room = 0.08 * (top - bottom) or 0.05
     ceiling = 1.0 if top <= 1 else math.inf

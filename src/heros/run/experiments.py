@@ -1,7 +1,7 @@
-"""Experiments: runs described as plain data, run in any process, and recorded once.
+"""Experiments: runs described as plain data, which run in any process and are recorded once.
 
-Recorded runs are kept, broken records are run again, failures are reported, and nothing is overwritten
-unasked: a set of runs that was stopped continues when it is started again.
+Recorded runs are kept, damaged records are run again, and failures are reported. Records are overwritten
+only on request. A set of runs that was stopped continues when it is started again.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ class Job(Protocol):
 
     @property
     def work(self) -> float:
-        """Roughly how long it takes, in any unit."""
+        """The approximate duration, in any unit."""
 
     @property
     def span(self) -> tuple[int, int] | None:
-        """The part of the curves that is recorded; None for all."""
+        """The range of the curves to record; None for all."""
 
     @property
     def compact(self) -> bool:
         """Whether the curves of single models are left out of the record."""
 
     def run(self, progress: bool | str | None = False) -> Run:
-        """Run it."""
+        """Run the job."""
 
 
 @dataclass(eq=False)
@@ -105,7 +105,7 @@ class Experiment(ModelSettings, _Subject):
 
     @property
     def instances(self) -> int | None:
-        """The number of instances, fewer if rows are skipped; None if the stream does not know it."""
+        """The number of instances including skipped rows; None if the stream's length is unknown."""
         length = self.open().n_instances
         return self.n if length is None else length
 
@@ -137,7 +137,7 @@ class Experiment(ModelSettings, _Subject):
 class Failure:
     """Why a job has no record."""
 
-    reason: str  # in a line
+    reason: str  # one line
     details: str = field(default="", repr=False)  # the traceback
 
 
@@ -145,10 +145,10 @@ class Failure:
 class Outcome:
     """The ids of the jobs that were run, kept or failed."""
 
-    done: tuple[str, ...]  # run now
+    done: tuple[str, ...]  # run by this call
     kept: tuple[str, ...]  # recorded before
     failed: dict[str, Failure]
-    runs: dict[str, Run] = field(default_factory=dict, repr=False)  # those run now, with keep=True
+    runs: dict[str, Run] = field(default_factory=dict, repr=False)  # the runs of this call, with keep=True
     unrecorded: dict[str, str] = field(default_factory=dict)  # runs without a record, and why
 
 
@@ -170,21 +170,20 @@ def run_all(
     jobs
         The jobs, in the order in which they are run.
     out
-        The directory of records. A record with another number of instances is an error: nothing is
-        overwritten.
+        The directory of records. A record with another number of instances is an error.
     executor
         Where the jobs run; `heros.run.executors.Serial()` by default.
     force
         Whether to run recorded jobs again and replace their records.
     strict
-        Whether the first failure is raised and ends everything; otherwise failures are reported at the end.
+        Whether the first failure is raised and stops all jobs; otherwise failures are reported at the end.
     progress
         Whether to show a progress bar; by default if the output is a terminal.
     each
         Whether every run has its own bar, instead of one bar for all runs.
     keep
-        Whether to return the runs in `Outcome.runs`. A record that cannot be written then loses no results
-        and stops nothing, but is listed in `Outcome.unrecorded`. With ``out=None`` nothing is recorded.
+        Whether to return the runs in `Outcome.runs`. A record that cannot be written is then listed in
+        `Outcome.unrecorded`, and the other jobs continue. With ``out=None`` nothing is recorded.
 
     Examples
     --------
@@ -198,12 +197,12 @@ def run_all(
     (2, 0, 'led_a/trees50/cheapest/k20/seed1')
     """
     if out is None and not keep:
-        raise ParameterError.of("out", "run_all", "a directory, unless runs are to be kept", out)
+        raise ParameterError.of("out", "run_all", "a directory, unless keep=True", out)
     named = _named(jobs)
     place = None if out is None else Path(out)
     kept = [] if force or place is None else [id for id, job in named.items() if _recorded(id, job, place)]
     left = {id: job for id, job in named.items() if id not in kept}
-    there = {  # broken, or to replace
+    there = {  # damaged records, or records to replace
         id for id in left if place is not None and ((place / id).exists() or records.exists(place / id))
     }
     ids, todo = list(left), list(left.values())
@@ -242,23 +241,23 @@ def _named(jobs: Iterable[Job]) -> dict[str, Job]:
     for job in jobs:
         id = job.id
         if id in named:
-            raise ParameterError.of("jobs", "run_all", "of different ids", id)
+            raise ParameterError.of("jobs", "run_all", "jobs with different ids", id)
         named[id] = job
     return named
 
 
 def _recorded(id: str, job: Job, out: Path) -> bool:
-    """Whether there is a complete record of this job."""
+    """Return whether there is a complete record of this job."""
     place = out / id
     if not records.exists(place):
         return False
     try:
         run = records.read(place)
     except HerosError:
-        return False  # broken: run it again
+        return False  # damaged: run the job again
     longest = run.n_instances + run.bad_rows.count  # rows may have been skipped
     if job.instances is not None and not run.n_instances <= job.instances <= longest:
-        rule = f"be of {job.instances:,} instances (or go elsewhere, or be replaced)"
+        rule = f"have {job.instances:,} instances (or use another directory, or replace the record)"
         raise HerosError(f"The record {place} must {rule}. Got {run.n_instances:,} instead.")
     return True
 
@@ -280,7 +279,7 @@ def _failure(result: Failure | WorkerDied, id: str, strict: bool) -> Failure:
     if isinstance(result, Failure):
         return result
     if strict:
-        raise HerosError(f"The run {id} must come to its end. Got none: {result.reason}.")
+        raise HerosError(f"The run {id} did not finish: {result.reason}.")
     return Failure(result.reason)
 
 

@@ -1,8 +1,8 @@
-"""Ctrl-C as the end of an evaluation, which then returns the result so far.
+"""Ctrl-C ends an evaluation, which then returns the result so far.
 
-While a block is learnt, an interrupt is only noted, so that model and measures agree. While the stream is
-read, it is not interrupted either, as it would lose rows; only if it does not return within `PATIENCE`
-seconds is it interrupted.
+While the model is trained on a block, an interrupt is only recorded, so that model and measures agree.
+Reading the stream is not interrupted either, because rows would be lost, unless it takes longer than
+`PATIENCE` seconds.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from heros.streams.live.base import Block, Signal
 
 __all__ = ["Interrupts"]
 
-PATIENCE = 0.5  # seconds that a stream is waited for after an interrupt
+PATIENCE = 0.5  # seconds to wait for the stream after an interrupt
 
 
 class Interrupts:
-    """Notes a SIGINT within a ``with`` block; a second one raises KeyboardInterrupt.
+    """Record a SIGINT within a ``with`` block; a second SIGINT raises KeyboardInterrupt.
 
-    In threads other than the main one, and in a program with its own handler of SIGINT, nothing changes; a
-    KeyboardInterrupt raised while the stream is read is still noted.
+    This has no effect outside the main thread, or if the program has its own SIGINT handler. A
+    KeyboardInterrupt raised while the stream is read is recorded in any case.
 
     Parameters
     ----------

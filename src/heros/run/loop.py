@@ -1,4 +1,4 @@
-"""Test, then train: evaluate a model on a stream, and count the cost."""
+"""Test-then-train evaluation of a model on a stream, with its cost."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from heros.streams.live.base import Signal
 __all__ = ["Run", "evaluate"]
 
 TIMEOUT = 0.2
-"""Seconds to wait for a full block; then the rows so far are learnt, and the progress bar is updated."""
+"""Seconds to wait for a full block; then the model is trained on the rows that have arrived."""
 
 
 def evaluate(
@@ -60,32 +60,32 @@ def evaluate(
     allow_code: bool = False,
     on_interrupt: Literal["return", "raise"] = "return",
 ) -> Run:
-    """Test, then train `model` on the rest of `stream`.
+    """Evaluate and train `model` on the rest of `stream`: predict each instance, then train on it.
 
-    Ctrl-C ends the evaluation after the current block: the result so far is a Run with `interrupted`, and a
-    checkpoint is written. Pressed again, or before anything was learnt, it raises KeyboardInterrupt. A stream
-    in which more than one row in twenty is bad ends the evaluation in the same way, with a
-    `heros.errors.DataNotice`; the run's `bad_rows` has the first of them.
+    Ctrl-C ends the evaluation after the current block: a checkpoint is written, and the Run so far has
+    `interrupted` set. A second Ctrl-C, or one before any training, raises KeyboardInterrupt. If more than one
+    row in twenty is bad, the evaluation ends in the same way with a `heros.errors.DataNotice`; `bad_rows` of
+    the run has the first bad rows.
 
     Parameters
     ----------
     model
-        Bound to the stream's schema here, unless it is bound already.
+        The model. It is bound to the stream's schema, unless it is already bound.
     stream
-        Read from its current position to its end; instances are learnt as they arrive. A stream, or any
-        object with a `schema` and a ``poll(most, timeout)`` (see `heros.streams.live.Source`). A data frame
-        (pandas, polars, Arrow), a pair ``(X, y)`` of rows and labels, and an iterable of (features, label)
-        pairs, such as a River data set (see `heros.streams.from_iter`), become streams.
+        The stream, read from its current position to its end. Also accepted: any object with a `schema` and
+        ``poll(most, timeout)`` (see `heros.streams.live.Source`), a data frame (pandas, polars, Arrow), a
+        pair ``(X, y)`` of rows and labels, and an iterable of (features, label) pairs, such as a River data
+        set (see `heros.streams.from_iter`).
     target
-        The column of a frame that has the class; by default the last.
+        The target column of a data frame; by default the last column.
     weights
         The weight of each instance in training (see `Heros.learn`): an array in the order of the stream, or
-        the name of a column of a frame or stream, which is then no feature (see also `weights` of
+        the name of a column, which is then not used as a feature (see also `weights` of
         `heros.streams.read`). Measures ignore weights.
     measures
-        What is measured; by default the measures of the model's task: AUROC, accuracy, κ and log-loss.
-        Objects of `heros.measures`, or any with a `name`, an ``update(y, output)`` and a `value` (see
-        `heros.measures.Measure` for optional methods). They are not changed: each run has empty copies.
+        The measures to compute; for classification, by default AUROC, accuracy, κ and log-loss. Objects of
+        `heros.measures`, or any object with a `name`, an ``update(y, output)`` and a `value` (see
+        `heros.measures.Measure` for optional methods). The run uses empty copies of them.
     window
         The number of instances per point of the curves.
     block
@@ -93,40 +93,40 @@ def evaluate(
     meter
         The energy meter; `heros.meters.Cpu()` by default.
     exact
-        Whether figures over the whole stream that need all probabilities are exact, for which these are
-        kept (8 bytes per class and instance). If not, they come from a histogram in constant memory, for
-        endless streams (see `heros.measures.RunningAuroc`), and the curves have at most 1000 points.
+        Whether to keep all probabilities (8 bytes per class and instance) for exact values of measures that
+        need them. Otherwise such measures use a histogram in constant memory, for endless streams (see
+        `heros.measures.RunningAuroc`), and the curves have at most 1000 points.
     predictions
-        Whether the run has all predictions (`Run.predictions`); by default if a measure needs them, as the
+        Whether to keep all predictions in `Run.predictions`; by default only if a measure needs them, as the
         exact AUROC does.
     callback
-        A function, or several, called with a `heros.run.Window` at the end of each window. If one returns
-        True, the run ends there, and is `interrupted`.
+        A function, or several, called with a `heros.run.Window` at the end of each window. If a function
+        returns True, the run ends there and is `interrupted`.
     progress
         Whether to show a progress bar; by default on a terminal and in a notebook. A text replaces the
         stream's name in the bar.
     checkpoint
-        A directory, of this run only, for checkpoints: everything that is needed to resume after a kill, with
-        the same results, bit for bit, as a run that was not killed (see docs/reliability.md).
+        A directory for the checkpoints of this run only. After a kill, a run resumed from them gives the same
+        results, bit for bit, as a run that was not killed (see docs/reliability.md).
     every
-        The number of instances between checkpoints; one more is written at the end of the stream, or where
-        reading it fails.
+        The number of instances between checkpoints; one more is written at the end of the stream, or when
+        reading the stream fails.
     keep
-        How many of the latest checkpoints are kept.
+        The number of checkpoints to keep.
     resume
-        Whether to resume from the newest checkpoint that is whole, or the path of one; without any
-        checkpoint, the run starts anew. Model, stream, measures and settings have to be the same; the stream
+        Whether to resume from the newest intact checkpoint, or the path of a checkpoint. Without a
+        checkpoint, the run starts anew. Model, stream, measures and settings must be the same. The stream
         seeks to its position, or is read again from its start, and the state of the model is replaced.
     on_checkpoint_error
         If a checkpoint cannot be written: "raise" a HerosError, or "warn" with a
         `heros.run.checkpoints.CheckpointWarning` and continue. Earlier checkpoints stay as they are.
     allow_code
         Whether checkpoints may hold models of other libraries and your own (`heros.pools.Models`), as
-        pickles. Loading a pickle can run any code: resume such a run only from a directory that nobody else
-        can write to. Without it, such a pool cannot have checkpoints.
+        pickles. Loading a pickle can run any code: resume such a run only from a directory that only you can
+        write to. Without `allow_code`, such a pool cannot have checkpoints.
     on_interrupt
-        At Ctrl-C: "return" the Run so far, or "raise" a KeyboardInterrupt at once, which suits a program that
-        makes several runs.
+        At Ctrl-C: "return" the Run so far, or "raise" a KeyboardInterrupt at once, e.g. in a program with
+        several runs.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def _learn(
     progress: bool | str | None,
     on_interrupt: str,
 ) -> bool:
-    """Learn until the stream ends; return whether the run was stopped before that."""
+    """Train until the stream ends; return whether the run was stopped early."""
     stream = evaluation.stream
     label, wanted = (progress, None) if isinstance(progress, str) else (stream.name, progress)
     with (
@@ -224,7 +224,7 @@ def _learn(
                 warnings.warn(f"The run ends early: {error}", DataNotice, stacklevel=3)
                 evaluation.stopped = True
                 break
-            except Exception:  # keep what was learnt so far: the stream may be repaired
+            except Exception:  # keep a checkpoint: the stream may be repaired
                 if checkpointer:
                     checkpointer.write(evaluation)
                 raise
@@ -244,18 +244,18 @@ def _learn(
 
 
 def _counts_of(weights: ArrayLike, source: Source) -> NDArray[np.float64]:
-    """The weights of the instances, checked: one number each."""
+    """Return the checked weights, one number per instance."""
     if source.weighed is not None:
-        rule = f"left out, as {source.weighed!r} of the stream has them"
+        rule = f"left out, because the column {source.weighed!r} of the stream has the weights"
         raise ParameterError.of("weights", "evaluate", rule, weights)
     counts, left = checked_weights(weights, np.size(weights)).reshape(-1), _instances_left(source)
     if left is not None and left != len(counts):
-        raise DataError(f"weights must have one per instance ({left}). Got {len(counts)} instead.")
+        raise DataError(f"weights must have one number per instance ({left}). Got {len(counts)} instead.")
     return counts
 
 
 def _sum_of(weights: NDArray[np.float64] | None) -> int | None:
-    """A checksum by which a resumed run recognises the weights."""
+    """Return a checksum of the weights, with which a resumed run compares them."""
     return None if weights is None else zlib.crc32(np.ascontiguousarray(weights).tobytes())
 
 
@@ -272,13 +272,13 @@ def _source_of(stream: Any, target: str | int | None, weights: str | None, task:
     if weights is None:
         return source
     if not isinstance(source, streams.Stream):
-        rule = "an array, unless the stream is a data frame or can be read over"
+        rule = "an array, unless the stream is a data frame or can be read again"
         raise ParameterError.of("weights", "evaluate", rule, weights)
     return source.with_weights(weights)
 
 
 def _are_pairs(stream: Any) -> bool:
-    """Whether this is an iterable of (features, label) pairs and nothing else."""
+    """Return whether the stream is a plain iterable of (features, label) pairs."""
     if isinstance(stream, Source | str | bytes | Mapping | np.ndarray) or hasattr(stream, "poll"):
         return False
     return isinstance(stream, Iterable | AsyncIterable)
@@ -301,18 +301,18 @@ def _labelled(X: Any, y: Any, weights: str | None, task: str | None) -> Source:
 
 
 def _expect_keepable(model: Heros, allow_code: bool) -> None:
-    """Refuse checkpoints of models that need pickle, unless `allow_code`; before anything is learnt."""
+    """Raise an error, before training, if checkpoints need pickle and `allow_code` is False."""
     if model.pool.plain:
         return
     if not allow_code:
         rule = (
-            "left out, as files hold data, no code, and this pool holds Python objects (allow_code=True "
+            "left out, because this pool holds Python objects and files hold only data (allow_code=True "
             "keeps them as pickles, which run code when the run is resumed)"
         )
         raise ParameterError.of("checkpoint", "evaluate", rule, model.pool)
     text = (
-        "The checkpoints of this run hold pickles, which can run any code when the run is resumed. Let "
-        "nobody write to their directory whom you would not let run code."
+        "The checkpoints of this run hold pickles, which can run any code when the run is resumed. Give "
+        "write access to their directory only to people you trust."
     )
     warnings.warn(text, CheckpointWarning, stacklevel=3)
 
@@ -324,7 +324,7 @@ def _empty_ones(measures: object, exact: bool, kept: bool) -> list[Measure]:
     names = [measure.name for measure in given]
     taken = [name for name in names if names.count(name) > 1 or hasattr(Run, name) or name in _COLUMNS]
     if taken:
-        rule = "measures of different names that a Run and its curves do not have already"
+        rule = "measures with different names, which must not be attributes of Run or its curves"
         raise ParameterError.of("measures", "evaluate", rule, taken[0])
     if kept and (without := [measure for measure in given if not measure.resumable]):
         rule = "measures with methods 'state()' and 'restore(state)', which checkpoints need"
@@ -333,10 +333,12 @@ def _empty_ones(measures: object, exact: bool, kept: bool) -> list[Measure]:
 
 
 def _expect_fitting(measures: list[Measure], model: Heros) -> None:
-    """Refuse measures of classes in regression, and of numbers in classification."""
+    """Raise an error for classification measures in regression, and the reverse."""
     for measure in measures:
         if not isinstance(measure, Own) and measure.numeric != model.task.numeric:
-            rule = f"measures of {'numbers' if model.task.numeric else 'classes'}, as the task asks for"
+            rule = (
+                f"measures for the model's task, {'regression' if model.task.numeric else 'classification'}"
+            )
             raise ParameterError.of("measures", "evaluate", rule, measure)
 
 

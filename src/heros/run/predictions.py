@@ -1,4 +1,4 @@
-"""The predictions of a run, each made before its target was seen, as tables and files."""
+"""The predictions of a run, each made before its target was known, as tables and files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Predictions", "predicted_table"]
 
 @dataclass(frozen=True, repr=False)
 class Predictions:
-    """The prediction of every instance, made before its target was seen, and the target.
+    """The target of every instance and its prediction, made before the target was known.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def predicted_table(outputs: NDArray[np.float64], classes: tuple[str, ...]) -> A
 
 
 def _columns(outputs: NDArray[np.float64], classes: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of the columns of predictions."""
+    """Return the column names of predictions."""
     if classes:
         return ("predicted", *(f"p_{name}" for name in classes))
     width = 1 if outputs.ndim == 1 else outputs.shape[1]

@@ -27,8 +27,8 @@ __all__ = ["Callback", "Price", "Run", "Window", "checked_callbacks"]
 class Price:
     """The cost of evaluation and training, as shares of evaluating and training every model at every step.
 
-    The cost is counted, not timed: how often each model was evaluated and trained, times the cost of each, as
-    measured for this model (see `heros.pools.timing`). Σγ counts training only, by the γ of the policy.
+    The cost is counted, not timed: the number of evaluations and training steps of each model, times the
+    measured cost of each (see `heros.pools.timing`). Σγ counts training only, with the γ of the policy.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class Price:
 
     @property
     def total(self) -> float:
-        """The cost of a step: evaluation and training."""
+        """The cost of evaluation and training."""
         return self.looking + self.training
 
 
@@ -49,7 +49,7 @@ class Price:
 class Run:
     """The performance of a model on a stream, and its cost.
 
-    The figure of a measure is also an attribute: ``run.auroc``. A notebook shows the curves.
+    The value of a measure is also an attribute: ``run.auroc``. A notebook shows the curves.
 
     Examples
     --------
@@ -68,29 +68,29 @@ class Run:
     model: str
     n_instances: int
     figures: dict[str, float]  # by measure, over the whole stream, at its end
-    measures: tuple[Caption, ...] = field(repr=False)  # names and labels of the figures, in their order
-    confusion: Confusion | None = field(repr=False)  # if a measure counts it
-    gamma_spent: float  # Σγ over all steps; n_instances is the cost of training everything
+    measures: tuple[Caption, ...] = field(repr=False)  # names and labels of the measures, in order
+    confusion: Confusion | None = field(repr=False)  # if a measure computes it
+    gamma_spent: float  # Σγ over all steps; n_instances is the cost of training every model
     reward: float  # ΣR over all steps
-    looked: NDArray[np.int64] = field(repr=False)  # (M,) on how many instances each model was evaluated
-    trained: NDArray[np.int64] = field(repr=False)  # (M,) how often each model was trained
+    looked: NDArray[np.int64] = field(repr=False)  # (M,) number of evaluations of each model
+    trained: NDArray[np.int64] = field(repr=False)  # (M,) number of training steps of each model
     invested: NDArray[np.float64] = field(repr=False)  # (M,) r
-    diverged: int  # models that ever made a prediction that is not finite
+    diverged: int  # models that made a prediction that is not finite
     price: Price | None  # of evaluation and training; None if it could not be measured
     cpu: dict[str, float]  # CPU seconds by phase
     energy: Energy
     curves: Curves = field(repr=False)
     window: int
     settings: dict[str, Any] = field(repr=False)  # of the model, as plain data
-    drifts: tuple[DriftPoint, ...] = field(default=(), repr=False)  # where the stream is known to change
-    bad_rows: BadRows = field(default=BadRows(), repr=False)  # what the stream skipped
-    interrupted: bool = False  # whether Ctrl-C, a callback or too many bad rows ended it
+    drifts: tuple[DriftPoint, ...] = field(default=(), repr=False)  # known drifts of the stream
+    bad_rows: BadRows = field(default=BadRows(), repr=False)  # rows that the stream skipped
+    interrupted: bool = False  # whether Ctrl-C, a callback or too many bad rows ended the run
     classes: tuple[str, ...] = field(default=(), repr=False)  # empty if the target is a number, or unknown
     predictions: Predictions | None = field(default=None, repr=False, compare=False)  # if they were kept
 
     @property
     def cpu_seconds(self) -> float:
-        """All CPU seconds."""
+        """The total CPU time in seconds."""
         return sum(self.cpu.values())
 
     @property
@@ -112,15 +112,15 @@ class Run:
 
     @property
     def imbalance(self) -> Imbalance | None:
-        """Figures of the rarest class, if it is much rarer than the others; else None."""
+        """The measures of the rarest class, if it is much rarer than the others; otherwise None."""
         return imbalance_of(self.confusion, self.classes, self.predictions)
 
     def summary(self) -> str:
-        """The performance and the cost as text, as `heros run` prints them."""
+        """Return the performance and the cost as text, as printed by `heros run`."""
         return str(summary.bill(self))
 
     def plot(self, *names: str, ax: Any = None) -> Any:
-        """Draw the curves of measures, by default of the first; return the matplotlib axes.
+        """Draw the curves of measures, by default of the first measure; return the matplotlib axes.
 
         Parameters
         ----------
@@ -132,22 +132,22 @@ class Run:
         return drawing.plot(self, names, ax)
 
     def to_arrow(self) -> Any:
-        """Return the curves as an Arrow table, a row per window: see `Curves.to_arrow`."""
+        """Return the curves as an Arrow table with one row per window (see `Curves.to_arrow`)."""
         return self.curves.to_arrow()
 
     def to_pandas(self) -> Any:
-        """Return the curves as a pandas data frame, a row per window."""
+        """Return the curves as a pandas data frame with one row per window."""
         return self.curves.to_pandas()
 
     def __getattr__(self, name: str) -> float:
-        """The figure of a measure."""
+        """Return the value of a measure."""
         figure: float = figure_of(self, name)
         return figure
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The state of a run at the end of a window, as callbacks get it.
+    """The state of a run at the end of a window, passed to callbacks.
 
     Examples
     --------
@@ -163,14 +163,14 @@ class Window:
     """
 
     end: int  # instances so far
-    figures: dict[str, float]  # of this window alone, by measure
-    gamma_share: float  # Σγ so far, as a share of training everything
+    figures: dict[str, float]  # over this window, by measure
+    gamma_share: float  # Σγ so far, as a share of training every model
     model: Heros = field(repr=False)
     _measures: Sequence[Measure] = field(repr=False)
 
     @property
     def so_far(self) -> dict[str, float]:
-        """The figures over all windows so far, computed on access."""
+        """The measures over all windows so far, computed on access."""
         return {measure.name: measure.value for measure in self._measures}
 
 

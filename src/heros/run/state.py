@@ -30,14 +30,14 @@ from heros.streams.live import Source
 
 __all__ = ["Evaluation"]
 
-SHOWN = 2  # measures in the line of progress
+SHOWN = 2  # measures in the progress bar
 
 
 class Evaluation:
-    """Learns blocks of instances, closes windows and returns a `Run`; parameters as for `evaluate`.
+    """Train on blocks of instances, close windows and return a `Run`; parameters as for `evaluate`.
 
-    The measures are empty and the meter is running. `keep` tells whether the run has all predictions: None if
-    a measure keeps them anyway. `weights` has the weight of each instance, in the order of the stream.
+    The measures must be empty and the meter running. `keep` tells whether to keep all predictions; None means
+    only if a measure keeps them. `weights` holds the weight of each instance, in the order of the stream.
     """
 
     def __init__(
@@ -61,9 +61,9 @@ class Evaluation:
         self._kept: list[Predicted] | None = [] if keep and not measured else None  # if no measure does
         self.n = self.pending = 0  # instances in finished windows, and in the unfinished one
         self.spent = self.reward = 0.0
-        self._window: list[tuple[NDArray[np.int64], Block]] = []  # of the unfinished one
+        self._window: list[tuple[NDArray[np.int64], Block]] = []  # blocks of the unfinished window
         self._began, self._started = time.perf_counter(), meter.clock()
-        self._earlier: dict[str, float] | None = None  # what the model had spent before
+        self._earlier: dict[str, float] | None = None  # CPU seconds of the model before this run
         self._looked_before: NDArray[np.int64] | int = 0
         self._trained_before: NDArray[np.int64] | int = 0
         self._invested_before: NDArray[np.float64] | float = 0.0
@@ -71,7 +71,7 @@ class Evaluation:
 
     @property
     def taken(self) -> int:
-        """The number of instances learnt."""
+        """The number of training instances so far."""
         return self.n + self.pending
 
     @property
@@ -94,7 +94,7 @@ class Evaluation:
         return Predictions(*joined(parts), classes)
 
     def learn(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
-        """Test, then train on a block, which is cut where a window ends."""
+        """Predict and then train on a block, split at the ends of windows."""
         self.model.bind(self.stream.schema)
         if self._earlier is None:
             self._earlier = self.model.cpu_seconds
@@ -120,18 +120,18 @@ class Evaluation:
         if self._weights is None:
             return None
         if self.stream.bad_rows.count:
-            rule = "weights must be a column of the stream if rows are skipped (or say on_bad_row='raise')"
+            rule = "weights must be a column of the stream if rows are skipped (or use on_bad_row='raise')"
             raise DataError(f"{rule}. Got an array, and {self.stream.bad_rows.text()}")
         if self.taken + n > len(self._weights):
-            raise DataError(f"weights must have one per instance. Got {len(self._weights)}, and more came.")
+            raise DataError(f"weights must have one number per instance. Got only {len(self._weights)}.")
         return self._weights[self.taken : self.taken + n]
 
     def wait(self) -> None:
-        """Read the meter while no instances come: its counters may wrap around."""
+        """Read the meter while no instances arrive: its counters may wrap around."""
         self.meter.sample()
 
     def standing(self) -> str:
-        """The progress of the run, in a line."""
+        """Return the progress of the run in one line."""
         if self.n == 0:
             return ""
         rate = self.n / (time.perf_counter() - self._began)
@@ -147,9 +147,9 @@ class Evaluation:
             if bad := self.stream.bad_rows.count:
                 first = self.stream.bad_rows.first[0]
                 raise DataError(
-                    f"{self.stream.name} must have rows that can be read. Got {bad:,} bad ones: {first}"
+                    f"{self.stream.name} must have rows that can be read. Got {bad:,} bad rows: {first}"
                 )
-            again = " (its .restart() goes back to the first)" if hasattr(self.stream, "restart") else ""
+            again = " (call its .restart() to start again)" if hasattr(self.stream, "restart") else ""
             rule = f"a stream with instances left{again}"
             raise ParameterError.of("stream", "evaluate", rule, self.stream)
         figures = {measure.name: measure.value for measure in self.measures}
@@ -190,7 +190,7 @@ class Evaluation:
     # -- for checkpoints ----------------------------------------------------------------------------------
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Everything that is needed to resume, besides the model, the stream and the predictions."""
+        """Return the state needed to resume, except the model, the stream and the predictions."""
         spent = self.meter.clock() - self._started, time.perf_counter() - self._began
         arrays = {
             "totals": np.array([self.spent, self.reward, *spent]),
@@ -222,7 +222,7 @@ class Evaluation:
     def restore(
         self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], predictions: list[Predicted]
     ) -> None:
-        """Continue from what `state` returned, and the predictions until then."""
+        """Restore what `state` returned, and the predictions up to that point."""
         if not self.model.task.numeric:
             predictions = [(labels.astype(np.int64), p) for labels, p in predictions]
         self.n, self.pending = int(document["n"]), int(document["pending"])
@@ -238,17 +238,17 @@ class Evaluation:
             if measure.predictions is None:
                 measure.restore(archive.subset(arrays, f"measures/{measure.name}"))
             elif sum(len(labels) for labels, _ in predictions) != self.n:
-                raise DataError("Predictions must be those of all windows. Got others.")
+                raise DataError("There must be one prediction per instance in finished windows.")
             else:
                 measure.predictions = list(predictions)
         if self._kept is not None:
             if sum(len(labels) for labels, _ in predictions) != self.n:
-                rule = "False, as they were not kept up to the checkpoint"
+                rule = "False, because the checkpoint has no predictions"
                 raise ParameterError.of("predictions", "evaluate", rule, True)
             self._kept = list(predictions)
         if self.pending:
             labels, p, chosen, spent, reward = (arrays[f"pending/{name}"] for name in PENDING)
-            nobody = np.full(self.pending, -1, dtype=np.int32)  # not needed again: which model predicted
+            nobody = np.full(self.pending, -1, dtype=np.int32)  # which model predicted is not needed again
             self._window = [(labels, Block(p, nobody, chosen != 0, spent, reward))]
 
     # -- windows --------------------------------------------------------------------------------------------
@@ -288,7 +288,7 @@ class Evaluation:
             self.stopped = self.stopped or said is True or (isinstance(said, np.bool_) and bool(said))
 
     def _cpu(self) -> NDArray[np.float64]:
-        """CPU seconds by phase since the start; the rest is "other"."""
+        """Return the CPU seconds by phase since the start; the remainder is "other"."""
         earlier = self._earlier or dict.fromkeys(PHASES, 0.0)
         cpu = np.array([seconds - earlier[phase] for phase, seconds in self.model.cpu_seconds.items()])
         cpu[-1] = max(0.0, self.meter.clock() - self._started - float(cpu[:-1].sum()))
@@ -296,10 +296,10 @@ class Evaluation:
 
 
 def _as_given(answers: Sequence[NDArray[np.float64] | None], now: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Earlier predictions, as wide as those made now: a class not known at the time has probability 0."""
+    """Return earlier predictions, padded with probability 0 for classes that are new since then."""
     then = np.zeros_like(now)
     for row, answer in zip(then, answers, strict=True):
-        if answer is None:  # the model had not learnt anything
+        if answer is None:  # the model was not trained yet
             row[:] = 1 / len(row)
         else:
             row[: len(answer)] = answer

@@ -1,4 +1,4 @@
-"""A run in words: a few lines, a table of all figures and costs, and how uneven classes fared."""
+"""Text summaries of a run: a few lines, a table of all measures and costs, and the rarest class."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["Imbalance", "bill", "champion", "energy_text", "imbalance_of", "lines"]
 
 SHOWN = 5  # measures in a line
-EVEN = 0.4  # of an equal share: classes are uneven if the rarest one has less
+EVEN = 0.4  # classes are imbalanced if the rarest class has less than this part of an equal share
 
 
 def lines(run: Run) -> list[str]:
-    """Performance, cost and the best model at the end, a line each; if classes are uneven, the rarest one."""
+    """Return lines on performance, cost, the best model, and, if classes are imbalanced, the rarest class."""
     early = "ended early: too many bad rows" if run.too_many_bad_rows else "ended early"
     ended = f" ({early})" if run.interrupted else ""
     figures = "  ".join(f"{one.label} {_figure(run, one)}" for one in run.measures[:SHOWN])
@@ -40,13 +40,13 @@ def lines(run: Run) -> list[str]:
 
 
 def _name_of_champion(run: Run) -> str:
-    """The settings in which the best model differs from the others, or all of them."""
+    """Return the settings in which the best model differs from the others, or all its settings."""
     apart, _ = told_apart(run.settings["models"])
     return settings_text(apart[_champion(run)] or champion(run))
 
 
 def champion(run: Run) -> dict[str, Any]:
-    """The configuration of the model with the highest L at the end."""
+    """Return the configuration of the model with the highest score L at the end."""
     configuration: dict[str, Any] = run.settings["models"][_champion(run)]
     return configuration
 
@@ -56,7 +56,7 @@ def _champion(run: Run) -> int:
 
 
 def bill(run: Run, title: str | None = None) -> Table:
-    """A table of all figures and costs of a run."""
+    """Return a table of all measures and costs of a run."""
     rate = run.n_instances / run.energy.wall_seconds
     phases = ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in run.cpu.items())
     rows = {
@@ -75,7 +75,7 @@ def bill(run: Run, title: str | None = None) -> Table:
 
 
 def _price(run: Run) -> dict[str, str]:
-    """Evaluation and training, on one scale."""
+    """Return the row on the cost of evaluation and training."""
     if run.price is None:
         return {}
     evaluated = f"each model was evaluated on {run.looked.mean() / run.n_instances:.1%} of the instances"
@@ -84,7 +84,7 @@ def _price(run: Run) -> dict[str, str]:
 
 
 def _figures(run: Run) -> dict[str, str]:
-    """The first measure in a row of its own, the others three to a row."""
+    """Return one row for the first measure, and rows of three for the others."""
     figures = [(one.label, _figure(run, one)) for one in run.measures]
     rows = [figures[:1], *(figures[start : start + 3] for start in range(1, len(figures), 3))]
     return {
@@ -100,7 +100,7 @@ def _figure(run: Run, measure: Caption) -> str:
 
 
 def energy_text(energy: Energy) -> str:
-    """Energy in joules and kilowatt-hours."""
+    """Return the energy in joules and kilowatt-hours as text."""
     return f"{energy.joules:,.1f} J = {energy.kwh:.3g} kWh{', ' * bool(energy.basis)}{energy.basis}"
 
 
@@ -112,7 +112,7 @@ def _carbon(energy: Energy) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Imbalance:
-    """The figures of a run whose rarest class is much rarer than the others.
+    """The measures of a run whose rarest class is much rarer than the others.
 
     Examples
     --------
@@ -122,11 +122,11 @@ class Imbalance:
     """
 
     rarest: str
-    share: float  # of the instances
+    share: float  # share of the instances
     recall: float  # of the rarest class
     precision: float
     balanced_accuracy: float
-    f1: float  # the mean over classes
+    f1: float  # mean over classes
     pr_auc: float | None  # of the rarest class, if the predictions are known
 
     def __str__(self) -> str:
@@ -140,7 +140,7 @@ class Imbalance:
 def imbalance_of(
     confusion: Confusion | None, classes: tuple[str, ...] = (), predictions: Predictions | None = None
 ) -> Imbalance | None:
-    """The imbalance, if the rarest class seen has less than 40 % of an equal share; else None."""
+    """Return the imbalance if the rarest class has less than 40 % of an equal share; otherwise None."""
     counts = np.zeros(0) if confusion is None else confusion.counts.sum(axis=1)
     seen = np.flatnonzero(counts)
     if confusion is None or len(seen) < 2:

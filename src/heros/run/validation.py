@@ -1,4 +1,4 @@
-"""Check that the arrays of a saved evaluation fit together, before anything is computed with them."""
+"""Check that the arrays of a saved evaluation fit together, before they are used."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ Layout = dict[str, tuple[type, tuple[int, ...]]]
 
 
 def expect_fit(arrays: Arrays, evaluation: Evaluation) -> None:
-    """Refuse arrays whose types or shapes are not those of this evaluation.
+    """Raise an error if types or shapes of arrays differ from those of this evaluation.
 
-    There is a point per window; if the evaluation is not exact, there may be fewer, as points are merged.
+    There is one point per window, or fewer if the evaluation is not exact and points are merged.
     """
     n, numeric = evaluation.n, evaluation.model.task.numeric
     points = _length(arrays, "curves/end", 0)
@@ -38,25 +38,27 @@ def expect_fit(arrays: Arrays, evaluation: Evaluation) -> None:
         if name not in arrays or arrays[name].shape != shape or arrays[name].dtype != dtype
     )
     if wrong:
-        raise DataError(f"Arrays must fit together. Got others: {', '.join(wrong)}.")
+        raise DataError(f"The arrays {', '.join(wrong)} are missing or have a wrong type or shape.")
     windows = -(-n // evaluation.window)
     if points != windows and (evaluation.exact or not 0 < points <= min(windows, MOST_POINTS)):
-        raise DataError(f"There must be a point of the curves per window ({windows}). Got {points}.")
+        raise DataError(f"The curves must have one point per window ({windows}). Got {points}.")
     if points:
         end = arrays["curves/end"]
         if end[-1] != n or (np.diff(end, prepend=0) <= 0).any():
-            raise DataError(f"The points of the curves must follow each other up to {n}. Got others.")
+            raise DataError(f"The points of the curves must increase up to {n}. Got {end[-1]} at the end.")
     if evaluation.pending and numeric:
         if not (np.abs(arrays["pending/labels"]) <= LARGEST_TARGET).all():
-            raise DataError("Targets must be finite numbers. Got others.")
+            raise DataError(f"Targets must be finite numbers below {LARGEST_TARGET:g}.")
     elif evaluation.pending:
         labels, classes = arrays["pending/labels"], arrays["pending/probabilities"].shape[1]
         if labels.min() < 0 or labels.max() >= classes:
-            raise DataError("Labels must be classes. Got others.")
+            raise DataError(
+                f"Labels must be class indices below {classes}. Got {labels.min()}…{labels.max()}."
+            )
 
 
 def _layout(arrays: Arrays, evaluation: Evaluation, points: int) -> Layout:
-    """The type and shape of each array that there must be."""
+    """Return the required type and shape of each array."""
     models, phases, pending = evaluation.model.pool.n_models, len(PHASES), evaluation.pending
     layout: Layout = {
         "totals": (np.float64, (4,)),
@@ -83,6 +85,6 @@ def _layout(arrays: Arrays, evaluation: Evaluation, points: int) -> Layout:
 
 
 def _length(arrays: Arrays, name: str, axis: int) -> int:
-    """The length of an array along an axis; 0 if it has no such axis."""
+    """Return the length of an array along an axis; 0 without such an axis."""
     shape = arrays[name].shape if name in arrays else ()
     return shape[axis] if len(shape) > axis else 0

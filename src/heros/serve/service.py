@@ -337,7 +337,7 @@ class Service:
             raise _wrong(why) from None
         assert coded is not None, "the schema may grow"
         if first and not encoder.schema.n_features:
-            raise Wrong("The first instance must have at least one feature. Got 0 features.")
+            raise Wrong("The first instance must have a feature. Got no features.")
         self._encoder = encoder
         return coded
 

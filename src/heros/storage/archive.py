@@ -115,7 +115,7 @@ def decoded(
         raise _broken(path, f"hold a {kind}", f"a {header.get('kind')!r}")
     document, listed = header.get("document"), header.get("arrays")
     if not isinstance(document, dict) or not isinstance(listed, list):
-        raise _broken(path, "be whole", "a header without document and arrays")
+        raise _broken(path, "be intact", "a header without document and arrays")
     arrays: dict[str, NDArray[Any]] = {}
     end = len(data) - DIGEST
     for entry in listed:
@@ -123,15 +123,15 @@ def decoded(
         count = math.prod(shape)
         size = count * kept.itemsize
         if name in arrays or size > end - at:
-            raise _broken(path, "be whole", f"an array {name!r} that does not fit")
+            raise _broken(path, "be intact", f"an array {name!r} that does not fit")
         flat = np.frombuffer(data, kept, count, at).copy()  # aligned, and writable
         try:
             arrays[name] = flat.reshape(shape)
         except ValueError:  # no numbers in more dimensions than there can be
-            raise _broken(path, "be whole", f"an array {name!r} that does not fit") from None
+            raise _broken(path, "be intact", f"an array {name!r} that does not fit") from None
         at += size
     if at != end:
-        raise _broken(path, "be whole", f"{end - at} bytes that belong to no array")
+        raise _broken(path, "be intact", f"{end - at} bytes that belong to no array")
     return document, arrays
 
 
@@ -171,17 +171,17 @@ def _bytes(path: str | os.PathLike[str]) -> bytes:
 def _header(path: str | os.PathLike[str], data: bytes) -> tuple[dict[str, Any], int]:
     """The header, and where it ends. Nothing is looked at before the checksum is right."""
     if len(data) < PREFIX.size + DIGEST:
-        raise _broken(path, "be whole", f"{len(data)} bytes")
+        raise _broken(path, "be intact", f"{len(data)} bytes")
     magic, found, length = PREFIX.unpack_from(data)
     if magic != MAGIC:
         raise _broken(path, "be a file of HEROS", "something else")
     if hashlib.sha256(memoryview(data)[:-DIGEST]).digest() != data[-DIGEST:]:
-        raise _broken(path, "be whole", "another checksum")
+        raise _broken(path, "be intact", "another checksum")
     if found != FORMAT:
         raise HerosError(_other_format(path, data, found, length))
     end = PREFIX.size + length
     if end > len(data) - DIGEST:
-        raise _broken(path, "be whole", "a header that does not fit")
+        raise _broken(path, "be intact", "a header that does not fit")
     try:
         header = json.loads(data[PREFIX.size : end])
     except (ValueError, RecursionError) as error:
@@ -211,7 +211,7 @@ def _entry(path: str | os.PathLike[str], entry: object) -> tuple[str, np.dtype[A
             kept in TYPES and len(shape) <= 8 and all(type(n) is int and 0 <= n < 1 << 62 for n in shape)
         ):
             return name, np.dtype(kept), tuple(shape)
-    raise _broken(path, "be whole", "an array that is not described")
+    raise _broken(path, "be intact", "an array that is not described")
 
 
 def _plain(name: str, array: NDArray[Any]) -> NDArray[Any]:

@@ -232,4 +232,4 @@ class KeyStore:
                 raise HerosError(f"The file {self.path} {rule}.") from None
             raise NotKept(f"The file {self.path} must be writable. Got: {error}.") from None
         except (sqlite3.DatabaseError, ValueError) as error:
-            raise DataError(f"The file {self.path} must be whole. Got: {error}.") from None
+            raise DataError(f"The file {self.path} must be intact. Got: {error}.") from None

@@ -1,8 +1,8 @@
-"""Where a grid of independent jobs runs: in this process, in several, or on many machines.
+"""Executors run a grid of independent jobs in this process, in several processes, or on many machines.
 
 An executor has one method, ``results(work, items)``: it calls ``work`` on every item, in about the order
-given, and yields ``(number of the item, result)`` as the items finish. ``work`` catches its own errors; the
-executor runs the items of workers that died again.
+given, and yields ``(index of the item, result)`` as the items finish. ``work`` catches its own errors; the
+executor retries the items of workers that died.
 
 >>> from heros.run.executors import Serial
 >>> list(Serial().results(len, ["a", "bcd"]))

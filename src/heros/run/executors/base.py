@@ -1,4 +1,4 @@
-"""The contract of an executor, and the simplest one: one job after the other, in this process."""
+"""The executor interface, and the simplest executor: one job after the other in this process."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 ATTEMPTS = 3
-"""How many workers may die with an item before it is given up."""
+"""The number of attempts for an item whose workers die."""
 
 
 @dataclass(frozen=True)
 class WorkerDied:
-    """Takes the place of a result if every worker that had the item died."""
+    """The result of an item if every worker that ran it died."""
 
     reason: str
 

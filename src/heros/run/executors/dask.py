@@ -1,4 +1,4 @@
-"""Many machines, through dask.distributed."""
+"""An executor for many machines, based on dask.distributed."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["Dask"]
 
 @dataclass(frozen=True)
 class Dask:
-    """The workers of a dask scheduler, or of one started here with as many workers as `jobs`.
+    """Run jobs on the workers of a dask scheduler, or on `jobs` workers started on this machine.
 
-    HEROS must be installed on the workers, and each finds the data through its own HEROS_DATA. Results are
-    returned to this process. If a worker dies, another one runs its items again, also those whose results
-    were not fetched yet.
+    HEROS must be installed on the workers, and HEROS_DATA must be set on each. Results are returned to this
+    process. If a worker dies, another worker runs its items again, including items whose results were not
+    fetched yet.
 
     Parameters
     ----------
     scheduler
-        Its address, e.g. ``"tcp://10.0.0.1:8786"``; without one, workers are started on this machine.
+        The address of the scheduler, e.g. ``"tcp://10.0.0.1:8786"``; None starts workers on this machine.
     jobs
-        How many workers to start on this machine.
+        The number of workers to start on this machine.
     """
 
     scheduler: str | None = None
@@ -48,12 +48,12 @@ class Dask:
             try:
                 completed = distributed.as_completed(futures)
                 for future in completed:
-                    if not future.done():  # the result was lost with its worker; the scheduler runs it again
+                    if not future.done():  # the result was lost with its worker; the scheduler recomputes it
                         completed.add(future)
                         continue
                     yield numbers[future.key], _result(distributed, future)
                     future.release()
-            finally:  # an interrupted grid leaves nothing running
+            finally:  # an interrupted grid leaves no job running
                 client.cancel(futures)
 
     @contextmanager
@@ -68,14 +68,14 @@ class Dask:
         try:
             client = distributed.Client(self.scheduler, timeout="10s")
         except (OSError, ValueError) as error:
-            rule = "be that of a dask scheduler that answers"
+            rule = "be that of a running dask scheduler"
             raise HerosError(f"The address {self.scheduler} must {rule}. Got: {error}") from None
         with client:
             yield client
 
 
 def _result(distributed: Any, future: Any) -> Any:
-    """Return the result of the work; wait if it was lost just now and is computed again."""
+    """Return the result; wait if it was lost and is being recomputed."""
     try:
         return future.result()
     except (distributed.KilledWorker, distributed.CancelledError) as error:

@@ -1,4 +1,4 @@
-"""Several processes on this machine, none of which outlives the one that started it."""
+"""An executor with several processes on this machine, which end with the parent process."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from heros._base.parameters import whole
 from heros.run.executors.base import ATTEMPTS, Item, Result, WorkerDied
 
 __all__ = ["Processes"]
-Worker = ProcessPoolExecutor  # of one process, so that it is known which item a dead process had
+Worker = ProcessPoolExecutor  # one process each, so that the item of a dead process is known
 
 
 @dataclass(frozen=True)
 class Processes:
-    """As many processes as `jobs`, each a fresh interpreter.
+    """Run jobs in several processes, each a new interpreter.
 
-    The processes end with the one that started them, however it ends. Jobs are pickled: a class of your own
-    has to be in a module, and a script needs its ``if __name__ == "__main__":``. An item whose process dies
-    is tried again in another process; other items are not affected.
+    The processes always end with the parent process. Jobs are pickled: your own classes must be in a module,
+    and a script needs ``if __name__ == "__main__":``. An item whose process dies is retried in another
+    process; other items are not affected.
 
     Parameters
     ----------
     jobs
-        How many processes.
+        The number of processes.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class Processes:
 
 @contextmanager
 def _workers(jobs: int) -> Iterator[tuple[list[Worker], Callable[[], Worker]]]:
-    """Start processes, which end with this block or this process; also yield a function to start another."""
+    """Start processes that end with this block; yield them and a function to start another process."""
     context = get_context("spawn")
     watched, held = context.Pipe(duplex=False)
     started = []
@@ -85,7 +85,7 @@ def _workers(jobs: int) -> Iterator[tuple[list[Worker], Callable[[], Worker]]]:
     try:
         yield [start() for _ in range(jobs)], start
     except BaseException:
-        held.close()  # ends them at once
+        held.close()  # ends the processes at once
         raise
     finally:
         for worker in started:
@@ -95,13 +95,13 @@ def _workers(jobs: int) -> Iterator[tuple[list[Worker], Callable[[], Worker]]]:
 
 
 def _begin(watched: Any) -> None:
-    """Initialise a process: it ignores interrupts, and ends with the process that started it."""
+    """Initialise a process: ignore interrupts, and end with the parent process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with, args=(watched,), daemon=True).start()
 
 
 def _end_with(watched: Any) -> None:
-    """Wait until the parent, or the system after its end, closes the pipe, and exit at once."""
+    """Wait until the pipe to the parent closes, then exit at once."""
     try:
         watched.recv()
     except (EOFError, OSError):

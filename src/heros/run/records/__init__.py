@@ -1,8 +1,8 @@
-"""Runs on disk: one directory each, complete or not there at all.
+"""Records of runs on disk: one directory per run, written atomically.
 
-A record is ``record.json`` (settings, versions, CPU, meter, results) and ``curves.parquet`` (a row per
+A record is ``record.json`` (settings, versions, CPU, meter, results) and ``curves.parquet`` (one row per
 window). Tables and reports read records; they never run a model. `pack` collects many records in one file, in
-which each is found at the same place as before.
+which each record is found under the same path as before.
 """
 
 from heros.run.records.document import document, id_from, id_of, run_id

@@ -1,7 +1,7 @@
-"""What ``record.json`` says about a run: its fields, checked when a record is read, and its id.
+"""The fields of ``record.json``, which are checked when a record is read, and the id of a run.
 
-Anyone can change a record. Everything that tables and reports rely on is checked here, once; an error names
-the path of the value that is wrong.
+A record may have been edited. All values that tables and reports use are checked here once; an error names
+the path of the wrong value.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ __all__ = [
 
 FORMAT = 1
 RESULTS = ("gamma_spent", "reward", "diverged")
-"""Results of a record beside the figures of its measures."""
+"""The results of a record that are not measures."""
 PER_MODEL = ("trained", "scores", "invested")
-"""The curves with a column per model: nine tenths of a record, left out of a compact one."""
+"""The curves with one column per model: 90 % of a record, omitted from compact records."""
 PACKAGES = ("heros-learn", "numpy", "pyarrow")
-LARGEST = 1e100  # a larger figure would break the axis of a chart
-LONGEST = 200  # bytes of a stream's name in an id
+LARGEST = 1e100  # a larger value would break the axis of a chart
+LONGEST = 200  # maximum bytes of a stream's name in an id
 
 
 # -- kinds of values ---------------------------------------------------------------------------------------
 
 
 class Kind(NamedTuple):
-    """A kind of value: whether a JSON value is one, and what it becomes in a `Run`."""
+    """A kind of value: a check of the JSON value, and its conversion for a `Run`."""
 
     fits: Callable[[Any], bool]
     read: Callable[[Any], Any] = lambda value: value
@@ -104,7 +104,7 @@ def _array(kind: Kind, dtype: type) -> Kind:
 
 
 def _made(cls: Any, **kinds: Kind) -> Kind:
-    """A dataclass, from a mapping of its fields and nothing else."""
+    """Return the kind of a dataclass, stored as a mapping of exactly its fields."""
     optional = {one.name: (one.default, one.default_factory) != (MISSING, MISSING) for one in fields(cls)}
     return Kind(
         lambda value: (
@@ -163,7 +163,7 @@ OF_A_RUN: dict[str, tuple[str, Kind]] = {
         ),
     ),
 }
-"""The fields that are attributes of a `Run`: path in the document, attribute, kind."""
+"""The fields that are attributes of a `Run`: path in the document, attribute and kind."""
 OTHERS: dict[str, Kind] = {
     **dict.fromkeys(("id", "written", "commit", "machine/cpu", "machine/system", "machine/isa"), TEXT),
     "versions": _by_name(TEXT),
@@ -182,11 +182,11 @@ OTHERS: dict[str, Kind] = {
     "co2e_kg": _optional(NUMBER),
 }
 MAY_LACK = ("classes",)
-"""Fields that some of the paper's records do not have."""
+"""Optional fields, which some of the paper's records lack."""
 
 
 def document(run: Run, id: str | None = None) -> dict[str, Any]:
-    """What `record.json` says about a run."""
+    """Return the content of `record.json` for a run."""
     said: dict[str, Any] = {
         "format": FORMAT,
         "id": run_id(run) if id is None else id,
@@ -218,19 +218,19 @@ def run_from(document: Mapping[str, Any], curves: Curves) -> Run:
 
 
 def figures_in(document: Mapping[str, Any]) -> list[str]:
-    """The names of the measures, in their order."""
+    """Return the names of the measures in order."""
     return [name for name in document["results"] if name not in RESULTS]
 
 
 def at(document: Any, path: str) -> Any:
-    """The value at a path like ``settings/k``."""
+    """Return the value at a path like ``settings/k``."""
     for name in path.split("/"):
         document = document[name]
     return document
 
 
 def _plain(value: Any) -> Any:
-    """Convert to what JSON can hold: no arrays, tuples or dataclasses, no NaN, text in UTF-8."""
+    """Convert a value to JSON types: no arrays, tuples or dataclasses, no NaN, text in UTF-8."""
     if isinstance(value, Confusion):
         value = value.counts
     if is_dataclass(value):
@@ -250,14 +250,14 @@ def _plain(value: Any) -> Any:
 
 
 def expect_whole(document: Mapping[str, Any], label: str) -> None:
-    """Refuse a document that lacks something, or has another kind of value somewhere.
+    """Raise an error if a document lacks a field or has a value of a wrong kind.
 
     Examples
     --------
     >>> expect_whole({"stream": {"name": 5}}, "The record runs/one")
     Traceback (most recent call last):
         ...
-    heros.errors.DataError: The record runs/one must be whole. Got another 'stream/name': 5.
+    heros.errors.DataError: The record runs/one must be intact. Got another 'stream/name': 5.
     """
     for path, kind in ({path: kind for path, (_, kind) in OF_A_RUN.items()} | OTHERS).items():
         try:
@@ -278,7 +278,7 @@ def expect_whole(document: Mapping[str, Any], label: str) -> None:
 
 
 def expect_curves(curves: Curves, document: Mapping[str, Any], label: str) -> None:
-    """Refuse curves that do not fit the document of their record."""
+    """Raise an error if curves do not fit the document of their record."""
     end, models = curves.end, len(document["settings"]["models"])
     if end.ndim != 1 or end.dtype.kind not in "iu" or not len(end):
         raise _broken(label, "curves without windows")
@@ -302,23 +302,23 @@ def _short(value: object, most: int = 40) -> str:
 
 
 def _broken(label: str, got: str) -> DataError:
-    return DataError(f"{label} must be whole. Got {got}.")
+    return DataError(f"{label} must be intact. Got {got}.")
 
 
 # -- ids ---------------------------------------------------------------------------------------------------
 
 
 def run_id(run: Run) -> str:
-    """Stream, pool, policy, k and seed: ``agr_a/mlp50/zeta_0.05_0.2/k30/seed1``.
+    """Return stream, pool, policy, k and seed: ``agr_a/mlp50/zeta_0.05_0.2/k30/seed1``.
 
-    `watch`, `burst`, `warmup` and `answer` are named beside k where they are not the paper's:
+    `watch`, `burst`, `warmup` and `answer` are appended to k where they differ from the paper:
     ``agr_a/mlp50/cand/k10-watch_8-top_5_60/seed1``.
     """
     return id_from(run.stream, run.settings)
 
 
 def id_from(stream: str, settings: Mapping[str, Any]) -> str:
-    """The `run_id` of runs on a stream of this name with these settings.
+    """Return the `run_id` of runs on a stream of this name with these settings.
 
     Examples
     --------
@@ -328,14 +328,14 @@ def id_from(stream: str, settings: Mapping[str, Any]) -> str:
     usual = {"watch": "all", "answer": "best", "burst": 0, "warmup": 100}
     variant = variant_id(**{name: settings.get(name, value) for name, value in usual.items()})
     name = "".join(c if c.isalnum() or c in "._-" else "_" for c in stream).lstrip(".") or "stream"
-    if len(name.encode()) > LONGEST:  # longer than a directory's name may be
+    if len(name.encode()) > LONGEST:  # too long for a directory name
         name = f"{name[: LONGEST // 4]}-{hashlib.sha256(stream.encode(errors='replace')).hexdigest()[:12]}"
     pool, policy, k, seed = (settings[part] for part in ("pool", "policy", "k", "seed"))
     return f"{name}/{pool}/{policy}/k{k}{variant}/seed{seed}"
 
 
 def id_of(model: Heros, stream: Source) -> str:
-    """The `run_id` that a run of this model on this stream will have.
+    """Return the `run_id` of a future run of this model on this stream.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Records as files: written completely or not at all, found, and read."""
+"""Write records atomically, find and read them."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ Path_ = str | os.PathLike[str]
 def save(
     run: Run, directory: Path_, *, id: str | None = None, force: bool = False, compact: bool = False
 ) -> Path:
-    """Write a run below `directory` and return its own directory.
+    """Write a run below `directory` and return the directory of its record.
 
-    The record is written beside its place and moved there when it is complete and on disk: at any time there
-    is a whole record or none.
+    The record is written to a temporary directory and moved to its place when it is complete. At any time
+    there is a complete record or no record.
 
     Parameters
     ----------
@@ -55,12 +55,12 @@ def save(
     directory
         The directory of records.
     id
-        The record's place below it; by default `run_id`.
+        The path of the record below `directory`; by default `run_id`.
     force
         Whether to replace an existing record; without it, an existing record is an error.
     compact
-        Whether to leave out the curves of single models and to keep the others in single precision: about
-        20 KB instead of 400 KB. When the record is read, the curves left out have no columns.
+        Whether to omit the curves of single models and to store the others in single precision: about 20 KB
+        instead of 400 KB. When the record is read, the omitted curves have no columns.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def save(
     place = Path(directory, id)
     mend(place)
     if (place.exists() or exists(place)) and not force:
-        raise HerosError(f"The record {place} must not exist (or say 'force' to replace it). Got one.")
+        raise HerosError(f"The record {place} already exists; use force=True to replace it.")
     text = json.dumps(document(run, id), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     draft = None
     try:
@@ -99,28 +99,28 @@ def save(
 
 
 def read(directory: Path_) -> Run:
-    """The run recorded in this directory."""
+    """Return the run recorded in this directory."""
     document = details(directory)
     label = f"The record {directory}"
-    with readable(label, "be whole"):
+    with readable(label, "be intact"):
         run = run_from(document, _curves_from(curves_at(Path(directory))))
     expect_curves(run.curves, document, label)
     return run
 
 
 def find(directory: Path_) -> list[Path]:
-    """The directories of all records at or below this one, sorted; of a packed file, of those in it."""
+    """Return the sorted directories of all records at or below a directory, or in a packed file."""
     root = Path(directory)
     if root.is_file():
         return sorted(root.parent / id for id in packed.ids_in(root))
     places = set(packed.below(root))
     if not root.is_dir() and not places:
-        raise DataError(f"The directory {root} must exist. Got no such directory instead.")
+        raise DataError(f"The directory {root} does not exist.")
     return sorted(places.union(_records_below(root)) if root.is_dir() else places)
 
 
 def exists(directory: Path_) -> bool:
-    """Whether there is a record in this directory, or packed under its name."""
+    """Return whether there is a record in this directory, or packed under its name."""
     place = Path(directory)
     return (_there(place) / RECORD).is_file() or packed.holder(place) is not None
 
@@ -138,7 +138,7 @@ def _records_below(root: Path) -> Iterator[Path]:
 
 
 def _move(draft: Path, place: Path, force: bool) -> None:
-    """Move the draft to its place. A directory cannot replace another, so an old record is set aside."""
+    """Move the draft to its place; an old record is renamed first, because directories cannot be replaced."""
     aside = draft.with_suffix(OLD)
     if force and place.exists():
         place.rename(aside)
@@ -149,28 +149,28 @@ def _move(draft: Path, place: Path, force: bool) -> None:
             aside.rename(place)
         if error.errno not in THERE_ALREADY:
             raise
-        raise HerosError(f"The record {place} must not exist. Got one written meanwhile.") from None
+        raise HerosError(f"The record {place} already exists; another process has written it.") from None
     to_disk(place.parent)
     shutil.rmtree(aside, ignore_errors=True)
 
 
 def _set_aside(place: Path) -> list[Path]:
-    """Replaced records of this place that a kill prevented from being removed."""
+    """Return replaced records of this place that remain after a kill."""
     return sorted(path for path in place.parent.glob(f".{place.name}.*{OLD}") if _place_of(path) == place)
 
 
 def _place_of(aside: Path) -> Path:
-    """The place of a record that was set aside: ``.NAME.random.old`` was ``NAME``."""
+    """Return the original path of a renamed record: ``.NAME.random.old`` was ``NAME``."""
     return aside.with_name(aside.name.removesuffix(OLD)[1:].rpartition(".")[0])
 
 
 def _there(place: Path) -> Path:
-    """The directory of this place's record: set aside, if a kill came just before the new one was moved."""
+    """Return the directory of the record; after a kill this may be the renamed old record."""
     return place if place.exists() else next(iter(_set_aside(place)), place)
 
 
 def mend(place: Path) -> None:
-    """Restore or remove what a kill left behind while a record was replaced."""
+    """Restore or remove files left behind by a kill while a record was replaced."""
     for aside in _set_aside(place):
         if place.exists():
             shutil.rmtree(aside, ignore_errors=True)
@@ -179,27 +179,27 @@ def mend(place: Path) -> None:
 
 
 def details(directory: Path_) -> dict[str, Any]:
-    """What the `record.json` in this directory says."""
+    """Return the content of the `record.json` in this directory."""
     place = Path(directory)
     try:
         document = json.loads(text_at(place))
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"The record {place} must have a readable {RECORD}. Got: {error}") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise DataError(f"The record {place} must have the format {FORMAT}. Got another one.")
+        raise DataError(f"The record {place} must have the format {FORMAT}.")
     expect_whole(document, f"The record {place}")
     return document
 
 
 def text_at(place: Path) -> str:
-    """The text of a record's `record.json`."""
+    """Return the text of a record's `record.json`."""
     path = _there(place) / RECORD
     holder = None if path.exists() else packed.holder(place)
     return path.read_text(encoding="utf-8") if holder is None else packed.document_of(*holder)
 
 
 def curves_at(place: Path) -> pa.Table:
-    """The table of a record's curves: a row per window."""
+    """Return the table of a record's curves, with one row per window."""
     path = _there(place)
     holder = None if (path / RECORD).exists() else packed.holder(place)
     return pq.read_table(path / CURVES) if holder is None else packed.curves_of(*holder)
@@ -209,12 +209,12 @@ def curves_at(place: Path) -> pa.Table:
 
 
 def _curves_file(curves: Curves, compact: bool) -> memoryview:
-    """The bytes of `curves.parquet`; `compact` as for `save`."""
+    """Return the bytes of `curves.parquet`; `compact` as for `save`."""
     columns = curves.columns()
     names = [name for name in columns if not (compact and name in PER_MODEL)]
     table = pa.table({name: _column(columns[name], compact) for name in names})
     file = io.BytesIO()
-    if compact:  # measurements hardly repeat: a dictionary of them only adds to the size
+    if compact:  # measured values rarely repeat: a dictionary would only increase the size
         pq.write_table(table, file, compression="zstd", use_dictionary=False)
     else:
         pq.write_table(table, file)
@@ -230,7 +230,7 @@ def _column(values: NDArray[Any], single: bool) -> pa.Array:
 
 
 def _curves_from(table: pa.Table) -> Curves:
-    """The curves in a table; those that a compact record leaves out have no columns."""
+    """Return the curves in a table; curves omitted from a compact record have no columns."""
     left_out = {name: np.empty((table.num_rows, 0)) for name in PER_MODEL}
     return Curves.of(left_out | {name: _values(table[name]) for name in table.column_names})
 

@@ -1,4 +1,4 @@
-"""All records below a directory in one table."""
+"""A table of all records below a directory."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ WHOLE = {
     "bad_rows": "stream/bad_rows/count",
 }
 NUMBERS = {"wall_seconds": "energy/wall_seconds", "kwh": "energy/kwh", "co2e_kg": "co2e_kg"}
-"""Columns of the table by their place in `record.json`."""
+"""Columns of the table and their paths in `record.json`."""
 
 
 def load(directory: Path_) -> pa.Table:
-    """Return one table of all runs below this directory: a row each, with settings, figures and costs.
+    """Return a table with one row per run below this directory: settings, measures and costs.
 
-    The table has a column for every measure that a run has; the cell of a run without it is empty.
+    The table has a column for every measure of any run; the cell of a run without the measure is empty.
     """
     documents = [(place, details(place)) for place in find(directory)]
     figures: dict[str, None] = {}
@@ -37,13 +37,13 @@ def load(directory: Path_) -> pa.Table:
         figures |= dict.fromkeys(figures_in(document))
     schema, rows = _schema(list(figures)), []
     for place, document in documents:
-        with readable(f"The record {place}", "be whole"):
+        with readable(f"The record {place}", "be intact"):
             rows.append(pa.Table.from_pylist([_row(document)], schema=schema))
     return pa.concat_tables(rows) if rows else schema.empty_table()
 
 
 def _schema(figures: list[str]) -> pa.Schema:
-    """The schema of the table of runs that have these measures."""
+    """Return the schema of a table of runs with these measures."""
     costs = (
         "gamma_share",
         "price_looking",

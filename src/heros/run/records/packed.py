@@ -1,12 +1,12 @@
-"""Many records in one Parquet file: a row each, with its figures, its ``record.json`` and its curves.
+"""Many records in one Parquet file: one row per record, with measures, ``record.json`` and curves.
 
-The file is called ``records.parquet`` and stands for single records at and below its directory: the row with
-the id ``agr_a/mlp50/cand/k30/seed1`` is the record at that place beside the file. `heros.run.records`
+The file ``records.parquet`` replaces single records at and below its directory: the row with the id
+``agr_a/mlp50/cand/k30/seed1`` is the record with that path relative to the file. `heros.run.records`
 finds and reads both kinds; `heros.run.records.pack` packs single records.
 
 A row has plain columns (stream, policy, seed, AUROC, CPU seconds, ...) for other programs, the unchanged text
 of ``record.json`` in the column ``document``, and a list per curve. Curves with a column per model, or per
-phase, are flattened; the field's metadata holds their width. A record has null where it has no such curve.
+phase, are flattened; the field's metadata holds their width. A curve that a record lacks is null.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ __all__ = ["NAME", "Packed", "below", "curves_of", "document_of", "holder", "ids
 
 NAME = "records.parquet"
 MARK, FORMAT = b"heros_records", b"1"
-ROWS = 64  # in a group: what is read at once to get at the curves of one record
-LEVEL = 19  # of zstd: written once, read often
+ROWS = 64  # rows per group, the unit in which curves are read
+LEVEL = 19  # zstd level: the file is written once and read often
 CURVE, WIDTH = b"curve", b"width"  # metadata of a column that holds a curve
 
 
 class Packed(NamedTuple):
-    """One record, as a row of the file."""
+    """One record as a row of the file."""
 
     plain: pa.Table  # the plain columns, in one row
     document: str  # the text of record.json
@@ -45,7 +45,7 @@ class _Curve(NamedTuple):
 
     name: str
     values: pa.DataType
-    width: int | None  # of a curve with several values per window
+    width: int | None  # number of values per window, if there are several
 
     @property
     def field(self) -> pa.Field:
@@ -58,7 +58,7 @@ class _Curve(NamedTuple):
 
 
 def holder(place: Path) -> tuple[Path, str] | None:
-    """The packed file that holds the record of this place, and its id there; None if no file does."""
+    """Return the packed file that holds the record of this place, and its id there; None without one."""
     for path in _above(place):
         if (id := place.relative_to(path.parent).as_posix()) in _index(path):
             return path, id
@@ -66,18 +66,18 @@ def holder(place: Path) -> tuple[Path, str] | None:
 
 
 def below(root: Path) -> Iterator[Path]:
-    """The places, at or below this one, of all records in packed files here or further up."""
+    """Yield the places at or below `root` of all records in packed files here or in parent directories."""
     for path in _above(root):
         yield from (place for id in _index(path) if (place := path.parent / id).is_relative_to(root))
 
 
 def ids_in(path: Path) -> list[str]:
-    """The ids of the records in a file; an empty list if it is no table of records."""
+    """Return the ids of the records in a file; an empty list if it is not a table of records."""
     return list(_index(path))
 
 
 def _above(place: Path) -> list[Path]:
-    """The tables of records here and further up, the nearest first."""
+    """Return the tables of records here and in parent directories, nearest first."""
     return [path for folder in (place, *place.parents) if (path := folder / NAME).is_file()]
 
 
@@ -85,13 +85,13 @@ def _above(place: Path) -> list[Path]:
 
 
 def document_of(path: Path, id: str) -> str:
-    """The `record.json` of a record, as it was written."""
+    """Return the original text of `record.json` of a record."""
     return _index(path)[id][1]
 
 
 def curves_of(path: Path, id: str) -> pa.Table:
-    """The curves of a record, with the columns and types that they were recorded with."""
-    with readable(f"The file {path}", "be a whole table of records"):
+    """Return the curves of a record with their original columns and types."""
+    with readable(f"The file {path}", "be an intact table of records"):
         number = _index(path)[id][0]
         group = _group(path, _stamp(path), number // ROWS).slice(number % ROWS, 1)
         return pa.table(
@@ -104,13 +104,13 @@ def curves_of(path: Path, id: str) -> pa.Table:
 
 
 def _index(path: Path) -> Mapping[str, tuple[int, str]]:
-    """The number of the row, and the document, of each id."""
-    with readable(f"The file {path}", "be a whole table of records"):
+    """Return the row number and the document of each id."""
+    with readable(f"The file {path}", "be an intact table of records"):
         return _rows(path, _stamp(path))
 
 
 def _stamp(path: Path) -> tuple[int, int]:
-    """Modification time and inode, which change when a file is replaced."""
+    """Return modification time and inode, which change when a file is replaced."""
     stat = path.stat()
     return stat.st_mtime_ns, stat.st_ino
 
@@ -126,7 +126,7 @@ def _rows(path: Path, stamp: tuple[int, int]) -> Mapping[str, tuple[int, str]]:
 
 @lru_cache(maxsize=2)
 def _group(path: Path, stamp: tuple[int, int], number: int) -> pa.Table:
-    """The curves of a group of records, cached because neighbours are often read next."""
+    """Return the curves of a group of records, cached because neighbours are often read next."""
     file = pq.ParquetFile(path)
     names = [field.name for field in file.schema_arrow if CURVE in (field.metadata or {})]
     return file.read_row_group(number, columns=names)
@@ -142,10 +142,9 @@ def _shaped(column: pa.ChunkedArray, field: pa.Field) -> pa.Array:
 
 
 def write_table(path: Path, records: Mapping[str, Packed]) -> None:
-    """Write the records, by id, as one file.
+    """Write records, given by id, to one file.
 
-    Measurements hardly repeat, so they have no dictionaries; their bytes are split by significance, which
-    compresses better.
+    Measured values rarely repeat, so columns have no dictionaries; byte-stream splitting compresses better.
     """
     rows = dict(sorted(records.items()))
     curves = [_curves(row.curves) for row in rows.values()]

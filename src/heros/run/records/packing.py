@@ -1,4 +1,4 @@
-"""Pack single records into one file, which `heros.run.records` finds and reads as well."""
+"""Pack single records into one file, which `heros.run.records` can read."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ __all__ = ["pack"]
 
 
 def pack(directory: str | os.PathLike[str]) -> int:
-    """Collect the single records below a directory in its `records.parquet`; return how many it then holds.
+    """Collect the single records below a directory in its `records.parquet`; return the number of records.
 
-    Nothing of a record is lost, and it is found and read as before, at the same place. A single record
-    replaces a packed one with the same id. Single records are removed after the file is on disk and was
-    read back with the same content.
+    A packed record has the same content and is found under the same path. A single record replaces a packed
+    record with the same id. Single records are removed after the file was read back with the same content.
 
     Examples
     --------
@@ -42,7 +41,7 @@ def pack(directory: str | os.PathLike[str]) -> int:
     """
     root = Path(directory)
     if files.exists(root):
-        raise HerosError(f"The directory {root} must have records below it. Got one that is a record itself.")
+        raise HerosError(f"The directory {root} must have records below it. Got a record.")
     single = _singles(root)
     table = root / NAME
     before = {id: _packed(root / id) for id in _ids(table)}
@@ -51,13 +50,13 @@ def pack(directory: str | os.PathLike[str]) -> int:
         write_table(table, before | new)
     for id, place in single.items():
         if document_of(table, id) != new[id].document or not _same(curves_of(table, id), new[id].curves):
-            raise HerosError(f"The file {table} must give back the record {id}. Got something else.")
+            raise HerosError(f"The file {table} does not return the record {id} unchanged.")
         _remove(place, root)
     return len(before | new)
 
 
 def _ids(table: Path) -> list[str]:
-    """The ids of the records packed already."""
+    """Return the ids of the records that are already packed."""
     ids = ids_in(table) if table.is_file() else []
     if table.is_file() and not ids:
         raise HerosError(f"The file {table} must be a table of records. Got another Parquet file.")
@@ -65,7 +64,7 @@ def _ids(table: Path) -> list[str]:
 
 
 def _singles(root: Path) -> dict[str, Path]:
-    """The single records below a directory, by their ids."""
+    """Return the single records below a directory by id."""
     places = files.find(root)
     for place in places:
         files.mend(place)
@@ -73,12 +72,12 @@ def _singles(root: Path) -> dict[str, Path]:
 
 
 def _packed(place: Path) -> Packed:
-    with readable(f"The record {place}", "be whole"):
+    with readable(f"The record {place}", "be intact"):
         return Packed(load(place), files.text_at(place), files.curves_at(place))
 
 
 def _same(one: pa.Table, other: pa.Table) -> bool:
-    """Whether two tables have the same columns, in any order, bit for bit: NaN equals NaN."""
+    """Return whether two tables have bitwise equal columns, in any order; NaN equals NaN."""
     return _columns(one) == _columns(other)
 
 
@@ -92,7 +91,7 @@ def _flat(array: pa.Array) -> pa.Array:
 
 
 def _remove(place: Path, root: Path) -> None:
-    """Remove a record, and directories that are then empty; half a record is never in its place."""
+    """Remove a record atomically, and then empty directories."""
     hidden = place.with_name(f".{place.name}.packed{DRAFT}")
     try:
         shutil.rmtree(hidden, ignore_errors=True)

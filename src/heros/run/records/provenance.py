@@ -1,4 +1,4 @@
-"""Which code made a record, and on which machine."""
+"""The code and the machine that produced a record."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["commit", "provenance"]
 
 
 def provenance() -> dict[str, Any]:
-    """The code and the machine that measure something here and now.
+    """Return the version of the code and a description of this machine.
 
     Examples
     --------
@@ -38,8 +38,8 @@ def provenance() -> dict[str, Any]:
 def commit() -> str | None:
     """Return the commit of the sources, or None if it is not known.
 
-    In a wheel, the build has stamped the commit into the core. An editable install runs sources that can be
-    newer than its build, so git is asked for the commit that is checked out.
+    A wheel stores the commit in the compiled core. An editable install may run newer sources than its build,
+    so its commit comes from git.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def commit() -> str | None:
 
 
 def _checked_out(tree: Path) -> str | None:
-    """Return the commit that is checked out in this directory, or None if it is no git working tree."""
+    """Return the commit checked out in this directory, or None if it is not a git working tree."""
     if (tree / ".git").exists():
         with suppress(OSError, subprocess.SubprocessError):
             asked = ["git", "-C", str(tree), "rev-parse", "HEAD"]

@@ -1,4 +1,4 @@
-"""Many workers for the models of many keys: each has the keys of some partitions, and hands them over."""
+"""Workers that share the models of many keys: each worker trains the keys of some partitions."""
 
 from heros.run.workers.kafka import KafkaWorker
 from heros.run.workers.snapshots import Snapshots

@@ -1,4 +1,4 @@
-"""Workers of a Kafka consumer group: each has the models of the keys in its partitions."""
+"""Workers of a Kafka consumer group: each trains the models of the keys in its partitions."""
 
 from __future__ import annotations
 
@@ -25,20 +25,19 @@ from heros.streams.live.rows import encoder_of
 
 __all__ = ["KafkaWorker"]
 
-STEP = 0.2  # seconds that one look waits
-AT_ONCE = 500  # messages learnt at a time
+STEP = 0.2  # poll timeout in seconds
+AT_ONCE = 500  # messages per training block
 
 
 class KafkaWorker:
-    """One of many workers that share the partitions of a topic, with a model for every key.
+    """A worker that shares the partitions of a topic with others and trains one model per key.
 
-    Kafka's consumer group says which partitions are whose, and a partition's keys live with its worker.
-    When partitions change hands, the models go with them through `store`: the worker that lets go writes a
-    snapshot of the partition's models with the offset they are at, the one that takes over goes on from
-    there. After a kill the newest snapshot counts, and rows behind it are learnt again by whoever has the
-    partition then: a key's model is always, bit for bit, one that has read its rows once.
+    Kafka's consumer group assigns partitions to workers. When a partition is reassigned, its old worker
+    writes a snapshot of the partition's models and its offset to `store`, and the new worker continues from
+    it. After a kill, the new worker continues from the newest snapshot and trains on later rows again. A
+    key's model is always, bit for bit, the one trained once on each row.
 
-    Rows have to be in the partition of their key, as Kafka does it by itself if messages have keys.
+    Rows must be in the partition of their key, which Kafka ensures if messages have keys.
 
     Parameters
     ----------
@@ -47,27 +46,27 @@ class KafkaWorker:
     topic
         The topic.
     group
-        The consumer group that the workers are.
+        The consumer group of the workers.
     model
-        What every key starts as. Its task says whether labels are names of classes or numbers.
+        The template of the model of each key. Its task determines whether labels are classes or numbers.
     store
-        Where snapshots are: a directory that all workers share, or an address that fsspec knows, e.g.
+        The place of the snapshots: a directory shared by all workers, or a URL that fsspec supports, e.g.
         ``s3://bucket/models``.
     target
-        The name under which a row has its label.
+        The field of a row with the label.
     key
-        The name under which a row has its key; None: the message's key.
+        The field of a row with the key; None uses the key of the message.
     every
-        After how many messages of a partition a snapshot is written, besides those when it changes hands.
+        The number of messages between snapshots of a partition; one more is written on reassignment.
     decode
-        From the bytes of a message to a row, a mapping; JSON by default.
+        A function that converts the bytes of a message to a row, a mapping; JSON by default.
     capacity, memory
-        How many models, and bytes of them, may be in memory, per partition (see
+        The maximum number and size in bytes of models in memory per partition (see
         `heros.ensemble.keyed.Keyed`).
     schema, nominal, classes, on_bad_row
-        As for `heros.streams.live.RowSource`, for every partition by itself.
+        As for `heros.streams.live.RowSource`, separately for each partition.
     options
-        More settings of librdkafka.
+        Additional settings of librdkafka.
     """
 
     def __init__(
@@ -120,16 +119,16 @@ class KafkaWorker:
         self._partitions: dict[int, Partition] = {}
         self._stopping = False
         self._gathered = 0
-        self._heard = math.inf  # when something came, or partitions did
+        self._heard = math.inf  # time of the last message or assignment
         self._consumer = self._kafka.Consumer(reader_settings(servers, group, options))
 
     @property
     def partitions(self) -> Mapping[int, Partition]:
-        """The partitions it has, each with its `keyed` models."""
+        """The partitions of this worker, each with its `keyed` models."""
         return dict(self._partitions)
 
     def run(self, *, idle: float | None = None) -> None:
-        """Learn until `stop` is called, or nothing has come for `idle` seconds; then hand everything over."""
+        """Train until `stop` is called, or no message arrives for `idle` seconds; then write snapshots."""
         idle = None if idle is None else number(idle, "idle", "run", 0)
         subscribe = self._consumer.subscribe
         subscribe([self.topic], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost)
@@ -154,7 +153,7 @@ class KafkaWorker:
             self._scratch.cleanup()
 
     def stop(self) -> None:
-        """Have `run` come to its end; from another thread or a handler of signals."""
+        """Stop `run`; may be called from another thread or a signal handler."""
         self._stopping = True
 
     # -- learning -----------------------------------------------------------------------------------------
@@ -179,13 +178,13 @@ class KafkaWorker:
                 self._save(partition)
 
     def _save(self, partition: Partition) -> None:
-        """Snapshot first; then the group may know."""
+        """Write a snapshot, then commit its offset to the consumer group."""
         partition.save()
         at = self._kafka.TopicPartition(self.topic, partition.number, partition.next)
-        with suppress(self._kafka.KafkaException):  # it only tells others how far we are
+        with suppress(self._kafka.KafkaException):  # the committed offset is only informative
             self._consumer.commit(offsets=[at], asynchronous=True)
 
-    # -- partitions that come and go ------------------------------------------------------------------------
+    # -- assigned and revoked partitions --------------------------------------------------------------------
 
     def _on_assign(self, consumer: Any, partitions: Sequence[Any]) -> None:
         for one in partitions:
@@ -198,7 +197,7 @@ class KafkaWorker:
         self._hand_over([one.partition for one in partitions])
 
     def _on_lost(self, consumer: Any, partitions: Sequence[Any]) -> None:
-        """Somebody else has them already, from the last snapshot on."""
+        """Close partitions that another worker has taken over from the last snapshot."""
         self._let_go([one.partition for one in partitions])
 
     def _hand_over(self, numbers: Sequence[int]) -> None:
@@ -217,7 +216,7 @@ class KafkaWorker:
 
 
 def _text(key: bytes | str) -> bytes | str:
-    """The key of a message as text; as it is if it is none, and a bad row if it is to be used."""
+    """Return the key of a message as text; bytes that are not UTF-8 stay bytes and make a bad row if used."""
     try:
         return key if isinstance(key, str) else key.decode()
     except UnicodeDecodeError:

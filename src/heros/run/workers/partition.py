@@ -1,4 +1,4 @@
-"""The keys of one partition: their models, and how far they have read."""
+"""The keys of one partition: their models and their offset."""
 
 from __future__ import annotations
 
@@ -27,30 +27,29 @@ Rows = dict[Key, tuple[list[list[float]], list[float]]]
 
 
 class Partition:
-    """The models of a partition's keys, from its newest snapshot on.
+    """The models of a partition's keys, restored from its newest snapshot.
 
-    The schema is the partition's: features, values and classes are appended as its rows bring them, so a
-    key's model depends on the partition's rows and on nothing that its worker does besides.
+    Each partition has its own schema, which grows with its rows. A key's model therefore depends only on the
+    rows of its partition.
 
     Parameters
     ----------
     number
-        Of the partition.
+        The number of the partition.
     snapshots
-        Where it comes from and goes to.
+        The store of its snapshots.
     scratch
-        A directory of its own on this machine.
+        A directory on this machine, used by this partition only.
     model
-        What every key starts as.
+        The template of the model of each key.
     target
-        The name under which a row has its label.
+        The field of a row with the label.
     key
-        The name under which a row has its key; None: messages have keys.
+        The field of a row with the key; None uses the key of the message.
     encoder
-        What reads rows, and what is known of them from the start.
+        The encoder of rows, with the initial schema.
     skip
-        Whether rows that break a rule are counted and left out, unless more than one row in twenty does;
-        otherwise the first of them is raised.
+        Whether to skip and count bad rows, up to one row in twenty; otherwise the first bad row is an error.
     limits
         `capacity` and `memory` of its `Keyed`.
     """
@@ -79,7 +78,7 @@ class Partition:
         position = self.keyed.position
         if position is not None:
             self._go_to(position)
-        self.ahead = self.next  # behind what was taken, learnt or not
+        self.ahead = self.next  # the offset after the last message received
         self._saved = self.next
 
     def _go_to(self, position: Mapping[str, Any]) -> None:
@@ -88,29 +87,31 @@ class Partition:
             self.bad_rows = BadRows(int(position["bad_rows"]))
             schema = schema_of(position["schema"])
         except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"The snapshot of partition {self.number} must be whole. Got: {error}.") from None
+            raise DataError(
+                f"The snapshot of partition {self.number} must be intact. Got: {error}."
+            ) from None
         self._encoder.know(schema)
         if schema.n_features and schema.n_outputs:
             self.keyed.bind(schema)
 
     @property
     def learnt(self) -> int:
-        """How many rows it has learnt from."""
+        """The number of training rows so far."""
         return self._encoder.seen
 
     @property
     def unsaved(self) -> int:
-        """How many offsets it is ahead of its snapshot."""
+        """The number of offsets since the last snapshot."""
         return self.next - self._saved
 
     def take(self, key: Any, row: Any, offset: int) -> None:
-        """Have a message learnt at the next `learn`; one that was there before is left out."""
+        """Queue a message for the next `learn`; a message that was received before is ignored."""
         if offset >= self.ahead:
             self._messages.append((key, row, offset))
             self.ahead = offset + 1
 
     def learn(self) -> int:
-        """Learn what was taken, each key's rows in their order; how many there were."""
+        """Train on the queued messages, in order for each key; return their number."""
         messages, self._messages = self._messages, []
         rows: Rows = {}
         for message in messages:
@@ -126,9 +127,9 @@ class Partition:
         key, features, label = self._parts(message)
         encoder = self._encoder
         if not encoder.schema.n_features:
-            encoder = copy.deepcopy(encoder)  # a row without a feature is refused, and leaves no trace
+            encoder = copy.deepcopy(encoder)  # a row without features must not change the schema
         coded = encoder.encode(features, label, grow=not rows)
-        if coded is None:  # those before it are learnt as things were
+        if coded is None:  # rows before it use the schema before it grew
             self._train(rows)
             coded = encoder.encode(features, label)
             assert coded is not None
@@ -174,7 +175,7 @@ class Partition:
         rows.clear()
 
     def save(self) -> None:
-        """Keep the models and the offset they are at, as one."""
+        """Save the models and their offset in one snapshot."""
         if not self.unsaved:
             return
         snapshot = self._scratch / "snapshot"
@@ -192,6 +193,6 @@ class Partition:
         self._saved = self.next
 
     def close(self) -> None:
-        """Let go of the models; what was not saved is gone."""
+        """Close the models; unsaved state is lost."""
         self.keyed.close()
         shutil.rmtree(self._scratch, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Where workers hand models over: snapshots of partitions, in a directory or an object store."""
+"""Snapshots of partitions, in a directory or an object store shared by workers."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from heros.storage.disk import drafted, reason
 __all__ = ["Snapshots"]
 
 KEPT = 2
-"""How many snapshots of a partition stay: one may be read while the next is written."""
+"""The number of snapshots to keep per partition: one may be read while the next is written."""
 NAME = re.compile(r"(\d+)\.keys")
 
 
 class Snapshots:
-    """Files that hold all models of a partition's keys, and the offset that they are at.
+    """Files with all models of a partition's keys and their offset.
 
-    A snapshot is a function of the rows before its offset alone, so it does not matter who wrote it: a
-    worker that everybody took for dead and that writes one more does no harm.
+    A snapshot depends only on the rows before its offset. A snapshot written late, by a worker that was
+    considered dead, is therefore harmless.
 
     Parameters
     ----------
     place
-        A directory that all workers share, or an address that fsspec knows: ``s3://bucket/models``.
+        A directory shared by all workers, or a URL that fsspec supports: ``s3://bucket/models``.
     topic
-        The topic that the partitions are of.
+        The topic of the partitions.
 
     Examples
     --------
@@ -52,24 +52,24 @@ class Snapshots:
         self._topic = topic
 
     def save(self, partition: int, offset: int, file: Path) -> None:
-        """Keep a file as the partition's snapshot at an offset; older ones go."""
+        """Store a file as the partition's snapshot at an offset, and remove older snapshots."""
         folder = self._folder(partition)
         try:
             self._files.put(file, f"{folder}/{offset:020d}.keys")
             for name in self._names(folder)[KEPT:]:
-                with suppress(OSError):  # then there is one more than there need be
+                with suppress(OSError):  # an old snapshot that stays is harmless
                     self._files.remove(f"{folder}/{name}")
         except OSError as error:
             raise HerosError(f"The store {self.place} must be writable. Got: {reason(error)}.") from None
 
     def fetch(self, partition: int, file: Path) -> int:
-        """Bring the newest snapshot of a partition; its offset, 0 if there is none yet."""
+        """Copy the newest snapshot of a partition to `file`; return its offset, or 0 without a snapshot."""
         folder = self._folder(partition)
         try:
             for name in self._names(folder):
                 try:
                     self._files.get(f"{folder}/{name}", file)
-                except FileNotFoundError:  # a newer one has taken its place
+                except FileNotFoundError:  # a newer snapshot has replaced it
                     return self.fetch(partition, file)
                 return int(name.partition(".")[0])
         except OSError as error:
@@ -77,7 +77,7 @@ class Snapshots:
         return 0
 
     def partitions(self) -> list[int]:
-        """The partitions of which there is a snapshot."""
+        """Return the partitions that have a snapshot."""
         found = (name.rpartition("-") for name in self._files.listed(""))
         return sorted(
             int(number) for topic, _, number in found if topic == self._topic and number.isdecimal()
@@ -87,7 +87,7 @@ class Snapshots:
         return f"{self._topic}-{partition}"
 
     def _names(self, folder: str) -> list[str]:
-        """Of its snapshots, the newest first."""
+        """Return the snapshot names, newest first."""
         return sorted((name for name in self._files.listed(folder) if NAME.fullmatch(name)), reverse=True)
 
 
@@ -117,10 +117,10 @@ class _Local:
 
 
 class _Remote:
-    """Files of whatever fsspec knows."""
+    """Files in a file system that fsspec supports."""
 
     def __init__(self, place: str) -> None:
-        fsspec = needed("fsspec.core", "A store that is no directory", "fsspec")
+        fsspec = needed("fsspec.core", "A store that is not a directory", "fsspec")
         self._system, self._root = fsspec.url_to_fs(place)
 
     def put(self, file: Path, name: str) -> None:
