@@ -9,7 +9,7 @@ from heros.run import records
 
 def test_all_names():
     assert heros.__all__ == [
-        "Block", "Curves", "Feature", "Heros", "Run", "Schema", "Stack", "Top", "checkpoints", "errors", "evaluate", "export", "measures",
+        "Block", "Curves", "Feature", "Heros", "Run", "Schema", "Stack", "Top", "checkpoints", "drift", "errors", "evaluate", "export", "measures",
         "meters", "policies", "pools", "records", "scores", "streams",
     ]  # fmt: skip
     assert policies.__all__ == [

@@ -67,6 +67,9 @@ class BoundStep {
     Burst burst = step_->burst();
     Prefixed<StateWriter> own{writer, "burst_"};
     if (burst.on()) burst.fields(own);
+    Changes changes = step_->changes();
+    Prefixed<StateWriter> changed{writer, "changes_"};
+    changes.fields(changed);
     Prefixed<StateWriter> target{writer, "target_"};
     if (Regression* task = regression()) task->fields(target);
     return writer.take();
@@ -89,6 +92,9 @@ class BoundStep {
     Burst burst = step.burst();
     Prefixed<StateReader> own{reader, "burst_"};
     if (burst.on()) burst.fields(own), burst.check();
+    Changes changes = step.changes();
+    Prefixed<StateReader> changed{reader, "changes_"};
+    changes.fields(changed), changes.check();
     std::optional<Regression> task;
     Prefixed<StateReader> target{reader, "target_"};
     if (regression() != nullptr) task = *regression(), task->fields(target), task->check();
@@ -102,6 +108,7 @@ class BoundStep {
     }
     if (task) *regression() = std::move(*task);
     step.burst() = std::move(burst);
+    step.changes() = std::move(changes);
     if (step.account() != nullptr) *step.account() = std::move(account);
     step.set_ledger(std::move(ledger));
     step.set_stack(std::move(stack));
@@ -285,6 +292,14 @@ void bind_step(nb::module_& m) {
                    [](BoundStep& self) {
                      const std::vector<double>* bounds = self.seen().bounds();
                      return bounds == nullptr ? std::nullopt : std::optional(to_array(*bounds));
+                   })
+      .def_prop_ro("changes",
+                   [](BoundStep& self) {
+                     using Numbers = Array<double, 1>;
+                     std::vector<std::tuple<Numbers, Numbers, Numbers>> events;
+                     for (const ChangeEvent& event : self.seen().changes().events())
+                       events.emplace_back(to_array(event.numbers), to_array(event.classes), to_array(event.scores));
+                     return events;
                    })
       .def_prop_ro("expected", [](BoundStep& self) { return self.seen().expected(); })
       .def_prop_ro("explored", [](BoundStep& self) { return self.seen().explored(); })

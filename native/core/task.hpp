@@ -40,6 +40,14 @@ class Task {
   // Whether the target was to be expected by what the ensemble said.
   virtual bool expected(const double* said, double target, const Surprise& surprise) const = 0;
 
+  // How wrong what the ensemble said was: for a class 0 or 1, for a number how far off. What it lost, in [0, 1]. The class,
+  // -1 of a number.
+  struct Fault {
+    double mistake, lost;
+    int target;
+  };
+  virtual Fault fault(const double* said, double target, int outputs) const = 0;
+
   // Learns from the target of what the ensemble said; after `outcomes`.
   virtual void learn(const double* /*said*/, double /*target*/) {}
 };
@@ -57,6 +65,10 @@ class Classification final : public Task {
   void no_answer(double* out, int outputs) const override { std::fill_n(out, outputs, 1.0 / outputs); }
   bool expected(const double* said, double target, const Surprise& surprise) const override {
     return said[static_cast<int>(target)] > surprise.sure;
+  }
+  Fault fault(const double* said, double target, int outputs) const override {
+    const int right = static_cast<int>(target);
+    return {std::max_element(said, said + outputs) - said == right ? 0.0 : 1.0, 1 - said[right], right};
   }
 };
 
@@ -87,6 +99,9 @@ class Regression final : public Task {
   }
   bool expected(const double* said, double target, const Surprise& surprise) const override {
     return std::fabs(target - said[0]) < surprise.inside * (said[2] - said[1]) / 2;
+  }
+  Fault fault(const double* said, double target, int) const override {
+    return {std::fabs(target - said[0]), 1 - closeness(target - said[0], scale_.unit().sd), -1};
   }
   void learn(const double* said, double target) override {
     if (scale_.count() <= 1) return;  // of the first target nothing was known: that error says nothing of others

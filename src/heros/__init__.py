@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from heros import errors, measures, meters, policies, pools, scores, streams
+    from heros import drift, errors, measures, meters, policies, pools, scores, streams
     from heros.data.schema import Feature, Schema
     from heros.ensemble import Block, Heros
     from heros.ensemble.watch import Stack, Top
@@ -30,6 +30,7 @@ __all__ = [
     "Stack",
     "Top",
     "checkpoints",
+    "drift",
     "errors",
     "evaluate",
     "export",
@@ -46,6 +47,7 @@ __version__ = "0.2.0"
 # Everything is imported when it is first asked for.
 _MODULES = {
     "checkpoints": "heros.run.checkpoints",
+    "drift": "heros.drift",
     "errors": "heros.errors",
     "export": "heros.integrations.onnx",
     "measures": "heros.measures",
