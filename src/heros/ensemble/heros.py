@@ -20,6 +20,7 @@ from heros.data.encoder import Batch, Encoder
 from heros.data.frames import form_of, labels_of, row_of
 from heros.data.schema import Schema
 from heros.data.weights import ClassWeight, Weights, checked_class_weight, checked_weights
+from heros.drift.changes import Change, changes_of
 from heros.ensemble import files
 from heros.ensemble.block import Block
 from heros.ensemble.defaults import Given, checked_k
@@ -645,6 +646,15 @@ class Heros:
     def best_model(self) -> Mapping[str, Any]:
         """The configuration of the model with the highest score."""
         return self.pool.configurations[self.best]
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """When the error of the ensemble, or the score of one model, became worse: see `heros.drift.Change`.
+
+        The latest 1000 are kept.
+        """
+        noted, schema = self._at_work.step.changes, self._at_work.schema
+        return changes_of(noted, self.pool.configurations, schema.classes, self.task.numeric)
 
     def leaderboard(self) -> Leaderboard:
         """The models by their score L, with their costs γ and how often each was trained."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from heros._base.extras import needed
 from heros._base.lazy import pa
+from heros.drift.changes import Change
 from heros.measures import Confusion
 from heros.measures.base import Caption
 from heros.meters import Energy
@@ -136,6 +137,7 @@ class Run:
     window: int
     settings: dict[str, Any] = field(repr=False)  # of the model, as plain data
     drifts: tuple[DriftPoint, ...] = field(default=(), repr=False)  # where the stream is known to change
+    changes: tuple[Change, ...] = field(default=(), repr=False)  # that were detected, by instances of the run
     bad_rows: BadRows = field(default=BadRows(), repr=False)  # what the stream skipped
     interrupted: bool = False  # whether Ctrl-C, a callback or too many bad rows ended it
     classes: tuple[str, ...] = field(default=(), repr=False)  # none if the target is a number, or not known

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 
 from heros._base import core as _core
 from heros._base.lazy import metadata, pa
+from heros.drift import Change
 from heros.measures import Confusion
 from heros.measures.base import Caption
 from heros.meters import Carbon, Energy
@@ -49,6 +50,7 @@ def document(run: Run, id: str | None = None) -> dict[str, Any]:
                 "drifts": [asdict(drift) for drift in run.drifts],
                 "bad_rows": asdict(run.bad_rows),
             },
+            "changes": [change.plain() for change in run.changes],
             "classes": list(run.classes),
             "model": run.model,
             "settings": run.settings,
@@ -122,11 +124,19 @@ def run_from(document: Mapping[str, Any], curves: pa.Table) -> Run:
         window=document["window"],
         settings=document["settings"],
         drifts=tuple(DriftPoint(**drift) for drift in stream["drifts"]),
+        changes=tuple(_changes(document)),
         bad_rows=BadRows(bad["count"], tuple(BadRow(**row) for row in bad["first"])),
         interrupted=document["interrupted"],
         classes=tuple(document.get("classes", ())),  # some recorded runs do not have them
         **results,
     )
+
+
+def _changes(document: Mapping[str, Any]) -> Iterator[Change]:
+    """The changes of a run; some recorded runs do not have them."""
+    for plain in document.get("changes", ()):
+        classes = [{k: math.nan if v is None else v for k, v in moved.items()} for moved in plain["classes"]]
+        yield Change.from_plain({**plain, "classes": classes})
 
 
 def figures_in(document: Mapping[str, Any]) -> list[str]:
