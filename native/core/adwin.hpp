@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/state.hpp"
@@ -49,7 +50,7 @@ class AdaptiveWindows {
     outcomes_[std::size_t(waiting_[i]++) * models_ + i] = outcome;
     width_[i] += 1;
     total_[i] += outcome;
-    if (++ticks_[i] % settings_.clock == 0) look_for_change(i);
+    if (++ticks_[i] == settings_.clock) look_for_change(i);
     return total_[i] / static_cast<double>(width_[i]);
   }
 
@@ -103,10 +104,11 @@ class AdaptiveWindows {
       width += std::int64_t{buckets} << row;
     }
     const bool top = rows_[i] == 1 || count_[i * kRows + rows_[i] - 1] > 0;
-    return top && width == width_[i] && countable(ticks_[i]);
+    return top && width == width_[i] && ticks_[i] >= 0 && ticks_[i] < settings_.clock;
   }
 
   void look_for_change(int i) {
+    ticks_[i] = 0;
     settle(i);
     if (width_[i] <= settings_.grace) return;
     while (cut_exists(i)) {
@@ -115,35 +117,40 @@ class AdaptiveWindows {
     }
   }
 
-  // Puts the outcomes that wait into buckets, in their order.
+  // Puts the outcomes that wait into buckets, in their order. A row with more buckets than it may have merges its oldest
+  // (stored first) two by two into buckets of the next row: once for all that wait, as it would be one by one.
   void settle(int i) {
-    for (int w = 0; w < waiting_[i]; ++w) {
-      const double outcome = outcomes_[std::size_t(w) * models_ + i];
-      push(i, 0, outcome, outcome * outcome);
-      squares_[i] += outcome * outcome;
-      compress(i);
-    }
+    int coming = waiting_[i];
+    if (coming == 0) return;
     waiting_[i] = 0;
+    const int most = settings_.buckets, room = most + settings_.clock;
+    scratch_.resize(4 * std::size_t(room));
+    double *sums = scratch_.data(), *squares = sums + room, *next_sums = squares + room, *next_squares = next_sums + room;
+    for (int w = 0; w < coming; ++w) {
+      const double outcome = outcomes_[std::size_t(w) * models_ + i];
+      sums[most + w] = outcome, squares[most + w] = outcome * outcome;
+      squares_[i] += outcome * outcome;
+    }
+    for (int row = 0; coming > 0; ++row) {
+      if (row == rows_[i]) ++rows_[i];
+      const int there = count(i, row), all = there + coming;
+      const std::size_t at = bucket(i, row, 0);
+      double *line = sums + most - there, *square_line = squares + most - there;
+      std::copy_n(&sums_[at], there, line), std::copy_n(&square_sums_[at], there, square_line);
+      const int pairs = all > most && row + 1 < kRows ? (all - most + 1) / 2 : 0;
+      for (int p = 0; p < pairs; ++p) {
+        next_sums[most + p] = line[2 * p] + line[2 * p + 1];
+        next_squares[most + p] = square_line[2 * p] + square_line[2 * p + 1];
+      }
+      const int left = count(i, row) = all - 2 * pairs;
+      std::copy_n(line + 2 * pairs, left, &sums_[at]), std::copy_n(square_line + 2 * pairs, left, &square_sums_[at]);
+      std::swap(sums, next_sums), std::swap(squares, next_squares);
+      coming = pairs;
+    }
   }
 
   std::int32_t& count(int i, int row) { return count_[i * kRows + row]; }
   std::size_t bucket(int i, int row, int b) const { return (std::size_t(i) * kRows + row) * (settings_.buckets + 1) + b; }
-
-  void push(int i, int row, double sum, double square_sum) {
-    const std::size_t at = bucket(i, row, count(i, row)++);
-    sums_[at] = sum;
-    square_sums_[at] = square_sum;
-  }
-
-  // A row with one bucket too many merges its two oldest (stored first) into one of the next row.
-  void compress(int i) {
-    for (int row = 0; count(i, row) > settings_.buckets && row + 1 < kRows; ++row) {
-      const std::size_t at = bucket(i, row, 0);
-      if (row + 1 == rows_[i]) ++rows_[i];
-      push(i, row + 1, sums_[at] + sums_[at + 1], square_sums_[at] + square_sums_[at + 1]);
-      remove_oldest(i, row, 2);
-    }
-  }
 
   void remove_oldest(int i, int row, int n) {
     const std::size_t at = bucket(i, row, 0);
@@ -166,13 +173,12 @@ class AdaptiveWindows {
 
   // Whether some split of the window into an older and a newer part has means that differ by more than ε.
   bool cut_exists(int i) {
-    const double n = static_cast<double>(width_[i]);
-    const double variance = (squares_[i] - total_[i] * total_[i] / n) / n;
+    const double n = static_cast<double>(width_[i]), total = total_[i];
+    const double variance = (squares_[i] - total * total / n) / n;
     const double log_term = std::log(2 * std::log(n) / delta_);
     const double scale = 2 * std::max(variance, 0.0) * log_term;
-    double n0 = 0, u0 = 0;
-    for (int row = rows_[i] - 1; row >= 0; --row) {
-      const double size = std::ldexp(1.0, row);
+    double n0 = 0, u0 = 0, size = std::ldexp(1.0, rows_[i] - 1);
+    for (int row = rows_[i] - 1; row >= 0; --row, size /= 2) {
       const int buckets = count(i, row) - (row == 0);  // the newer part is never empty
       const double* sum = &sums_[bucket(i, row, 0)];
       for (int b = 0; b < buckets; ++b) {
@@ -183,11 +189,11 @@ class AdaptiveWindows {
         if (a0 < 1 || a1 < 1) continue;
         // |u0/n0 − u1/n1| against √(scale·(1/a0 + 1/a1)), both squared and without a division: nearly
         // all splits are settled here. The 1 % keeps rounding from deciding.
-        const double difference = u0 * n1 - (total_[i] - u0) * n0;
+        const double difference = u0 * n1 - (total - u0) * n0;
         const double parts = n0 * n1;
         if (difference * difference * a0 * a1 * 1.01 < parts * parts * scale * (a0 + a1)) continue;
         const double m = 1 / a0 + 1 / a1;
-        if (std::fabs(u0 / n0 - (total_[i] - u0) / n1) > std::sqrt(scale * m) + 2.0 / 3.0 * log_term * m)
+        if (std::fabs(u0 / n0 - (total - u0) / n1) > std::sqrt(scale * m) + 2.0 / 3.0 * log_term * m)
           return true;
       }
     }
@@ -198,7 +204,7 @@ class AdaptiveWindows {
   int models_ = 0;
   bool restart_ = false;
   double delta_ = 0;
-  std::vector<std::int64_t> ticks_, width_;
+  std::vector<std::int64_t> ticks_, width_;      // outcomes since a change was looked for; in the window
   std::vector<std::int32_t> rows_;
   std::vector<std::uint8_t> changed_;
   std::vector<std::int32_t> count_;              // (M, rows)
@@ -206,6 +212,7 @@ class AdaptiveWindows {
   std::vector<double> sums_, square_sums_;       // (M, rows, buckets + 1), the oldest bucket first
   std::vector<std::int32_t> waiting_;            // outcomes not yet in buckets: at most `clock`
   std::vector<double> outcomes_;                 // (clock, M): those outcomes
+  std::vector<double> scratch_;                  // room to merge buckets in
 };
 
 using Adwin = AdaptiveWindows<UsualWindow>;
