@@ -99,9 +99,20 @@ class Changes {
 
   // The window of one model's score was cut, and the score fell.
   void note_drop(int model, double before, double after, std::int64_t width) {
-    if (open_ || before - after < kSmallDrop) return;
+    if (open_) return;
+    for (auto event = events_.rbegin(); event != events_.rend(); ++event) {
+      std::vector<double>& numbers = event->numbers;
+      if (static_cast<double>(seen_) - numbers[ChangeEvent::at] >= kSame) break;
+      if (numbers[ChangeEvent::model] != model) continue;
+      numbers[ChangeEvent::during] = numbers[ChangeEvent::after] = after;  // it falls on
+      return;
+    }
+    const auto since = static_cast<double>(seen_ - width);
+    for (std::size_t s = kFirst; s < tallies_.size(); ++s)
+      if (tallies_[s].totals[Tally::end] <= since) before = tallies_[s].scores[model];
+    if (before - after < kSmallDrop) return;
     ChangeEvent event;
-    event.numbers = {double(model), double(seen_), double(seen_ - width), -1, 0, before, after, after};
+    event.numbers = {double(model), double(seen_), since, -1, 0, before, after, after};
     keep(std::move(event));
   }
 
@@ -121,6 +132,8 @@ class Changes {
     require(tallies_.size() >= kFirst && tallies_.size() <= kFirst + kRecent + 1 &&
                 all_of(tallies_, [m](const Tally& tally) { return tally.sound(m); }),
             "sums of what is usual");
+    require(std::all_of(tallies_.begin() + kFirst, tallies_.end(), [m](const Tally& t) { return t.scores.size() == m; }),
+            "scores of recent segments");
     require(events_.size() <= kMost && all_of(events_, [m](const ChangeEvent& event) { return event.sound(m); }),
             "changes");
     require(!open_ || (!events_.empty() && events_.back().scores.size() == 3 * m), "the change that lasts");
