@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from heros._base.tables import short
 
-__all__ = ["Change", "ClassChange", "ModelChange", "changes_of", "counted_from"]
+__all__ = ["Change", "ClassChange", "FeatureChange", "ModelChange", "changes_of", "counted_from"]
 
 SURE = 3.0  # standard errors by which a class has moved
 AROUND = 500  # instances before a change of the ensemble within which drops of single models are part of it
@@ -44,6 +44,27 @@ class ModelChange:
 
 
 @dataclass(frozen=True, slots=True)
+class FeatureChange:
+    """What became different in one feature, or in the predicted probability of one class."""
+
+    name: str
+    value: str | None  # the category that moved most; None of numbers
+    before: float  # the mean, or the share of the category
+    after: float
+    missing_before: float  # shares of missing values
+    missing_after: float
+    distance: float  # between the distributions, in [0, 1]
+    chance: float  # the p-value, not corrected
+
+    def __str__(self) -> str:
+        if abs(self.missing_after - self.missing_before) >= self.distance:
+            return f"{self.name} (missing {_percent(self.missing_before)} to {_percent(self.missing_after)})"
+        if self.value is None:
+            return f"{self.name} (mean {self.before:.3g} to {self.after:.3g})"
+        return f"{self.name} ({self.value} {_percent(self.before)} to {_percent(self.after)})"
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """A change, as data and in a sentence (`str(change)`).
 
@@ -53,14 +74,16 @@ class Change:
     ----------
     kind
         "error": the ensemble's error rose. "model": the score L of one model fell, and the ensemble's
-        error did not rise then.
+        error did not rise then. "inputs", "predictions": these are distributed differently
+        (`heros.drift.Monitor`).
     at
         The instance at which the change was detected.
     since
         The instance at which it began, as far as that can be told.
     before, after
         The error before, and while the change lasted (in the first 1,000 instances): the share of wrong
-        answers, or the mean absolute error of numbers. Of one model, its score L.
+        answers, or the mean absolute error of numbers. Of one model, its score L. Of inputs and
+        predictions, 0 and the largest distance between distributions.
     ended
         The instance at which the change was over; None while it lasts, and for one model.
     recovered
@@ -70,6 +93,8 @@ class Change:
         Classes whose error or share moved by more than three standard errors, most moved first.
     models
         All models, or the one that changed.
+    features
+        The features, or classes, whose distribution changed, the surest first.
     numeric
         Whether the target is a number.
 
@@ -85,7 +110,7 @@ class Change:
     At instance 3,... the error rose from ... % to ... % (since about ...)...
     """
 
-    kind: Literal["error", "model"]
+    kind: Literal["error", "model", "inputs", "predictions"]
     at: int
     since: int
     before: float
@@ -94,6 +119,7 @@ class Change:
     recovered: bool = False
     classes: tuple[ClassChange, ...] = ()
     models: tuple[ModelChange, ...] = ()
+    features: tuple[FeatureChange, ...] = ()
     numeric: bool = False
 
     @property
@@ -118,6 +144,11 @@ class Change:
         return None if leads == self.led else leads
 
     def __str__(self) -> str:
+        if self.kind in ("inputs", "predictions"):
+            moved = ", ".join(map(str, self.features[:3]))
+            more = f" and {len(self.features) - 3} more" if len(self.features) > 3 else ""
+            when = f"At instance {self.at:,} the {self.kind} changed (since about {self.since:,})"
+            return f"{when}: {moved}{more}."
         if self.kind == "model":
             [model] = self.models
             return (
@@ -131,8 +162,8 @@ class Change:
         told = (
             f"At instance {self.at:,} the {what} rose from {before} to {after} (since about {self.since:,})"
         )
-        moved = [_class_text(moved) for moved in self.classes[:2]]
-        parts = [told, *([f"most moved: {', '.join(moved)}"] if moved else []), self._ending()]
+        most = [_class_text(moved) for moved in self.classes[:2]]
+        parts = [told, *([f"most moved: {', '.join(most)}"] if most else []), self._ending()]
         if self.took_over is not None and self.led is not None:
             parts.append(
                 f"model {self.took_over.model} ({self.took_over.name}) took over from model {self.led.model} "
@@ -165,6 +196,7 @@ class Change:
         parts = {
             "classes": tuple(ClassChange(**moved) for moved in plain["classes"]),
             "models": tuple(ModelChange(**model) for model in plain["models"]),
+            "features": tuple(FeatureChange(**feature) for feature in plain["features"]),
         }
         return cls(**{**plain, **parts})
 
