@@ -67,6 +67,7 @@ class AdaptiveWindows {
   // Begins anew with model i.
   void forget(int i) {
     ticks_[i] = width_[i] = 0;
+    clear(bucket(i, 0, 0), rows_[i] * (settings_.buckets + 1));
     rows_[i] = 1;
     waiting_[i] = changed_[i] = 0;
     total_[i] = squares_[i] = 0;
@@ -144,6 +145,7 @@ class AdaptiveWindows {
       }
       const int left = count(i, row) = all - 2 * pairs;
       std::copy_n(line + 2 * pairs, left, &sums_[at]), std::copy_n(square_line + 2 * pairs, left, &square_sums_[at]);
+      clear(at + left, there - left);
       std::swap(sums, next_sums), std::swap(squares, next_squares);
       coming = pairs;
     }
@@ -152,6 +154,11 @@ class AdaptiveWindows {
   std::int32_t& count(int i, int row) { return count_[i * kRows + row]; }
   std::size_t bucket(int i, int row, int b) const { return (std::size_t(i) * kRows + row) * (settings_.buckets + 1) + b; }
 
+  // Buckets that are not used are 0, so that equal windows are equal in every byte.
+  void clear(std::size_t at, int n) {
+    for (int b = 0; b < n; ++b) sums_[at + b] = square_sums_[at + b] = 0;
+  }
+
   void remove_oldest(int i, int row, int n) {
     const std::size_t at = bucket(i, row, 0);
     const int left = count(i, row) -= n;
@@ -159,6 +166,7 @@ class AdaptiveWindows {
       sums_[at + b] = sums_[at + b + n];
       square_sums_[at + b] = square_sums_[at + b + n];
     }
+    clear(at + left, n);
   }
 
   void drop_oldest(int i) {
