@@ -72,6 +72,8 @@ class BoundStep {
     changes.fields(changed);
     Prefixed<StateWriter> target{writer, "target_"};
     if (Regression* task = regression()) task->fields(target);
+    Prefixed<StateWriter> inside{writer, "sets_"};
+    if (PredictionSets* known = sets()) known->fields(inside);
     return writer.take();
   }
   // If the state does not fit, everything stays as it is. A score written in Python has taken back its own.
@@ -98,6 +100,9 @@ class BoundStep {
     std::optional<Regression> task;
     Prefixed<StateReader> target{reader, "target_"};
     if (regression() != nullptr) task = *regression(), task->fields(target), task->check();
+    PredictionSets inside;
+    Prefixed<StateReader> known{reader, "sets_"};
+    if (sets() != nullptr) inside = *sets(), inside.fields(known), inside.check();
     if (means_ != nullptr) {
       MeanScores means = *means_;
       means.fields(reader);
@@ -107,11 +112,18 @@ class BoundStep {
       calls_->read();
     }
     if (task) *regression() = std::move(*task);
+    if (sets() != nullptr) *sets() = std::move(inside);
     step.burst() = std::move(burst);
     step.changes() = std::move(changes);
     if (step.account() != nullptr) *step.account() = std::move(account);
     step.set_ledger(std::move(ledger));
     step.set_stack(std::move(stack));
+  }
+
+  // The sets of classes, if there are some.
+  PredictionSets* sets() {
+    auto* task = dynamic_cast<Classification*>(&step_->task());
+    return task != nullptr && task->sets().on() ? &task->sets() : nullptr;
   }
 
   template <class Visit>
@@ -224,7 +236,13 @@ Array<double, 2> predict(BoundStep& self, const In2<double>& X, const std::optio
 
 void bind_step(nb::module_& m) {
   nb::class_<Task>(m, "Task");
-  nb::class_<Classification, Task>(m, "Classification").def(nb::init<>());
+  nb::class_<Classification, Task>(m, "Classification")
+      .def("__init__",
+           [](Classification* self, double level) {
+             expect(level >= 0 && level < 1, "a level in [0, 1)");
+             new (self) Classification(level);
+           },
+           nb::arg("level") = 0.0);
   nb::class_<Regression, Task>(m, "Regression")
       .def("__init__",
            [](Regression* self, double level) {
@@ -292,6 +310,15 @@ void bind_step(nb::module_& m) {
                    [](BoundStep& self) {
                      const std::vector<double>* bounds = self.seen().bounds();
                      return bounds == nullptr ? std::nullopt : std::optional(to_array(*bounds));
+                   })
+      .def_prop_ro("sets",
+                   [](BoundStep& self) {  // the threshold, then instances, how many held, the sum of sizes
+                     self.seen();
+                     const PredictionSets* sets = self.sets();
+                     std::vector<double> told;
+                     if (sets != nullptr)
+                       told = {sets->threshold(), double(sets->instances()), double(sets->held()), sets->sizes()};
+                     return to_array(told);
                    })
       .def_prop_ro("changes",
                    [](BoundStep& self) {

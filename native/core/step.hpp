@@ -181,7 +181,7 @@ class Step {
   void score(const double* said, double target, const Weight& weight) {
     if (!expected_) answer_.learn(*task_, odds_, target, outputs(), weight.value);
     task_->outcomes(*pool_, target, lookers_, outcomes_.data());
-    task_->learn(said, target);
+    task_->learn(said, target, outputs());
     for (const int i : lookers_)
       if (outcomes_[i] == 0 && !pool_->sound(i)) ledger_.diverged[i] = 1;
     if (burst_.on()) burst_.note(outcomes_[Answer::next(scores_->values(), -1)]);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -410,6 +411,42 @@ class Heros:
         if not self.task.numeric:
             raise HerosError("A class has no interval: ask predict_proba.")
         return self.answers(x)[..., 1:3]
+
+    def predict_set(self, x: Any) -> Any:
+        """The classes one of which it is, as surely as the task asks for: a list, or one per instance.
+
+        A set with several classes says that the model is not sure; an empty set that no class seems right.
+        ``Heros(task=Classification(level=0.9))`` asks for sets.
+
+        Examples
+        --------
+        >>> from heros import Heros, streams
+        >>> from heros.ensemble.task import Classification
+        >>> stream = streams.LED()
+        >>> model = Heros(task=Classification(level=0.9), seed=1, schema=stream.schema)
+        >>> model = model.learn(*stream.draw(2000))
+        >>> X, y = stream.draw(1)
+        >>> all(name in stream.schema.classes for name in model.predict_set(X[0]))
+        True
+        """
+        told = self._sets()
+        inside = np.atleast_2d(1 - self.answers(x) <= told[0])
+        classes = self._at_work.schema.classes
+        sets = [[classes[c] for c in np.flatnonzero(row)] for row in inside]
+        single = form_of(x) == "row" or (form_of(x) == "array" and np.ndim(x) == 1)
+        return sets[0] if single else sets
+
+    @property
+    def sets(self) -> dict[str, float]:
+        """How often the sets of classes have held the class so far, and their mean size."""
+        _, n, held, sizes = self._sets()
+        return {"instances": n, "coverage": held / n if n else math.nan, "size": sizes / n if n else math.nan}
+
+    def _sets(self) -> list[float]:
+        told: list[float] = self._at_work.step.sets.tolist()
+        if not told:
+            raise HerosError("There are no sets of classes: say Heros(task=Classification(level=0.9)).")
+        return told
 
     def outputs(self, X: NDArray[np.float64], delay: ArrayLike | None = None) -> NDArray[np.float64]:
         """What it says of rows (n, n_features) that are known to be good; NaN is missing wherever it is.
