@@ -286,7 +286,8 @@ def _standard_errors(a: Any, n: Any, b: Any, m: Any) -> NDArray[np.float64]:
     with np.errstate(invalid="ignore", divide="ignore"):
         share = (a + b) / (n + m)
         apart = np.abs(a / n - b / m) / np.sqrt(share * (1 - share) * (1 / n + 1 / m))
-    return np.nan_to_num(apart, nan=0.0, posinf=0.0)
+    told: NDArray[np.float64] = np.nan_to_num(apart, nan=0.0, posinf=0.0)
+    return told
 
 
 def _share(part: float, whole: float) -> float:

@@ -285,7 +285,7 @@ def _described(
     chance: float,
 ) -> FeatureChange:
     """What moved in a feature: its mean, or the share of the category that moved most."""
-    lacking = (float(np.isnan(x).mean()) for x in (a, b))
+    lacked, lacks = (float(np.isnan(x).mean()) for x in (a, b))
     value = None
     if values is None:
         before, after = (float(x[~np.isnan(x)].mean()) if not np.isnan(x).all() else math.nan for x in (a, b))
@@ -295,4 +295,4 @@ def _described(
         ]
         most = int(np.abs(shares[0] - shares[1]).argmax())
         value, before, after = values[most], float(shares[0][most]), float(shares[1][most])
-    return FeatureChange(name, value, before, after, *lacking, distance, chance)
+    return FeatureChange(name, value, before, after, lacked, lacks, distance, chance)
