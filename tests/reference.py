@@ -165,6 +165,16 @@ class Adwin:
         return False
 
 
+def calibration_error(y, p, bins=15):
+    """Bin by bin, in plain loops."""
+    total = 0.0
+    for b in range(bins):
+        inside = [(max(row), row.argmax() == label) for row, label in zip(p, y, strict=True)]
+        inside = [one for one in inside if min(int(one[0] * bins), bins - 1) == b]
+        total += abs(sum(hit for _, hit in inside) - sum(sure for sure, _ in inside))
+    return total / len(y)
+
+
 def window_mean(outcomes, size):
     return np.mean(outcomes[-size:], axis=0)
 

@@ -24,8 +24,8 @@ def test_all_names():
     ]  # fmt: skip
     assert scores.__all__ == ["Adwin", "Cumulative", "Fading", "Score", "Window"]
     assert measures.__all__ == [
-        "F1", "MAE", "MAPE", "R2", "RMSE", "Accuracy", "Auroc", "BalancedAccuracy", "Confusion", "Coverage", "IntervalWidth",
-        "Kappa", "LogLoss", "Measure", "PrAuc", "RelativeError", "RunningAuroc", "RunningPrAuc", "auroc", "auroc_per_class", "average_precision", "average_precision_per_class", "log_loss",
+        "F1", "MAE", "MAPE", "R2", "RMSE", "Accuracy", "Auroc", "BalancedAccuracy", "CalibrationError", "Confusion", "Coverage", "IntervalWidth",
+        "Kappa", "LogLoss", "Measure", "PrAuc", "RelativeError", "Reliability", "RunningAuroc", "RunningPrAuc", "auroc", "auroc_per_class", "average_precision", "average_precision_per_class", "log_loss",
     ]  # fmt: skip
     assert records.__all__ == [
         "curves_at",

@@ -140,3 +140,17 @@ def test_what_is_not_asked_for_is_refused():
     state["ensemble"]["sets_held"] = np.array([51])
     with pytest.raises(DataError, match="The state does not fit: counts of sets"):
         fresh().restore(model.schema, state)
+
+
+def test_abstaining():
+    stream = streams.LED()
+    model = fresh(schema=stream.schema).learn(*stream.draw(3000))
+    X, y = stream.draw(1000)
+    plain, careful, sets = model.predict(X), model.predict(X, abstain=True), model.predict_set(X)
+    assert [answer is None for answer in careful] == [len(names) != 1 for names in sets]
+    kept = np.array([answer is not None for answer in careful])
+    assert (careful[kept] == plain[kept]).all()
+    right = plain == np.asarray(stream.schema.classes)[y]
+    assert right[kept].mean() > right.mean() + 0.05
+    assert model.predict(X[0], abstain=True) == careful[0]
+    assert {model.predict(x, abstain=True) is None for x in X[:50]} == {True, False}

@@ -377,8 +377,10 @@ class Heros:
             return dict(zip(classes, out.tolist(), strict=True))
         return [dict(zip(classes, p, strict=True)) for p in out.tolist()]
 
-    def predict(self, x: Any) -> Any:
+    def predict(self, x: Any, *, abstain: bool = False) -> Any:
         """The name of the class with the highest probability, or a number: of one instance, or of several.
+
+        With `abstain` the answer is None where `predict_set` does not have exactly one class.
 
         Examples
         --------
@@ -391,6 +393,9 @@ class Heros:
         """
         out = self.answers(x)
         best = np.asarray(self.task.named(self.task.prediction(out), self._at_work.schema))
+        if abstain:
+            sure = (1 - out <= self._sets()[0]).sum(axis=-1) == 1
+            best = np.where(sure, best.astype(object), None)
         return best.item() if best.ndim == 0 else best
 
     def predict_interval(self, x: Any) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 from heros.measures.accuracy import Accuracy
 from heros.measures.auroc import Auroc, auroc, auroc_per_class
 from heros.measures.base import Measure
+from heros.measures.calibration import CalibrationError, Reliability
 from heros.measures.confusion import Confusion
 from heros.measures.counted import F1, BalancedAccuracy, Kappa
 from heros.measures.logloss import LogLoss, log_loss
@@ -19,6 +20,7 @@ __all__ = [
     "Accuracy",
     "Auroc",
     "BalancedAccuracy",
+    "CalibrationError",
     "Confusion",
     "Coverage",
     "IntervalWidth",
@@ -27,6 +29,7 @@ __all__ = [
     "Measure",
     "PrAuc",
     "RelativeError",
+    "Reliability",
     "RunningAuroc",
     "RunningPrAuc",
     "auroc",
