@@ -116,8 +116,9 @@ def stateful(policy):
 class Adwin:
     """ADWIN with its buckets in plain lists: (outcomes summed up, how many, sum of squares)."""
 
-    def __init__(self, delta=1e-5, restart=False):
+    def __init__(self, delta=1e-5, restart=False, *, clock=32, buckets=5, minimum=5, grace=10):
         self.delta, self.restart = delta, restart
+        self.clock, self.most, self.minimum, self.grace = clock, buckets, minimum, grace
         self.clear()
 
     def clear(self):
@@ -137,13 +138,13 @@ class Adwin:
         self.changed = False
         self.buckets.append((outcome, 1, outcome**2))
         size = 1
-        while sum(1 for bucket in self.buckets if bucket[1] == size) > 5:
+        while sum(1 for bucket in self.buckets if bucket[1] == size) > self.most:
             first = next(i for i, bucket in enumerate(self.buckets) if bucket[1] == size)
             a, b = self.buckets[first : first + 2]
             self.buckets[first : first + 2] = [(a[0] + b[0], 2 * size, a[2] + b[2])]
             size *= 2
         self.ticks += 1
-        if self.ticks % 32 == 0 and self.width > 10:
+        if self.ticks % self.clock == 0 and self.width > self.grace:
             while self.cut():
                 del self.buckets[0]
                 self.changed = True
@@ -157,11 +158,21 @@ class Adwin:
         for value, size, _ in self.buckets[:-1]:
             n0, u0 = n0 + size, u0 + value
             n1, u1 = n - n0, total - u0
-            if n0 >= 5 and n1 >= 5:
-                m = 1 / (n0 - 5 + 1) + 1 / (n1 - 5 + 1)
+            if n0 >= self.minimum and n1 >= self.minimum:
+                m = 1 / (n0 - self.minimum + 1) + 1 / (n1 - self.minimum + 1)
                 if abs(u0 / n0 - u1 / n1) > math.sqrt(2 * m * max(variance, 0) * d) + 2 / 3 * d * m:
                     return True
         return False
+
+
+def calibration_error(y, p, bins=15):
+    """Bin by bin, in plain loops."""
+    total = 0.0
+    for b in range(bins):
+        inside = [(max(row), row.argmax() == label) for row, label in zip(p, y, strict=True)]
+        inside = [one for one in inside if min(int(one[0] * bins), bins - 1) == b]
+        total += abs(sum(hit for _, hit in inside) - sum(sure for sure, _ in inside))
+    return total / len(y)
 
 
 def window_mean(outcomes, size):

@@ -9,7 +9,7 @@ from heros.run import records
 
 def test_all_names():
     assert heros.__all__ == [
-        "Block", "Curves", "Feature", "Heros", "Run", "Schema", "Stack", "Top", "checkpoints", "checks", "errors", "evaluate", "export", "measures",
+        "Block", "Curves", "Feature", "Heros", "Run", "Schema", "Stack", "Top", "checkpoints", "checks", "drift", "errors", "evaluate", "export", "measures",
         "meters", "mlflow", "policies", "pools", "records", "scores", "streams",
     ]  # fmt: skip
     assert policies.__all__ == [
@@ -27,8 +27,8 @@ def test_all_names():
     ]  # fmt: skip
     assert scores.__all__ == ["Adwin", "Cumulative", "Fading", "Score", "Window"]
     assert measures.__all__ == [
-        "F1", "MAE", "MAPE", "R2", "RMSE", "Accuracy", "Auroc", "BalancedAccuracy", "Confusion", "Coverage", "IntervalWidth",
-        "Kappa", "LogLoss", "Measure", "PrAuc", "RelativeError", "RunningAuroc", "RunningPrAuc", "auroc", "auroc_per_class", "average_precision", "average_precision_per_class", "log_loss",
+        "F1", "MAE", "MAPE", "R2", "RMSE", "Accuracy", "Auroc", "BalancedAccuracy", "CalibrationError", "Confusion", "Coverage", "IntervalWidth",
+        "Kappa", "LogLoss", "Measure", "PrAuc", "RelativeError", "Reliability", "RunningAuroc", "RunningPrAuc", "auroc", "auroc_per_class", "average_precision", "average_precision_per_class", "log_loss",
     ]  # fmt: skip
     assert records.__all__ == [
         "curves_at",

@@ -8,6 +8,7 @@ namespace nb = nanobind;
 
 void bind_choose(nb::module_& m);
 void bind_score(nb::module_& m);
+void bind_drift(nb::module_& m);
 void bind_mlp(nb::module_& m);
 void bind_hoeffding(nb::module_& m);
 void bind_forest(nb::module_& m);

@@ -32,6 +32,7 @@ NB_MODULE(_core, m) {
   m.doc() = "The compiled core of HEROS. Private: use the classes of the heros package.";
   heros::bind_choose(m);
   heros::bind_score(m);
+  heros::bind_drift(m);
   heros::bind_mlp(m);
   heros::bind_hoeffding(m);
   heros::bind_forest(m);

@@ -60,8 +60,12 @@ class BoundStep {
     if (const Account* account = step->account()) write_fields(*account, writer);
     Prefixed<StateWriter> own{writer, "burst_"};
     if (step->burst().on()) write_fields(step->burst(), own);
+    Prefixed<StateWriter> changed{writer, "changes_"};
+    write_fields(step->changes(), changed);
     Prefixed<StateWriter> target{writer, "target_"};
     if (const Regression* task = regression()) write_fields(*task, target);
+    Prefixed<StateWriter> inside{writer, "sets_"};
+    if (const PredictionSets* known = sets()) write_fields(*known, inside);
     return writer.take();
   }
   // If the state does not fit, everything stays as it is. A score written in Python has taken back its own.
@@ -83,9 +87,15 @@ class BoundStep {
     Burst burst = step->burst();
     Prefixed<StateReader> own{reader, "burst_"};
     if (burst.on()) burst.fields(own), burst.check();
+    Changes changes = step->changes();
+    Prefixed<StateReader> changed{reader, "changes_"};
+    changes.fields(changed), changes.check();
     std::optional<Regression> task;
     Prefixed<StateReader> target{reader, "target_"};
     if (regression() != nullptr) task = *regression(), task->fields(target), task->check();
+    PredictionSets inside;
+    Prefixed<StateReader> known{reader, "sets_"};
+    if (sets() != nullptr) inside = *sets(), inside.fields(known), inside.check();
     if (means_ != nullptr) {
       MeanScores means = *means_;
       means.fields(reader);
@@ -95,10 +105,18 @@ class BoundStep {
       calls_->read();
     }
     if (task) *regression() = std::move(*task);
+    if (sets() != nullptr) *sets() = std::move(inside);
     step->burst() = std::move(burst);
+    step->changes() = std::move(changes);
     if (step->account() != nullptr) *step->account() = std::move(account);
     step->set_ledger(std::move(ledger));
     step->set_answer(std::move(answer));
+  }
+
+  // The sets of classes, if there are some.
+  PredictionSets* sets() {
+    auto* task = dynamic_cast<Classification*>(&step_->task());
+    return task != nullptr && task->sets().on() ? &task->sets() : nullptr;
   }
 
   template <class Visit>
@@ -214,7 +232,13 @@ Array<double, 2> predict(BoundStep& self, const In2<double>& X, const std::optio
 
 void bind_step(nb::module_& m) {
   nb::class_<Task>(m, "Task");
-  nb::class_<Classification, Task>(m, "Classification").def(nb::init<>());
+  nb::class_<Classification, Task>(m, "Classification")
+      .def("__init__",
+           [](Classification* self, double level) {
+             expect(level >= 0 && level < 1, "a level in [0, 1)");
+             new (self) Classification(level);
+           },
+           nb::arg("level") = 0.0);
   nb::class_<Regression, Task>(m, "Regression")
       .def("__init__",
            [](Regression* self, double level) {
@@ -285,6 +309,24 @@ void bind_step(nb::module_& m) {
                      const auto step = self.readable();
                      const std::vector<double>* bounds = step->bounds();
                      return bounds == nullptr ? std::nullopt : std::optional(to_array(*bounds));
+                   })
+      .def_prop_ro("sets",
+                   [](BoundStep& self) {  // the threshold, then instances, how many held, the sum of sizes
+                     const auto step = self.readable();
+                     const PredictionSets* sets = self.sets();
+                     std::vector<double> told;
+                     if (sets != nullptr)
+                       told = {sets->threshold(), double(sets->instances()), double(sets->held()), sets->sizes()};
+                     return to_array(told);
+                   })
+      .def_prop_ro("changes",
+                   [](BoundStep& self) {
+                     using Numbers = Array<double, 1>;
+                     std::vector<std::tuple<Numbers, Numbers, Numbers>> events;
+                     const auto step = self.readable();
+                     for (const ChangeEvent& event : step->changes().events())
+                       events.emplace_back(to_array(event.numbers), to_array(event.classes), to_array(event.scores));
+                     return events;
                    })
       .def_prop_ro("expected", [](BoundStep& self) { return self.readable()->expected(); })
       .def_prop_ro("explored", [](BoundStep& self) { return self.readable()->explored(); })

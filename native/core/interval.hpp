@@ -29,6 +29,12 @@ class RecentErrors {
     return sorted_[static_cast<std::size_t>(rank) - 1];
   }
 
+  // Whether so high a level would need more errors than there are.
+  bool out_of_reach() const {
+    const auto n = static_cast<double>(sorted_.size());
+    return std::ceil((n + 1) * (1 - miss_)) > n;
+  }
+
   // The error of an answer whose interval had this half width.
   void learn(double error, double half) {
     if (!std::isfinite(error)) return;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/adwin.hpp"
 #include "core/lookers.hpp"
 #include "core/state.hpp"
 
@@ -22,6 +23,16 @@ class Scores {
   int models() const { return models_; }
   const std::vector<double>& values() const { return values_; }
 
+  // Scores that fell because a window was cut: of which model, from what to what, and how wide the window is now. Whoever
+  // asks takes them.
+  struct Drop {
+    int model;
+    double before, after;
+    std::int64_t width;
+  };
+  std::vector<Drop> take_drops() { return std::exchange(drops_, {}); }
+  bool dropped() const { return !drops_.empty(); }
+
   // outcomes: M values in [0, 1], of which those of the models that looked count.
   virtual void update(const double* outcomes, const Lookers& lookers) = 0;
 
@@ -30,196 +41,7 @@ class Scores {
   Scores& operator=(const Scores&) = default;
   int models_;
   std::vector<double> values_;
-};
-
-// ADWIN (Bifet and Gavaldà 2007): the mean over a window that drops its oldest part when the means of its
-// two parts differ. The window is kept as rows of at most 5 buckets; a bucket of row r sums 2^r outcomes.
-// Sums of outcomes and of their squares suffice: the variance of the whole window follows from them.
-//
-// The buckets are needed only when a change is looked for. Until then outcomes wait, so that a step touches a few
-// lines of memory for all models, not several for each.
-class Adwin {
- public:
-  static constexpr int kBuckets = 5;
-  static constexpr int kRows = 40;        // 5 · 2^40 outcomes: no stream is longer
-  static constexpr int kClock = 32;       // look for a change every so many outcomes
-  static constexpr int kGrace = 10;       // not in windows up to this width
-  static constexpr int kMinimum = 5;      // nor with a part shorter than this
-
-  Adwin() = default;
-  Adwin(int models, double delta, bool restart)
-      : models_(models), restart_(restart), delta_(delta), ticks_(models), width_(models), rows_(models, 1),
-        changed_(models), count_(models * kRows), total_(models), squares_(models),
-        sums_(std::size_t(models) * kRows * (kBuckets + 1)), square_sums_(sums_.size()), waiting_(models),
-        outcomes_(std::size_t(models) * kClock) {}
-
-  // Takes an outcome of model i and gives its mean.
-  double update(int i, double outcome) {
-    if (changed_[i]) {
-      changed_[i] = 0;
-      if (restart_) forget(i);
-    }
-    outcomes_[std::size_t(waiting_[i]++) * models_ + i] = outcome;
-    width_[i] += 1;
-    total_[i] += outcome;
-    if (++ticks_[i] % kClock == 0) look_for_change(i);
-    return total_[i] / static_cast<double>(width_[i]);
-  }
-
-  // Of model i: how many outcomes its window holds, their mean, and whether its last outcome made the window shorter.
-  std::int64_t width(int i) const { return width_[i]; }
-  double mean(int i) const { return width_[i] > 0 ? total_[i] / static_cast<double>(width_[i]) : 0.0; }
-  bool changed(int i) const { return changed_[i] != 0; }
-
-  // Begins anew with model i.
-  void forget(int i) {
-    ticks_[i] = width_[i] = 0;
-    rows_[i] = 1;
-    waiting_[i] = changed_[i] = 0;
-    total_[i] = squares_[i] = 0;
-    std::fill_n(&count(i, 0), kRows, 0);
-  }
-
-  template <class Archive>
-  void fields(Archive& a) {
-    const auto waits = [](std::int32_t n) { return n > 0; };
-    if constexpr (Archive::kReads) {
-      std::fill(waiting_.begin(), waiting_.end(), 0);
-    } else if (std::any_of(waiting_.begin(), waiting_.end(), waits)) {
-      Adwin settled = *this;
-      for (int i = 0; i < models_; ++i) settled.settle(i);
-      return settled.fields(a);
-    }
-    a("ticks", ticks_), a("width", width_), a("rows", rows_), a("changed", changed_), a("count", count_);
-    a("total", total_), a("squares", squares_), a("sums", sums_), a("square_sums", square_sums_);
-  }
-  void check() const {
-    const std::size_t m = models_;
-    require(ticks_.size() == m && width_.size() == m && rows_.size() == m && changed_.size() == m &&
-                total_.size() == m && squares_.size() == m && count_.size() == m * kRows &&
-                sums_.size() == m * kRows * (kBuckets + 1) && square_sums_.size() == sums_.size(),
-            "ADWIN arrays of one length per model");
-    require(std::all_of(rows_.begin(), rows_.end(), [](auto r) { return r >= 1 && r <= kRows; }), "ADWIN rows");
-    require(std::all_of(count_.begin(), count_.end(), [](auto c) { return c >= 0 && c <= kBuckets; }),
-            "ADWIN buckets per row");
-    for (int i = 0; i < models_; ++i) require(holds_together(i), "ADWIN windows as wide as their buckets");
-    const auto finite = [](double x) { return std::isfinite(x); };
-    require(all_of(total_, finite) && all_of(squares_, finite) && all_of(sums_, finite) &&
-                all_of(square_sums_, finite) && all_of(changed_, [](std::uint8_t flag) { return flag <= 1; }),
-            "ADWIN sums");
-  }
-
- private:
-  bool holds_together(int i) const {
-    std::int64_t width = 0;
-    for (int row = 0; row < kRows; ++row) {
-      const std::int32_t buckets = count_[i * kRows + row];
-      if (row >= rows_[i] && buckets != 0) return false;
-      width += std::int64_t{buckets} << row;
-    }
-    const bool top = rows_[i] == 1 || count_[i * kRows + rows_[i] - 1] > 0;
-    return top && width == width_[i] && countable(ticks_[i]);
-  }
-
-  void look_for_change(int i) {
-    settle(i);
-    if (width_[i] <= kGrace) return;
-    while (cut_exists(i)) {
-      drop_oldest(i);
-      changed_[i] = 1;
-    }
-  }
-
-  // Puts the outcomes that wait into buckets, in their order.
-  void settle(int i) {
-    for (int w = 0; w < waiting_[i]; ++w) {
-      const double outcome = outcomes_[std::size_t(w) * models_ + i];
-      push(i, 0, outcome, outcome * outcome);
-      squares_[i] += outcome * outcome;
-      compress(i);
-    }
-    waiting_[i] = 0;
-  }
-
-  std::int32_t& count(int i, int row) { return count_[i * kRows + row]; }
-  std::size_t bucket(int i, int row, int b) const { return (std::size_t(i) * kRows + row) * (kBuckets + 1) + b; }
-
-  void push(int i, int row, double sum, double square_sum) {
-    const std::size_t at = bucket(i, row, count(i, row)++);
-    sums_[at] = sum;
-    square_sums_[at] = square_sum;
-  }
-
-  // A row with one bucket too many merges its two oldest (stored first) into one of the next row.
-  void compress(int i) {
-    for (int row = 0; count(i, row) > kBuckets && row + 1 < kRows; ++row) {
-      const std::size_t at = bucket(i, row, 0);
-      if (row + 1 == rows_[i]) ++rows_[i];
-      push(i, row + 1, sums_[at] + sums_[at + 1], square_sums_[at] + square_sums_[at + 1]);
-      remove_oldest(i, row, 2);
-    }
-  }
-
-  void remove_oldest(int i, int row, int n) {
-    const std::size_t at = bucket(i, row, 0);
-    const int left = count(i, row) -= n;
-    for (int b = 0; b < left; ++b) {
-      sums_[at + b] = sums_[at + b + n];
-      square_sums_[at + b] = square_sums_[at + b + n];
-    }
-  }
-
-  void drop_oldest(int i) {
-    const int row = rows_[i] - 1;
-    const std::size_t at = bucket(i, row, 0);
-    width_[i] -= std::int64_t{1} << row;
-    total_[i] -= sums_[at];
-    squares_[i] -= square_sums_[at];
-    remove_oldest(i, row, 1);
-    while (rows_[i] > 1 && count(i, rows_[i] - 1) == 0) --rows_[i];
-  }
-
-  // Whether some split of the window into an older and a newer part has means that differ by more than ε.
-  bool cut_exists(int i) {
-    const double n = static_cast<double>(width_[i]);
-    const double variance = (squares_[i] - total_[i] * total_[i] / n) / n;
-    const double log_term = std::log(2 * std::log(n) / delta_);
-    const double scale = 2 * std::max(variance, 0.0) * log_term;
-    double n0 = 0, u0 = 0;
-    for (int row = rows_[i] - 1; row >= 0; --row) {
-      const double size = std::ldexp(1.0, row);
-      const int buckets = count(i, row) - (row == 0);  // the newer part is never empty
-      const double* sum = &sums_[bucket(i, row, 0)];
-      for (int b = 0; b < buckets; ++b) {
-        n0 += size;
-        u0 += sum[b];
-        const double n1 = n - n0;
-        const double a0 = n0 - kMinimum + 1, a1 = n1 - kMinimum + 1;
-        if (a0 < 1 || a1 < 1) continue;
-        // |u0/n0 − u1/n1| against √(scale·(1/a0 + 1/a1)), both squared and without a division: nearly
-        // all splits are settled here. The 1 % keeps rounding from deciding.
-        const double difference = u0 * n1 - (total_[i] - u0) * n0;
-        const double parts = n0 * n1;
-        if (difference * difference * a0 * a1 * 1.01 < parts * parts * scale * (a0 + a1)) continue;
-        const double m = 1 / a0 + 1 / a1;
-        if (std::fabs(u0 / n0 - (total_[i] - u0) / n1) > std::sqrt(scale * m) + 2.0 / 3.0 * log_term * m)
-          return true;
-      }
-    }
-    return false;
-  }
-
-  int models_ = 0;
-  bool restart_ = false;
-  double delta_ = 0;
-  std::vector<std::int64_t> ticks_, width_;
-  std::vector<std::int32_t> rows_;
-  std::vector<std::uint8_t> changed_;
-  std::vector<std::int32_t> count_;              // (M, rows)
-  std::vector<double> total_, squares_;
-  std::vector<double> sums_, square_sums_;       // (M, rows, buckets + 1), the oldest bucket first
-  std::vector<std::int32_t> waiting_;            // outcomes not yet in buckets: at most kClock
-  std::vector<double> outcomes_;                 // (clock, M): those outcomes
+  std::vector<Drop> drops_;
 };
 
 // The means HEROS has built in.
@@ -244,7 +66,7 @@ class MeanScores final : public Scores {
     const double keep = kind_ == Kind::fading ? parameter_ : 1;
     if (kind_ == Kind::cumulative || kind_ == Kind::fading) weight_ = keep * weight_ + 1;
     for (const int i : lookers) {
-      if (kind_ == Kind::adwin) values_[i] = adwin_.update(i, outcomes[i]);
+      if (kind_ == Kind::adwin) adapt(i, outcomes[i]);
       else if (kind_ == Kind::window) slide(i, outcomes[i]);
       else average(i, outcomes[i], keep);
     }
@@ -273,6 +95,12 @@ class MeanScores final : public Scores {
   }
 
  private:
+  void adapt(int i, double outcome) {
+    const double before = values_[i];
+    values_[i] = adwin_.update(i, outcome);
+    if (adwin_.changed(i) && values_[i] < before) drops_.push_back({i, before, values_[i], adwin_.width(i)});
+  }
+
   void average(int i, double outcome, double keep) {
     sums_[i] = keep * sums_[i] + outcome;
     if (!weights_.empty()) weights_[i] = keep * weights_[i] + 1;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/answer.hpp"
+#include "core/changes.hpp"
 #include "core/choose.hpp"
 #include "core/ledger.hpp"
 #include "core/phases.hpp"
@@ -35,7 +36,7 @@ class Step {
        std::int64_t warmup)
       : pool_(std::move(pool)), models_(pool_->models()), task_(std::move(task)), scores_(std::move(scores)),
         answer_(answer), watch_(watch), burst_(watch.all() ? 0 : burst), warmup_(warmup), ledger_(std::move(costs)),
-        outcomes_(models_), watched_(models_), lookers_(models_), everyone_(models_) {
+        changes_(models_), outcomes_(models_), watched_(models_), lookers_(models_), everyone_(models_) {
     answer_.begin(*pool_, task_->numeric(), watch_.all());
     set_chooser(std::move(chooser));
   }
@@ -50,6 +51,8 @@ class Step {
   const Ledger& ledger() const { return ledger_; }
   bool all_look() const { return watch_.all(); }
   Burst& burst() { return burst_; }
+  Changes& changes() { return changes_; }
+  const Changes& changes() const { return changes_; }
   std::optional<bool> explored() const { return chooser_->explored(); }
   // The scores that the last choice was made from.
   const std::vector<double>& chosen_from() const { return watch_.all() ? scores_->values() : chosen_from_; }
@@ -186,7 +189,7 @@ class Step {
   void score(const double* said, double target, const Weight& weight) {
     if (!expected_) answer_.learn(*task_, odds_, target, outputs(), weight.value);
     task_->outcomes(*pool_, target, lookers_, outcomes_.data());
-    task_->learn(said, target);
+    task_->learn(said, target, outputs());
     for (const int i : lookers_)
       if (outcomes_[i] == 0 && !pool_->sound(i)) ledger_.diverged[i] = 1;
     if (burst_.on()) burst_.note(outcomes_[Answer::next(scores_->values(), -1)]);
@@ -195,6 +198,14 @@ class Step {
         if (!lookers_.has(i)) outcomes_[i] = task_->outcome(said, target, outputs());
     for (std::int32_t e = 0; e < weight.times; ++e) scores_->update(outcomes_.data(), scored());
     ledger_.note_looks(lookers_);
+    note_changes(task_->fault(said, target, outputs()));
+  }
+
+  void note_changes(const Task::Fault& fault) {
+    changes_.note(fault.mistake, fault.lost, fault.target, scores_->values());
+    if (!scores_->dropped()) return;
+    for (const Scores::Drop& drop : scores_->take_drops())
+      changes_.note_drop(drop.model, drop.before, drop.after, drop.width);
   }
 
   // Whose scores an instance counts for.
@@ -265,6 +276,7 @@ class Step {
   Random random_{nullptr};  // for what was expected
   bool expected_ = false;
   Ledger ledger_;
+  Changes changes_;
   std::vector<double> outcomes_, chosen_from_;
   std::vector<std::uint8_t> watched_;
   Lookers lookers_;  // at the instance at hand

@@ -8,6 +8,7 @@
 #include "core/interval.hpp"
 #include "core/lookers.hpp"
 #include "core/pool.hpp"
+#include "core/sets.hpp"
 #include "core/surprise.hpp"
 #include "core/target.hpp"
 
@@ -43,14 +44,28 @@ class Task {
   // Whether the target was to be expected by what the ensemble said.
   virtual bool expected(const double* said, double target, const Surprise& surprise) const = 0;
 
+  // How wrong what the ensemble said was: for a class 0 or 1, for a number how far off. What it lost, in [0, 1]. The class,
+  // -1 of a number.
+  struct Fault {
+    double mistake, lost;
+    int target;
+  };
+  virtual Fault fault(const double* said, double target, int outputs) const = 0;
+
   // Learns from the target of what the ensemble said; after `outcomes`.
-  virtual void learn(const double* /*said*/, double /*target*/) {}
+  virtual void learn(const double* /*said*/, double /*target*/, int /*outputs*/) {}
 };
 
 // A class of several, by its index. A hit is 1, a miss 0: pools know which class their models favour without working
 // out probabilities.
 class Classification final : public Task {
  public:
+  explicit Classification(double level = 0) : sets_(level) {}
+
+  PredictionSets& sets() { return sets_; }
+  void learn(const double* said, double target, int outputs) override {
+    if (sets_.on()) sets_.learn(said, static_cast<int>(target), outputs);
+  }
   bool fits(double target, int outputs) const override {
     return target >= 0 && target < outputs && target == std::floor(target);
   }
@@ -64,6 +79,13 @@ class Classification final : public Task {
   bool expected(const double* said, double target, const Surprise& surprise) const override {
     return said[static_cast<int>(target)] > surprise.sure;
   }
+  Fault fault(const double* said, double target, int outputs) const override {
+    const int right = static_cast<int>(target);
+    return {std::max_element(said, said + outputs) - said == right ? 0.0 : 1.0, 1 - said[right], right};
+  }
+
+ private:
+  PredictionSets sets_;
 };
 
 // A number. Models say what it is, in its own unit; the ensemble puts an interval behind that, its lower and its upper
@@ -94,7 +116,10 @@ class Regression final : public Task {
   bool expected(const double* said, double target, const Surprise& surprise) const override {
     return std::fabs(target - said[0]) < surprise.inside * (said[2] - said[1]) / 2;
   }
-  void learn(const double* said, double target) override {
+  Fault fault(const double* said, double target, int) const override {
+    return {std::fabs(target - said[0]), 1 - closeness(target - said[0], scale_.unit().sd), -1};
+  }
+  void learn(const double* said, double target, int) override {
     if (scale_.count() <= 1) return;  // of the first target nothing was known: that error says nothing of others
     errors_.learn(std::fabs(target - said[0]), errors_.half_width());
   }

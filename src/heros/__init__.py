@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from heros import checks, errors, measures, meters, policies, pools, scores, streams
+    from heros import checks, drift, errors, measures, meters, policies, pools, scores, streams
     from heros.data.schema import Feature, Schema
     from heros.ensemble import Block, Heros
     from heros.ensemble.watch import Stack, Top
@@ -31,6 +31,7 @@ __all__ = [
     "Top",
     "checkpoints",
     "checks",
+    "drift",
     "errors",
     "evaluate",
     "export",
@@ -49,6 +50,7 @@ __version__ = "0.2.0"
 _MODULES = {
     "checkpoints": "heros.run.checkpoints",
     "checks": "heros.checks",
+    "drift": "heros.drift",
     "errors": "heros.errors",
     "export": "heros.integrations.onnx",
     "measures": "heros.measures",

@@ -145,6 +145,7 @@ def test_every_measure_equals_scikit_learns():
         "accuracy": sk.accuracy_score(y, predicted),
         "auroc": sk.roc_auc_score(y, p, multi_class="ovr", average="macro"),
         "balanced_accuracy": sk.balanced_accuracy_score(y, predicted),
+        "calibration_error": reference.calibration_error(y, p),
         "f1": sk.f1_score(y, predicted, average="macro"),
         "kappa": sk.cohen_kappa_score(y, predicted),
         "log_loss": sk.log_loss(y, p),

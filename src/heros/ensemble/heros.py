@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,6 +21,7 @@ from heros.data.encoder import Batch, Encoder
 from heros.data.frames import form_of, labels_of, row_of
 from heros.data.schema import Schema
 from heros.data.weights import ClassWeight, Weights, checked_class_weight, checked_weights
+from heros.drift.changes import Change, changes_of
 from heros.ensemble import packing
 from heros.ensemble.block import Block
 from heros.ensemble.defaults import Given, checked_k
@@ -397,8 +399,10 @@ class Heros:
             return dict(zip(classes, out.tolist(), strict=True))
         return [dict(zip(classes, p, strict=True)) for p in out.tolist()]
 
-    def predict(self, x: Any) -> Any:
+    def predict(self, x: Any, *, abstain: bool = False) -> Any:
         """Return the most probable class, or the predicted number, of one instance or of several.
+
+        With `abstain` the answer is None where `predict_set` does not have exactly one class.
 
         Examples
         --------
@@ -411,6 +415,9 @@ class Heros:
         """
         out = self.answers(x)
         best = np.asarray(self.task.named(self.task.prediction(out), self._at_work.schema))
+        if abstain:
+            sure = (1 - out <= self._sets()[0]).sum(axis=-1) == 1
+            best = np.where(sure, best.astype(object), None)
         return best.item() if best.ndim == 0 else best
 
     def predict_interval(self, x: Any) -> NDArray[np.float64]:
@@ -431,6 +438,42 @@ class Heros:
         if not self.task.numeric:
             raise HerosError("Classification has no prediction intervals. Call predict_proba.")
         return self.answers(x)[..., 1:3]
+
+    def predict_set(self, x: Any) -> Any:
+        """The classes one of which it is, as surely as the task asks for: a list, or one per instance.
+
+        A set with several classes says that the model is not sure; an empty set that no class seems right.
+        ``Heros(task=Classification(level=0.9))`` asks for sets.
+
+        Examples
+        --------
+        >>> from heros import Heros, streams
+        >>> from heros.ensemble.task import Classification
+        >>> stream = streams.LED()
+        >>> model = Heros(task=Classification(level=0.9), seed=1, schema=stream.schema)
+        >>> model = model.learn(*stream.draw(2000))
+        >>> X, y = stream.draw(1)
+        >>> all(name in stream.schema.classes for name in model.predict_set(X[0]))
+        True
+        """
+        told = self._sets()
+        inside = np.atleast_2d(1 - self.answers(x) <= told[0])
+        classes = self._at_work.schema.classes
+        sets = [[classes[c] for c in np.flatnonzero(row)] for row in inside]
+        single = form_of(x) == "row" or (form_of(x) == "array" and np.ndim(x) == 1)
+        return sets[0] if single else sets
+
+    @property
+    def sets(self) -> dict[str, float]:
+        """How often the sets of classes have held the class so far, and their mean size."""
+        _, n, held, sizes = self._sets()
+        return {"instances": n, "coverage": held / n if n else math.nan, "size": sizes / n if n else math.nan}
+
+    def _sets(self) -> list[float]:
+        told: list[float] = self._at_work.step.sets.tolist()
+        if not told:
+            raise HerosError("There are no sets of classes: say Heros(task=Classification(level=0.9)).")
+        return told
 
     def outputs(self, X: NDArray[np.float64], delay: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the outputs for rows (n, n_features) without checking them; NaN is a missing value.
@@ -668,6 +711,15 @@ class Heros:
     def best_model(self) -> Mapping[str, Any]:
         """The configuration of the model with the highest score."""
         return self.pool.configurations[self.best]
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """When the error of the ensemble, or the score of one model, became worse: see `heros.drift.Change`.
+
+        The latest 1000 are kept.
+        """
+        noted, schema = self._at_work.step.changes, self._at_work.schema
+        return changes_of(noted, self.pool.configurations, schema.classes, self.task.numeric)
 
     def leaderboard(self) -> Leaderboard:
         """Return the models ordered by score L, with their costs γ and numbers of training steps."""

@@ -72,6 +72,13 @@ class Task(Part, ABC):
 class Classification(Task):
     """Predict a class. Outputs are class probabilities; an outcome is 1 for a hit and 0 for a miss.
 
+    Parameters
+    ----------
+    level
+        The share of classes that the sets of `Heros.predict_set` are to hold; None for no sets. A class is in
+        a set if its probability is not lower than the classes of the last 1000 instances had (conformal
+        prediction), with a level that is corrected by how often the sets held (Gibbs and Candès 2021).
+
     Examples
     --------
     >>> schema = Schema.of(["age"], classes=["no", "yes"])
@@ -82,6 +89,12 @@ class Classification(Task):
     >>> int(Classification().prediction(np.array([0.3, 0.7])))
     1
     """
+
+    level: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.level is not None:
+            object.__setattr__(self, "level", _level(self.level, "Classification"))
 
     def width(self, schema: Schema) -> int:
         """Return the number of classes."""
@@ -118,7 +131,7 @@ class Classification(Task):
 
     def native(self) -> _core.Classification:
         """Return the compiled task."""
-        return _core.Classification()
+        return _core.Classification(self.level or 0.0)
 
 
 @dataclass(frozen=True)
@@ -160,10 +173,7 @@ class Regression(Task):
     level: float = 0.9
 
     def __post_init__(self) -> None:
-        level = number(self.level, "level", "Regression", 0, 1)
-        if level in (0.0, 1.0):
-            raise ParameterError.of("level", "Regression", "in (0, 1)", self.level)
-        object.__setattr__(self, "level", level)
+        object.__setattr__(self, "level", _level(self.level, "Regression"))
 
     def width(self, schema: Schema) -> int:
         """Return 4: the prediction, the two ends of its interval, the running mean of the targets."""
@@ -196,6 +206,14 @@ class Regression(Task):
     def native(self) -> _core.Regression:
         """Return the compiled task."""
         return _core.Regression(self.level)
+
+
+def _level(level: object, owner: str) -> float:
+    """A share that can be asked for."""
+    share = number(level, "level", owner, 0, 1)
+    if share in (0.0, 1.0):
+        raise ParameterError.of("level", owner, "in (0, 1)", level)
+    return share
 
 
 def task_of(task: object) -> Task:

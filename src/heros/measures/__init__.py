@@ -1,6 +1,7 @@
 """Measures of performance over a stream, from predictions made before each target was seen."""
 
 from heros.measures.base import Measure
+from heros.measures.calibration import CalibrationError, Reliability
 from heros.measures.classification import (
     F1,
     Accuracy,
@@ -31,6 +32,7 @@ __all__ = [
     "Accuracy",
     "Auroc",
     "BalancedAccuracy",
+    "CalibrationError",
     "Confusion",
     "Coverage",
     "IntervalWidth",
@@ -39,6 +41,7 @@ __all__ = [
     "Measure",
     "PrAuc",
     "RelativeError",
+    "Reliability",
     "RunningAuroc",
     "RunningPrAuc",
     "auroc",

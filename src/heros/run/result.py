@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros.drift.changes import Change
 from heros.ensemble import Heros
 from heros.errors import ParameterError
 from heros.measures import Confusion, Measure
@@ -83,6 +84,7 @@ class Run:
     window: int
     settings: dict[str, Any] = field(repr=False)  # of the model, as plain data
     drifts: tuple[DriftPoint, ...] = field(default=(), repr=False)  # known drifts of the stream
+    changes: tuple[Change, ...] = field(default=(), repr=False)  # detected changes
     bad_rows: BadRows = field(default=BadRows(), repr=False)  # rows that the stream skipped
     interrupted: bool = False  # whether Ctrl-C, a callback or too many bad rows ended the run
     classes: tuple[str, ...] = field(default=(), repr=False)  # empty if the target is a number, or unknown

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from heros._base.phases import PHASES
 from heros._base.registry import settings_of
 from heros._base.tables import short
+from heros.drift.changes import counted_from
 from heros.ensemble import Block, Heros
 from heros.errors import DataError, ParameterError
 from heros.measures import Measure
@@ -177,6 +178,7 @@ class Evaluation:
             window=self.window,
             settings=settings_of(model),
             drifts=self.stream.drifts,
+            changes=counted_from(model.changes, model.instances - self.n),
             bad_rows=self.stream.bad_rows,
             interrupted=interrupted,
             classes=() if model.schema is None else model.schema.classes,

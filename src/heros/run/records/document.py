@@ -18,6 +18,7 @@ import numpy as np
 
 from heros._base.lazy import metadata
 from heros._base.registry import policy_id, pool_id, variant_id
+from heros.drift.changes import Change, ClassChange, FeatureChange, ModelChange
 from heros.ensemble import Heros
 from heros.errors import DataError
 from heros.measures import Confusion
@@ -124,12 +125,44 @@ def _is_square(value: Any) -> bool:
 # -- the fields --------------------------------------------------------------------------------------------
 
 _BAD_ROW = _made(BadRow, source=TEXT, place=TEXT, column=_optional(TEXT), value=TEXT, rule=TEXT)
+_CHANGE = _made(
+    Change,
+    kind=TEXT,
+    at=WHOLE,
+    since=WHOLE,
+    before=FIGURE,
+    after=FIGURE,
+    ended=_optional(WHOLE),
+    recovered=TRUTH,
+    numeric=TRUTH,
+    classes=_each(
+        _made(
+            ClassChange,
+            name=TEXT,
+            **dict.fromkeys(("error_before", "error_after", "share_before", "share_after"), FIGURE),
+        )
+    ),
+    models=_each(
+        _made(ModelChange, model=WHOLE, name=TEXT, **dict.fromkeys(("before", "lowest", "after"), FIGURE))
+    ),
+    features=_each(
+        _made(
+            FeatureChange,
+            name=TEXT,
+            value=_optional(TEXT),
+            **dict.fromkeys(
+                ("before", "after", "missing_before", "missing_after", "distance", "chance"), FIGURE
+            ),
+        )
+    ),
+)
 _BETTER = Kind(lambda way: way in ("higher", "lower"))
 
 OF_A_RUN: dict[str, tuple[str, Kind]] = {
     "stream/name": ("stream", TEXT),
     "stream/drifts": ("drifts", _each(_made(DriftPoint, position=WHOLE, width=POSITIVE))),
     "stream/bad_rows": ("bad_rows", _made(BadRows, count=WHOLE, first=_each(_BAD_ROW))),
+    "changes": ("changes", _each(_CHANGE)),
     "classes": ("classes", _each(TEXT)),
     "model": ("model", TEXT),
     "settings": ("settings", MAPPING),
@@ -181,7 +214,7 @@ OTHERS: dict[str, Kind] = {
     "energy/wall_seconds": AMOUNT,
     "co2e_kg": _optional(NUMBER),
 }
-MAY_LACK = ("classes",)
+MAY_LACK = ("changes", "classes")
 """Optional fields, which some of the paper's records lack."""
 
 

@@ -1,0 +1,235 @@
+// ADWIN: windows that grow while their mean stays, and drop their oldest part when it changes. Scores have one per model
+// (`Adwin`); `heros.drift.ADWIN` is one with settings of its own.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/state.hpp"
+
+namespace heros {
+
+// How many buckets a row has; every how many outcomes a change is looked for; not in windows up to which width, nor with a
+// part shorter than which.
+struct UsualWindow {
+  static constexpr int buckets = 5, clock = 32, grace = 10, minimum = 5;
+};
+struct WindowSettings {
+  int buckets = UsualWindow::buckets, clock = UsualWindow::clock, grace = UsualWindow::grace;
+  int minimum = UsualWindow::minimum;
+};
+
+// ADWIN (Bifet and Gavaldà 2007): the mean over a window that drops its oldest part when the means of its
+// two parts differ. The window is kept as rows of a few buckets; a bucket of row r sums 2^r outcomes.
+// Sums of outcomes and of their squares suffice: the variance of the whole window follows from them.
+//
+// The buckets are needed only when a change is looked for. Until then outcomes wait, so that a step touches a few
+// lines of memory for all models, not several for each.
+template <class Settings>
+class AdaptiveWindows {
+ public:
+  static constexpr int kRows = 40;  // 5 · 2^40 outcomes: no stream is longer
+
+  AdaptiveWindows() = default;
+  AdaptiveWindows(int models, double delta, bool restart, Settings settings = {})
+      : settings_(settings), models_(models), restart_(restart), delta_(delta), ticks_(models), width_(models),
+        rows_(models, 1), changed_(models), count_(models * kRows), total_(models), squares_(models),
+        sums_(std::size_t(models) * kRows * (settings.buckets + 1)), square_sums_(sums_.size()), waiting_(models),
+        outcomes_(std::size_t(models) * settings.clock) {}
+
+  // Takes an outcome of model i and gives its mean.
+  double update(int i, double outcome) {
+    if (changed_[i]) {
+      changed_[i] = 0;
+      if (restart_) forget(i);
+    }
+    outcomes_[std::size_t(waiting_[i]++) * models_ + i] = outcome;
+    width_[i] += 1;
+    total_[i] += outcome;
+    if (++ticks_[i] == settings_.clock) look_for_change(i);
+    return total_[i] / static_cast<double>(width_[i]);
+  }
+
+  // Of model i: how many outcomes its window holds, their mean, and whether its last outcome made the window shorter.
+  std::int64_t width(int i) const { return width_[i]; }
+  double mean(int i) const { return width_[i] > 0 ? total_[i] / static_cast<double>(width_[i]) : 0.0; }
+  bool changed(int i) const { return changed_[i] != 0; }
+  double sample_variance(int i) {
+    settle(i);
+    const auto n = static_cast<double>(width_[i]);
+    return n > 1 ? std::max((squares_[i] - total_[i] * total_[i] / n) / (n - 1), 0.0) : 0.0;
+  }
+
+  // Begins anew with model i.
+  void forget(int i) {
+    ticks_[i] = width_[i] = 0;
+    clear(bucket(i, 0, 0), rows_[i] * (settings_.buckets + 1));
+    rows_[i] = 1;
+    waiting_[i] = changed_[i] = 0;
+    total_[i] = squares_[i] = 0;
+    std::fill_n(&count(i, 0), kRows, 0);
+  }
+
+  template <class Archive>
+  void fields(Archive& a) {
+    const auto waits = [](std::int32_t n) { return n > 0; };
+    if constexpr (Archive::kReads) {
+      std::fill(waiting_.begin(), waiting_.end(), 0);
+    } else if (std::any_of(waiting_.begin(), waiting_.end(), waits)) {
+      AdaptiveWindows settled = *this;
+      for (int i = 0; i < models_; ++i) settled.settle(i);
+      return settled.fields(a);
+    }
+    a("ticks", ticks_), a("width", width_), a("rows", rows_), a("changed", changed_), a("count", count_);
+    a("total", total_), a("squares", squares_), a("sums", sums_), a("square_sums", square_sums_);
+  }
+  void check() const {
+    const std::size_t m = models_;
+    require(ticks_.size() == m && width_.size() == m && rows_.size() == m && changed_.size() == m &&
+                total_.size() == m && squares_.size() == m && count_.size() == m * kRows &&
+                sums_.size() == m * kRows * (settings_.buckets + 1) && square_sums_.size() == sums_.size(),
+            "ADWIN arrays of one length per model");
+    require(std::all_of(rows_.begin(), rows_.end(), [](auto r) { return r >= 1 && r <= kRows; }), "ADWIN rows");
+    require(std::all_of(count_.begin(), count_.end(), [&](auto c) { return c >= 0 && c <= settings_.buckets; }),
+            "ADWIN buckets per row");
+    for (int i = 0; i < models_; ++i) require(holds_together(i), "ADWIN windows as wide as their buckets");
+    const auto finite = [](double x) { return std::isfinite(x); };
+    require(all_of(total_, finite) && all_of(squares_, finite) && all_of(sums_, finite) &&
+                all_of(square_sums_, finite) && all_of(changed_, [](std::uint8_t flag) { return flag <= 1; }),
+            "ADWIN sums");
+  }
+
+ private:
+  bool holds_together(int i) const {
+    std::int64_t width = 0;
+    for (int row = 0; row < kRows; ++row) {
+      const std::int32_t buckets = count_[i * kRows + row];
+      if (row >= rows_[i] && buckets != 0) return false;
+      width += std::int64_t{buckets} << row;
+    }
+    const bool top = rows_[i] == 1 || count_[i * kRows + rows_[i] - 1] > 0;
+    return top && width == width_[i] && ticks_[i] >= 0 && ticks_[i] < settings_.clock;
+  }
+
+  void look_for_change(int i) {
+    ticks_[i] = 0;
+    settle(i);
+    if (width_[i] <= settings_.grace) return;
+    while (cut_exists(i)) {
+      drop_oldest(i);
+      changed_[i] = 1;
+    }
+  }
+
+  // Puts the outcomes that wait into buckets, in their order. A row with more buckets than it may have merges its oldest
+  // (stored first) two by two into buckets of the next row: once for all that wait, as it would be one by one.
+  void settle(int i) {
+    int coming = waiting_[i];
+    if (coming == 0) return;
+    waiting_[i] = 0;
+    const int most = settings_.buckets, room = most + settings_.clock;
+    scratch_.resize(4 * std::size_t(room));
+    double *sums = scratch_.data(), *squares = sums + room, *next_sums = squares + room, *next_squares = next_sums + room;
+    for (int w = 0; w < coming; ++w) {
+      const double outcome = outcomes_[std::size_t(w) * models_ + i];
+      sums[most + w] = outcome, squares[most + w] = outcome * outcome;
+      squares_[i] += outcome * outcome;
+    }
+    for (int row = 0; coming > 0; ++row) {
+      if (row == rows_[i]) ++rows_[i];
+      const int there = count(i, row), all = there + coming;
+      const std::size_t at = bucket(i, row, 0);
+      double *line = sums + most - there, *square_line = squares + most - there;
+      std::copy_n(&sums_[at], there, line), std::copy_n(&square_sums_[at], there, square_line);
+      const int pairs = all > most && row + 1 < kRows ? (all - most + 1) / 2 : 0;
+      for (int p = 0; p < pairs; ++p) {
+        next_sums[most + p] = line[2 * p] + line[2 * p + 1];
+        next_squares[most + p] = square_line[2 * p] + square_line[2 * p + 1];
+      }
+      const int left = count(i, row) = all - 2 * pairs;
+      std::copy_n(line + 2 * pairs, left, &sums_[at]), std::copy_n(square_line + 2 * pairs, left, &square_sums_[at]);
+      clear(at + left, there - left);
+      std::swap(sums, next_sums), std::swap(squares, next_squares);
+      coming = pairs;
+    }
+  }
+
+  std::int32_t& count(int i, int row) { return count_[i * kRows + row]; }
+  std::size_t bucket(int i, int row, int b) const { return (std::size_t(i) * kRows + row) * (settings_.buckets + 1) + b; }
+
+  // Buckets that are not used are 0, so that equal windows are equal in every byte.
+  void clear(std::size_t at, int n) {
+    for (int b = 0; b < n; ++b) sums_[at + b] = square_sums_[at + b] = 0;
+  }
+
+  void remove_oldest(int i, int row, int n) {
+    const std::size_t at = bucket(i, row, 0);
+    const int left = count(i, row) -= n;
+    for (int b = 0; b < left; ++b) {
+      sums_[at + b] = sums_[at + b + n];
+      square_sums_[at + b] = square_sums_[at + b + n];
+    }
+    clear(at + left, n);
+  }
+
+  void drop_oldest(int i) {
+    const int row = rows_[i] - 1;
+    const std::size_t at = bucket(i, row, 0);
+    width_[i] -= std::int64_t{1} << row;
+    total_[i] -= sums_[at];
+    squares_[i] -= square_sums_[at];
+    remove_oldest(i, row, 1);
+    while (rows_[i] > 1 && count(i, rows_[i] - 1) == 0) --rows_[i];
+  }
+
+  // Whether some split of the window into an older and a newer part has means that differ by more than ε.
+  bool cut_exists(int i) {
+    const double n = static_cast<double>(width_[i]), total = total_[i];
+    const double variance = (squares_[i] - total * total / n) / n;
+    const double log_term = std::log(2 * std::log(n) / delta_);
+    const double scale = 2 * std::max(variance, 0.0) * log_term;
+    double n0 = 0, u0 = 0, size = std::ldexp(1.0, rows_[i] - 1);
+    for (int row = rows_[i] - 1; row >= 0; --row, size /= 2) {
+      const int buckets = count(i, row) - (row == 0);  // the newer part is never empty
+      const double* sum = &sums_[bucket(i, row, 0)];
+      for (int b = 0; b < buckets; ++b) {
+        n0 += size;
+        u0 += sum[b];
+        const double n1 = n - n0;
+        const double a0 = n0 - settings_.minimum + 1, a1 = n1 - settings_.minimum + 1;
+        if (a0 < 1 || a1 < 1) continue;
+        // |u0/n0 − u1/n1| against √(scale·(1/a0 + 1/a1)), both squared and without a division: nearly
+        // all splits are settled here. The 1 % keeps rounding from deciding.
+        const double difference = u0 * n1 - (total - u0) * n0;
+        const double parts = n0 * n1;
+        if (difference * difference * a0 * a1 * 1.01 < parts * parts * scale * (a0 + a1)) continue;
+        const double m = 1 / a0 + 1 / a1;
+        if (std::fabs(u0 / n0 - (total - u0) / n1) > std::sqrt(scale * m) + 2.0 / 3.0 * log_term * m)
+          return true;
+      }
+    }
+    return false;
+  }
+
+  [[no_unique_address]] Settings settings_;
+  int models_ = 0;
+  bool restart_ = false;
+  double delta_ = 0;
+  std::vector<std::int64_t> ticks_, width_;      // outcomes since a change was looked for; in the window
+  std::vector<std::int32_t> rows_;
+  std::vector<std::uint8_t> changed_;
+  std::vector<std::int32_t> count_;              // (M, rows)
+  std::vector<double> total_, squares_;
+  std::vector<double> sums_, square_sums_;       // (M, rows, buckets + 1), the oldest bucket first
+  std::vector<std::int32_t> waiting_;            // outcomes not yet in buckets: at most `clock`
+  std::vector<double> outcomes_;                 // (clock, M): those outcomes
+  std::vector<double> scratch_;                  // room to merge buckets in
+};
+
+using Adwin = AdaptiveWindows<UsualWindow>;
+
+}  // namespace heros

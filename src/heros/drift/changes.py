@@ -1,0 +1,304 @@
+"""Changes as data: what became different, since when, how much, and when it was over."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros._base.tables import short
+
+__all__ = ["Change", "ClassChange", "FeatureChange", "ModelChange", "changes_of", "counted_from"]
+
+SURE = 3.0  # standard errors by which a class has moved
+AROUND = 500  # instances before a change of the ensemble within which drops of single models are part of it
+
+Raw = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+"""A change as the compiled core keeps it (`native/core/changes.hpp`): numbers, classes, scores."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassChange:
+    """What became different for one class: how often it was missed, and how often it came."""
+
+    name: str
+    error_before: float
+    error_after: float
+    share_before: float
+    share_after: float
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChange:
+    """The score L of one model before a change, at its lowest, and when the change was over (or now)."""
+
+    model: int  # its index in the pool
+    name: str
+    before: float
+    lowest: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureChange:
+    """What became different in one feature, or in the predicted probability of one class."""
+
+    name: str
+    value: str | None  # the category that moved most; None of numbers
+    before: float  # the mean, or the share of the category
+    after: float
+    missing_before: float  # shares of missing values
+    missing_after: float
+    distance: float  # between the distributions, in [0, 1]
+    chance: float  # the p-value, not corrected
+
+    def __str__(self) -> str:
+        if abs(self.missing_after - self.missing_before) >= self.distance:
+            return f"{self.name} (missing {_percent(self.missing_before)} to {_percent(self.missing_after)})"
+        if self.value is None:
+            return f"{self.name} (mean {self.before:.3g} to {self.after:.3g})"
+        return f"{self.name} ({self.value} {_percent(self.before)} to {_percent(self.after)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change, as data and in a sentence (`str(change)`).
+
+    Instances are counted from 1: by the model that learns (`Heros.changes`), or within a run (`Run.changes`).
+
+    Parameters
+    ----------
+    kind
+        "error": the ensemble's error rose. "model": the score L of one model fell, and the ensemble's
+        error did not rise then. "inputs", "predictions": these are distributed differently
+        (`heros.drift.Monitor`).
+    at
+        The instance at which the change was detected.
+    since
+        The instance at which it began, as far as that can be told.
+    before, after
+        The error before, and while the change lasted (in the first 1,000 instances): the share of wrong
+        answers, or the mean absolute error of numbers. Of one model, its score L. Of inputs and
+        predictions, 0 and the largest distance between distributions.
+    ended
+        The instance at which the change was over; None while it lasts, and for one model.
+    recovered
+        Whether the error was back then: at most a tenth of the rise was left, or less than chance explains.
+        If not, another change came, or 20,000 instances went by.
+    classes
+        Classes whose error or share moved by more than three standard errors, most moved first.
+    models
+        All models, or the one that changed.
+    features
+        The features, or classes, whose distribution changed, the surest first.
+    numeric
+        Whether the target is a number.
+
+    Examples
+    --------
+    >>> from heros import Heros, pools, streams
+    >>> stream = streams.Drift(streams.RandomRBF(), streams.RandomRBF(model_seed=2), position=3000)
+    >>> model = Heros(pools.MLPGrid(hidden=[16]), k=3, seed=1, schema=stream.schema).learn(*stream.draw(5000))
+    >>> [change] = [change for change in model.changes if change.kind == "error"]
+    >>> 3000 < change.at < 3300, change.before < change.after
+    (True, True)
+    >>> print(change)
+    At instance 3,... the error rose from ... % to ... % (since about ...)...
+    """
+
+    kind: Literal["error", "model", "inputs", "predictions"]
+    at: int
+    since: int
+    before: float
+    after: float
+    ended: int | None = None
+    recovered: bool = False
+    classes: tuple[ClassChange, ...] = ()
+    models: tuple[ModelChange, ...] = ()
+    features: tuple[FeatureChange, ...] = ()
+    numeric: bool = False
+
+    @property
+    def size(self) -> float:
+        """By how much the error rose, or the score of the model fell."""
+        return abs(self.after - self.before)
+
+    @property
+    def recovery(self) -> int | None:
+        """How many instances after its detection the error was back; None if it was not, or is not yet."""
+        return self.ended - self.at if self.recovered and self.ended is not None else None
+
+    @property
+    def led(self) -> ModelChange | None:
+        """The model with the highest score before the change."""
+        return max(self.models, key=lambda model: model.before, default=None)
+
+    @property
+    def took_over(self) -> ModelChange | None:
+        """The model that has the highest score after the change, if it is not the one that led before."""
+        leads = max(self.models, key=lambda model: model.after, default=None)
+        return None if leads == self.led else leads
+
+    def __str__(self) -> str:
+        if self.kind in ("inputs", "predictions"):
+            moved = ", ".join(map(str, self.features[:3]))
+            more = f" and {len(self.features) - 3} more" if len(self.features) > 3 else ""
+            when = f"At instance {self.at:,} the {self.kind} changed (since about {self.since:,})"
+            return f"{when}: {moved}{more}."
+        if self.kind == "model":
+            [model] = self.models
+            return (
+                f"At instance {self.at:,} the score of model {model.model} ({model.name}) fell from "
+                f"{model.before:.3f} to {model.after:.3f} (since about {self.since:,})."
+            )
+        what = "mean absolute error" if self.numeric else "error"
+        before, after = (
+            f"{value:.4g}" if self.numeric else _percent(value) for value in (self.before, self.after)
+        )
+        told = (
+            f"At instance {self.at:,} the {what} rose from {before} to {after} (since about {self.since:,})"
+        )
+        most = [_class_text(moved) for moved in self.classes[:2]]
+        parts = [told, *([f"most moved: {', '.join(most)}"] if most else []), self._ending()]
+        if self.took_over is not None and self.led is not None:
+            parts.append(
+                f"model {self.took_over.model} ({self.took_over.name}) took over from model {self.led.model} "
+                f"({self.led.name})"
+            )
+        return "; ".join(parts) + "."
+
+    def _ending(self) -> str:
+        if self.recovery is not None:
+            return f"it was back after {self.recovery:,} instances"
+        if self.ended is None:
+            return "it is not back yet"
+        return f"it was not back after {self.ended - self.at:,} instances"
+
+    def plain(self) -> dict[str, Any]:
+        """The change as plain data, from which `from_plain` makes it again.
+
+        Examples
+        --------
+        >>> change = Change("error", 3100, 2950, 0.1, 0.3, 4250, True)
+        >>> change.plain()["at"], Change.from_plain(change.plain()) == change, str(change)
+        (3100, True, 'At instance 3,100 the error rose from 10.0 % to 30.0 % (since about 2,950); it was
+        back after 1,150 instances.')
+        """
+        return asdict(self)
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Change:
+        """The change that `plain` gave."""
+        parts = {
+            "classes": tuple(ClassChange(**moved) for moved in plain["classes"]),
+            "models": tuple(ModelChange(**model) for model in plain["models"]),
+            "features": tuple(FeatureChange(**feature) for feature in plain["features"]),
+        }
+        return cls(**{**plain, **parts})
+
+
+def changes_of(
+    noted: Iterable[Raw],
+    configurations: Sequence[Mapping[str, Any]],
+    classes: Sequence[str],
+    numeric: bool,
+) -> tuple[Change, ...]:
+    """The changes that the compiled core has noted, in the order in which they were detected.
+
+    The drop of a single model that is part of a change of the ensemble is not told twice.
+    """
+    found = [_change(event, configurations, classes, numeric) for event in noted]
+    spans = [(c.since - AROUND, math.inf if c.ended is None else c.ended) for c in found if c.kind == "error"]
+    return tuple(
+        change
+        for change in found
+        if change.kind == "error" or not any(low <= change.at <= high for low, high in spans)
+    )
+
+
+def counted_from(changes: Iterable[Change], start: int) -> tuple[Change, ...]:
+    """Those that were detected after instance `start`, with instances counted from there on."""
+    return tuple(
+        replace(
+            change,
+            at=change.at - start,
+            since=max(change.since - start, 0),
+            ended=None if change.ended is None else change.ended - start,
+        )
+        for change in changes
+        if change.at > start
+    )
+
+
+def _change(
+    event: Raw, configurations: Sequence[Mapping[str, Any]], classes: Sequence[str], numeric: bool
+) -> Change:
+    numbers, counts, scores = event
+    model, at, since, ended, recovered, before, during, _ = numbers.tolist()
+    if model >= 0:
+        i = int(model)
+        fell = ModelChange(i, short(configurations[i]), before, during, during)
+        return Change("model", int(at), int(since), before, during, models=(fell,), numeric=numeric)
+    names = [short(configuration) for configuration in configurations]
+    return Change(
+        kind="error",
+        at=int(at),
+        since=int(since),
+        before=before,
+        after=during,
+        ended=None if ended < 0 else int(ended),
+        recovered=bool(recovered),
+        classes=_moved(counts.reshape(-1, 4), classes),
+        models=tuple(ModelChange(i, names[i], *of) for i, of in enumerate(scores.reshape(-1, 3).tolist())),
+        numeric=numeric,
+    )
+
+
+def _moved(counts: NDArray[np.float64], names: Sequence[str]) -> tuple[ClassChange, ...]:
+    """The classes that moved, by how many standard errors."""
+    if len(counts) == 0:
+        return ()
+    n_before, wrong_before, n_after, wrong_after = counts.T
+    all_before, all_after = n_before.sum(), n_after.sum()
+    errors = _standard_errors(wrong_before, n_before, wrong_after, n_after)
+    shares = _standard_errors(n_before, all_before, n_after, all_after)
+    apart = np.maximum(errors, shares)
+    order = np.argsort(-apart, kind="stable")
+    return tuple(
+        ClassChange(
+            names[c],
+            _share(wrong_before[c], n_before[c]),
+            _share(wrong_after[c], n_after[c]),
+            _share(n_before[c], all_before),
+            _share(n_after[c], all_after),
+        )
+        for c in order.tolist()
+        if apart[c] > SURE
+    )
+
+
+def _standard_errors(a: Any, n: Any, b: Any, m: Any) -> NDArray[np.float64]:
+    """How many standard errors the shares a/n and b/m are apart."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = (a + b) / (n + m)
+        apart = np.abs(a / n - b / m) / np.sqrt(share * (1 - share) * (1 / n + 1 / m))
+    told: NDArray[np.float64] = np.nan_to_num(apart, nan=0.0, posinf=0.0)
+    return told
+
+
+def _share(part: float, whole: float) -> float:
+    return float(part / whole) if whole > 0 else math.nan
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _class_text(moved: ClassChange) -> str:
+    if math.isnan(moved.error_before) or math.isnan(moved.error_after):
+        return f"class {moved.name} ({_percent(moved.share_before)} to {_percent(moved.share_after)} of all)"
+    return f"class {moved.name} (error {_percent(moved.error_before)} to {_percent(moved.error_after)})"

@@ -1,0 +1,298 @@
+"""Changes that need no label: in the distribution of the inputs, by feature, or of the predictions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from heros._base.parameters import positive, whole
+from heros.data.encoder import Encoder
+from heros.data.frames import form_of
+from heros.data.schema import Schema
+from heros.drift.changes import Change, FeatureChange
+from heros.errors import DataError, ParameterError
+
+__all__ = ["Monitor"]
+
+FEWEST = 5  # instances that a category is expected to have in either sample; rarer ones are taken together
+
+
+class Monitor:
+    """Tells when inputs or predictions are distributed differently than before. No label is needed.
+
+    The instances since the last change (at most `reference` of them) are what is usual. Every `window`
+    instances are compared with them: numbers by the test of Kolmogorov and Smirnov, categories by the χ²
+    test, missing values as a category of their own. With d features, a p-value must not be above `alpha` / d
+    (Bonferroni).
+
+    Parameters
+    ----------
+    schema
+        What an instance looks like.
+    window
+        How many instances are compared at a time.
+    reference
+        How many instances, at most, what is usual is told from.
+    alpha
+        The chance of a false alarm, at every comparison and over all features.
+    least
+        The smallest distance that counts: of two distribution functions for numbers, half the sum of the
+        differences of shares for categories.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from heros import Schema
+    >>> rng = np.random.default_rng(1)
+    >>> monitor = Monitor(Schema.of(["age", ("colour", "red", "blue")], classes=["no", "yes"]))
+    >>> usual = np.column_stack([rng.normal(40, 10, 5000), rng.integers(0, 2, 5000)])
+    >>> monitor.update(usual)
+    ()
+    >>> older = np.column_stack([rng.normal(55, 10, 500), rng.integers(0, 2, 500)])
+    >>> [change] = monitor.update(older)
+    >>> print(change)
+    At instance 5,500 the inputs changed (since about 5,000): age (mean 39.9 to 54.1).
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        *,
+        window: int = 500,
+        reference: int = 5000,
+        alpha: float = 1e-4,
+        least: float = 0.1,
+    ) -> None:
+        if not isinstance(schema, Schema):
+            raise ParameterError.of("schema", "Monitor", "a heros.Schema", schema)
+        self.schema = schema
+        self.window = whole(window, "window", "Monitor", 50, 1 << 20)
+        self.reference = whole(reference, "reference", "Monitor", self.window, 1 << 24)
+        self.alpha = positive(alpha, "alpha", "Monitor", 1)
+        self.least = positive(least, "least", "Monitor", 1)
+        self.seen = 0
+        self._changes: list[Change] = []
+        self._inputs = _Sample(schema.n_features)
+        self._predictions = _Sample(schema.n_outputs)
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """All changes so far."""
+        return tuple(self._changes)
+
+    def update(
+        self, x: Any, predictions: ArrayLike | Mapping[str, float] | None = None
+    ) -> tuple[Change, ...]:
+        """Take one instance or several; return the changes that became known with them.
+
+        Parameters
+        ----------
+        x
+            What `Heros.predict_proba` takes.
+        predictions
+            What the model predicted for them: probabilities (n, classes) or (classes,), a dictionary of
+            them, or numbers (n,). Either always or never.
+        """
+        X = self._rows(x)
+        P = None if predictions is None else self._answers(predictions, len(X))
+        before, start = len(self._changes), 0
+        while start < len(X):
+            stop = min(len(X), start + self.window - self._inputs.waiting)
+            self._inputs.take(X[start:stop])
+            if P is not None:
+                self._predictions.take(P[start:stop])
+            self.seen += stop - start
+            if self._inputs.waiting == self.window:
+                self._compare("inputs", self._inputs, self._input_names())
+                if self._predictions.waiting == self.window:
+                    self._compare("predictions", self._predictions, self._output_names())
+            start = stop
+        return tuple(self._changes[before:])
+
+    def _rows(self, x: Any) -> NDArray[np.float64]:
+        if form_of(x) == "array":
+            X = np.atleast_2d(np.asarray(x, dtype=np.float64))
+        else:
+            X = Encoder(self.schema, numeric=self.schema.numeric, fractions=True, seen=1).read(x)
+        if X.ndim != 2 or X.shape[1] != self.schema.n_features:
+            rule = f"rows of {self.schema.n_features} features"
+            raise DataError(f"x must be {rule}. Got an array of shape {np.shape(x)} instead.")
+        return X
+
+    def _answers(self, predictions: Any, n: int) -> NDArray[np.float64]:
+        if isinstance(predictions, Mapping):
+            predictions = [[predictions[name] for name in self.schema.classes]]
+        P = np.asarray(predictions, dtype=np.float64)
+        P = P.reshape(n, -1) if P.ndim < 2 and P.size == n * self.schema.n_outputs else P
+        if P.shape != (n, self.schema.n_outputs):
+            rule = f"one row of {self.schema.n_outputs} per instance ({n})"
+            raise DataError(f"predictions must be {rule}. Got an array of shape {P.shape} instead.")
+        return P
+
+    def _input_names(self) -> list[tuple[str, tuple[str, ...] | None]]:
+        return [(feature.name, feature.values) for feature in self.schema.features]
+
+    def _output_names(self) -> list[tuple[str, tuple[str, ...] | None]]:
+        return [(name, None) for name in self.schema.classes or ("prediction",)]
+
+    def _compare(
+        self,
+        kind: Literal["inputs", "predictions"],
+        sample: _Sample,
+        names: list[tuple[str, tuple[str, ...] | None]],
+    ) -> None:
+        """Compare the window with what is usual, of which it becomes a part, or which it replaces."""
+        usual, recent = sample.usual, sample.recent()
+        if len(usual) < self.window:
+            sample.learn(recent, self.reference)
+            return
+        moved = []
+        for i, (name, values) in enumerate(names):
+            a, b = usual[:, i], recent[:, i]
+            distance, chance = ks_test(a, b) if values is None else chi2_test(a, b, len(values))
+            missing, lacking = chi2_test(np.isnan(a) * 1.0, np.isnan(b) * 1.0, 2)
+            if lacking < chance:
+                distance, chance = missing, lacking
+            if chance * len(names) <= self.alpha and distance >= self.least:
+                moved.append((chance, -distance, _described(name, values, a, b, distance, chance)))
+        if not moved:
+            sample.learn(recent, self.reference)
+            return
+        sample.forget(recent)
+        features = tuple(change for *_, change in sorted(moved, key=lambda one: one[:2]))
+        most = max(change.distance for change in features)
+        since = self.seen - self.window
+        self._changes.append(Change(kind, self.seen, since, 0.0, most, features=features))
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What is usual and what waits, as arrays that `restore` takes back; changes are not among them."""
+        kept = {"seen": np.array([self.seen])}
+        for name, sample in (("inputs", self._inputs), ("predictions", self._predictions)):
+            kept[f"{name}_usual"], kept[f"{name}_recent"] = sample.usual, sample.recent()
+        return kept
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from what `state` gave."""
+        samples = []
+        for name, width in (("inputs", self.schema.n_features), ("predictions", self.schema.n_outputs)):
+            sample = _Sample(width)
+            for part in ("usual", "recent"):
+                array = state.get(f"{name}_{part}")
+                if array is None or array.dtype != np.float64 or array.ndim != 2 or array.shape[1] != width:
+                    raise DataError(
+                        f"The state of a Monitor must have '{name}_{part}' (n, {width}). Got another."
+                    )
+            sample.usual = state[f"{name}_usual"]
+            sample.take(state[f"{name}_recent"])
+            samples.append(sample)
+        self.seen = int(state["seen"][0])
+        self._inputs, self._predictions = samples
+
+
+class _Sample:
+    """The instances that are usual, and those that wait to be compared with them."""
+
+    def __init__(self, width: int) -> None:
+        self.usual = np.empty((0, width))
+        self._parts: list[NDArray[np.float64]] = []
+        self._width, self.waiting = width, 0
+
+    def take(self, rows: NDArray[np.float64]) -> None:
+        self._parts.append(np.array(rows))
+        self.waiting += len(rows)
+
+    def recent(self) -> NDArray[np.float64]:
+        return np.concatenate(self._parts) if self._parts else np.empty((0, self._width))
+
+    def learn(self, rows: NDArray[np.float64], most: int) -> None:
+        """The latest instances are what is usual, at most so many."""
+        self.usual = np.concatenate([self.usual, rows])[-most:]
+        self._parts, self.waiting = [], 0
+
+    def forget(self, rows: NDArray[np.float64]) -> None:
+        """From here on these are what is usual."""
+        self.usual, self._parts, self.waiting = rows, [], 0
+
+
+def ks_test(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[float, float]:
+    """How far two empirical distribution functions are apart at most, and the chance of that.
+
+    Missing values are left out.
+
+    Examples
+    --------
+    >>> distance, chance = ks_test(np.arange(100.0), np.arange(50.0, 150.0))
+    >>> distance, chance < 1e-10
+    (0.5, True)
+    """
+    a, b = np.sort(a[~np.isnan(a)]), np.sort(b[~np.isnan(b)])
+    if len(a) == 0 or len(b) == 0:
+        return 0.0, 1.0
+    at = np.concatenate([a, b])
+    apart = np.searchsorted(a, at, side="right") / len(a) - np.searchsorted(b, at, side="right") / len(b)
+    distance = float(np.abs(apart).max())
+    root = math.sqrt(len(a) * len(b) / (len(a) + len(b)))
+    scaled = (root + 0.12 + 0.11 / root) * distance
+    if scaled < 0.2:
+        return distance, 1.0
+    terms = (2 * (-1) ** (k - 1) * math.exp(-2 * (k * scaled) ** 2) for k in range(1, 101))
+    return distance, min(max(sum(terms), 0.0), 1.0)
+
+
+def chi2_test(a: NDArray[np.float64], b: NDArray[np.float64], n: int) -> tuple[float, float]:
+    """Half the sum of the differences of shares of n categories, and its chance by the χ² test.
+
+    Categories that are rare in both samples are taken together; missing values are left out.
+
+    Examples
+    --------
+    >>> distance, chance = chi2_test(np.repeat([0.0, 1.0], 50), np.repeat([0.0, 1.0], [10, 90]), 2)
+    >>> round(distance, 3), chance < 1e-6
+    (0.4, True)
+    """
+    counts = np.stack([np.bincount(x[~np.isnan(x)].astype(np.int64), minlength=n) for x in (a, b)]).astype(
+        float
+    )
+    sizes = counts.sum(axis=1, keepdims=True)
+    if not sizes.all():
+        return 0.0, 1.0
+    shares = counts / sizes
+    distance = float(np.abs(shares[0] - shares[1]).sum() / 2)
+    expected = counts.sum(axis=0) * sizes / sizes.sum()
+    rare = (expected < FEWEST).any(axis=0)
+    counts = np.column_stack([counts[:, ~rare], counts[:, rare].sum(axis=1)])
+    counts = counts[:, counts.sum(axis=0) > 0]
+    freedom = counts.shape[1] - 1
+    if freedom < 1:
+        return distance, 1.0
+    expected = counts.sum(axis=0) * sizes / sizes.sum()
+    total = float(((counts - expected) ** 2 / expected).sum())
+    share = 2 / (9 * freedom)  # Wilson and Hilferty: the cube root is nearly normal
+    normal = ((total / freedom) ** (1 / 3) - (1 - share)) / math.sqrt(share)
+    return distance, 0.5 * math.erfc(normal / math.sqrt(2))
+
+
+def _described(
+    name: str,
+    values: tuple[str, ...] | None,
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+    distance: float,
+    chance: float,
+) -> FeatureChange:
+    """What moved in a feature: its mean, or the share of the category that moved most."""
+    lacked, lacks = (float(np.isnan(x).mean()) for x in (a, b))
+    value = None
+    if values is None:
+        before, after = (float(x[~np.isnan(x)].mean()) if not np.isnan(x).all() else math.nan for x in (a, b))
+    else:
+        shares = [
+            np.bincount(x[~np.isnan(x)].astype(np.int64), minlength=len(values)) / len(x) for x in (a, b)
+        ]
+        most = int(np.abs(shares[0] - shares[1]).argmax())
+        value, before, after = values[most], float(shares[0][most]), float(shares[1][most])
+    return FeatureChange(name, value, before, after, lacked, lacks, distance, chance)

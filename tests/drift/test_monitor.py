@@ -1,0 +1,117 @@
+"""Changes without labels: in inputs, numbers and categories and missing values, and in predictions."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from heros import Schema
+from heros.drift import Change, Monitor
+from heros.drift.monitor import chi2_test, ks_test
+from heros.errors import DataError, ParameterError
+
+SCHEMA = Schema.of(["age", "size", ("colour", "red", "blue", "green")], classes=["no", "yes"])
+
+
+def rows(n, seed=1, age=40.0, red=1 / 3):
+    rng = np.random.default_rng(seed)
+    colours = rng.choice(3, n, p=[red, (1 - red) / 2, (1 - red) / 2])
+    return np.column_stack([rng.normal(age, 10, n), rng.random(n), colours]).astype(float)
+
+
+def test_nothing_changes_where_nothing_does():
+    monitor = Monitor(SCHEMA)
+    assert monitor.update(rows(100_000)) == ()
+    assert (monitor.seen, monitor.changes) == (100_000, ())
+
+
+@pytest.mark.parametrize(
+    ("later", "names"),
+    [
+        (lambda: rows(500, 2, age=46), ["age"]),
+        (lambda: rows(500, 2, red=0.6), ["colour"]),
+        (lambda: rows(500, 2, age=46, red=0.6), ["age", "colour"]),
+        (lambda: np.where(np.arange(3) == 1, np.where(np.arange(500)[:, None] % 4, rows(500, 2), np.nan), rows(500, 2)), ["size"]),
+    ],
+)  # fmt: skip
+def test_what_changed_is_named(later, names):
+    monitor = Monitor(SCHEMA)
+    monitor.update(rows(3000))
+    [change] = monitor.update(later())
+    assert (change.kind, change.at, change.since) == ("inputs", 3500, 3000)
+    assert sorted(feature.name for feature in change.features) == names
+    assert Change.from_plain(change.plain()) == change
+    assert monitor.update(later()) == (), "what came is what is usual now"
+
+
+def test_the_sentence_says_what_moved():
+    monitor = Monitor(SCHEMA)
+    monitor.update(rows(3000))
+    [change] = monitor.update(rows(500, 2, red=0.7))
+    assert str(change).startswith("At instance 3,500 the inputs changed (since about 3,000): colour (red 3")
+
+
+def test_predictions_change_by_themselves():
+    rng = np.random.default_rng(1)
+    monitor = Monitor(SCHEMA)
+    for i in range(10):
+        p = rng.beta(2, 5 if i < 7 else 1, 500)
+        found = monitor.update(rows(500, i), np.column_stack([1 - p, p]))
+        assert [change.kind for change in found] == (["predictions"] if i == 7 else [])
+    assert {feature.name for feature in monitor.changes[0].features} == {"no", "yes"}
+
+
+def test_it_does_not_matter_how_rows_come():
+    X = np.concatenate([rows(2000), rows(1500, 2, age=60)])
+    P = np.column_stack([X[:, 1], 1 - X[:, 1]])
+    at_once, one_by_one, named, kept = (Monitor(SCHEMA) for _ in range(4))
+    at_once.update(X, P)
+    assert len(at_once.changes) == 1
+    for x, p in zip(X, P, strict=True):
+        one_by_one.update(x, p)
+        row = {"age": x[0], "size": x[1], "colour": SCHEMA.features[2].values[int(x[2])]}
+        named.update(row, {"no": p[0], "yes": p[1]})
+    assert at_once.changes == one_by_one.changes == named.changes
+    kept.update(X[:1234], P[:1234])
+    again = Monitor(SCHEMA)
+    again.restore(kept.state())
+    again.update(X[1234:], P[1234:])
+    assert again.changes == at_once.changes
+    again = pickle.loads(pickle.dumps(kept))
+    again.update(X[1234:], P[1234:])
+    assert again.changes == at_once.changes
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_tests_are_those_of_scipy(seed):
+    stats = pytest.importorskip("scipy.stats")
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(0, 1, 1000), rng.normal(0.1, 1, 500)
+    expected = stats.ks_2samp(a, b, method="asymp")
+    distance, chance = ks_test(a, b)
+    assert distance == pytest.approx(expected.statistic)
+    assert chance == pytest.approx(expected.pvalue, rel=0.2)
+    a, b = rng.choice(4, 1000).astype(float), rng.choice(4, 500, p=[0.3, 0.3, 0.2, 0.2]).astype(float)
+    counts = np.stack([np.bincount(x.astype(int), minlength=4) for x in (a, b)])
+    expected = stats.chi2_contingency(counts, correction=False).pvalue
+    assert chi2_test(a, b, 4)[1] == pytest.approx(expected, rel=1, abs=1e-9)  # an approximation
+
+
+def test_what_does_not_fit_is_refused():
+    monitor = Monitor(SCHEMA)
+    with pytest.raises(
+        DataError, match=r"x must be rows of 3 features\. Got an array of shape \(2, 2\) instead\."
+    ):
+        monitor.update([[1, 2], [3, 4]])
+    with pytest.raises(DataError, match=r"predictions must be one row of 2 per instance \(1\)\."):
+        monitor.update([1, 2, 0], [[0.1, 0.2, 0.7]])
+    with pytest.raises(
+        ParameterError, match=r"The 'window' parameter of Monitor must be a whole number in \[50,"
+    ):
+        Monitor(SCHEMA, window=3)
+    with pytest.raises(DataError, match=r"The state of a Monitor must have 'inputs_usual' \(n, 3\)\."):
+        monitor.restore({"seen": np.array([1])})
+    with pytest.raises(ParameterError, match="The 'schema' parameter of Monitor must be a"):
+        Monitor(None)
