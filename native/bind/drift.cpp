@@ -16,6 +16,14 @@ void expect_finite(double x, std::size_t at) {
                     std::to_string(x) + " instead.");
 }
 
+// Some of n numbers at once, where a detector can; else one.
+template <class Detector>
+std::int64_t take(Detector& detector, const double* x, std::int64_t n) {
+  if constexpr (requires { detector.take(x, n); }) return detector.take(x, n);
+  detector.update(*x);
+  return 1;
+}
+
 // What all detectors have.
 template <class Detector>
 nb::class_<Detector> bind_detector(nb::module_& m, const char* name) {
@@ -30,8 +38,11 @@ nb::class_<Detector> bind_detector(nb::module_& m, const char* name) {
            [](Detector& self, const In1<double>& values) {
              for (std::size_t t = 0; t < values.size(); ++t) expect_finite(values.data()[t], t);
              std::vector<std::int64_t> changes;
-             for (std::size_t t = 0; t < values.size(); ++t)
-               if (self.update(values.data()[t])) changes.push_back(static_cast<std::int64_t>(t));
+             const auto n = static_cast<std::int64_t>(values.size());
+             for (std::int64_t t = 0; t < n;) {
+               t += take(self, values.data() + t, n - t);
+               if (self.changed()) changes.push_back(t - 1);
+             }
              return to_array(changes);
            },
            nb::arg("values"))

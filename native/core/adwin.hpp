@@ -54,6 +54,18 @@ class AdaptiveWindows {
     return total_[i] / static_cast<double>(width_[i]);
   }
 
+  // How many outcomes of model i come up to the next look for a change. As many, less an origin, may be taken at once if the last
+  // one brought no change; it is as if they came one by one.
+  std::int64_t until_look(int i) const { return settings_.clock - ticks_[i]; }
+  void update_many(int i, const double* outcomes, std::int64_t n, double origin) {
+    double total = total_[i];
+    double* waiting = outcomes_.data() + std::size_t(waiting_[i]) * models_ + i;
+    for (std::int64_t k = 0; k < n; ++k, waiting += models_) total += *waiting = outcomes[k] - origin;
+    total_[i] = total;
+    waiting_[i] += static_cast<std::int32_t>(n), width_[i] += n, ticks_[i] += n;
+    if (ticks_[i] == settings_.clock) look_for_change(i);
+  }
+
   // Of model i: how many outcomes its window holds, their mean, and whether its last outcome made the window shorter.
   std::int64_t width(int i) const { return width_[i]; }
   double mean(int i) const { return width_[i] > 0 ? total_[i] / static_cast<double>(width_[i]) : 0.0; }

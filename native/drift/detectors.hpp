@@ -26,6 +26,15 @@ class AdwinDetector {
     return window_.changed(0);
   }
 
+  // Takes some of n numbers, at least one, and gives how many; the last one may have brought a change.
+  std::int64_t take(const double* x, std::int64_t n) {
+    if (window_.width(0) == 0 || window_.changed(0)) return update(*x), 1;
+    const std::int64_t some = std::min(n, window_.until_look(0));
+    window_.update_many(0, x, some, origin_);
+    detections_ += window_.changed(0);
+    return some;
+  }
+
   bool changed() const { return window_.changed(0); }
   std::int64_t detections() const { return detections_; }
   std::int64_t width() const { return window_.width(0); }
