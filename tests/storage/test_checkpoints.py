@@ -678,5 +678,5 @@ def test_python_objects_are_kept_as_pickles_if_code_is_allowed(tmp_path):
     resumed, whole = run(600, **kept), run(600)
     assert resumed.figures == whole.figures
     assert resumed.trained.tolist() == whole.trained.tolist()
-    with pytest.raises(ParameterError, match="no code"):
+    with pytest.raises(ParameterError, match="files hold only data"):
         evaluate(mixed(), streams.load("agr_a").take(700), checkpoint=tmp_path, resume=True)
