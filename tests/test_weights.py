@@ -191,7 +191,9 @@ def test_what_will_not_do_is_refused():
             pass
 
     own = pools.Models([Coin()], costs=[1])
-    with pytest.raises(ParameterError, match=r"compiled models \(Models does not support weights\), if instances"):
+    with pytest.raises(
+        ParameterError, match=r"compiled models \(Models does not support weights\), if instances"
+    ):
         fresh(own, class_weight="balanced")
     with pytest.raises(ParameterError, match="Models does not support weights"):
         fresh(own).learn(X, Y, sample_weight=np.ones(300))
@@ -334,7 +336,9 @@ def test_columns_that_cannot_be_weights_are_refused(tmp_path):
     with pytest.raises(DataError, match="must have a target and a feature"):
         streams.read(file, weights="n", ignore=["a"])
     weighed = streams.read(file, weights="n")
-    with pytest.raises(ParameterError, match="left out, because the column 'n' of the stream has the weights"):
+    with pytest.raises(
+        ParameterError, match="left out, because the column 'n' of the stream has the weights"
+    ):
         evaluate(Heros(POOLS["linear"], seed=1), weighed, weights=[1, 2])
     found = streams.look(file, weights="n")
     assert [column.kind for column in found.columns] == ["numbers", "weights", "target"]
