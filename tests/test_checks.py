@@ -73,9 +73,9 @@ class Forgetful(Policy):
     [
         (Indices(), "return a boolean mask of 1 models"),
         (Greedy(), "choose at most k = 1 of 2 models. Got 2 instead"),
-        (Scribbling(), "leave scores and costs as they are"),
+        (Scribbling(), "not change scores and costs"),
         (Moody(), "choose the same again"),
-        (Chatty(), "give a reason for every model that it chose, and for no other"),
+        (Chatty(), "give a reason for exactly the chosen models"),
         (Forgetful(), r"have the same state after restore\(state\(\)\)"),
         (object(), "must be a policy"),
     ],
@@ -131,10 +131,10 @@ class Losing(Score):
 @pytest.mark.parametrize(
     ("score", "rule"),
     [
-        (Bleeding(), "leave the score of a model that did not look as it is"),
-        (Mixing(), "give each model the score that it would have alone"),
-        (Diverging(), "keep a finite number for each of 3 models"),
-        (Losing(), r"go on from restore\(state\(\)\)"),
+        (Bleeding(), "not change the score of a model that was not evaluated"),
+        (Mixing(), "give each model the same score as alone"),
+        (Diverging(), "have a finite number for each of 3 models"),
+        (Losing(), r"continue after restore\(state\(\)\)"),
         (object(), "must be a score"),
     ],
 )
@@ -191,10 +191,10 @@ class Sorting(Hits):
 @pytest.mark.parametrize(
     ("measure", "rule"),
     [
-        (Lazy(), "not keep the arrays that it was given"),
+        (Lazy(), "not keep the arrays passed to update"),
         (Nothing(), "have a finite value after 600 instances"),
         (Blocks(), "have the same value however the instances are cut into blocks"),
-        (Sorting(), "leave its arguments as they are"),
+        (Sorting(), "not change its arguments"),
         (object(), "must be a measure"),
     ],
 )
@@ -246,8 +246,8 @@ class Again(Source):
     ("source", "rule"),
     [
         (Empty(), "have instances ready to be checked"),
-        (Stuck(), "give the same instances again behind a position"),
-        (Again(), "stay at its end"),
+        (Stuck(), "return the same instances again after seek"),
+        (Again(), "return END again after END"),
         (object(), "must be a stream"),
     ],
 )
@@ -271,7 +271,7 @@ class Wrong(Majority):
 @pytest.mark.parametrize(
     ("model", "rule"),
     [
-        (Changing(0.9), "predict the same again"),
+        (Changing(0.9), "predict the same when asked again"),
         (Wrong(0.9), r"failed to predict\. Got ValueError: expected 2 probabilities"),
         (object(), "The 'models' parameter"),
     ],

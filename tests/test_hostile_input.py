@@ -297,7 +297,7 @@ def test_choices_from_nonsense(values, k, rng, text):
         ),
         (
             lambda: measures.auroc([0], [[0.5, 0.5], [0.5, 0.5]]),
-            "auroc must have a label per instance (2). Got 1 instead.",
+            "auroc needs one label per instance (2). Got 1 instead.",
         ),
         (
             lambda: measures.log_loss([5], [[0.5, 0.5]]),

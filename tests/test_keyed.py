@@ -263,7 +263,7 @@ def test_killed_again_and_again_it_ends_as_if_nothing_had_happened(tmp_path, tas
 def test_one_process_at_a_time(tmp_path):
     with (
         Keyed(template(), directory=tmp_path),
-        pytest.raises(HerosError, match=r"must be used by one process at a time\. Got another one at work"),
+        pytest.raises(HerosError, match=r"must be used by one process at a time\. Another process has locked it"),
     ):
         Keyed(template(), directory=tmp_path)
 
@@ -282,7 +282,7 @@ def test_a_changed_bit_in_a_model_is_found(tmp_path):
         (learnt,) = file.execute("SELECT learnt FROM models").fetchone()
         file.execute("UPDATE models SET learnt = ?", (learnt[:500] + b"\0" + learnt[501:],))
     with (
-        pytest.raises(DataError, match="another checksum"),
+        pytest.raises(DataError, match="a wrong checksum"),
         Keyed(template(), directory=tmp_path) as keyed,
     ):
         keyed.learn("a", X, y)

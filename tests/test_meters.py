@@ -60,7 +60,7 @@ def test_rapl_sees_every_wrap_around_it_samples(powercap):
 def test_rapl_at_the_same_time_is_refused_and_is_free_again_after_a_failure(powercap):
     first, second = meters.Rapl(powercap), meters.Rapl(powercap)
     first.start()
-    with pytest.raises(HerosError, match=r"^RAPL counts the whole machine: of two runs at a time each would"):
+    with pytest.raises(HerosError, match=r"^RAPL measures the whole machine, so two runs cannot use it"):
         second.start()
     first.abandon()
     second.start()
@@ -90,7 +90,7 @@ def test_no_permission_is_said(powercap, monkeypatch):
     meter = meters.Rapl(powercap)
     monkeypatch.setattr("pathlib.Path.read_text", refuse)
     with pytest.raises(
-        HerosError, match=r"^RAPL needs permission to read .*energy_uj \(root, or chmod a\+r\)"
+        HerosError, match=r"^RAPL needs permission to read .*energy_uj \(run as root, or chmod a\+r\)"
     ):
         meter.start()
 
@@ -146,7 +146,7 @@ def test_co2e_only_where_an_intensity_is_stated():
         ParameterError, match=r"^The 'country' parameter of Carbon must be one of AUS, .*Got 'XXX'"
     ):
         meters.Carbon.of(country="XXX")
-    with pytest.raises(ParameterError, match="None where 'intensity' is given"):
+    with pytest.raises(ParameterError, match="None if 'intensity' is given"):
         meters.Carbon.of(country="DEU", intensity=3)
 
 

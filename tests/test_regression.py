@@ -257,7 +257,7 @@ def test_a_file_whose_target_is_a_number(tmp_path):
     assert np.array_equal(y, X[:, 0].round(3))
     whole = table(tmp_path, lambda X: (1000 * X[:, 0]).astype(int))
     with pytest.raises(
-        DataError, match="say task='regression' if these are quantities, task='classification'"
+        DataError, match="set task='regression' if these are quantities, task='classification'"
     ):
         streams.read(whole)
     assert streams.read(whole, task="regression").schema.numeric
@@ -268,7 +268,7 @@ def test_a_file_whose_target_is_a_number(tmp_path):
         streams.read(table(tmp_path, lambda X: ["", *X[1:, 0]]), task="regression", on_bad_row="raise").draw(
             5
         )
-    with pytest.raises(ParameterError, match="must be left out where the target is a number"):
+    with pytest.raises(ParameterError, match="must be None if the target is a number"):
         streams.read(whole, task="regression", classes=["1", "2"])
 
 

@@ -295,9 +295,9 @@ class Wrong:
     [
         (lambda: "adwin", "The 'score' parameter of Heros must be a score, e.g. heros.scores.Adwin(). Got 'adwin' instead."),
         (lambda: Adwin, "The 'score' parameter of Heros must be a score, e.g. heros.scores.Adwin(). Got <class 'heros.scores.means.Adwin'> instead."),
-        (lambda: Says(3), "The 'score' parameter of Heros must be a score, whose bind(models) gives an object with 'update' and 'values'. Got 3 instead."),
-        (lambda: Says(Wrong([0.0] * 3)), "The score Says() must keep a finite number for each of 8 models. Got [0.0, 0.0, 0.0] instead."),
-        (lambda: Says(Wrong("none")), "The score Says() must keep a finite number for each of 8 models. Got 'none' instead."),
+        (lambda: Says(3), "The 'score' parameter of Heros must be a score whose bind(models) returns an object with 'update' and 'values'. Got 3 instead."),
+        (lambda: Says(Wrong([0.0] * 3)), "The score Says() must have a finite number for each of 8 models. Got [0.0, 0.0, 0.0] instead."),
+        (lambda: Says(Wrong("none")), "The score Says() must have a finite number for each of 8 models. Got 'none' instead."),
         (lambda: POOL, "The 'score' parameter of Heros must be a score, e.g. heros.scores.Adwin() (its bind(models): "),
     ],
 )  # fmt: skip
@@ -311,7 +311,7 @@ def test_a_score_in_python_that_fails_is_named_and_what_came_before_is_kept():
     X, y = streams.Agrawal(function=2).draw(10)
     model = model_with(Says(Wrong(np.zeros(8))))
     with pytest.raises(
-        ParameterError, match=r"The score Says\(\) must keep a finite number for each of 8 models"
+        ParameterError, match=r"The score Says\(\) must have a finite number for each of 8 models"
     ):
         model.learn(X, y)
     assert model.instances == 0
@@ -322,7 +322,7 @@ def test_a_score_in_python_that_fails_is_named_and_what_came_before_is_kept():
 def test_a_score_in_python_without_a_state_is_not_written_to_a_file(tmp_path):
     model = model_with(Says(Wrong(np.zeros(8))))
     with pytest.raises(
-        HerosError, match=r"A file keeps the score Says\(\) only if what it binds has state\(\)"
+        HerosError, match=r"The score Says\(\) cannot be saved: the object from its bind\(\) must have state\(\)"
     ):
         model.save(tmp_path / "model.heros")
     assert not list(tmp_path.iterdir())

@@ -191,7 +191,9 @@ def test_what_will_not_do_is_refused():
             pass
 
     own = pools.Models([Coin()], costs=[1])
-    with pytest.raises(ParameterError, match=r"compiled models \(Models does not support weights\), if instances"):
+    with pytest.raises(
+        ParameterError, match=r"compiled models \(Models does not support weights\), if instances"
+    ):
         fresh(own, class_weight="balanced")
     with pytest.raises(ParameterError, match="Models does not support weights"):
         fresh(own).learn(X, Y, sample_weight=np.ones(300))
@@ -270,7 +272,7 @@ def test_weights_of_a_run_that_will_not_do_are_refused():
         evaluate(fresh(None), table, weights="count")
     with pytest.raises(ParameterError, match="of with_weights must be a numeric feature, one of salary"):
         evaluate(fresh(None), STREAM.take(10), weights="counts")
-    with pytest.raises(DataError, match=r"weights must have one per instance \(10\). Got 3 instead"):
+    with pytest.raises(DataError, match=r"weights must have one number per instance \(10\). Got 3 instead"):
         evaluate(fresh(None), STREAM.take(10), weights=[1, 2, 3])
     rows = streams.from_iter(({"a": row[0]}, str(y)) for row, y in zip(X.tolist(), Y, strict=True))
     with pytest.raises(DataError, match=r"weights must have one number per instance. Got only 3"):
@@ -324,9 +326,9 @@ def test_columns_that_cannot_be_weights_are_refused(tmp_path):
     file.write_text("a,n,label\n1,1,no\n2,3,yes\n")
     for said, text in (
         ({"weights": "m"}, r"'weights' parameter of read must be one of the columns \['a', 'n', 'label'\]"),
-        ({"weights": "label", "target": "label"}, "another column than the target"),
-        ({"weights": "n", "ignore": ["n"]}, "no column of 'ignore'"),
-        ({"weights": "n", "nominal": ["n"]}, "no column of 'nominal'"),
+        ({"weights": "label", "target": "label"}, "a column other than the target"),
+        ({"weights": "n", "ignore": ["n"]}, "a column that is not in 'ignore'"),
+        ({"weights": "n", "nominal": ["n"]}, "a column that is not in 'nominal'"),
         ({"weights": 1}, "the name of a column"),
     ):
         with pytest.raises(ParameterError, match=text):
@@ -334,7 +336,9 @@ def test_columns_that_cannot_be_weights_are_refused(tmp_path):
     with pytest.raises(DataError, match="must have a target and a feature"):
         streams.read(file, weights="n", ignore=["a"])
     weighed = streams.read(file, weights="n")
-    with pytest.raises(ParameterError, match="left out, because the column 'n' of the stream has the weights"):
+    with pytest.raises(
+        ParameterError, match="left out, because the column 'n' of the stream has the weights"
+    ):
         evaluate(Heros(POOLS["linear"], seed=1), weighed, weights=[1, 2])
     found = streams.look(file, weights="n")
     assert [column.kind for column in found.columns] == ["numbers", "weights", "target"]

@@ -1,4 +1,4 @@
-"""What HEROS does, in under a minute: a file of deliveries, then a drifting stream beside River's forest."""
+"""A demo of under a minute: an example file, then a drifting stream compared with River's forest."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAGE = Path("demo.html")
 
 
 def drifting_agrawal(n: int) -> Stream:
-    """Agrawal's functions 2, 4, 6 and 8, a quarter of n instances each, changing abruptly.
+    """Return a stream of n instances with Agrawal's functions 2, 4, 6 and 8, and three abrupt drifts.
 
     Examples
     --------
@@ -41,12 +41,12 @@ def drifting_agrawal(n: int) -> Stream:
 
 
 def main(n: int = 8_000, page: Path = PAGE) -> None:
-    """Run `Heros()` on the example file and on n instances with three drifts, print figures, write a page."""
+    """Run `Heros()` on the example file and on n instances with three drifts; print results, write a page."""
     with tempfile.TemporaryDirectory() as directory:
         table = Table(
             ("stream", "model", "AUROC", "accuracy", "CPU s", "µs per instance"),
             align="ll",
-            caption="Each instance is predicted before it is learnt. CPU time on one core of this machine.",
+            caption="Each instance is predicted before it is used for training. CPU time on one core.",
         )
         for number, run in enumerate(_runs(n)):
             records.save(run, directory, id=str(number))
@@ -55,7 +55,7 @@ def main(n: int = 8_000, page: Path = PAGE) -> None:
             table.add(run.stream, run.settings["label"], *figures, each)
         write_report(directory, page)
     table.show()
-    print(f"\nCurves, models and the bill: open {page} in a browser.")
+    print(f"\nCurves, models and costs: open {page} in a browser.")
 
 
 def _runs(n: int) -> Iterator[Run]:

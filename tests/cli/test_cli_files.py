@@ -33,7 +33,7 @@ def test_a_run_reads_a_file_as_the_options_say(place):
     plain = runner.invoke(app, arguments)
     assert plain.exit_code == 0, plain.output
     assert "heros: The column 'Order Id' is left out: 300 values in 300 rows" in plain.stderr
-    assert "(--nominal keeps it, --ignore says so)" in plain.stderr
+    assert "(--nominal keeps it, --ignore hides this notice)" in plain.stderr
     assert json.loads(plain.stdout)["n_instances"] == 200
     said = [
         "--ignore",
@@ -54,7 +54,7 @@ def test_a_run_reads_a_file_as_the_options_say(place):
     assert told.stderr == ""
     wrong = runner.invoke(app, [*arguments, "--ignore", "order id"])
     assert wrong.exit_code == 2
-    assert wrong.stderr.startswith("heros: --ignore must be made of the columns")
+    assert wrong.stderr.startswith("heros: --ignore must be a list of columns among")
     assert wrong.stderr.endswith("Did you mean 'Order Id'?\n")
 
 
@@ -91,7 +91,7 @@ def test_a_target_of_numbers_is_refused_in_the_words_of_the_options(place):
     assert result.exit_code == 2
     assert "the target 'price' must hold classes. Got 200 different numbers in 200 rows" in result.stderr
     assert (
-        "say --task regression if these are quantities, --task classification if each value" in result.stderr
+        "set --task regression if these are quantities, --task classification if each value" in result.stderr
     )
     assert "--target" in result.stderr
     said = ["--task", "regression", "--json", "--pool", str(place / "pool.toml")]
@@ -169,7 +169,7 @@ def test_a_word_for_nothing_is_met_with_the_option_that_says_so(place):
     (place / "w.csv").write_text("price;late\n" + rows)
     looked = runner.invoke(app, ["look", str(place / "w.csv")])
     said = " ".join(looked.output.split())  # the column wraps
-    assert "10 bad rows, the first with 'k.A.' (--missing k.A. if it means none)" in said
+    assert "10 bad rows, the first with 'k.A.' (--missing k.A. if it means missing)" in said
     arguments = ["run", str(place / "w.csv"), "--pool", str(place / "pool.toml")]
     hint = "must be a number (or be named in --nominal or --ignore, or the word in --missing). Got 'k.A.'"
     told = runner.invoke(app, arguments)
@@ -197,11 +197,11 @@ def test_a_look_says_first_that_a_file_is_not_utf_8_and_sums_up_many_columns(pla
     assert looked.exit_code == 0, looked.output
     said = " ".join(looked.output.split())
     assert said.startswith(
-        f"{place / 'wide.csv'} is not UTF-8: it is read as cp1252 (--encoding says otherwise)."
+        f"{place / 'wide.csv'} is not UTF-8: it is read as cp1252 (--encoding overrides this)."
     )
     assert "The first line is skipped: the header of" in said
     assert "60 columns: 59 numbers, 1 target; 0 with missing values." in said
-    assert "(--all shows every one)" in said
+    assert "(--all shows all columns)" in said
     assert "Größe 30" not in said
     assert "Größe 30" in runner.invoke(app, ["look", str(place / "wide.csv"), "--all"]).output
     ran = runner.invoke(app, ["run", str(place / "wide.csv"), "--pool", str(place / "pool.toml")])

@@ -1,5 +1,6 @@
 """The encoder: rows one by one and columns of a table give the same codes, and a bad row changes nothing."""
 
+import json
 import random
 
 import numpy as np
@@ -9,8 +10,9 @@ import pytest
 from heros.data.codes import Codes
 from heros.data.columns import NameColumn
 from heros.data.encoder import Encoder
-from heros.data.schema import Feature, Schema
+from heros.data.schema import Feature, Schema, schema_of, schema_plain
 from heros.data.values import Refused
+from heros.errors import DataError
 
 
 def test_rows_and_columns_give_the_same_codes():
@@ -58,3 +60,49 @@ def test_names_have_codes_in_the_order_they_came():
     codes = Codes("b")
     assert [codes.add(name) for name in "cab"] == [1, 2, 0]
     assert list(codes) == ["b", "c", "a"]
+
+
+# -- names that look like those of shared codes --------------------------------------------------------------
+
+MARKERS = ("#1 of 2000000", "#1 of 1", "#2 of 3", "#1 of 64")
+
+
+@pytest.mark.parametrize("marker", MARKERS)
+def test_a_name_like_that_of_a_shared_code_is_a_name_like_others(marker):
+    """As a value and as a class, and after a restart, which knows no more than the schema."""
+    encoder = Encoder(most_values=None)
+    for label in ("a", marker):
+        encoder.encode({"colour": label}, label)
+    again = Encoder(schema_of(json.loads(json.dumps(schema_plain(encoder.schema)))), most_values=None)
+    for one in (encoder, again):
+        for code, label in enumerate(("a", marker, "b", "c", "#3 of 3")):
+            assert one.encode({"colour": label}, label) == ([code], code)
+        assert one.schema.features[0].values == one.schema.classes == ("a", marker, "b", "c", "#3 of 3")
+
+
+@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.parametrize("first", [(), MARKERS])
+def test_shared_codes_are_the_same_after_a_restart_whatever_names_there_are(first):
+    names = [*first, *(f"u{i}" for i in range(200)), "#1 of 1", "#1 of 16", "#7 of 16", "#1 of 64"] * 2
+    encoder, codes = Encoder(most_values=64, seen=1000), []
+    for at, name in enumerate(names):
+        row, _ = encoder.encode({"id": name, "x": 1.0}, "yes" if at % 2 else "no")
+        codes.append(row[0])
+    values = encoder.schema.features[0].values
+    assert len(values) == len(set(values)) == 64
+    assert max(codes) == 63
+    again = Encoder(
+        schema_of(json.loads(json.dumps(schema_plain(encoder.schema)))), most_values=64, seen=2000
+    )
+    assert [again.row({"id": name})[0] for name in names[len(names) // 2 :]] == codes[len(names) // 2 :]
+    assert [again.encode({"id": name}, "no")[0][0] for name in names] == [
+        encoder.row({"id": name})[0] for name in names
+    ]
+    assert again.schema == encoder.schema
+
+
+@pytest.mark.parametrize("shared", [-1, 3, True, 1.5, "1", None])
+def test_a_schema_with_impossible_shared_codes_is_refused(shared):
+    plain = schema_plain(Schema.of([("id", "a", "b")], classes=["no", "yes"])) | {"shared": {"id": shared}}
+    with pytest.raises(DataError, match="shared"):
+        schema_of(plain)

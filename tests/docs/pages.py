@@ -24,7 +24,7 @@ class Block:
     @property
     def runs(self) -> bool:
         """Whether the block can be run by the tests; if not, its title says so to the reader."""
-        return "not run here" not in self.options
+        return "not run by the tests" not in self.options
 
     @property
     def needs(self) -> str | None:

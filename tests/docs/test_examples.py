@@ -1,6 +1,6 @@
 """The examples of the documentation run and show their real output.
 
-A block is run unless its title says "not run here"; a block whose title says "needs package" is run where the package
+A block is run unless its title says "not run by the tests"; a block whose title says "needs package" is run where the package
 is installed. Of a command the output is compared where the page shows it, but for its numbers.
 """
 

@@ -302,7 +302,7 @@ def test_the_reasons_are_the_true_ones():
 
     assert reasons(Zeta(0.05), 2) == {
         1: "pick 1: L 0.89 is within ζ = 0.05 of model 0 (0.9), and γ 0.1 is less than its 0.4",
-        0: "pick 2: the best left (L 0.9), and none within ζ = 0.05 of it costs less than its γ 0.4",
+        0: "pick 2: the best left (L 0.9); no model within ζ = 0.05 costs less than its γ 0.4",
     }
     assert reasons(policies.PerformBest(), 2) == {
         0: "rank 1 by L, highest first (0.9)",
@@ -315,8 +315,8 @@ def test_the_reasons_are_the_true_ones():
     assert reasons(policies.Random(), 4)[2] == "drawn at random, 4 of 4"
     assert reasons(Reward(0.5), 1) == {1: "rank 1 by L + 0.5·(1 − γ), highest first (1.34)"}
     assert reasons(Budget(0.3), 2) == {
-        1: "rank 1 by L/γ, highest first (8.9); with it 0.1 of β = 0.3 is spent",
-        2: "rank 2 by L/γ, highest first (3.5); with it 0.3 of β = 0.3 is spent",
+        1: "rank 1 by L/γ, highest first (8.9); cost so far 0.1 of β = 0.3",
+        2: "rank 2 by L/γ, highest first (3.5); cost so far 0.3 of β = 0.3",
     }
     half = reasons(Cand(), 2)
     assert half.pop(0) == "rank 1 by L, highest first (0.9)"
@@ -329,7 +329,7 @@ def test_a_single_model_that_is_worth_more_than_all_that_fit_says_so():
     scores, costs = np.array([0.1, 0.9]), np.array([0.05, 0.95])
     mask = Budget(0.96).choose(scores, costs, 2, rng())
     assert Budget(0.96).explain(scores, costs, 2, mask) == {
-        1: "alone worth more (L 0.9) than all that fit by L/γ"
+        1: "alone better (L 0.9) than the models that fit by L/γ"
     }
 
 

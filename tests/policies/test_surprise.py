@@ -283,9 +283,9 @@ def test_a_policy_that_is_changed_on_the_way():
         (lambda: Surprise(Cand(), 0.9, -1), "The 'share' parameter of Surprise must be in [0, 1]. Got -1 instead."),
         (lambda: Surprise(Cand(), inside=-1), "The 'inside' parameter of Surprise must be a number >= 0. Got -1 instead."),
         (lambda: Surprise(0.5), "The 'policy' parameter of Surprise must be a policy (an object with a 'choose' method). Got 0.5 instead."),
-        (lambda: Surprise(Surprise(Cand())), "The 'policy' parameter of Surprise must be a policy without a Surprise of its own. Got Surprise(policy=Cand(), sure=0.95, share=0.1, inside=0.25) instead."),
-        (lambda: Explore(Surprise(Cand()), 0.1), "The 'policy' parameter of Explore must be inside a Surprise, not around it. Got Surprise(policy=Cand(), sure=0.95, share=0.1, inside=0.25) instead."),
-        (lambda: Surprise(Within(Cand(), 1.0)), "The 'policy' parameter of Surprise must be inside a Within, not around it. Got Within(policy=Cand(), microseconds=1.0, joules=None, meter='rapl', replay=()) instead."),
+        (lambda: Surprise(Surprise(Cand())), "The 'policy' parameter of Surprise must be a policy without another Surprise. Got Surprise(policy=Cand(), sure=0.95, share=0.1, inside=0.25) instead."),
+        (lambda: Explore(Surprise(Cand()), 0.1), "The 'policy' parameter of Explore must be a policy without a Surprise, which must be outside. Got Surprise(policy=Cand(), sure=0.95, share=0.1, inside=0.25) instead."),
+        (lambda: Surprise(Within(Cand(), 1.0)), "The 'policy' parameter of Surprise must be a policy without a Within, which must be outside. Got Within(policy=Cand(), microseconds=1.0, joules=None, meter='rapl', replay=()) instead."),
     ],
 )  # fmt: skip
 def test_parameter_errors(make, message):

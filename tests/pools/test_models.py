@@ -330,7 +330,7 @@ def test_river_follows_a_growing_schema_and_scikit_learn_is_set_aside():
     model = heros([tree.HoeffdingTreeClassifier(), SGDClassifier(random_state=1), Majority()])
     model.learn(X, y)
     larger = Schema.of(["a", "b", ("c", "x", "y", "z")], ["no", "yes", "maybe"])
-    with pytest.warns(RuntimeWarning, match=r"'SGDClassifier' \(1\) must follow a schema that has grown"):
+    with pytest.warns(RuntimeWarning, match=r"'SGDClassifier' \(1\) failed to follow a schema that has grown"):
         model.bind(larger)
     X3 = np.column_stack([np.tile(X, (3, 1)), np.arange(600) % 3])
     block = model.test_then_train(X3, np.arange(600) % 3)

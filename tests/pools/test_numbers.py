@@ -196,8 +196,8 @@ def test_models_of_other_libraries_learn_numbers():
     ("pool", "message"),
     [
         (pools.NaiveBayes([{}]), "The 'schema' parameter of NaiveBayes must be a schema with classes, since its models cannot predict numbers. Got a number as target instead."),
-        (pools.Hoeffding([{}]), "The 'schema' parameter of Hoeffding must be one with classes"),
-        (pools.Forest([{}]), "The 'schema' parameter of Forest must be one with classes"),
+        (pools.Hoeffding([{}]), "The 'schema' parameter of Hoeffding must be a schema with classes"),
+        (pools.Forest([{}]), "The 'schema' parameter of Forest must be a schema with classes"),
     ],
 )  # fmt: skip
 def test_families_of_classes_say_so(pool, message):

@@ -34,7 +34,7 @@ def test_a_run_says_what_it_is_in_a_few_lines(run):
     assert max(map(len, text.splitlines())) <= 100
     assert f"AUROC {run.auroc:.4f}" in text
     assert "5,500 instances" in text
-    assert "training everything (Σγ" in run.summary()
+    assert "training every model (Σγ" in run.summary()
     assert "best model" in run.summary()
 
 
@@ -123,7 +123,7 @@ def test_predictions_go_on_after_a_checkpoint_even_if_no_measure_keeps_them(tmp_
 def test_a_stream_that_is_used_up_says_how_to_go_back():
     stream = streams.Agrawal().take(100)
     evaluate(model(), stream)
-    with pytest.raises(ParameterError, match=r"instances left \(its .restart\(\) goes back to the first\)"):
+    with pytest.raises(ParameterError, match=r"instances left \(call its .restart\(\) to start again\)"):
         evaluate(model(), stream)
 
 

@@ -9,6 +9,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 from queues import Mqtt
 from test_queues import fresh, killed_and_resumed, learnt, once, polled, rows
 
+from faults.system import no_room_beyond
 from heros import evaluate
 from heros.errors import DataError, HerosError, ParameterError
 from heros.streams.live import END, IDLE
@@ -95,6 +96,27 @@ def test_the_journal_reaches_as_far_back_as_checkpoints_do(tmp_path):
     assert [n for n, _ in journal.after(8)] == [9, 10]
     with pytest.raises(HerosError, match="must be a file of its own"):
         Journal(tmp_path)
+
+
+def test_a_journal_on_a_full_disk_is_said_and_loses_nothing(broker):
+    """Also what the broker sends again, for it was not acknowledged, is taken once."""
+    with broker.source(target="y") as source:
+        broker.send(rows(5))
+        polled(source, 5)
+        with no_room_beyond(0):
+            broker.send(rows(10)[5:])
+            for _ in range(2):
+                with pytest.raises(HerosError, match=r"journal .* must be writable\. Got: "):
+                    source.poll(10, 10)
+            with pytest.raises(HerosError, match="must be writable"):
+                source.acknowledge(source.where())
+        broker.send(rows(12)[10:])
+        polled(source, 7)
+        where = source.where()
+    with broker.source(target="y") as source:
+        source.seek(where)
+        assert source.poll(1, 0.5) is IDLE
+        assert source.position == 12
 
 
 def test_nobody_there_is_said():

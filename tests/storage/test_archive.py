@@ -77,7 +77,7 @@ def test_every_truncation_is_found(path):
         with pytest.raises(DataError, match="must be intact"):
             archive.read(path, "example")
     path.write_bytes(data + b"\0")
-    with pytest.raises(DataError, match="another checksum"):
+    with pytest.raises(DataError, match="a wrong checksum"):
         archive.read(path, "example")
 
 
@@ -93,19 +93,19 @@ WHOLE = {"heros": "0.1.0", "kind": "example", "document": {}, "arrays": []}
         (WHOLE | {"document": []}, b"", "without document"),
         (WHOLE | {"arrays": {}}, b"", "without document"),
         (WHOLE, b"left", "4 bytes that belong to no array"),
-        (WHOLE | {"arrays": [["x", "<f8", [2]]]}, bytes(8), "'x' that does not fit"),
-        (WHOLE | {"arrays": [["x", "<f8", [1]], ["x", "<f8", [1]]]}, bytes(16), "'x' that does not fit"),
-        (WHOLE | {"arrays": [["x", "<f8", [1 << 61, 1 << 61]]]}, bytes(8), "'x' that does not fit"),
-        (WHOLE | {"arrays": [["x", "<f8", [0, 1 << 61, 1 << 61]]]}, b"", "'x' that does not fit"),
-        (WHOLE | {"arrays": [["x", "<f8", [-1]]]}, b"", "not described"),
-        (WHOLE | {"arrays": [["x", "<f8", [True]]]}, bytes(8), "not described"),
-        (WHOLE | {"arrays": [["x", "<f8", [1.0]]]}, bytes(8), "not described"),
-        (WHOLE | {"arrays": [["x", "<f8", [1] * 40]]}, bytes(8), "not described"),
-        (WHOLE | {"arrays": [["x", "|O", [1]]]}, bytes(8), "not described"),
-        (WHOLE | {"arrays": [["x", "|b1", [1]]]}, b"\2", "not described"),
-        (WHOLE | {"arrays": [["x", "V8", [1]]]}, bytes(8), "not described"),
-        (WHOLE | {"arrays": [[1, "<f8", [1]]]}, bytes(8), "not described"),
-        (WHOLE | {"arrays": ["x"]}, bytes(8), "not described"),
+        (WHOLE | {"arrays": [["x", "<f8", [2]]]}, bytes(8), "'x' of a wrong size"),
+        (WHOLE | {"arrays": [["x", "<f8", [1]], ["x", "<f8", [1]]]}, bytes(16), "'x' of a wrong size"),
+        (WHOLE | {"arrays": [["x", "<f8", [1 << 61, 1 << 61]]]}, bytes(8), "'x' of a wrong size"),
+        (WHOLE | {"arrays": [["x", "<f8", [0, 1 << 61, 1 << 61]]]}, b"", "'x' of a wrong size"),
+        (WHOLE | {"arrays": [["x", "<f8", [-1]]]}, b"", "an invalid description of an array"),
+        (WHOLE | {"arrays": [["x", "<f8", [True]]]}, bytes(8), "an invalid description of an array"),
+        (WHOLE | {"arrays": [["x", "<f8", [1.0]]]}, bytes(8), "an invalid description of an array"),
+        (WHOLE | {"arrays": [["x", "<f8", [1] * 40]]}, bytes(8), "an invalid description of an array"),
+        (WHOLE | {"arrays": [["x", "|O", [1]]]}, bytes(8), "an invalid description of an array"),
+        (WHOLE | {"arrays": [["x", "|b1", [1]]]}, b"\2", "an invalid description of an array"),
+        (WHOLE | {"arrays": [["x", "V8", [1]]]}, bytes(8), "an invalid description of an array"),
+        (WHOLE | {"arrays": [[1, "<f8", [1]]]}, bytes(8), "an invalid description of an array"),
+        (WHOLE | {"arrays": ["x"]}, bytes(8), "an invalid description of an array"),
     ],
 )
 def test_a_file_made_up_with_a_right_checksum_is_checked_as_well(tmp_path, header, payload, got):
@@ -129,7 +129,7 @@ def test_a_header_longer_than_the_file_is_said(tmp_path):
     data = struct.pack("<8sIQ", b"\x89HEROS\r\n", 1, 1 << 63)
     path = tmp_path / "made.heros"
     path.write_bytes(data + hashlib.sha256(data).digest())
-    with pytest.raises(DataError, match="a header that does not fit"):
+    with pytest.raises(DataError, match="a header of a wrong length"):
         archive.read(path, "example")
 
 
@@ -153,7 +153,7 @@ def test_what_is_not_there_or_no_file_is_said(tmp_path):
     with pytest.raises(DataError, match=r"must be readable\. Got: Is a directory\.$"):
         archive.read(tmp_path, "example")
     (tmp_path / "text").write_text("something else entirely, and long enough to be one of ours")
-    with pytest.raises(DataError, match="must be a file of HEROS"):
+    with pytest.raises(DataError, match="must be a HEROS file"):
         archive.read(tmp_path / "text", "example")
 
 
@@ -168,7 +168,7 @@ def test_only_numbers_are_written(tmp_path, array):
 
 @pytest.mark.parametrize("value", [np.nan, object(), {1, 2}])
 def test_only_plain_data_is_written(tmp_path, value):
-    with pytest.raises(HerosError, match=r"^What is written to .*file must be plain data\. Got: "):
+    with pytest.raises(HerosError, match=r"^The document written to .*file must be plain data\. Got: "):
         archive.write(tmp_path / "file", "example", {"x": value}, {})
     assert list(tmp_path.iterdir()) == []
 

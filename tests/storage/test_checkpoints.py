@@ -198,7 +198,7 @@ def test_energy_and_time_go_on(tmp_path):
     assert f", and {spent['joules']:.3g} J before" in run.energy.detail
     np.testing.assert_allclose(run.curves.cpu.sum(axis=0)[:-1], list(run.cpu.values())[:-1])
     with pytest.raises(
-        ParameterError, match=r"The 'meter' parameter of evaluate must be of the kind in checkpoint-"
+        ParameterError, match=r"The 'meter' parameter of evaluate must be the kind of meter in checkpoint-"
     ):
         evaluate(make(), streams_line(900), **kept(tmp_path, meter=Clock(), resume=True))
 
@@ -330,7 +330,7 @@ def test_two_runs_do_not_share_a_directory(tmp_path, monkeypatch, system):
 
     class Nested(Fair):
         def choose(self, *args):
-            with pytest.raises(HerosError, match=r"must be free\. Got one that another run uses\.$"):
+            with pytest.raises(HerosError, match=r"must be free\. Another run uses it\.$"):
                 evaluate(make(), agrawal(), **kept(tmp_path))
             return super().choose(*args)
 
@@ -351,7 +351,7 @@ def test_a_run_whose_directory_is_replaced_leaves_the_new_one_alone(tmp_path):
                 theirs.extend((path.name, path.read_bytes()) for path in sorted(place.iterdir()))
             return super().choose(*args)
 
-    message = r"^The checkpoint directory .*kept must be the one that the run began in\. Got another one\.$"
+    message = r"^The checkpoint directory .*kept must be the directory in which the run began\. Got another directory at the same path\.$"
     with pytest.raises(HerosError, match=message):
         evaluate(make(policy=Meddling()), agrawal(), **kept(place))
     assert [(path.name, path.read_bytes()) for path in sorted(place.iterdir())] == theirs
@@ -678,5 +678,5 @@ def test_python_objects_are_kept_as_pickles_if_code_is_allowed(tmp_path):
     resumed, whole = run(600, **kept), run(600)
     assert resumed.figures == whole.figures
     assert resumed.trained.tolist() == whole.trained.tolist()
-    with pytest.raises(ParameterError, match="no code"):
+    with pytest.raises(ParameterError, match="files hold only data"):
         evaluate(mixed(), streams.load("agr_a").take(700), checkpoint=tmp_path, resume=True)

@@ -161,7 +161,7 @@ def test_a_folder_of_records_is_one_table(tmp_path):
 
 
 def test_what_is_no_record_is_said(tmp_path):
-    with pytest.raises(DataError, match="must exist"):
+    with pytest.raises(DataError, match="does not exist"):
         records.load(tmp_path / "nowhere")
     with pytest.raises(DataError, match=r"must have a readable record\.json"):
         records.read(tmp_path)

@@ -44,7 +44,7 @@ BAD_LINES = {  # what stands in line 3, and what is said about it
     "too many": (b"18,red,no,really\n", "line 3: the row must have 3 columns. Got 4 instead."),
     "encoding": (
         b"18,caf\xe9,no\n",
-        "line 3: the 'colour' column must be UTF-8 text (or say encoding=, such as latin-1). Got b'caf\\xe9' instead.",
+        "line 3: the 'colour' column must be UTF-8 text (or set encoding=, such as latin-1). Got b'caf\\xe9' instead.",
     ),
 }
 
@@ -338,7 +338,7 @@ FILES = {  # a file that cannot be a stream, and what is said about it
         b"label\nx\n",
         "The table of read must have a target and a feature. Got ['label'] instead.",
     ),
-    "mac.csv": (b"a,label\r1,x\r", "{} must end its lines with a newline. Got carriage returns alone."),
+    "mac.csv": (b"a,label\r1,x\r", "{} must end its lines with a newline. Got only carriage returns."),
     "empty.arff": (b"", "{} must have a header and at least one row. Got an empty file instead."),
     "nodata.arff": (
         b"@relation r\n@attribute a numeric\n",
@@ -480,7 +480,7 @@ def test_a_type_that_is_neither_number_nor_name_is_left_out_with_a_notice(tmp_pa
     with pytest.warns(DataNotice) as said:
         stream = streams.read(path)
     assert [str(one.message) for one in said] == [
-        f"The column {name!r} is left out: {kind} is not a number, text or date (nominal= keeps it, ignore= says so)."
+        f"The column {name!r} is left out: {kind} is not a number, text or date (nominal= keeps it, ignore= hides this notice)."
         for name, kind in (("when", "list<element: int64>"), ("raw", "binary"))
     ]
     assert [feature.name for feature in stream.schema.features] == ["a"]

@@ -136,31 +136,31 @@ def test_the_next_home_is_tried(home, directory):
 @pytest.mark.parametrize(
     ("page", "why"),
     [
-        ("truncated.arff", f"broke off after {len(ARFF) - 30} of {len(ARFF)} bytes."),
-        ("busy.arff", "answered with the error 503 (Service Unavailable)."),
-        ("gone.arff", "answered with the error 404 (Not Found)."),
-        ("empty.tar.gz", "has no file *_transformed.arff."),
-        ("short.tar.gz", "is not the archive it should be."),
-        ("broken.tar.gz", "is not the archive it should be."),
+        ("truncated.arff", f"ended after {len(ARFF) - 30} of {len(ARFF)} bytes."),
+        ("busy.arff", "returned the error 503 (Service Unavailable)."),
+        ("gone.arff", "returned the error 404 (Not Found)."),
+        ("empty.tar.gz", "contains no file *_transformed.arff."),
+        ("short.tar.gz", "is not a valid archive."),
+        ("broken.tar.gz", "is not a valid archive."),
     ],
 )
 def test_a_failed_download_says_why_and_what_to_put_where(home, directory, page, why):
     assert refused(small(f"{home.url}/{page}")) == (
         f"The stream 'small' is not in {directory} and could not be downloaded: {home.url}/{page} {why} "
-        "Put it there by hand as small.parquet (a Parquet file, label last, in a column 'class')."
+        "Put it there manually as small.parquet (a Parquet file with the label in the last column, 'class')."
     )
     assert list(directory.iterdir()) == []
 
 
 def test_a_length_that_is_none_is_said(home, directory):
-    why = "answered with a length that is no number ('many')."
+    why = "returned an invalid length ('many')."
     assert f"{home.url}/nonsense.arff {why}" in refused(small(f"{home.url}/nonsense.arff"))
 
 
 @pytest.mark.parametrize("page", ["good.arff", "silent.arff"])
 def test_more_than_there_can_be_is_not_taken(home, directory, tmp_path, page):
     """Neither if the server says how much it is nor if it just goes on."""
-    with pytest.raises(DataError, match="is longer than the 20 bytes it may have"):
+    with pytest.raises(DataError, match="is longer than the limit of 20 bytes"):
         fetch(f"{home.url}/{page}", tmp_path / "x", "small", most=20)
     assert not (tmp_path / "x").exists() or (tmp_path / "x").stat().st_size <= 20
 
@@ -168,7 +168,7 @@ def test_more_than_there_can_be_is_not_taken(home, directory, tmp_path, page):
 def test_an_archive_that_swells_is_not_unpacked(home, directory, monkeypatch):
     monkeypatch.setattr(RealStream, "most_bytes", len(ARFF) - 1)
     monkeypatch.setattr(real_module, "fetch", lambda url, path, title, most: fetch(url, path, title))
-    assert "has a file longer than the" in refused(small(f"{home.url}/good.tar.gz"))
+    assert "contains a file longer than the limit of" in refused(small(f"{home.url}/good.tar.gz"))
 
 
 def test_a_redirect_is_followed_but_not_out_of_encryption(home, directory, tmp_path):
@@ -176,7 +176,7 @@ def test_a_redirect_is_followed_but_not_out_of_encryption(home, directory, tmp_p
     assert (tmp_path / "x").read_bytes() == ARFF
     handler = next(one for one in opener("https://safe/x").handlers if type(one).__name__ == "Redirects")
     asked = urllib.request.Request("https://safe/x")
-    with pytest.raises(DataError, match=r"^https://safe/x sent us to http://other/y, without encryption"):
+    with pytest.raises(DataError, match=r"^https://safe/x redirected to http://other/y, without encryption"):
         handler.redirect_request(asked, None, 302, "Found", {}, "http://other/y")
     followed = handler.redirect_request(asked, None, 302, "Found", {}, "https://other/y")
     assert followed.full_url == "https://other/y"
@@ -210,7 +210,7 @@ def test_without_a_network_the_message_says_which_file_to_put_where(home, direct
         f"{home.url}/good.arff could not be reached ("
     )
     assert message.endswith(
-        "Put it there by hand as small.parquet (a Parquet file, label last, in a column 'class')."
+        "Put it there manually as small.parquet (a Parquet file with the label in the last column, 'class')."
     )
 
 
@@ -235,7 +235,7 @@ def test_a_directory_that_cannot_be_written_is_named(home, tmp_path, monkeypatch
     monkeypatch.setenv("HEROS_DATA", str(tmp_path / "file" / "data"))
     assert refused(small(f"{home.url}/good.arff")) == (
         f"The data directory {tmp_path / 'file' / 'data'} must be writable (the environment variable "
-        "HEROS_DATA names another one). Got: Not a directory."
+        "HEROS_DATA sets another directory). Got: Not a directory."
     )
 
 
@@ -246,7 +246,7 @@ def test_no_permission_to_write_is_named(home, directory, monkeypatch):
     monkeypatch.setattr(real_module.tempfile, "mkdtemp", forbidden)
     assert refused(small(f"{home.url}/good.arff")) == (
         f"The data directory {directory} must be writable (the environment variable "
-        "HEROS_DATA names another one). Got: Permission denied."
+        "HEROS_DATA sets another directory). Got: Permission denied."
     )
 
 

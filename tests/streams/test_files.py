@@ -344,11 +344,11 @@ def test_parameters_of_read_that_break_their_rules(tmp_path):
         "format": refused(lambda: streams.read(path, format="xlsx"), ParameterError),
     }
     columns = "['a', 'b', 'label']"
-    encoding = "an encoding of text, such as 'latin-1'"
+    encoding = "a text encoding, such as 'latin-1'"
     assert said == {
         "target": f"The 'target' parameter of read must be one of the columns {columns}. Got 'nope' instead.",
         "index": f"The 'target' parameter of read must be one of the columns {columns}. Got 3 instead.",
-        "nominal": f"The 'nominal' parameter of read must be made of the columns {columns}. Got 'z' instead.",
+        "nominal": f"The 'nominal' parameter of read must be a list of columns among {columns}. Got 'z' instead.",
         "string": "The 'nominal' parameter of read must be a list of column names. Got 'a' instead.",
         "both": "The 'numeric' parameter of read must be without columns named in 'nominal'. "
         "Got ['a'] instead.",
@@ -373,7 +373,7 @@ def test_a_file_whose_name_does_not_tell_its_format_is_refused(tmp_path, name):
     )
     assert refused(lambda: streams.read(path), ParameterError) == (
         f"The 'path' parameter of read must be a file whose name ends in one of {endings} "
-        f"(or say format=). Got {str(path)!r} instead."
+        f"(or set format=). Got {str(path)!r} instead."
     )
     if not name.endswith("gz"):
         assert streams.read(path, format="csv").draw(1)[1].tolist() == [0]

@@ -111,7 +111,7 @@ def test_arrays_that_break_a_rule():
         "from_arrays, row 2: the label must be one of '0'. Got None instead.",
         "from_arrays, row 2: the label must be one of 'a'. Got 'b' instead.",
         "The 'names' parameter of from_arrays must be 1 names. Got ['a', 'b'] instead.",
-        "The 'nominal' parameter of from_arrays must be made of feature names or indices. Got 'z' instead.",
+        "The 'nominal' parameter of from_arrays must be a list of feature names or indices. Got 'z' instead.",
         "X must have 2 features. Got 1 instead.",
         "Column 'colour' (1) of row 0 must be the code of one of its values, in [0, 1]. Got 2 instead.",
         "Column 'size' (0) of row 0 must be a finite number (missing values need a feature with missing=True). "
@@ -246,7 +246,7 @@ def test_an_iterator_cannot_go_back_or_be_copied():
     stream = streams.from_iter(iter([({"a": 1}, 0)]), name="queue")
     back = (
         "The stream 'queue' reads an iterator, which cannot go back: "
-        "give from_iter a function that returns a new one."
+        "pass from_iter a function that returns a new iterator."
     )
     assert refused(stream.restart) == back
     assert refused(stream.take(1).restart) == back
@@ -254,7 +254,7 @@ def test_an_iterator_cannot_go_back_or_be_copied():
     for copied in (copy.copy, copy.deepcopy, pickle.dumps):
         assert refused(lambda copied=copied: copied(stream)) == (
             "The stream 'queue' reads an iterator, which cannot be copied: "
-            "give from_iter a function that returns a new one."
+            "pass from_iter a function that returns a new iterator."
         )
 
 

@@ -128,7 +128,7 @@ def test_how_dates_are_written_can_be_said_and_doubt_is_named(tmp_path):
     assert stream.draw(1)[0][0, 2] == 64
     assert not said
     with pytest.raises(
-        ParameterError, match=r"The 'dates' parameter of read must be made of columns of dates"
+        ParameterError, match=r"The 'dates' parameter of read must be a list of columns with dates"
     ):
         streams.read(written(tmp_path, "when,label\nred,x\nblue,y\n"), dates=["when"])
 
@@ -193,7 +193,7 @@ def test_an_iterator_of_many_values_stays_as_wide_as_it_may_be():
 def test_a_schema_alone_says_what_becomes_of_a_new_name():
     codes = Codes(["a", "b", "c"], most=4)
     code = codes.add("new")
-    assert Codes(codes).code("new") == code
+    assert Codes(codes.labels, shared=codes.shared).code("new") == code
     assert Codes(["a", "b"]).code("new") is None
 
 
@@ -322,11 +322,11 @@ def test_a_look_says_how_every_column_is_read(tmp_path, monkeypatch):
         ("city", "names", 2, 0.25),
         ("churn", "target", 2, 0),
     ]
-    assert found.columns[0].note == "rises by one with every row: an identifier?"
+    assert found.columns[0].note == "increases by one in every row: an identifier?"
     assert found.columns[3].examples[0] == "1.200,50 €"
     assert found.classes == {"no": 3, "yes": 1}
     assert max(len(line) for line in str(found).splitlines()[1:]) <= 80
-    assert found.plain()["columns"][1]["note"] == "as you say"
+    assert found.plain()["columns"][1]["note"] == "as requested"
 
 
 def test_a_look_names_a_target_of_numbers_instead_of_failing(tmp_path):
@@ -416,7 +416,7 @@ def test_a_text_of_wide_characters_is_known_by_its_mark(tmp_path, encoding, suff
 def test_a_text_that_is_not_utf_8_is_cp1252(tmp_path, monkeypatch):
     path, text = tmp_path / "s.csv", "Stadt,label\nKöln,a\nMainz,b\n"
     path.write_text(text, encoding="cp1252")
-    said = [f"{path} is not UTF-8: it is read as cp1252 (encoding= says otherwise)."]
+    said = [f"{path} is not UTF-8: it is read as cp1252 (encoding= overrides this)."]
     for how, expected in (({}, said), ({"encoding": "cp1252"}, [])):
         stream, told = quietly(path, **how)
         assert (stream.schema.features[0].values, told) == (("Köln", "Mainz"), expected)
@@ -442,7 +442,7 @@ def test_a_text_that_is_not_utf_8_is_cp1252(tmp_path, monkeypatch):
         warnings.simplefilter("ignore", DataNotice)
         stream = streams.read(path)
         assert len(stream.draw(9)[1]) == 2
-    assert "must be UTF-8 text (or say encoding=, such as latin-1). Got b'K" in str(stream.bad_rows.first[0])
+    assert "must be UTF-8 text (or set encoding=, such as latin-1). Got b'K" in str(stream.bad_rows.first[0])
 
 
 def test_encodings_that_are_wrong(tmp_path):
@@ -527,7 +527,7 @@ def test_a_zip_with_one_file_is_that_file(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.csv", "x")
         archive.writestr("b.csv", "x")
-    with pytest.raises(DataError, match=r"s\.zip must have one file inside\. Got 'a\.csv', 'b\.csv' instead"):
+    with pytest.raises(DataError, match=r"s\.zip must contain one file\. Got 'a\.csv', 'b\.csv' instead"):
         streams.read(path)
     path.write_bytes(b"PK nothing")
     with pytest.raises(DataError, match=r"s\.zip must be a zip file\. Got: "):
@@ -656,7 +656,7 @@ def test_a_look_at_very_many_columns_is_a_summary(tmp_path):
 def test_a_target_of_some_whole_numbers_says_what_it_is_taken_for(tmp_path):
     path = written(tmp_path, "a,rating\n" + "".join(f"{i},{i % 15}\n" for i in range(300)))
     expected = (
-        "The 15 different numbers of the target 'rating' are taken for classes "
+        "The 15 different numbers of the target 'rating' are read as classes "
         "(task='regression' if they are quantities, task='classification' if this is right)."
     )
     stream, said = quietly(path)
@@ -692,7 +692,7 @@ def test_numbers_that_are_said_to_be_times_are_read_as_such(tmp_path, unit):
     np.testing.assert_allclose(reader.read({"ts": rows[1]["ts"]}), X[1:2])
     np.testing.assert_allclose(reader.read({"ts": str(rows[1]["ts"])}), X[1:2])
     assert "seconds since 1970 (dates=)?" in streams.look(path).columns[0].note
-    with pytest.raises(ParameterError, match="made of columns of dates or seconds since 1970"):
+    with pytest.raises(ParameterError, match="a list of columns with dates or seconds since 1970"):
         streams.read(written(tmp_path, "n,label\n1,a\n2,b\n"), dates=["n"])
 
 
@@ -706,7 +706,7 @@ def test_members_that_come_too_late_are_said(tmp_path, monkeypatch):
         "b",
     ]  # within the first rows
     monkeypatch.setattr("heros.streams.json_lines.READ_BYTES", 1000)
-    with pytest.warns(DataNotice, match=r"The member 'b' is left out: it comes in line 152 of .* first"):
+    with pytest.warns(DataNotice, match=r"The member 'b' is left out: it first appears in line 152 of"):
         stream = streams.read(path)
     assert [one.name for one in stream.schema.features] == ["a", "wide"]
 

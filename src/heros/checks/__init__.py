@@ -1,7 +1,7 @@
-"""Checks of parts of your own: a policy, score, measure, source, model or pool that Heros is to work with.
+"""Checks for your own policies, scores, measures, sources, models and pools.
 
-Each check returns nothing if all is well, and raises a `CheckError` that says which rule is broken. Use them
-in your tests, as you would use the estimator checks of scikit-learn and River.
+Each check returns None, or raises a `CheckError` that names the broken rule. Use the checks in your tests,
+like the estimator checks of scikit-learn and River.
 """
 
 from heros.checks.base import CheckError

@@ -1,4 +1,4 @@
-"""What all checks share: the error, and comparing two results."""
+"""Code shared by all checks: the error, and the comparison of two results."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["CheckError", "expect", "same"]
 
 
 class CheckError(HerosError, AssertionError):
-    """A part breaks a rule that Heros relies on."""
+    """The error for a part that breaks a rule."""
 
 
 def expect(holds: object, part: object, rule: str, got: object = None) -> None:
-    """Raise a CheckError with the rule unless it holds.
+    """Raise a CheckError with the rule if `holds` is false.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def expect(holds: object, part: object, rule: str, got: object = None) -> None:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values, arrays or mappings of arrays are equal; NaN equals NaN."""
+    """Return whether two values, arrays or mappings of arrays are equal; NaN equals NaN."""
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         return a.keys() == b.keys() and all(same(a[name], b[name]) for name in a)
     one, two = np.asarray(a), np.asarray(b)

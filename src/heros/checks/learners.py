@@ -1,4 +1,4 @@
-"""Checks of models written in Python and of pools."""
+"""Checks for models written in Python and for pools."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ FEATURES: tuple[Any, ...] = ("size", "weight", ("colour", "red", "green", "blue"
 
 
 def check_model(model: Any, *, numeric: bool = False) -> None:
-    """Check that a model written in Python, or of another library, can be one of `heros.pools.Models`.
+    """Check that a model written in Python or from another library works in `heros.pools.Models`.
 
-    Its predictions are finite and of the right shape, before it has learnt and after; predicting changes
-    nothing; and a pickle of it goes on as it does itself, if its class can be pickled.
+    Predictions must be finite and of the right shape, before and after training. Predicting must not change
+    the model. If the class can be pickled, a pickled copy must continue like the original.
 
     Parameters
     ----------
     model
-        What `heros.pools.Models` takes: an object with ``predict_proba`` or ``predict`` and ``learn``, a
-        model of River or scikit-learn, or a function that makes one for a schema. The check works on copies.
+        A model that `heros.pools.Models` accepts: an object with ``learn`` and ``predict_proba`` or
+        ``predict``, a River or scikit-learn model, or a class that creates one. The check uses copies.
     numeric
-        Whether it learns a number rather than a class.
+        Whether the model predicts a number rather than a class.
 
     Examples
     --------
@@ -61,16 +61,16 @@ def check_model(model: Any, *, numeric: bool = False) -> None:
 def check_pool(pool: Any, *, numeric: bool = False) -> None:
     """Check that a pool learns and predicts as Heros expects.
 
-    Its costs are shares of 1; a seed fixes what its models learn; predicting changes nothing; instances one
-    by one give what a block of them gives; a copy in mid-stream goes on as the pool does itself; and models
-    fit themselves to a schema that grows.
+    Its costs must sum to 1. The results must depend on the seed but not on the sizes of blocks. Predicting
+    must not change the models. A copy made during a stream must continue like the original. Models must
+    support a schema that grows.
 
     Parameters
     ----------
     pool
         The pool.
     numeric
-        Whether its models learn a number rather than a class.
+        Whether its models predict a number rather than a class.
 
     Examples
     --------
@@ -98,25 +98,25 @@ def check_pool(pool: Any, *, numeric: bool = False) -> None:
 def _check_costs(pool: Pool, schema: Schema) -> None:
     costs = pool.bind(schema, np.random.default_rng(1)).costs
     fits = costs.shape == (pool.n_models,) and bool((costs >= 0).all()) and abs(costs.sum() - 1) < 1e-9
-    expect(fits, pool, "have a cost for each model, which sum to 1", costs.tolist())
+    expect(fits, pool, "have a cost for each model; the costs must sum to 1", costs.tolist())
 
 
 def _check_learning(pool: Pool, schema: Schema, X: NDArray[np.float64], y: NDArray[np.float64]) -> None:
     half = ROWS // 2
     model = _model(pool, schema)
     first = model.answers(X[:5])
-    expect(np.isfinite(first).all(), pool, "predict finite numbers before it has learnt", first.tolist())
+    expect(np.isfinite(first).all(), pool, "predict finite numbers before training", first.tolist())
     block = model.test_then_train(X[:half], y[:half])
     expect(np.isfinite(block.outputs).all(), pool, "predict finite numbers")
-    expect(same(model.answers(X), model.answers(X)), pool, "predict the same again")
+    expect(same(model.answers(X), model.answers(X)), pool, "predict the same when asked again")
     twin = _copy(model)
     ahead = model.test_then_train(X[half:], y[half:])
     if twin is not None:
-        rule = "go on from a copy in mid-stream as it does itself"
+        rule = "continue from a copy like the original"
         expect(same(twin.test_then_train(X[half:], y[half:]).outputs, ahead.outputs), pool, rule)
     again = _model(pool, schema)
     outputs = [again.test_then_train(X[t : t + 1], y[t : t + 1]).outputs for t in range(ROWS)]
-    rule = "give one by one what a block gives, with the same seed"
+    rule = "give the same results one by one as in a block, with the same seed"
     expect(same(np.concatenate(outputs), np.concatenate([block.outputs, ahead.outputs])), pool, rule)
 
 
@@ -129,7 +129,7 @@ def _check_growth(
     try:
         model.bind(more)
     except HerosError:
-        if isinstance(pool, Models):  # models of other libraries may say that they cannot
+        if isinstance(pool, Models):  # models of other libraries need not support growth
             return
         raise
     wider = np.column_stack([X[50:], np.ones(ROWS - 50)])
@@ -138,7 +138,7 @@ def _check_growth(
 
 
 def _copy(model: Heros) -> Heros | None:
-    """A copy of a model; None if it holds objects that cannot be pickled, e.g. of local classes."""
+    """Return a copy of a model; None if it has objects that cannot be pickled, e.g. of local classes."""
     try:
         return pickle.loads(pickle.dumps(model))  # type: ignore[no-any-return]
     except (pickle.PicklingError, AttributeError, TypeError):

@@ -1,4 +1,4 @@
-"""Checks of policies, scores and measures."""
+"""Checks for policies, scores and measures."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from heros.streams import Agrawal
 
 __all__ = ["check_measure", "check_policy", "check_score"]
 
-STEPS = 300  # of a score
+STEPS = 300  # number of updates of a score
 
 
 def check_policy(policy: Any) -> None:
     """Check that a policy chooses as Heros expects.
 
-    A choice is a boolean mask with at most k models, depends on nothing but the arguments and the policy's
-    own state, and leaves the arguments as they are. All chance comes from `rng`. If there is an `explain`, it
-    gives a reason for each chosen model and for no other. If there is a `state`, `restore` takes it back.
+    A choice must be a boolean mask of at most k models. It must depend only on the arguments and the policy's
+    state, and must not change the arguments. All random numbers must come from `rng`. A method `explain` must
+    return a reason for exactly the chosen models. A method `restore` must restore the result of `state`.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def check_policy(policy: Any) -> None:
 
 
 def _situations() -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], int]]:
-    """Scores and costs, with ties and without, of pools of several sizes."""
+    """Yield scores and costs, with and without ties, for pools of several sizes."""
     rng = np.random.default_rng(1)
     for models in (1, 2, 5, 30):
         drawn, costs = rng.random(models), rng.random(models) + 0.01
@@ -91,20 +91,20 @@ def _check_choice(policy: Any, scores: NDArray[np.float64], costs: NDArray[np.fl
     if not isinstance(policy, Everything):
         expect(chosen <= k, policy, f"choose at most k = {k} of {models} models", chosen)
     kept = same(scores, before[0]) and same(costs, before[1])
-    expect(kept, policy, "leave scores and costs as they are")
+    expect(kept, policy, "not change scores and costs")
     again = twin.choose(scores, costs, k, np.random.default_rng(7))
     expect(same(mask, again), policy, "choose the same again from the same state, arguments and rng")
     reasons = explain(policy, scores, costs, k, mask)
-    rule = "give a reason for every model that it chose, and for no other"
+    rule = "give a reason for exactly the chosen models"
     expect(set(reasons) == set(np.flatnonzero(mask).tolist()), policy, rule, reasons)
 
 
 def check_score(score: Any) -> None:
-    """Check that a score keeps the performance of models as Heros expects.
+    """Check that a score computes the performance of models as Heros expects.
 
-    The values are one finite number per model. The score of a model depends on its own outcomes alone, and
-    does not change at an instance that the model did not look at. If there is a `state`, `restore` takes it
-    back.
+    The values must be one finite number per model. The score of a model must depend only on its own outcomes.
+    It must not change on an instance on which the model is not evaluated. A method `restore` must restore the
+    result of `state`.
 
     Examples
     --------
@@ -130,38 +130,38 @@ def check_score(score: Any) -> None:
         together.update(np.where(looked, outcomes, np.nan), looked)
         values = np.array(together.values, dtype=np.float64)
         fits = values.shape == (3,) and bool(np.isfinite(values).all())
-        expect(fits, score, "keep a finite number for each of 3 models", values.tolist())
-        rule = "leave the score of a model that did not look as it is"
+        expect(fits, score, "have a finite number for each of 3 models", values.tolist())
+        rule = "not change the score of a model that was not evaluated"
         expect(same(values[~looked], before[~looked]), score, rule)
         for i in np.flatnonzero(looked):
             alone[i].update(outcomes[i : i + 1], np.array([True]))
     singles = [float(np.asarray(one.values)[0]) for one in alone]
-    rule = "give each model the score that it would have alone"
+    rule = "give each model the same score as alone"
     expect(np.allclose(np.asarray(together.values), singles, rtol=1e-12), score, rule, values.tolist())
     if hasattr(together, "state") and hasattr(together, "restore"):
         again = score.bind(3)
         again.restore({name: np.array(array) for name, array in together.state().items()})
         for one in (together, again):
             one.update(np.array([1.0, 0.0, 0.5]), np.ones(3, dtype=bool))
-        rule = "go on from restore(state()) as if nothing had happened"
+        rule = "continue after restore(state()) like the original"
         expect(same(together.values, again.values), score, rule)
     stream = Agrawal(function=2)
     Heros(MLPGrid(hidden=[4]), k=2, score=score, seed=1, schema=stream.schema).learn(*stream.draw(200))
 
 
 def check_measure(measure: Any, *, numeric: bool | None = None) -> None:
-    """Check that a measure counts predictions as runs expect.
+    """Check that a measure evaluates predictions as runs expect.
 
-    It has a `name`, an ``update(y, output)`` and a `value`. The value does not depend on how the instances
-    were cut into blocks, and changes neither by reading it nor with the arrays that were counted. A measure
-    of the class `heros.measures.Measure` is also merged, and goes on from its state.
+    It must have a `name`, an ``update(y, output)`` and a `value`. The value must not depend on the sizes of
+    blocks. It must not change when it is read, or when the arrays passed to `update` change later. A subclass
+    of `heros.measures.Measure` must also support `merge`, `state` and `restore`.
 
     Parameters
     ----------
     measure
-        The measure, empty. The check works on copies of it.
+        The measure, without any data. The check uses copies.
     numeric
-        Whether it measures numbers rather than classes; by default what its attribute `numeric` says.
+        Whether it measures numbers rather than classes; by default its attribute `numeric`.
 
     Examples
     --------
@@ -189,36 +189,41 @@ def check_measure(measure: Any, *, numeric: bool | None = None) -> None:
     whole.update(np.concatenate([one[0], two[0]]), np.concatenate([one[1], two[1]]))
     counted = tuple(array.copy() for array in one)
     parts.update(*counted)
-    expect(same(counted[0], one[0]) and same(counted[1], one[1]), measure, "leave its arguments as they are")
+    expect(same(counted[0], one[0]) and same(counted[1], one[1]), measure, "not change its arguments")
     before = float(parts.value)
     counted[0][:], counted[1][:] = 0, 0.5
-    expect(_close(float(parts.value), before), measure, "not keep the arrays that it was given")
+    expect(_close(float(parts.value), before), measure, "not keep the arrays passed to update")
     parts.update(*two)
     values = float(whole.value), float(parts.value)
     expect(math.isfinite(values[0]), measure, "have a finite value after 600 instances", values[0])
     rule = "have the same value however the instances are cut into blocks"
     expect(_close(*values), measure, rule, values)
-    expect(_close(float(parts.value), values[1]), measure, "have the same value when it is read again")
+    expect(_close(float(parts.value), values[1]), measure, "have the same value when read again")
     if isinstance(measure, Measure):
         _check_measure_of_ours(measure, one, two, values[0])
 
 
 def _check_measure_of_ours(measure: Measure, one: Any, two: Any, value: float) -> None:
-    expect(math.isnan(measure.fresh().value), measure, "be empty when fresh", measure.fresh().value)
-    expect(measure.better in {"higher", "lower"}, measure, "say which is better", measure.better)
+    expect(math.isnan(measure.fresh().value), measure, "have the value NaN when fresh", measure.fresh().value)
+    expect(
+        measure.better in {"higher", "lower"},
+        measure,
+        "have `better` set to 'higher' or 'lower'",
+        measure.better,
+    )
     first, second = measure.fresh(), measure.fresh()
     first.update(*one)
     second.update(*two)
     again = measure.fresh()
     again.restore(pickle.loads(pickle.dumps(first.state())))
     again.update(*two)
-    expect(_close(again.value, value), measure, "go on from restore(state())", again.value)
+    expect(_close(again.value, value), measure, "continue after restore(state())", again.value)
     first.merge(second)
-    expect(_close(first.value, value), measure, "give merged what one over both parts gives", first.value)
+    expect(_close(first.value, value), measure, "have the same value after a merge", first.value)
 
 
 def _predictions(numbers: bool, n: int, seed: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Targets and predictions: probabilities of three classes, or numbers, intervals and running means."""
+    """Return targets and predictions: probabilities of three classes, or numbers with intervals."""
     rng = np.random.default_rng(seed)
     if numbers:
         y = rng.normal(-3, 2, n)

@@ -1,4 +1,4 @@
-"""Check of sources of instances."""
+"""A check for sources of instances."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = ["check_source"]
 
 
 def check_source(source: Any, *, most: int = 1000) -> None:
-    """Check that a source gives instances as `heros.evaluate` expects. It is read from where it stands.
+    """Check that a source returns instances as `heros.evaluate` expects. It reads on from the position.
 
-    A poll gives a block of at most as many rows as were asked for, of the width of the schema, or IDLE or
-    END; END is the end. The schema only grows. If the source has `where` and `seek`, it gives the same
-    instances again behind a position.
+    A poll must return IDLE, END, or a block of at most the requested number of rows, as wide as the schema.
+    After END every poll must return END. The schema may only grow. If the source has `where` and `seek`, it
+    must return the same instances again after a position.
 
     Parameters
     ----------
     source
-        The source, which should have at least some instances ready.
+        The source, with at least some instances ready.
     most
-        How many instances the check reads.
+        The maximum number of instances that the check reads.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def check_source(source: Any, *, most: int = 1000) -> None:
     except HerosError as error:
         raise CheckError(str(error)) from None
     schema, read, ended, place = known.schema, 0, False, None
-    rest: list[tuple[Any, Any]] = []  # what came behind the first block
+    rest: list[tuple[Any, Any]] = []  # blocks after the first one
     while read < most and not ended:
         asked = min(7 if read == 0 else 100, most - read)
         block: Any = known.poll(asked, 1.0)
@@ -51,7 +51,7 @@ def check_source(source: Any, *, most: int = 1000) -> None:
         ended = block is END
         if not ended:
             X, y = np.asarray(block[0]), np.asarray(block[1])
-            rule = f"give at most {asked} rows of {known.schema.n_features} features, and a target for each"
+            rule = f"return at most {asked} rows of {known.schema.n_features} features, with a target each"
             fits = X.ndim == 2 and len(X) == len(y) and 0 < len(X) <= asked
             expect(fits and X.shape[1] == known.schema.n_features, source, rule, X.shape)
             expect(known.schema.extends(schema), source, "have a schema that only grows", known.schema)
@@ -62,11 +62,11 @@ def check_source(source: Any, *, most: int = 1000) -> None:
                 rest.append((X, y))
     expect(read > 0, source, "have instances ready to be checked")
     if ended:
-        expect(known.poll(1, 0.0) is END, source, "stay at its end")
+        expect(known.poll(1, 0.0) is END, source, "return END again after END")
     if place and rest:
         known.seek(place)
         again: Any = known.poll(len(rest[0][0]), 1.0)
         X, y = again
         n = min(len(X), len(rest[0][0]))
-        rule = "give the same instances again behind a position that it has been sent back to"
+        rule = "return the same instances again after seek"
         expect(same(X[:n], rest[0][0][:n]) and same(y[:n], rest[0][1][:n]), source, rule)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import Iterable
 
@@ -11,7 +10,6 @@ from heros.data.values import BOOLEANS
 
 __all__ = ["MOST_VALUES", "Codes", "checked_most_values", "many_values"]
 
-SHARED = re.compile(r"#\d+ of ([1-9]\d{0,6})")
 MOST_VALUES = 256
 """The default limit of inputs of a nominal feature."""
 
@@ -23,8 +21,11 @@ class Codes(dict[str, int]):
 
     `most` is the largest number of codes. Three quarters of them are assigned to names in order of
     appearance. All later names share the last quarter by a hash of the name. If hardly any name occurs twice,
-    as with identifiers, all later names share a single code. Shared codes are called ``#1 of 64`` and so on,
-    so the schema alone determines the code of a new name.
+    as with identifiers, all later names share a single code.
+
+    The dictionary holds only names with a code of their own. `shared` is the number of codes behind them;
+    `labels` calls them ``#1 of 64`` and so on. A feature of a schema stores both, so the schema alone
+    determines the code of a new name.
 
     Examples
     --------
@@ -32,20 +33,27 @@ class Codes(dict[str, int]):
     >>> codes.add("green"), codes.add("red"), list(codes)
     (2, 1, ['blue', 'red', 'green'])
     >>> few = Codes(["a", "b", "c"], most=4)
-    >>> few.add("d"), few.add("e"), list(few)
-    (3, 3, ['a', 'b', 'c', '#1 of 1'])
+    >>> few.add("d"), few.add("e"), few.labels, few.shared
+    (3, 3, ('a', 'b', 'c', '#1 of 1'), 1)
     >>> Codes(["false", "true"]).code("True")
     1
     """
 
-    def __init__(self, names: Iterable[str] = (), most: int | None = None) -> None:
+    def __init__(self, names: Iterable[str] = (), most: int | None = None, shared: int = 0) -> None:
         super().__init__()
         self.most = most
-        for name in names:
+        for name in list(names)[: -shared or None]:
             self.setdefault(name, len(self))
-        last = SHARED.fullmatch(next(reversed(self), ""))
-        self.shared = 0 if last is None else int(last[1])
+        self.shared = shared
         """The number of codes that later names share; 0 while each name has its own code."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All names, then one distinct label per shared code."""
+        shared = [f"#{place} of {self.shared}" for place in range(1, self.shared + 1)]
+        while not self.keys().isdisjoint(shared):
+            shared = [f"{label}'" for label in shared]
+        return (*self, *shared)
 
     @property
     def own(self) -> int | None:
@@ -59,7 +67,7 @@ class Codes(dict[str, int]):
             other = next((known for known in self if known.lower() == name.lower()), None)
             code = None if other is None else self[other]
         if code is None and self.shared:
-            code = self.get(_shared_name(name, self.shared))
+            code = len(self) + zlib.crc32(name.encode("utf-8", "surrogatepass")) % self.shared
         return code
 
     def add(self, name: str, seen: int | None = None) -> int:
@@ -69,28 +77,19 @@ class Codes(dict[str, int]):
         names are identifiers.
         """
         code = self.code(name)
-        if code is not None:
-            return code
-        if not self.shared and self.own is not None and len(self) >= self.own:
+        if code is None and self.own is not None and len(self) >= self.own:
             self.share(identifiers=seen is not None and seen < 2 * len(self))
-        if self.shared:
-            return self[_shared_name(name, self.shared)]
-        return self.setdefault(name, len(self))
+            code = self.code(name)
+        return self.setdefault(name, len(self)) if code is None else code
 
     def share(self, *, identifiers: bool = False) -> None:
         """Make all new names share codes from now on."""
         self.shared = 1 if identifiers or self.most is None else max(1, self.most // 4)
-        for place in range(1, self.shared + 1):
-            self.setdefault(f"#{place} of {self.shared}", len(self))
-
-
-def _shared_name(name: str, shared: int) -> str:
-    return f"#{1 + zlib.crc32(name.encode('utf-8', 'surrogatepass')) % shared} of {shared}"
 
 
 def many_values(name: str, codes: Codes) -> str:
     """Return the notice about a feature with more values than inputs."""
-    own = f"{len(codes) - codes.shared} have an input each"
+    own = f"{len(codes)} have an input each"
     return f"The column {name!r} has very many values: {own}, all others share {codes.shared} (most_values=)."
 
 

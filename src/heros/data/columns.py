@@ -185,8 +185,9 @@ class NameColumn:
 
     def features(self) -> list[Feature]:
         """Return the column as a feature."""
-        origin = () if self.feature == self.name else ("", self.name, "name")
-        return [Feature(self.feature, tuple(self.values), self.missing, *origin)]
+        origin = {} if self.feature == self.name else {"column": self.name, "part": "name"}
+        codes = self.values
+        return [Feature(self.feature, codes.labels, self.missing, shared=codes.shared, **origin)]
 
 
 @dataclass
@@ -346,7 +347,7 @@ def columns_of(features: Sequence[Feature], most: int | None, *, closed: bool = 
                 name, feature.missing, form_, tentative=written.endswith("?"), feature=feature.name
             )
         else:
-            codes = Codes(feature.values, None if closed else most)
+            codes = Codes(feature.values, None if closed else most, feature.shared)
             columns[name] = NameColumn(name, codes, closed, feature.missing, feature=feature.name)
     for one in columns.values():
         if isinstance(one, DateColumn) and not one.dates:

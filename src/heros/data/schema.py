@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self, cast
 
 from heros.errors import DataError, ParameterError
@@ -33,8 +33,11 @@ class Feature:
         The source column, if one column provides several features, and the part of its values that the
         feature holds: ``"day"``, ``"weekday"``, ``"day of year"`` or ``"hour"`` of a date; ``"number"`` or
         ``"name"`` if the kind of the column changed.
+    shared
+        The number of codes that all new names share, the last ones of `values`; 0 if a new name gets its
+        own code.
 
-    `written`, `column` and `part` only define how values are read; they are ignored in comparisons.
+    `written`, `column`, `part` and `shared` only define how values are read; they are ignored in comparisons.
 
     Examples
     --------
@@ -48,6 +51,7 @@ class Feature:
     written: str = field(default="", compare=False, repr=False)
     column: str = field(default="", compare=False, repr=False)
     part: str = field(default="", compare=False, repr=False)
+    shared: int = field(default=0, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -59,6 +63,8 @@ class Feature:
                 raise ParameterError.of(name, "Feature", "a string", getattr(self, name))
         if self.values is not None:
             _expect_names(self.values, "values", "Feature")
+        if type(self.shared) is not int or not 0 <= self.shared <= len(self.values or ()):
+            raise ParameterError.of("shared", "Feature", "the number of some of the values", self.shared)
 
     @property
     def nominal(self) -> bool:
@@ -194,6 +200,8 @@ def schema_plain(schema: Schema) -> dict[str, Any]:
     reading = {f.name: [f.written, f.column, f.part] for f in schema.features if f.written or f.column}
     if reading:
         plain["reading"] = reading
+    if shared := {feature.name: feature.shared for feature in schema.features if feature.shared}:
+        plain["shared"] = shared
     for name in ("words", "ignored"):
         if found := getattr(schema, name):
             plain[name] = list(found)
@@ -220,6 +228,7 @@ def schema_of(plain: object) -> Schema:
             if not _strings(words) or not _strings(ignored):
                 raise DataError("The 'words' and 'ignored' of a schema must be lists of texts.")
             found = tuple(_feature_of(feature, reading) for feature in features)
+            found = _with_shared(found, rest.get("shared", {}))
             return Schema(found, tuple(map(str, classes)), numeric, tuple(words), tuple(ignored))
     raise DataError(f"A schema must have features and classes. Got {plain!r:.80} instead.")
 
@@ -231,6 +240,15 @@ def _feature_of(plain: object, reading: Mapping[str, list[str]]) -> Feature:
         case [str(name), [*values], bool(missing)] if _strings(values):
             return Feature(name, tuple(map(str, values)), missing, *reading.get(name, ()))
     raise DataError(f"A feature must be [name, values or null, missing]. Got {plain!r:.80} instead.")
+
+
+def _with_shared(features: tuple[Feature, ...], shared: object) -> tuple[Feature, ...]:
+    if not isinstance(shared, dict):
+        raise DataError("The 'shared' of a schema must map features to numbers of values.")
+    try:
+        return tuple(replace(one, shared=shared.get(one.name, 0)) for one in features)
+    except ParameterError as error:
+        raise DataError(str(error)) from None
 
 
 def _strings(values: Any, n: int | None = None) -> bool:

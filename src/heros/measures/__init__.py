@@ -1,4 +1,4 @@
-"""Measures of performance over a stream, from predictions made before each target was seen."""
+"""Measures of performance over a stream, from predictions made before each target was known."""
 
 from heros.measures.base import Measure
 from heros.measures.calibration import CalibrationError, Reliability

@@ -1,4 +1,4 @@
-"""What every measure is: a figure over a stream, from predictions made before each target was seen."""
+"""The base class of measures: a value over a stream, from predictions made before each target was known."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Predicted = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """What a figure is called, and which way is better."""
+    """The name and label of a measure, and whether higher or lower is better."""
 
     name: str
     label: str
@@ -45,7 +45,7 @@ class Caption:
     note: str = ""
 
     def text(self, figure: float) -> str:
-        """Return the figure with four decimals, or a dash for NaN (the AUROC of a stream of one class).
+        """Return the value with four decimals, or a dash for NaN (the AUROC of a stream of one class).
 
         Examples
         --------
@@ -61,15 +61,15 @@ class Caption:
 
 
 class Measure(Part, ABC):
-    """A figure over a stream, kept while the stream runs.
+    """A measure over a stream, updated while the stream runs.
 
-    Runs, curves and records hold its figure under its `name`; tables show its `label`; `better` says whether
+    Runs, curves and records store its value under its `name`; tables show its `label`; `better` tells whether
     higher or lower is better. A measure with settings must override `fresh`.
 
     Attributes
     ----------
     note : str
-        What a reader must know about the figure, if anything.
+        A remark about the value, shown with it; empty if there is none.
     predictions
         All predictions so far, part by part, if the measure needs them. Checkpoints append them to a file
         instead of writing the measure's state.
@@ -87,17 +87,17 @@ class Measure(Part, ABC):
     """
 
     role: ClassVar[str] = "measure"
-    plain: ClassVar[bool] = False  # files hold its state, not its description
+    plain: ClassVar[bool] = False  # files store its state, not its description
     name: ClassVar[str]
     label: ClassVar[str]
     better: ClassVar[Better] = "higher"
-    numeric: ClassVar[bool] = False  # whether it measures numbers rather than classes
+    numeric: ClassVar[bool] = False  # whether it is for regression
     note: str = ""
     predictions: list[Predicted] | None = None
 
     @staticmethod
     def names() -> tuple[str, ...]:
-        """The names of all measures."""
+        """Return the names of all measures."""
         return tuple(sorted(_known()))
 
     @staticmethod
@@ -116,24 +116,24 @@ class Measure(Part, ABC):
 
     @abstractmethod
     def update(self, y: NDArray[Any], output: NDArray[Any]) -> None:
-        """Count targets (n,) and the predictions (n, outputs) made before they were seen."""
+        """Add targets (n,) and the predictions (n, outputs) made before the targets were known."""
 
     @property
     @abstractmethod
     def value(self) -> float:
-        """The figure over everything counted; NaN if it is undefined."""
+        """The value over all instances so far; NaN if it is undefined."""
 
     @abstractmethod
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return everything the measure has counted, as arrays of numbers."""
+        """Return the state of the measure as numeric arrays."""
 
     @abstractmethod
     def restore(self, state: State) -> None:
-        """Continue from what `state` returned; raise a DataError if the arrays do not fit."""
+        """Restore what `state` returned; raise a DataError if the arrays do not fit."""
 
     @abstractmethod
     def merge(self, other: Self) -> None:
-        """Add what another measure of the same kind has counted."""
+        """Add the instances of another measure of the same kind."""
 
     def fresh(self) -> Measure:
         """Return an empty measure with the same settings."""
@@ -144,7 +144,7 @@ class Measure(Part, ABC):
         return self.fresh()
 
     def add(self, y: NDArray[Any], output: NDArray[Any]) -> float:
-        """Count a part of the stream and return the figure over this part alone. The arrays may be kept."""
+        """Add a part of the stream and return the value over this part alone. The arrays may be kept."""
         part = self.fresh()
         part.update(y, output)
         self.merge(part)
@@ -167,16 +167,16 @@ class Mean(Measure):
 
     @abstractmethod
     def _sums(self, y: NDArray[Any], output: NDArray[Any]) -> tuple[float, float]:
-        """Return what these instances add to the numerator and to the denominator."""
+        """Return the contribution of these instances to the numerator and the denominator."""
 
     def update(self, y: NDArray[Any], output: NDArray[Any]) -> None:
-        """Count targets (n,) and the predictions (n, outputs) made before they were seen."""
+        """Add targets (n,) and the predictions (n, outputs) made before the targets were known."""
         over, under = self._sums(y, output)
         self.over, self.under = self.over + over, self.under + under
 
     @property
     def value(self) -> float:
-        """The mean over everything counted; NaN over nothing."""
+        """The mean over all instances so far; NaN without instances."""
         return self.over / self.under if self.under > 0 else math.nan
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -184,23 +184,23 @@ class Mean(Measure):
         return {"sums": np.array([self.over, self.under])}
 
     def restore(self, state: State) -> None:
-        """Continue from what `state` returned."""
+        """Restore what `state` returned."""
         sums = expect_array(state, "sums", np.float64, (2,), type(self).__name__)
         self.over, self.under = sums.tolist()
 
     def merge(self, other: Mean) -> None:
-        """Add what another measure of the same kind has counted."""
+        """Add the instances of another measure of the same kind."""
         expect_same(self, other)
         self.over, self.under = self.over + other.over, self.under + other.under
 
 
 def _known() -> dict[str, type[Measure]]:
-    """The measures of HEROS by name; base classes have no name."""
+    """Return the measures of HEROS by name; base classes have no name."""
     return {kind.name: kind for kind in parts("measure").values() if hasattr(kind, "name")}
 
 
 def expect_same(measure: Measure, other: object) -> None:
-    """Refuse to merge with a measure of another kind."""
+    """Raise an error if the other measure is of another kind."""
     if type(other) is not type(measure):
         kind = type(measure).__name__
         raise ParameterError.of("other", f"{kind}.merge", f"a measure of the kind {kind}", other)
@@ -209,7 +209,7 @@ def expect_same(measure: Measure, other: object) -> None:
 def expect_array(
     state: State, key: str, kind: type, shape: tuple[int | None, ...], owner: str
 ) -> NDArray[Any]:
-    """Return an array of a state, which must have this type and shape (None: any length) and no value < 0.
+    """Return an array of a state; it must have this type and shape (None: any length) and no value < 0.
 
     Examples
     --------
@@ -228,13 +228,14 @@ def expect_array(
     )
     if array is None or not fits:
         raise DataError(
-            f"The state of {owner} must have an array {key!r} of shape {shape}. Got none or another."
+            f"The state of {owner} must have an array {key!r} of shape {shape} and type {kind.__name__}, "
+            "without values below 0."
         )
     return array
 
 
 def macro(per_class: ArrayLike) -> float:
-    """Return the mean over classes, without those whose figure is NaN; NaN if all are.
+    """Return the mean over classes, ignoring NaN; NaN if all values are NaN.
 
     Examples
     --------
@@ -247,7 +248,7 @@ def macro(per_class: ArrayLike) -> float:
 
 
 def stacked(parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Concatenate probabilities; a class that came later gets probability 0 in the parts before it.
+    """Concatenate probabilities; a new class gets probability 0 in earlier parts.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Checks of the labels and predictions that a measure is given."""
+"""Checks of the labels and predictions passed to a measure."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def expect_answers(
     rule = f"The probabilities of {owner} must be numbers in [0, 1]"
     p = _array(probabilities, "fiub", rule, np.float64)
     if p.ndim != 2 or p.shape[1] == 0 or p.size > MOST:
-        raise DataError(f"{rule}, a row per instance. Got shape {p.shape} instead.")
+        raise DataError(f"{rule}, one row per instance. Got shape {p.shape} instead.")
     labels = expect_labels(y, p.shape[1], owner)
-    if len(labels) != len(p):  # before the values: a broadcast array may have more than anyone can read
-        raise DataError(f"{owner} must have a label per instance ({len(p)}). Got {len(labels)} instead.")
+    if len(labels) != len(p):  # checked first: a broadcast array may be too large to read
+        raise DataError(f"{owner} needs one label per instance ({len(p)}). Got {len(labels)} instead.")
     highest = p.max() if p.size else 0.0
-    if p.size and not (p.min() >= 0 and highest <= 1 + SLACK):  # false where something is NaN
+    if p.size and not (p.min() >= 0 and highest <= 1 + SLACK):  # false if a value is NaN
         raise DataError(f"{rule}. Got {p[~((p >= 0) & (p <= 1 + SLACK))][0]} instead.")
     return labels, p if highest <= 1 else np.minimum(p, 1.0)
 
@@ -44,7 +44,7 @@ def expect_labels(y: object, classes: int, owner: str) -> NDArray[np.int64]:
     rule = f"The labels of {owner} must be class indices in [0, {classes - 1}]"
     labels = _array(y, "iub", rule, np.int64)
     if labels.ndim != 1:
-        raise DataError(f"{rule}, in a vector. Got shape {labels.shape} instead.")
+        raise DataError(f"{rule}, in a 1-d array. Got shape {labels.shape} instead.")
     if len(labels) and not (labels.min() >= 0 and labels.max() < classes):
         raise DataError(f"{rule}. Got {labels[(labels < 0) | (labels >= classes)][0]} instead.")
     return labels
@@ -63,16 +63,16 @@ def expect_numbers(
     heros.errors.DataError: The answers of Coverage must be finite numbers, a row of at least 3 per instance.
     Got shape (1, 1) instead.
     """
-    rule = f"The answers of {owner} must be finite numbers"
+    rule = f"The predictions of {owner} must be finite numbers"
     said = _array(output, "fiub", rule, np.float64)
     said = said[:, np.newaxis] if said.ndim == 1 else said
     if said.ndim != 2 or said.shape[1] < columns or said.size > MOST:
-        raise DataError(f"{rule}, a row of at least {columns} per instance. Got shape {said.shape} instead.")
+        raise DataError(
+            f"{rule}, one row of at least {columns} per instance. Got shape {said.shape} instead."
+        )
     targets = _array(y, "fiub", f"The targets of {owner} must be finite numbers", np.float64)
     if targets.shape != (len(said),):
-        raise DataError(
-            f"{owner} must have a target per instance ({len(said)}). Got {targets.shape} instead."
-        )
+        raise DataError(f"{owner} needs one target per instance ({len(said)}). Got {targets.shape} instead.")
     for what, numbers in (("answers", said), ("targets", targets)):
         if not np.isfinite(numbers).all():
             wrong = numbers[~np.isfinite(numbers)][0]
@@ -80,7 +80,7 @@ def expect_numbers(
     return targets, said
 
 
-MOST = 1 << 32  # numbers, 32 GB: only a broadcast array has more, and would take too long
+MOST = 1 << 32  # maximum size (32 GB): only a broadcast array is larger
 SLACK = 1e-9  # sums of probabilities may exceed 1 by rounding
 
 

@@ -1,4 +1,4 @@
-"""Measures of predicted classes: accuracy, log-loss, and the figures of a confusion matrix."""
+"""Measures for classification: accuracy, log-loss, and measures of a confusion matrix."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from heros.measures.checks import expect_answers, expect_labels
 
 __all__ = ["F1", "Accuracy", "BalancedAccuracy", "Confusion", "Counted", "Kappa", "LogLoss", "log_loss"]
 
-SMALLEST = 1e-15  # a smaller probability of the true class counts as this one: the loss stays finite
-MOST_CLASSES = 1 << 13  # their square has to fit into memory
+SMALLEST = 1e-15  # lower bound of the probability of the true class, which keeps the loss finite
+MOST_CLASSES = 1 << 13  # a matrix of classes × classes must fit into memory
 
 
 class Accuracy(Mean):
-    """The share of instances whose class was the most probable one (ties: the lowest index).
+    """The share of instances whose class was predicted as most probable (ties: the lowest index).
 
     Examples
     --------
@@ -58,7 +58,7 @@ class LogLoss(Mean):
 
 
 def log_loss(y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
-    """Return the mean of −ln P(true class), with probabilities of at least 1e-15; NaN over nothing.
+    """Return the mean of −ln P(true class), with probabilities of at least 1e-15; NaN without instances.
 
     Examples
     --------
@@ -87,12 +87,12 @@ class Confusion:
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
 
     def update(self, y: NDArray[np.int64], predicted: NDArray[np.int64], classes: int) -> None:
-        """Count labels and predictions; the number of classes may grow, but never shrinks."""
+        """Add labels and predictions; the number of classes may grow, but not shrink."""
         classes = whole(classes, "classes", "Confusion", max(1, len(self.counts)), MOST_CLASSES)
         y, predicted = expect_labels(y, classes, "Confusion"), expect_labels(predicted, classes, "Confusion")
         if len(y) != len(predicted):
             raise DataError(
-                f"Confusion must have a prediction per label ({len(y)}). Got {len(predicted)} instead."
+                f"Confusion needs one prediction per label ({len(y)}). Got {len(predicted)} instead."
             )
         self._grow(classes)
         cells = np.bincount(y * classes + predicted, minlength=classes * classes)
@@ -111,13 +111,13 @@ class Confusion:
 
     @property
     def accuracy(self) -> float:
-        """The share of right predictions."""
+        """The share of correct predictions."""
         total = int(self.counts.sum())
         return float(np.trace(self.counts)) / total if total else math.nan
 
     @property
     def kappa(self) -> float:
-        """Cohen's κ: how far the accuracy is above that of chance, given the margins."""
+        """Cohen's κ: the accuracy compared with chance agreement, given the margins."""
         total = int(self.counts.sum())
         if total == 0:
             return math.nan
@@ -126,28 +126,28 @@ class Confusion:
 
     @property
     def recall(self) -> NDArray[np.float64]:
-        """Of the instances of each class, the share predicted as such; NaN for a class not seen."""
+        """The recall of each class; NaN for a class without instances."""
         return self._share_of(self.counts.sum(axis=1))
 
     @property
     def precision(self) -> NDArray[np.float64]:
-        """Of the predictions of each class, the share that was right; NaN for a class not predicted."""
+        """The precision of each class; NaN for a class that was not predicted."""
         return self._share_of(self.counts.sum(axis=0))
 
     @property
     def f1(self) -> NDArray[np.float64]:
-        """The harmonic mean of precision and recall of each class; NaN if neither seen nor predicted."""
+        """F1 of each class; NaN for a class with neither instances nor predictions."""
         return 2 * self._share_of(self.counts.sum(axis=0) + self.counts.sum(axis=1))
 
     def _share_of(self, totals: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The right predictions of each class, as a share of these totals."""
+        """Return the correct predictions of each class as a share of these totals."""
         shares = np.full(len(totals), math.nan)
         np.divide(np.diag(self.counts), totals, out=shares, where=totals > 0)
         return shares
 
 
 class Counted(Measure):
-    """The base of measures that need only a confusion matrix, which the run then has as well."""
+    """The base of measures that need only a confusion matrix, which the run then has too."""
 
     def __init__(self) -> None:
         self.confusion = Confusion()
@@ -155,10 +155,10 @@ class Counted(Measure):
     @property
     @abstractmethod
     def value(self) -> float:
-        """The figure of `confusion`; NaN if it is undefined."""
+        """The value computed from `confusion`; NaN if it is undefined."""
 
     def update(self, y: NDArray[np.int64], output: NDArray[np.float64]) -> None:
-        """Count labels (n,) and the probabilities (n, classes) predicted before they were seen."""
+        """Add labels (n,) and the probabilities (n, classes) predicted before they were known."""
         y, output = expect_answers(y, output, type(self).__name__)
         classes = max(output.shape[1], len(self.confusion.counts))
         self.confusion.update(y, output.argmax(axis=1), classes)
@@ -168,21 +168,23 @@ class Counted(Measure):
         return {"counts": self.confusion.counts}
 
     def restore(self, state: State) -> None:
-        """Continue from what `state` returned."""
+        """Restore what `state` returned."""
         owner = type(self).__name__
         counts = expect_array(state, "counts", np.int64, (None, None), owner)
         if counts.shape[0] != counts.shape[1] or len(counts) > MOST_CLASSES:
-            raise DataError(f"The state of {owner} must have a square of counts. Got {counts.shape}.")
+            raise DataError(
+                f"The state of {owner} must have a square matrix of counts. Got shape {counts.shape}."
+            )
         self.confusion = Confusion(counts)
 
     def merge(self, other: Counted) -> None:
-        """Add what another measure of the same kind has counted."""
+        """Add the instances of another measure of the same kind."""
         expect_same(self, other)
         self.confusion.merge(other.confusion)
 
 
 class Kappa(Counted):
-    """Cohen's κ: how far the accuracy is above that of chance, given how often each class is predicted.
+    """Cohen's κ: the accuracy compared with chance agreement.
 
     Examples
     --------
@@ -196,12 +198,12 @@ class Kappa(Counted):
 
     @property
     def value(self) -> float:
-        """κ over everything counted; NaN where chance is always right."""
+        """κ over all instances so far; NaN if chance agreement is 1."""
         return self.confusion.kappa
 
 
 class F1(Counted):
-    """F1, the harmonic mean of precision and recall: the plain mean over the classes seen or predicted.
+    """Macro F1: the mean over classes of the harmonic mean of precision and recall.
 
     Examples
     --------
@@ -215,17 +217,17 @@ class F1(Counted):
 
     @property
     def value(self) -> float:
-        """The mean over classes; NaN over nothing."""
+        """The mean over classes; NaN without instances."""
         return macro(self.per_class)
 
     @property
     def per_class(self) -> NDArray[np.float64]:
-        """F1 of each class; NaN for a class neither seen nor predicted."""
+        """F1 of each class; NaN for a class with neither instances nor predictions."""
         return self.confusion.f1
 
 
 class BalancedAccuracy(Counted):
-    """The mean recall over the classes seen.
+    """The mean recall over classes with instances.
 
     Examples
     --------
@@ -239,5 +241,5 @@ class BalancedAccuracy(Counted):
 
     @property
     def value(self) -> float:
-        """The mean over classes; NaN over nothing."""
+        """The mean over classes; NaN without instances."""
         return macro(self.confusion.recall)

@@ -1,4 +1,4 @@
-"""A measure of the user's own: any object with a name, an update and a value."""
+"""A user-defined measure: any object with a name, an update and a value."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def expect_measure(measure: object, name: str, owner: str) -> Measure:
 
 
 def _has_value(measure: object) -> bool:
-    """Whether there is a value, without computing it: over nothing it may be undefined."""
+    """Return whether the object has a value, without computing it: it may be undefined when empty."""
     try:
         return not callable(inspect.getattr_static(measure, "value"))
     except AttributeError:
@@ -68,7 +68,7 @@ def _copied(measure: Any) -> Any:
 
 
 class Own(Measure):
-    """The user's object as a measure."""
+    """A measure that wraps a user-defined object."""
 
     def __init__(self, measure: Any, empty: Any = None) -> None:
         self.measure = measure
@@ -79,11 +79,11 @@ class Own(Measure):
         self.note = str(getattr(measure, "note", ""))
 
     def update(self, y: NDArray[Any], output: NDArray[Any]) -> None:
-        """Count targets and predictions."""
+        """Add targets and predictions."""
         self.measure.update(y, output)
 
     def add(self, y: NDArray[Any], output: NDArray[Any]) -> float:
-        """Count a part of the stream; an object without `merge` counts it twice, alone and in all."""
+        """Add a part of the stream; an object without `merge` is updated twice: for the part and in total."""
         if hasattr(self.measure, "merge"):
             return super().add(y, output)
         part = self.fresh()
@@ -111,11 +111,11 @@ class Own(Measure):
         return dict(self.measure.state())
 
     def restore(self, state: State) -> None:
-        """Continue from what `state` returned."""
+        """Restore what `state` returned."""
         self.measure.restore(state)
 
     def merge(self, other: Own) -> None:
-        """Add what another object of the same kind has counted."""
+        """Add the instances of another object of the same kind."""
         expect_same(self, other)
         self.measure.merge(other.measure)
 

@@ -1,4 +1,4 @@
-"""Measures of how probabilities rank instances: AUROC and PR-AUC, exact or from a histogram."""
+"""Ranking measures: AUROC and PR-AUC, exact or from a histogram."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 
 BINS = 1 << 15
 LARGEST = 40.0
-"""Log-odds beyond this share the outermost bins."""
+"""Larger log-odds fall into the outermost bins."""
 
 Labels = NDArray[np.int64]
 Counts = NDArray[np.int64]
@@ -40,17 +40,17 @@ Probabilities = NDArray[np.float64]
 
 
 def auroc(y: Labels, probabilities: Probabilities) -> float:
-    """The probability that a positive instance scores higher than a negative one, ties counting half.
+    """Return the probability that a positive instance scores higher than a negative one; ties count half.
 
-    Binary: of P(class 1). More classes: one against the rest, the plain mean over the classes that have
-    both positive and negative instances. NaN if no class has both.
+    With two classes, the score is P(class 1). With more classes, the result is the mean of one-vs-rest AUROC
+    over the classes that have both positive and negative instances. NaN if no class has both.
 
     Parameters
     ----------
     y : (n,)
         Class indices.
     probabilities : (n, classes)
-        Predicted before the labels were seen.
+        Probabilities predicted before the labels were known.
 
     Examples
     --------
@@ -64,15 +64,15 @@ def auroc(y: Labels, probabilities: Probabilities) -> float:
 
 
 def auroc_per_class(y: Labels, probabilities: Probabilities) -> NDArray[np.float64]:
-    """The AUROC of each class against the rest; NaN where a class has no positive or no negative instance."""
+    """Return the one-vs-rest AUROC of each class; NaN for a class without positive or negative instances."""
     return _one_against_rest(_ordered_pairs, *expect_answers(y, probabilities, "auroc_per_class"))
 
 
 def average_precision(y: Labels, probabilities: Probabilities) -> float:
-    """AP = Σ (R_n − R_{n−1}) P_n over all thresholds, one class against the rest, the mean over classes.
+    """Return the mean over classes of the one-vs-rest average precision AP = Σ (R_n − R_{n−1}) P_n.
 
-    The mean is over the classes that have both positive and negative instances, also if there are only two:
-    the figure does not depend on which of them comes first. NaN if no class has both.
+    The mean is over the classes that have both positive and negative instances, also if there are only two
+    classes: the value does not depend on their order. NaN if no class has both.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def average_precision(y: Labels, probabilities: Probabilities) -> float:
 
 
 def average_precision_per_class(y: Labels, probabilities: Probabilities) -> NDArray[np.float64]:
-    """AP of each class against the rest; NaN where a class has no positive or no negative instance."""
+    """Return the one-vs-rest AP of each class; NaN for a class without positive or negative instances."""
     answers = expect_answers(y, probabilities, "average_precision_per_class")
     return _one_against_rest(_precision_of_ranks, *answers)
 
@@ -97,12 +97,12 @@ def _one_against_rest(
 
 
 def _ends_of_ties(ranked: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The last index of each group of equal scores."""
+    """Return the last index of each group of equal scores."""
     return np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1)
 
 
 def _ordered_pairs(positive: NDArray[np.bool_], score: NDArray[np.float64]) -> float:
-    """The Mann-Whitney statistic: of all pairs (positive, negative), the share in the right order."""
+    """Return the Mann-Whitney statistic: the share of pairs (positive, negative) in the right order."""
     positives = int(positive.sum())
     negatives = len(positive) - positives
     if positives == 0 or negatives == 0:
@@ -117,7 +117,7 @@ def _ordered_pairs(positive: NDArray[np.bool_], score: NDArray[np.float64]) -> f
 
 
 def _precision_of_ranks(positive: NDArray[np.bool_], score: NDArray[np.float64]) -> float:
-    """Average precision from the highest score down; tied instances pass the threshold together."""
+    """Return the average precision; tied instances pass the threshold together."""
     if len(score) == 0:
         return math.nan
     order = np.argsort(-score, kind="stable")
@@ -127,7 +127,7 @@ def _precision_of_ranks(positive: NDArray[np.bool_], score: NDArray[np.float64])
 
 
 def _area(gained: Counts, positives: Counts, instances: Counts) -> float:
-    """Σ of the recall gained at each threshold times the precision there."""
+    """Return the sum over thresholds of the recall gained times the precision."""
     if positives[-1] == 0 or positives[-1] == instances[-1]:
         return math.nan
     return float(np.dot(gained, positives / np.maximum(instances, 1)) / positives[-1])
@@ -137,9 +137,9 @@ def _area(gained: Counts, positives: Counts, instances: Counts) -> float:
 
 
 class Histogram:
-    """Counts of log-odds in bins of equal width, of each class and of the rest.
+    """Counts of log-odds in bins of equal width, for each class and for the rest.
 
-    512 KB per class, however long the stream. Subclasses compute a figure and its error from the counts.
+    Needs 512 KB per class for a stream of any length. Subclasses compute a value and its error.
 
     Examples
     --------
@@ -150,7 +150,9 @@ class Histogram:
     """
 
     def __init__(self) -> None:
-        self.counts = np.zeros((0, 2, BINS), dtype=np.int64)  # per class: of the rest, of the class
+        self.counts = np.zeros(
+            (0, 2, BINS), dtype=np.int64
+        )  # per class: counts of the rest, counts of the class
 
     @property
     def value(self) -> float:
@@ -159,27 +161,27 @@ class Histogram:
 
     @property
     def error(self) -> float:
-        """The largest possible distance to the exact figure."""
+        """The largest possible distance to the exact value."""
         return macro([self._figure(*counts)[1] for counts in self._classes()])
 
     def _classes(self) -> Counts:
-        """The counts of the classes over which the mean is taken."""
+        """Return the counts of the classes in the mean."""
         return self.counts
 
     @staticmethod
     def _figure(negative: Counts, positive: Counts) -> tuple[float, float]:
-        """The figure of one class with all instances of a bin tied, and its largest error."""
+        """Return the value of one class with all instances of a bin tied, and its largest error."""
         raise NotImplementedError
 
     def update(self, y: Labels, probabilities: Probabilities) -> None:
-        """Count labels (n,) and the probabilities (n, classes) predicted before they were seen."""
+        """Add labels (n,) and the probabilities (n, classes) predicted before they were known."""
         y, probabilities = expect_answers(y, probabilities, type(self).__name__)
         self._grow(probabilities.shape[1])
         known = np.arange(len(self.counts))
-        bins = np.zeros((len(y), len(known)), dtype=np.int64)  # the lowest, for classes without a probability
+        bins = np.zeros((len(y), len(known)), dtype=np.int64)  # bin 0 for classes without a probability
         bins[:, : probabilities.shape[1]] = _bins(probabilities)
         rows = 2 * known + (y[:, None] == known)
-        # One by one, as there are far fewer instances than bins; by one index, for which NumPy is fast.
+        # np.add.at, as there are far fewer instances than bins; a flat index is faster in NumPy.
         np.add.at(self.counts.reshape(-1), (rows * BINS + bins).ravel(), 1)
 
     def merge(self, other: Histogram) -> None:
@@ -187,16 +189,16 @@ class Histogram:
         self._grow(len(other.counts))
         known = len(other.counts)
         self.counts[:known] += other.counts
-        if known:  # the other saw no instance of the classes that only this one knows
+        if known:  # the other histogram has no instances of classes that only this one knows
             self.counts[known:, 0, 0] += int(other.counts[0].sum())
 
     def restore(self, state: State, owner: str) -> None:
-        """Continue from the counts of a state."""
+        """Restore the counts of a state."""
         counts = expect_array(state, "counts", np.int64, (None, 2, BINS), owner)
-        self.counts = np.array(counts, order="C")  # a copy, in one piece: `update` counts in place
+        self.counts = np.array(counts, order="C")  # a contiguous copy: `update` works in place
 
     def _grow(self, classes: int) -> None:
-        """Add classes, which so far had probability 0 and no instance."""
+        """Add classes, which had probability 0 and no instances so far."""
         more = classes - len(self.counts)
         if more > 0:
             new = np.zeros((more, 2, BINS), dtype=np.int64)
@@ -213,10 +215,10 @@ def _bins(probability: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 class RunningAuroc(Histogram):
-    """AUROC from counts of log-odds in bins of equal width, instead of from all probabilities.
+    """AUROC from a histogram of log-odds, instead of from all probabilities.
 
     A positive and a negative instance in the same bin are tied: the pair counts half. `error` bounds the
-    distance to the exact figure. 512 KB per class, however long the stream.
+    distance to the exact value. Needs 512 KB per class for a stream of any length.
 
     Examples
     --------
@@ -235,14 +237,16 @@ class RunningAuroc(Histogram):
         if pairs == 0:
             return math.nan, math.nan
         below, of_class = np.cumsum(negative) - negative, positive.astype(float)
-        tied = float((of_class * negative).sum())  # no dot product: its threads cost more than they save here
+        tied = float(
+            (of_class * negative).sum()
+        )  # not a dot product, whose threads cost more than they save here
         return (float((of_class * below).sum()) + tied / 2) / pairs, tied / 2 / pairs
 
 
 class RunningPrAuc(Histogram):
-    """Average precision from counts of log-odds in bins of equal width; instances in one bin are tied.
+    """Average precision from a histogram of log-odds; instances in one bin are tied.
 
-    `error` bounds the distance to the exact figure. 512 KB per class, however long the stream.
+    `error` bounds the distance to the exact value. Needs 512 KB per class for a stream of any length.
 
     Examples
     --------
@@ -273,7 +277,7 @@ class RunningPrAuc(Histogram):
 
 
 class Ranked(Measure):
-    """The base of measures of the order in which probabilities rank instances: exact, or from a histogram."""
+    """The base of ranking measures, exact or from a histogram."""
 
     _histogram: ClassVar[type[Histogram]]
 
@@ -288,10 +292,10 @@ class Ranked(Measure):
     @staticmethod
     @abstractmethod
     def _figure(y: Labels, probabilities: Probabilities) -> float:
-        """The exact figure."""
+        """Return the exact value."""
 
     def update(self, y: Labels, output: Probabilities) -> None:
-        """Count labels (n,) and the probabilities (n, classes) predicted before they were seen."""
+        """Add labels (n,) and the probabilities (n, classes) predicted before they were known."""
         if self.predictions is None:
             self._running.update(y, output)
         else:
@@ -299,7 +303,7 @@ class Ranked(Measure):
             self.predictions.append((y.copy(), output.copy()))
 
     def add(self, y: Labels, output: Probabilities) -> float:
-        """Count a part of the stream and return the exact figure over it. The arrays are kept."""
+        """Add a part of the stream and return the exact value over it. The arrays are kept."""
         figure = self._figure(y, output)
         if self.predictions is None:
             self._running.update(y, output)
@@ -309,12 +313,12 @@ class Ranked(Measure):
 
     @property
     def value(self) -> float:
-        """The figure over everything counted; NaN if no class has positive and negative instances."""
+        """The value over all instances so far; NaN if no class has positive and negative instances."""
         return self._running.value if self.predictions is None else self._figure(*joined(self.predictions))
 
     @property
     def error(self) -> float:
-        """The largest possible distance to the exact figure."""
+        """The largest possible distance to the exact value."""
         return 0.0 if self.exact else self._running.error
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -325,7 +329,7 @@ class Ranked(Measure):
         return {"labels": labels, "probabilities": probabilities}
 
     def restore(self, state: State) -> None:
-        """Continue from what `state` returned."""
+        """Restore what `state` returned."""
         owner = type(self).__name__
         if self.predictions is None:
             self._running.restore(state, owner)
@@ -333,11 +337,14 @@ class Ranked(Measure):
         labels = expect_array(state, "labels", np.int64, (None,), owner)
         probabilities = expect_array(state, "probabilities", np.float64, (None, None), owner)
         if len(labels) != len(probabilities):
-            raise DataError(f"The state of {owner} must have as many labels as probabilities. Got others.")
+            raise DataError(
+                f"The state of {owner} must have as many labels as probabilities. "
+                f"Got {len(labels)} and {len(probabilities)}."
+            )
         self.predictions = [expect_answers(labels, probabilities, owner)]
 
     def merge(self, other: Ranked) -> None:
-        """Add what another has counted. A histogram takes in exact predictions, but not the reverse."""
+        """Add the instances of another measure. A histogram can add exact ones, not the reverse."""
         expect_same(self, other)
         if self.predictions is None:
             if other.predictions is None:
@@ -345,7 +352,9 @@ class Ranked(Measure):
             for part in other.predictions or ():
                 self._running.update(*part)
         elif other.predictions is None:
-            raise ParameterError.of("other", f"{type(self).__name__}.merge", "exact, as this one is", other)
+            raise ParameterError.of(
+                "other", f"{type(self).__name__}.merge", "an exact measure, like this one", other
+            )
         else:
             self.predictions += other.predictions
 
@@ -354,7 +363,7 @@ class Ranked(Measure):
         return type(self)(self.exact)
 
     def bounded(self) -> Ranked:
-        """Return an empty measure that counts in a histogram."""
+        """Return an empty measure that uses a histogram."""
         return type(self)(exact=False)
 
     def __repr__(self) -> str:
@@ -362,13 +371,13 @@ class Ranked(Measure):
 
 
 class Auroc(Ranked):
-    """AUROC over a stream: `auroc` defines it, and `RunningAuroc` says how exact a histogram is.
+    """AUROC over a stream, as defined by `auroc`; `RunningAuroc` describes the error of a histogram.
 
     Parameters
     ----------
     exact
-        Whether all probabilities are kept (8 bytes per class and instance). If not, the figure comes from
-        a histogram in constant memory; that of a window is still exact.
+        Whether to keep all probabilities (8 bytes per class and instance). Otherwise the value comes from a
+        histogram in constant memory; the values of windows are still exact.
 
     Examples
     --------
@@ -383,7 +392,7 @@ class Auroc(Ranked):
 
 
 class PrAuc(Ranked):
-    """Average precision over a stream, the plain mean over classes: see `average_precision`.
+    """Average precision over a stream, the mean over classes (see `average_precision`).
 
     Parameters
     ----------

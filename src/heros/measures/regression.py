@@ -1,4 +1,4 @@
-"""Measures of predicted numbers."""
+"""Measures for regression."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from heros.measures.checks import expect_numbers
 __all__ = ["MAE", "MAPE", "R2", "RMSE", "Coverage", "IntervalWidth", "RelativeError"]
 
 PREDICTION, INTERVAL, NAIVE = 1, 3, 4
-"""How many columns of a prediction a measure needs: the number; its interval; the running mean."""
+"""The number of columns that a measure needs: the prediction; its interval; the running mean."""
 
 Numbers = NDArray[np.float64]
 
 
 class MeanOfNumbers(Mean):
-    """The base of means over numbers: a pair of amounts for each instance."""
+    """The base of regression measures that are means over instances."""
 
     numeric = True
     columns: ClassVar[int] = PREDICTION
 
     @abstractmethod
     def _amounts(self, y: Numbers, output: Numbers) -> tuple[Numbers, Numbers | float]:
-        """Return what each instance adds to the numerator and to the denominator."""
+        """Return the contribution of each instance to the numerator and the denominator."""
 
     def _sums(self, y: Numbers, output: Numbers) -> tuple[float, float]:
         y, output = expect_numbers(y, output, self.columns, type(self).__name__)
@@ -71,7 +71,7 @@ class RMSE(MeanOfNumbers):
 
     @property
     def value(self) -> float:
-        """The root over everything counted; NaN over nothing."""
+        """The root over all instances so far; NaN without instances."""
         return math.sqrt(super().value)
 
 
@@ -98,7 +98,7 @@ class MAPE(MeanOfNumbers):
 class RelativeError(MeanOfNumbers):
     """The mean absolute error relative to that of the running mean of recent targets; below 1 is better.
 
-    That running mean, before each target, is the fourth number of a prediction
+    The running mean before each target is the fourth number of a prediction
     (`heros.ensemble.task.Regression`).
 
     Examples
@@ -117,7 +117,7 @@ class RelativeError(MeanOfNumbers):
 
 
 class Coverage(MeanOfNumbers):
-    """The share of targets inside their predicted interval; best if close to the level asked for.
+    """The share of targets inside their predicted interval; best if close to the requested level.
 
     Examples
     --------
@@ -153,7 +153,7 @@ class IntervalWidth(MeanOfNumbers):
 
 
 class R2(Measure):
-    """R²: the share of the targets' variance that is predicted; below 0 if the targets' mean predicts better.
+    """R²: the share of explained variance; below 0 if the mean of the targets is a better prediction.
 
     Examples
     --------
@@ -170,7 +170,7 @@ class R2(Measure):
         self.count, self.mean, self.squares, self.errors = 0, 0.0, 0.0, 0.0
 
     def update(self, y: Numbers, output: Numbers) -> None:
-        """Count targets (n,) and the predictions, (n,) or (n, columns), made before they were seen."""
+        """Add targets (n,) and the predictions, (n,) or (n, columns), made before they were known."""
         y, output = expect_numbers(y, output, PREDICTION, "R2")
         if len(y):
             mean = float(y.mean())
@@ -186,7 +186,7 @@ class R2(Measure):
 
     @property
     def value(self) -> float:
-        """R² over everything counted; NaN where all targets are the same."""
+        """R² over all instances so far; NaN if all targets are equal."""
         return 1 - self.errors / self.squares if self.squares > 0 else math.nan
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -195,13 +195,13 @@ class R2(Measure):
         return {"count": np.array([self.count]), "sums": np.array(sums)}
 
     def restore(self, state: State) -> None:
-        """Continue from what `state` returned."""
+        """Restore what `state` returned."""
         [self.count] = expect_array(state, "count", np.int64, (1,), "R2").tolist()
         above, below, self.squares, self.errors = expect_array(state, "sums", np.float64, (4,), "R2").tolist()
         self.mean = above - below
 
     def merge(self, other: R2) -> None:
-        """Add what another measure of the same kind has counted."""
+        """Add the instances of another measure of the same kind."""
         expect_same(self, other)
         if other.count:
             self._add(other.count, other.mean, other.squares, other.errors)

@@ -1,4 +1,4 @@
-"""Meters: what a run cost in energy, measured from outside the learner."""
+"""Energy meters, which measure a run from outside the learner."""
 
 from heros.meters.base import Energy, Meter, Reading
 from heros.meters.carbon import Carbon

@@ -1,4 +1,4 @@
-"""The contract of an energy meter, and the energy of a run."""
+"""The base class of energy meters, and the energy of a run."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Reading:
     """The reading of a meter between its start and its stop."""
 
     joules: float
-    detail: str  # how the figure was obtained, as text
-    cpu_seconds: float  # by the meter's clock: of the thread that started it, or of the process
+    detail: str  # how the energy was obtained, as text
+    cpu_seconds: float  # CPU time of the thread that started the meter, or of the process
     wall_seconds: float
 
     def after(self, earlier: Reading | None) -> Reading:
@@ -51,11 +51,11 @@ class Energy:
     source
         The name of the meter: "cpu-model", "rapl", "codecarbon" and so on.
     detail
-        How the figure was obtained.
+        How the energy was obtained.
     carbon
-        The stated carbon intensity; None if none was stated.
+        The carbon intensity, or None.
     cpu_seconds, wall_seconds
-        The time of the run, the first by the meter's clock.
+        The CPU time (by the meter's clock) and the duration of the run.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class Energy:
 
     @property
     def basis(self) -> str:
-        """Whether the figure is "measured" or "modelled"; "" if the meter is unknown."""
+        """Whether the energy is "measured" or "modelled"; "" if the meter is unknown."""
         kinds = parts("meter").values()
         return next((kind.basis for kind in kinds if kind.source == self.source), "")
 
@@ -95,7 +95,7 @@ class Energy:
 
     @property
     def co2e_kg(self) -> float | None:
-        """Kilograms of CO2e; None where no carbon intensity was stated."""
+        """Kilograms of CO2e; None without a carbon intensity."""
         return None if self.carbon is None else self.kwh * self.carbon.grams_per_kwh / 1000
 
 
@@ -111,11 +111,11 @@ class Meter(Part, ABC):
     """
 
     role: ClassVar[str] = "meter"
-    plain: ClassVar[bool] = False  # it reads clocks and counters of this machine
+    plain: ClassVar[bool] = False  # a meter depends on clocks and counters of this machine
 
     source: ClassVar[str]
     basis: ClassVar[str] = "measured"  # or "modelled"
-    alone: ClassVar[bool] = False  # whether it counts the whole machine, and parallel runs disturb it
+    alone: ClassVar[bool] = False  # whether it measures the whole machine, so that parallel runs disturb it
 
     def __init__(self, carbon: Carbon | None = None, *, process: bool = False) -> None:
         self.carbon = carbon
@@ -125,33 +125,33 @@ class Meter(Part, ABC):
 
     @staticmethod
     def names() -> tuple[str, ...]:
-        """The names of all meters."""
+        """Return the names of all meters."""
         return tuple(name_of(kind) for kind in parts("meter").values())
 
     @staticmethod
     def of(name: str, carbon: Carbon | None = None, **settings: Any) -> Meter:
-        """Return the meter of this name; raise an error that says why if this machine does not have it."""
+        """Return the meter of this name; raise an error with the reason if this machine lacks it."""
         return Meter.kind(name)(carbon=carbon, **settings)
 
     @staticmethod
     def kind(name: str) -> type[Meter]:
-        """The class of the meter of this name."""
+        """Return the class of the meter of this name."""
         one_of(name, "name", "Meter.of", Meter.names(), f"one of {', '.join(Meter.names())}")
         kind: type[Meter] = next(kind for kind in parts("meter").values() if name_of(kind) == name)
         return kind
 
     def clock(self) -> float:
-        """CPU seconds of the calling thread or, if `process`, of all threads of the process."""
+        """Return the CPU seconds of the calling thread or, if `process`, of all threads of the process."""
         return time.process_time() if self.process else time.thread_time()
 
     def start(self, earlier: Reading | None = None) -> None:
-        """Start to measure; an `earlier` reading is added to the result."""
+        """Start measuring; an `earlier` reading is added to the result."""
         self._start()
         self._earlier = earlier
         self._cpu, self._wall = self.clock(), time.perf_counter()
 
     def sample(self) -> None:
-        """Read the counters from time to time, as some wrap around."""
+        """Read the counters; call this regularly, because some counters wrap around."""
         return
 
     def stop(self) -> Reading:
@@ -167,13 +167,13 @@ class Meter(Part, ABC):
         return reading
 
     def abandon(self) -> None:
-        """Stop measuring a run that failed. Calling it after `stop` does nothing."""
+        """Stop measuring a run that failed. A call after `stop` has no effect."""
         return
 
     @abstractmethod
     def _start(self) -> None:
-        """Start to measure."""
+        """Start measuring."""
 
     @abstractmethod
     def _stop(self, cpu_seconds: float) -> tuple[float, str]:
-        """Return joules since the start, and how they were obtained."""
+        """Return the joules since the start, and a text on how they were obtained."""

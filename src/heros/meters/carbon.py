@@ -1,4 +1,4 @@
-"""How much CO2e a kilowatt-hour stands for: a stated number or a stated country, never a guess."""
+"""The carbon intensity of electricity: a given number or a given country, never a guess."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Carbon:
     grams_per_kwh
         Grams of CO2e per kWh.
     source
-        Where the figure is from.
+        The source of the number.
 
     Examples
     --------
@@ -68,14 +68,14 @@ class Carbon:
 
     @classmethod
     def of(cls, *, intensity: float | None = None, country: str | None = None) -> Carbon | None:
-        """Return the stated intensity, or that of the stated country; None if neither is given."""
+        """Return the given intensity, or that of the given country; None if neither is given."""
         if intensity is not None and country is not None:
-            raise ParameterError.of("country", "Carbon", "None where 'intensity' is given", country)
+            raise ParameterError.of("country", "Carbon", "None if 'intensity' is given", country)
         if intensity is not None:
             return cls(number(intensity, "intensity", "Carbon", 0), "stated")
         if country is None:
             return None
         if not isinstance(country, str) or country.upper() not in COUNTRIES:
-            rule = f"one of {', '.join(COUNTRIES)} (or state an intensity)"
+            rule = f"one of {', '.join(COUNTRIES)} (or give an intensity)"
             raise ParameterError.of("country", "Carbon", rule, country)
         return cls(float(COUNTRIES[country.upper()]), f"{country.upper()}: {SOURCE}")

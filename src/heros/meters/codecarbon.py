@@ -1,4 +1,4 @@
-"""Energy as CodeCarbon estimates it."""
+"""Energy estimated by CodeCarbon."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from heros.meters.carbon import Carbon
 __all__ = ["CodeCarbon"]
 
 ANYWHERE = "USA"
-"""CodeCarbon asks for a country; its energy does not depend on it, and its CO2e is not used."""
+"""A country required by CodeCarbon; it does not affect the energy, and CodeCarbon's CO2e is not used."""
 
 
 class CodeCarbon(Meter):
-    """CodeCarbon's tracker: offline, for this process, once per run.
+    """CodeCarbon's offline tracker for this process, read once per run.
 
     Only its energy is used; CO2e is the energy times the stated `carbon`, as for every meter. Needs the extra
     ``energy``.
@@ -25,7 +25,7 @@ class CodeCarbon(Meter):
 
     written: ClassVar[str] = "codecarbon"
     source: ClassVar[str] = "codecarbon"
-    basis: ClassVar[str] = "modelled"  # its memory always is, its CPU where it finds no counters
+    basis: ClassVar[str] = "modelled"  # the memory always, the CPU if there are no counters
 
     def __init__(self, carbon: Carbon | None = None) -> None:
         super().__init__(carbon)
@@ -40,7 +40,7 @@ class CodeCarbon(Meter):
 
     def _start(self) -> None:
         module = self._module()
-        # Its log goes nowhere: warnings about missing counters are in the reading's detail.
+        # Its log is discarded: the reading's detail names missing counters.
         logging.getLogger("codecarbon").setLevel(logging.CRITICAL)
         self._tracker = module.OfflineEmissionsTracker(
             country_iso_code=ANYWHERE,
@@ -54,9 +54,9 @@ class CodeCarbon(Meter):
     def _stop(self, cpu_seconds: float) -> tuple[float, str]:
         tracker, self._tracker = self._tracker, None
         tracker.stop()
-        data = getattr(tracker, "final_emissions_data", None)  # it swallows its own errors
+        data = getattr(tracker, "final_emissions_data", None)  # the tracker hides its own errors
         if data is None:
-            raise HerosError("CodeCarbon must give a reading. Got none.")
+            raise HerosError("CodeCarbon returned no reading.")
         parts = (("CPU", data.cpu_energy), ("GPU", data.gpu_energy), ("RAM", data.ram_energy))
         detail = ", ".join(f"{name} {energy * JOULES_PER_KWH:.3g} J" for name, energy in parts)
         return data.energy_consumed * JOULES_PER_KWH, f"{detail} (codecarbon {data.codecarbon_version})"

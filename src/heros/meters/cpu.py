@@ -33,7 +33,7 @@ POWER = {
     "Xeon(R) Platinum 8380": (270, 40),
     "Xeon(R) Platinum 8480": (350, 56),
 }
-"""The thermal design power in watts and the number of cores, as the makers state them."""
+"""The thermal design power in watts and the number of cores, from the manufacturers."""
 
 
 ARM = "0x41"
@@ -48,11 +48,11 @@ ARM_DESIGNS = {
     "0xd49": "Neoverse-N2",
     "0xd4f": "Neoverse-V2",
 }
-"""ARM designs by their part number, for machines to which Linux gives no model name."""
+"""ARM designs by part number, for machines without a model name in Linux."""
 
 
 def cpu_model() -> str:
-    """The name of this machine's CPU."""
+    """Return the name of this machine's CPU."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
@@ -61,7 +61,7 @@ def cpu_model() -> str:
 
 
 def _named_in(cpuinfo: str) -> str:
-    r"""The name of the first CPU that Linux lists; empty if it gives none.
+    r"""Return the name of the first CPU that Linux lists, or an empty text.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def _named_in(cpuinfo: str) -> str:
 
 
 def watts_per_core(model: str) -> tuple[float, str]:
-    """The watts of one core of this CPU, and the source of the figure.
+    """Return the watts of one core of this CPU, and the source of this number.
 
     Examples
     --------
@@ -93,19 +93,19 @@ def watts_per_core(model: str) -> tuple[float, str]:
 class Cpu(Meter):
     """CPU seconds × watts per core.
 
-    A model, not a measurement: it ignores clock rates, memory and idle power, and gives the same figure for
-    the same work whatever else the machine does.
+    A model, not a measurement: it ignores clock rates, memory and idle power. The result does not depend on
+    other work of the machine.
 
     Parameters
     ----------
     watts
         The power of a busy core. By default the CPU's design power divided by its cores, if the CPU is in a
-        small table, else 10 W; the reading says which.
+        small table, otherwise 10 W; the reading names the source.
     carbon
-        The carbon intensity; without one there is no CO2e.
+        The carbon intensity; without it, CO2e is not computed.
     process
-        Whether to count the CPU seconds of the whole process. By default those of the run's thread, which
-        does all the work of HEROS. Models that start threads of their own, as Java does, use more.
+        Whether to count the CPU seconds of the whole process. By default only the run's thread is counted,
+        which does all the work of HEROS. Models that start their own threads, as Java does, use more.
 
     Examples
     --------

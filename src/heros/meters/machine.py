@@ -1,4 +1,4 @@
-"""Meters that count the whole machine, one run at a time."""
+"""Meters that measure the whole machine, one run at a time."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ _at_work = threading.Lock()
 
 @dataclass
 class Counter:
-    """A counter of the hardware, and what it has counted since `start`."""
+    """A hardware counter, and its increase since `start`."""
 
     name: str
     read: Callable[[], int]
     joules: float  # per count
-    largest: int | None = None  # after this value the counter restarts at 0; None if it never does
+    largest: int | None = None  # the counter restarts at 0 after this value; None if it never restarts
     last: int = 0
     counts: int = 0
 
     def start(self) -> None:
-        """Count from now on."""
+        """Start counting."""
         self.last, self.counts = self.read(), 0
 
     def sample(self) -> None:
-        """Add what was counted since the last reading."""
+        """Add the counts since the last reading."""
         now = self.read()
         wrapped = 0 if self.largest is None or now >= self.last else self.largest + 1
         self.counts, self.last = self.counts + now - self.last + wrapped, now
 
 
 class MachineMeter(Meter):
-    """A meter of the whole machine, including idle power: nothing else should be running.
+    """A meter of the whole machine, including idle power: no other work should be running.
 
-    A second such meter at the same time in one process is refused: each would count the other's run.
+    A process cannot use two such meters at the same time, because each would measure the other's run.
     """
 
     alone: ClassVar[bool] = True
@@ -55,12 +55,12 @@ class MachineMeter(Meter):
         self._mine = False
 
     def sample(self) -> None:
-        """Read the counters often enough that they wrap around at most once in between."""
+        """Read the counters; call this often enough that they wrap around at most once between calls."""
         for one in self._counters:
             one.sample()
 
     def abandon(self) -> None:
-        """Stop counting, so that another meter can."""
+        """Stop counting, so that another meter can start."""
         if self._mine:
             self._mine = False
             _at_work.release()
@@ -68,8 +68,8 @@ class MachineMeter(Meter):
     def _start(self) -> None:
         if not _at_work.acquire(blocking=False):
             raise HerosError(
-                f"{self.counter} counts the whole machine: of two runs at a time each would count the other's"
-                " energy. Run them one after the other, or use the 'cpu' meter."
+                f"{self.counter} measures the whole machine, so two runs cannot use it at the same time. Run "
+                "them one after the other, or use the 'cpu' meter."
             )
         self._mine = True
         try:

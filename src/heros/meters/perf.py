@@ -1,4 +1,4 @@
-"""RAPL through Linux perf events, for users who cannot read its files."""
+"""RAPL through Linux perf events, for users who cannot read the powercap files."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ __all__ = ["POWER", "Perf"]
 
 POWER = Path("/sys/bus/event_source/devices/power")
 COUNTED = {"energy-pkg": "package", "energy-ram": "dram"}
-"""Other events (cores, gpu, psys) are parts of a package, or hold packages: they would count twice."""
+"""Other events (cores, gpu, psys) overlap with packages and would count energy twice."""
 SYSCALLS = {"x86_64": 298, "aarch64": 241}
 ATTRIBUTES = 128  # bytes of a perf_event_attr
 
 
 class Perf(MachineMeter):
-    """The energy of all CPU packages and their memory, as the hardware counts it, from perf events.
+    """The energy of all CPU packages and their memory, from hardware counters read as perf events.
 
-    The same counters as `Rapl`. They need `/proc/sys/kernel/perf_event_paranoid` of 0 or less, or the
-    capability CAP_PERFMON.
+    The counters are those of `Rapl`. Access needs `/proc/sys/kernel/perf_event_paranoid` of 0 or less, or
+    the capability CAP_PERFMON.
 
     Parameters
     ----------
     root
         The directory that describes the events.
     carbon
-        The carbon intensity; without one there is no CO2e.
+        The carbon intensity; without it, CO2e is not computed.
     """
 
     source: ClassVar[str] = "perf"
@@ -51,12 +51,14 @@ class Perf(MachineMeter):
 
 
 def _counters(root: Path, files: list[int]) -> list[Counter]:
-    """Open a counter per event and package, and add its file to `files`."""
+    """Open one counter per event and package, and add its file to `files`."""
     try:
         kind = int((root / "type").read_text(encoding="ascii"))
         processors = [int(first) for first in re.findall(r"(\d+)(?:-\d+)?", (root / "cpumask").read_text())]
     except (OSError, ValueError):
-        raise HerosError(f"Perf events of RAPL need {root}. Got none (a virtual machine has none).") from None
+        raise HerosError(
+            f"Perf events of RAPL need {root}, which does not exist (virtual machines lack it)."
+        ) from None
     found: list[Counter] = []
     for event, name in COUNTED.items():
         path = root / "events" / event
@@ -70,12 +72,12 @@ def _counters(root: Path, files: list[int]) -> list[Counter]:
             files.append(_opened(kind, int(match.group(1), 0), cpu))
             found.append(Counter(f"{name}-{n}", partial(_read, files[-1]), scale))
     if not found:
-        raise HerosError(f"Perf events of RAPL need energy-pkg in {root / 'events'}. Got none.")
+        raise HerosError(f"Perf events of RAPL need energy-pkg in {root / 'events'}, which does not exist.")
     return found
 
 
 def _opened(kind: int, config: int, cpu: int) -> int:
-    """A perf event of this kind on one CPU, of all processes."""
+    """Open a perf event of this kind on one CPU, for all processes."""
     number = SYSCALLS.get(platform.machine())
     if number is None:
         raise HerosError(f"Perf events need one of {', '.join(SYSCALLS)}. Got {platform.machine()}.")

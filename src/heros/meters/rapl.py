@@ -1,4 +1,4 @@
-"""Energy from the counters of the CPU package: RAPL, through Linux' powercap files."""
+"""Energy from the counters of the CPU package (RAPL), through the powercap files of Linux."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ __all__ = ["POWERCAP", "Rapl"]
 
 POWERCAP = Path("/sys/class/powercap")
 COUNTED = ("package", "dram")
-"""Other zones (core, uncore) are parts of a package, or (psys) hold packages: they would count twice."""
+"""Other zones (core, uncore, psys) overlap with packages and would count energy twice."""
 
 
 class Rapl(MachineMeter):
-    """The energy of all CPU packages and their memory, as the hardware counts it.
+    """The energy of all CPU packages and their memory, from hardware counters.
 
-    It counts the whole machine, including idle power: nothing else should be running. A second meter at the
-    same time in one process is refused: each would count the other's run.
+    The meter measures the whole machine, including idle power: no other work should be running. A process
+    cannot use two such meters at the same time.
 
     Parameters
     ----------
     root
         The directory of the powercap files.
     carbon
-        The carbon intensity; without one there is no CO2e.
+        The carbon intensity; without it, CO2e is not computed.
     """
 
     source: ClassVar[str] = "rapl"
@@ -42,7 +42,7 @@ class Rapl(MachineMeter):
 
 
 def _zones(root: Path) -> list[Counter]:
-    """The zones of packages and their memory, each once, although nested zones are listed twice."""
+    """Return the zones of packages and their memory, each once; nested zones are listed twice."""
     found: dict[Path, tuple[str, Counter]] = {}
     for path in sorted({*root.glob("intel-rapl:*"), *root.glob("intel-rapl:*/intel-rapl:*")}):
         try:
@@ -54,17 +54,19 @@ def _zones(root: Path) -> list[Counter]:
             found.setdefault(path.resolve(), (path.name, Counter(name, partial(_read, path), 1e-6, largest)))
     zones = dict(found.values())
     if not zones:
-        raise HerosError(f"RAPL needs package counters in {root}. Got none (a virtual machine has none).")
+        raise HerosError(
+            f"RAPL needs package counters in {root}, which has none (virtual machines lack them)."
+        )
     return [zones[name] for name in sorted(zones)]
 
 
 def _read(zone: Path) -> int:
-    """The microjoules that a zone has counted."""
+    """Return the microjoules counted by a zone."""
     try:
         return int((zone / "energy_uj").read_text())
     except PermissionError:
         raise HerosError(
-            f"RAPL needs permission to read {zone / 'energy_uj'} (root, or chmod a+r). Got none."
+            f"RAPL needs permission to read {zone / 'energy_uj'} (run as root, or chmod a+r)."
         ) from None
     except (OSError, ValueError) as error:
         raise HerosError(f"RAPL needs a readable {zone / 'energy_uj'}. Got: {error}") from None

@@ -1,4 +1,4 @@
-"""Policies: which k of M models to train, at every step."""
+"""Policies: the choice of the models to train at each step."""
 
 from heros.policies.base import CompiledPolicy, Policy, compiled
 from heros.policies.budget import Budget

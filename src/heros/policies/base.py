@@ -1,4 +1,4 @@
-"""What a policy is, and how the built-in ones reach the compiled core."""
+"""The interface of policies, and the base class of the compiled ones."""
 
 from __future__ import annotations
 
@@ -18,49 +18,49 @@ __all__ = ["CompiledPolicy", "Policy", "compiled", "expect_policy"]
 
 @runtime_checkable
 class Policy(Protocol):
-    """Decides, at every step, which models are worth training.
+    """The interface of a policy, which chooses the models to train at each step.
 
-    Anything with this one method is a policy: see the example in `heros.Heros`. One that also has a method
-    ``update(outcomes, trained)`` is told, after every instance, how right the models were that are trained
-    on it: an outcome in [0, 1] each, NaN for the others.
+    Any object with the method `choose` is a policy: see the example in `heros.Heros`. If it also has a method
+    ``update(outcomes, trained)``, that is called after each instance with the outcome in [0, 1] of each
+    trained model, and NaN for the other models.
     """
 
     def choose(
         self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int, rng: np.random.Generator
     ) -> NDArray[np.bool_]:
-        """A mask of the models to train, at most k of them.
+        """Return a mask of the models to train, at most k of them.
 
         Parameters
         ----------
         scores : (M,)
-            L: the running performance of each model, the present instance included.
+            The running score L of each model, the current instance included.
         costs : (M,)
-            γ: what a training step of each model costs; they sum to 1.
+            The cost γ of a training step of each model; the costs sum to 1.
         k
-            How many models may be trained.
+            The maximum number of models to train.
         rng
-            The one source of randomness.
+            The only source of random numbers.
         """
         ...
 
 
 class CompiledPolicy(Part):
-    """A policy of the compiled core: `choose` and the loop over a block run the same function."""
+    """A policy of the compiled core; `choose` and the loop over a block call the same function."""
 
     role: ClassVar[str] = "policy"
 
     explorable: ClassVar[bool] = True
-    """Whether it is of use to explore around it: to train k random models now and then."""
+    """Whether exploration around this policy is useful, that is, to train k random models sometimes."""
 
     @property
     def explores(self) -> bool:
-        """Whether it comes back to every model sooner or later, whatever their scores are."""
+        """Whether the policy trains every model again at some time, whatever the scores are."""
         return not self.explorable
 
     def choose(
         self, scores: ArrayLike, costs: ArrayLike, k: int, rng: np.random.Generator
     ) -> NDArray[np.bool_]:
-        """A mask of the models to train. See `Policy.choose`."""
+        """Return a mask of the models to train. See `Policy.choose`."""
         scores = _vector(scores, "scores", self)
         costs = _vector(costs, "costs", self)
         if len(scores) != len(costs):
@@ -74,29 +74,29 @@ class CompiledPolicy(Part):
         if np.any(costs < 0):
             raise ParameterError.of("costs", type(self).__name__, "non-negative", float(costs.min()))
         policy = self._compiled()
-        assert policy is not None, f"{type(self).__name__} must override choose where it is not compiled"
+        assert policy is not None, f"{type(self).__name__} must override choose if it is not compiled"
         return _core.choose(policy, scores, costs, int(k), rng.bit_generator.capsule)
 
     @abstractmethod
     def _compiled(self) -> _core.Policy | None:
-        """The policy as the core knows it; None if part of it is Python."""
+        """Return the policy of the core; None if a part of the policy is written in Python."""
 
     def __str__(self) -> str:
-        """The policy as people write it: `Explore(Zeta(0.05), 0.2)`."""
+        """Return the policy in short notation: `Explore(Zeta(0.05), 0.2)`."""
         values = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
         return f"{type(self).__name__}({', '.join(map(_plain, values))})"
 
 
 def expect_policy(policy: object, owner: str) -> None:
-    """Refuse what is not a policy. An array is none, though it has a method of that name."""
+    """Refuse an object that is not a policy, arrays included, although they have a method `choose`."""
     if not isinstance(policy, Policy) or isinstance(policy, np.ndarray | np.generic):
         raise ParameterError.of("policy", owner, "a policy (an object with a 'choose' method)", policy)
 
 
 def compiled(policy: Policy) -> _core.Policy | None:
-    """The policy as the core knows it, or None if it has to be called back in Python.
+    """Return the policy of the core, or None if the core must call the policy in Python.
 
-    A class that overrides `choose` without `_compiled` is its own policy, whatever it inherits.
+    A subclass that overrides `choose` but not `_compiled` is called in Python.
     """
     if not isinstance(policy, CompiledPolicy) or _overrides(type(policy)):
         return None
@@ -104,7 +104,7 @@ def compiled(policy: Policy) -> _core.Policy | None:
 
 
 def _overrides(kind: type) -> bool:
-    """Whether `choose` was overridden further down the line than `_compiled`."""
+    """Return whether a subclass overrides `choose` but not `_compiled`."""
     for ancestor in kind.__mro__:
         if "_compiled" in vars(ancestor):
             return False

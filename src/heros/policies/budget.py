@@ -1,4 +1,4 @@
-"""As much performance as a budget buys."""
+"""A policy that maximises the scores within a budget of training cost."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ __all__ = ["Budget"]
 
 @dataclass(frozen=True)
 class Budget(CompiledPolicy):
-    """At most k models that together cost at most β, with a high sum of scores.
+    """Train at most k models with a high sum of scores and a total cost of at most β.
 
     Maximises Σ L over the sets with Σ γ ≤ β and at most k models. Unlike `Reward` this is a real
-    knapsack, so it is solved greedily: models by falling L/γ, each taken if it still fits, up to k of
-    them; or the best single model that fits, if that alone scores more than all of them together. While
-    the k models do not run out the result is at least half the optimum; if they do, at least 1/k of it.
-    Nothing is chosen if no model fits.
+    knapsack problem, solved greedily: models are added by falling L/γ, if they still fit, up to k models.
+    If a single model that fits has a higher L than all of these together, it is chosen alone. The result is
+    at least half the optimum, or at least 1/k of it if the limit k is reached. If no model fits, none is
+    trained.
 
     Parameters
     ----------
     budget
-        β: the share of the cost of training everything that a step may spend, in (0, 1].
+        The budget β of a step, as a share of the cost of training all models, in (0, 1].
 
     Examples
     --------
@@ -48,17 +48,17 @@ class Budget(CompiledPolicy):
     def explain(
         self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int, chosen: NDArray[np.bool_]
     ) -> Reasons:
-        """Why each of these models was chosen."""
+        """Return why each of these models was chosen."""
         ratio = scores / np.maximum(costs, 1e-300)
         ranked = by_rank(ratio, "L/γ", chosen)
         affordable = np.flatnonzero(costs <= self.budget * (1 + 1e-12))
         if len(ranked) == 1 and not chosen[affordable[ratio[affordable].argmax()]]:
             model = next(iter(ranked))
-            return {model: f"alone worth more (L {scores[model]:.4g}) than all that fit by L/γ"}
+            return {model: f"alone better (L {scores[model]:.4g}) than the models that fit by L/γ"}
         spent, reasons = 0.0, {}
         for i, reason in ranked.items():
             spent += costs[i]
-            reasons[i] = f"{reason}; with it {spent:.4g} of β = {self.budget:g} is spent"
+            reasons[i] = f"{reason}; cost so far {spent:.4g} of β = {self.budget:g}"
         return reasons
 
     def _compiled(self) -> _core.Policy:

@@ -1,4 +1,4 @@
-"""A policy as the core takes it: in layers, and called where it is written in Python."""
+"""Pass policies to the core: split them into layers, and call policies written in Python."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ __all__ = ["Layers", "PolicyCalls", "bound_policy", "layers_of"]
 
 
 class Layers(NamedTuple):
-    """A policy taken apart."""
+    """A policy split into its layers."""
 
     policy: Policy
-    """What chooses, perhaps an `Explore`."""
+    """The policy that chooses, possibly an `Explore`."""
     surprise: Surprise | None
-    """Which instances are trained on, if not all."""
+    """The choice of instances to train on; None for all."""
     within: Within | None
-    """The budget that k follows, if there is one."""
+    """The budget that sets k; None without a budget."""
 
     @property
     def native_surprise(self) -> _core.Surprise | None:
-        """Which instances are trained on, as the core knows it."""
+        """`surprise` in the form of the core."""
         return None if self.surprise is None else self.surprise.native()
 
 
 def layers_of(policy: Policy) -> Layers:
-    """Take a policy apart: ``Within(Surprise(Explore(...)))``, any of which may be missing.
+    """Split a policy ``Within(Surprise(Explore(...)))`` into its layers; each layer is optional.
 
     Examples
     --------
@@ -50,14 +50,14 @@ def layers_of(policy: Policy) -> Layers:
 
 
 class PolicyCalls:
-    """What the core calls to have a policy written in Python choose; the choice is checked."""
+    """The callbacks for a policy written in Python; its choices are checked."""
 
     def __init__(self, policy: Policy, rng: np.random.Generator) -> None:
         self.policy, self.rng = policy, rng
-        self.draws: Mapping[str, Any] | None = None  # the generator before an exploring policy was asked
+        self.draws: Mapping[str, Any] | None = None  # the generator state before an exploring policy chose
 
     def choose(self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int) -> NDArray[np.bool_]:
-        """The models to train."""
+        """Return a mask of the models to train."""
         self.draws = self.rng.bit_generator.state if isinstance(self.policy, Explore) else None
         mask = np.asarray(self.policy.choose(scores, costs, k, self.rng))
         if mask.shape != scores.shape or mask.dtype != np.bool_:
@@ -72,22 +72,22 @@ class PolicyCalls:
 
     @property
     def learns(self) -> bool:
-        """Whether the policy wants to know how right the models were that are trained."""
+        """Whether the policy has a method `update` for the outcomes of trained models."""
         return hasattr(_innermost(self.policy), "update")
 
     def update(self, outcomes: NDArray[np.float64], trained: NDArray[np.bool_]) -> None:
-        """How right the models were that are trained on the instance; NaN for the others."""
+        """Pass the outcomes of the trained models to the policy; NaN for the other models."""
         _innermost(self.policy).update(outcomes, trained)
 
 
 def _innermost(policy: Any) -> Any:
-    """The policy that chooses where nothing is explored."""
+    """Return the policy inside all `Explore` layers."""
     while isinstance(policy, Explore):
         policy = policy.policy
     return policy
 
 
 def bound_policy(policy: Policy, rng: np.random.Generator) -> _core.Policy | PolicyCalls:
-    """The policy as the core takes it."""
+    """Return the policy in the form of the core."""
     native = compiled(policy)
     return PolicyCalls(policy, rng) if native is None else native

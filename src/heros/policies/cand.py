@@ -1,4 +1,4 @@
-"""Half the best, half at random: CAND, as it is meant and as it was published."""
+"""CAND, which trains the best models and random ones, as defined and as published."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["Cand", "CandAsPublished"]
 
 @dataclass(frozen=True)
 class Cand(CompiledPolicy):
-    """The ⌊k/2⌋ models with the highest score L, the rest uniformly from the remaining ones.
+    """Train the ⌊k/2⌋ models with the highest score L, and random other models up to k.
 
-    This is CAND as Gunasekara et al. (2022) define it and as the HEROS paper describes it. The paper's
-    tables show something else: see `CandAsPublished`.
+    This is CAND as defined by Gunasekara et al. (2022) and described in the HEROS paper. The paper's tables
+    show a different policy: see `CandAsPublished`.
 
     Examples
     --------
@@ -30,12 +30,12 @@ class Cand(CompiledPolicy):
     array([1, 0, 1, 0])
     """
 
-    explores: ClassVar[bool] = True  # half of what it chooses is drawn
+    explores: ClassVar[bool] = True  # half of the models are drawn at random
 
     def explain(
         self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int, chosen: NDArray[np.bool_]
     ) -> Reasons:
-        """Why each of these models was chosen."""
+        """Return why each of these models was chosen."""
         return _halves(by_rank(scores, "L", chosen), k, len(scores))
 
     def _compiled(self) -> _core.Policy:
@@ -44,11 +44,11 @@ class Cand(CompiledPolicy):
 
 @dataclass(frozen=True)
 class CandAsPublished(CompiledPolicy):
-    """The ⌊k/2⌋ models with the *lowest* score, the rest at random: the paper's CAND column.
+    """Train the ⌊k/2⌋ models with the *lowest* score and random others: the paper's CAND column.
 
-    The figures of that column match an implementation that trains the worst half: on Electricity this gives
-    an AUROC of .941, the paper prints .9406, and the correct `Cand` gives .967, no less than any other
-    policy of the paper's (docs/paper.md). Use it to reproduce the table, and for nothing else.
+    The figures of that column match an implementation that trains the worst half. On Electricity this policy
+    has an AUROC of .941, and the paper reports .9406. The correct `Cand` has .967, no less than any other
+    policy of the paper (docs/paper.md). Use `CandAsPublished` only to reproduce the table.
 
     Examples
     --------
@@ -58,12 +58,12 @@ class CandAsPublished(CompiledPolicy):
     array([0, 1, 0, 1])
     """
 
-    explores: ClassVar[bool] = True  # half of what it chooses is drawn
+    explores: ClassVar[bool] = True  # half of the models are drawn at random
 
     def explain(
         self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int, chosen: NDArray[np.bool_]
     ) -> Reasons:
-        """Why each of these models was chosen."""
+        """Return why each of these models was chosen."""
         return _halves(by_rank(scores, "L", chosen, lowest_first=True), k, len(scores))
 
     def _compiled(self) -> _core.Policy:
@@ -71,6 +71,6 @@ class CandAsPublished(CompiledPolicy):
 
 
 def _halves(ranked: Reasons, k: int, models: int) -> Reasons:
-    """The first ⌊k/2⌋ models were chosen for their rank, the others drawn from those that were left."""
+    """Return the reasons: the rank for the first ⌊k/2⌋ models, a random draw for the others."""
     drawn = f"drawn at random, {k - k // 2} of the other {models - k // 2}"
     return {i: reason if n < k // 2 else drawn for n, (i, reason) in enumerate(ranked.items())}

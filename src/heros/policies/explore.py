@@ -1,4 +1,4 @@
-"""Now and then something else: ε-greedy exploration around any policy."""
+"""ε-greedy exploration around any policy."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["Explore"]
 
 @dataclass(frozen=True)
 class Explore(Around):
-    """With probability ε k models uniformly, else what `policy` chooses.
+    """Train k random models with probability ε, else the models that `policy` chooses.
 
     Parameters
     ----------
     policy
-        The policy to explore around; built-in or your own.
+        The inner policy, built-in or your own.
     epsilon
-        How often to explore, in [0, 1].
+        The probability ε of exploration, in [0, 1].
 
     Examples
     --------
@@ -52,22 +52,22 @@ class Explore(Around):
 
     @property
     def explores(self) -> bool:
-        """Whether it trains every model sooner or later."""
+        """Whether the policy trains every model again at some time."""
         return self.epsilon > 0 or super().explores
 
     def choose(
         self, scores: ArrayLike, costs: ArrayLike, k: int, rng: np.random.Generator
     ) -> NDArray[np.bool_]:
-        """A mask of the models to train. See `Policy.choose`."""
+        """Return a mask of the models to train. See `Policy.choose`."""
         if compiled(self) is not None:
             return super(Around, self).choose(scores, costs, k, rng)
         if not isinstance(rng, np.random.Generator):
             raise ParameterError.of("rng", "Explore", "a numpy.random.Generator", rng)
-        if rng.random() < self.epsilon:  # the draw the core makes
+        if rng.random() < self.epsilon:  # the same draw as in the core
             return Random().choose(scores, costs, k, rng)
         return super().choose(scores, costs, k, rng)
 
-    explain = Around.explain  # of the choice that was not exploration
+    explain = Around.explain  # for choices without exploration
 
     def _compiled(self) -> _core.Policy | None:
         inner = super()._compiled()

@@ -1,4 +1,4 @@
-"""Confidence bounds on what a model may come to: a policy with a guarantee."""
+"""M-LCB, a policy with a regret guarantee from confidence bounds on the performance of models."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ __all__ = ["MLCB"]
 
 @dataclass(frozen=True)
 class MLCB(CompiledPolicy):
-    """The k models that may still turn out best: those with the highest upper bound on their performance.
+    """Train the k models with the highest upper confidence bound on their performance.
 
-    M-LCB, for choosing which of M *learning* models to update (Latypov et al. 2025, arXiv:2510.22654; there
-    it is the lowest bound on the loss). A model that was trained n times and was right at a share p of these
-    instances, before each label was seen, has the bound
+    M-LCB chooses which of M *learning* models to update (Latypov et al. 2025, arXiv:2510.22654, with lower
+    bounds on the loss). A model that was trained n times, with a share p of correct predictions on these
+    instances before their labels were known, has the bound
 
         p + scale · (√(ln(2·M·t·(t + 1)/δ) / (2·n)) + n^(α − 1))
 
-    with t instances so far: what chance may have hidden of p, and what the model has yet to learn. A model
-    never trained comes first (ties: the lowest index). It keeps this account by itself, whatever the `score`
-    of the ensemble is: L decides who answers, not who is trained.
+    with t instances so far. The first term in brackets is the uncertainty of p; the second is what the model
+    may still learn. A model never trained comes first (ties: the lowest index). The policy computes p itself
+    and does not use the `score` of the ensemble, which only decides which models predict.
 
-    **Guarantee** (proof, and the paper's own statement, in docs/theory.md). Let all instances come from one
-    distribution, let no model be expected to get worse by training, and let its own regret after n updates be
-    at most n^α. Then, with probability 1 − δ and at any time T, the best of the k models trained at each
-    instance errs in all at most Õ(√(M·T/k) + (M/k)^(1−α)·T^α) more often than the best model would, fully
-    trained, from the start.
+    **Guarantee** (docs/theory.md has the proof and the paper's statement). Assume that all instances come
+    from one distribution, that training makes no model worse in expectation, and that a model's own regret
+    after n updates is at most n^α. Then, with probability 1 − δ and at any time T, the best of the k models
+    trained at each instance makes at most Õ(√(M·T/k) + (M/k)^(1−α)·T^α) more errors in total than the best
+    model, fully trained, would from the start.
 
-    **What breaks it here**: a stream that drifts (set `factor`); models that get worse by training, such as
-    perceptrons with too high a learning rate; `answer="best"`, which goes by L and not by these bounds; and
-    costs, which it does not see. A `scale` below 1 gives up the guarantee for bounds that are less careful:
-    at 1 and with 50 models, one that is .02 worse than the best is left alone after some 60,000 updates.
+    **Limits.** The guarantee does not hold for streams with drift (set `factor`), for models that training
+    makes worse, such as perceptrons with too high a learning rate, or for `answer="best"`, which uses L and
+    not these bounds. It ignores costs. A `scale` below 1 gives narrower bounds without the guarantee: at 1
+    with 50 models, a model that is .02 worse than the best stops being trained after about 60,000 updates.
 
-    **Drift.** With `factor` < 1 an update counts less with every instance that goes by, so that the bound of
-    a model at rest rises until it is trained again. Per stretch of 1/(1 − factor) instances the guarantee is
-    as above up to a constant; each change costs some such stretches.
+    **Drift.** With `factor` < 1 the weight of an update falls with each instance, so that the bound of an
+    idle model rises until it is trained again. Per stretch of 1/(1 − factor) instances the guarantee holds
+    up to a constant; each change costs some such stretches.
 
     Parameters
     ----------
     scale
-        How wide the bounds are; 1 is what the guarantee asks for, 0 trains those that did best so far.
+        The width of the bounds; the guarantee needs 1, and 0 trains the models that were best so far.
     factor
-        What an update counts one instance later, in (0, 1]; 1 forgets nothing.
+        The factor by which the weight of an update falls per instance, in (0, 1]; 1 means no forgetting.
     rate
-        α: how fast the models learn, in [0, 1]. At .5 their own regret grows like √n.
+        The exponent α of the models' own regret, in [0, 1]. At .5 their regret grows like √n.
     delta
-        δ: how likely some bound may fail, in (0, 1).
+        The probability δ that a bound fails, in (0, 1).
 
     Examples
     --------
@@ -79,11 +79,11 @@ class MLCB(CompiledPolicy):
 
     @property
     def explores(self) -> bool:
-        """Whether it comes back to every model sooner or later: bounds rise while a model is at rest."""
+        """Whether the policy trains every model again at some time, since bounds of idle models rise."""
         return self.scale > 0
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Why each of these models was chosen; `scores` are the bounds."""
+        """Return why each of these models was chosen; `scores` are the bounds."""
         return by_rank(scores, "upper bound", chosen)
 
     def _compiled(self) -> _core.Policy:

@@ -1,4 +1,4 @@
-"""Policies of a line each: the first k by score or cost, any k, all."""
+"""Simple policies: the first k models by score or by cost, k random models, all models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Cheapest", "Everything", "Expensive", "PerformBest", "PerformWorst",
 
 @dataclass(frozen=True)
 class PerformBest(CompiledPolicy):
-    """The k models with the highest score L (ties: the lowest index).
+    """Train the k models with the highest score L (ties: the lowest index).
 
     Examples
     --------
@@ -26,7 +26,7 @@ class PerformBest(CompiledPolicy):
     """
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Why each of these models was chosen."""
+        """Return why each of these models was chosen."""
         return by_rank(scores, "L", chosen)
 
     def _compiled(self) -> _core.Policy:
@@ -35,7 +35,7 @@ class PerformBest(CompiledPolicy):
 
 @dataclass(frozen=True)
 class PerformWorst(CompiledPolicy):
-    """The k models with the lowest score L (ties: the lowest index).
+    """Train the k models with the lowest score L (ties: the lowest index).
 
     Examples
     --------
@@ -45,7 +45,7 @@ class PerformWorst(CompiledPolicy):
     """
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Why each of these models was chosen."""
+        """Return why each of these models was chosen."""
         return by_rank(scores, "L", chosen, lowest_first=True)
 
     def _compiled(self) -> _core.Policy:
@@ -54,7 +54,7 @@ class PerformWorst(CompiledPolicy):
 
 @dataclass(frozen=True)
 class Cheapest(CompiledPolicy):
-    """The k models with the lowest cost γ (ties: the lowest index).
+    """Train the k models with the lowest cost γ (ties: the lowest index).
 
     Examples
     --------
@@ -64,7 +64,7 @@ class Cheapest(CompiledPolicy):
     """
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Why each of these models was chosen."""
+        """Return why each of these models was chosen."""
         return by_rank(costs, "γ", chosen, lowest_first=True)
 
     def _compiled(self) -> _core.Policy:
@@ -73,7 +73,7 @@ class Cheapest(CompiledPolicy):
 
 @dataclass(frozen=True)
 class Expensive(CompiledPolicy):
-    """The k models with the highest cost γ (ties: the lowest index).
+    """Train the k models with the highest cost γ (ties: the lowest index).
 
     Examples
     --------
@@ -83,7 +83,7 @@ class Expensive(CompiledPolicy):
     """
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Why each of these models was chosen."""
+        """Return why each of these models was chosen."""
         return by_rank(costs, "γ", chosen)
 
     def _compiled(self) -> _core.Policy:
@@ -92,7 +92,7 @@ class Expensive(CompiledPolicy):
 
 @dataclass(frozen=True)
 class Random(CompiledPolicy):
-    """k models, uniformly: the choice without a reason.
+    """Train k models drawn uniformly at random.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class Random(CompiledPolicy):
     explorable: ClassVar[bool] = False
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Why each of these models was chosen."""
+        """Return why each of these models was chosen."""
         return {int(i): f"drawn at random, {k} of {len(scores)}" for i in np.flatnonzero(chosen)}
 
     def _compiled(self) -> _core.Policy:
@@ -113,7 +113,7 @@ class Random(CompiledPolicy):
 
 @dataclass(frozen=True)
 class Everything(CompiledPolicy):
-    """All M models, whatever k is: the price of not choosing.
+    """Train all M models, whatever k is.
 
     Examples
     --------
@@ -125,7 +125,7 @@ class Everything(CompiledPolicy):
     explorable: ClassVar[bool] = False
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Why each of these models was chosen."""
+        """Return why each of these models was chosen."""
         return {int(i): "every model is trained" for i in np.flatnonzero(chosen)}
 
     def _compiled(self) -> _core.Policy:

@@ -1,4 +1,4 @@
-"""Why a model was chosen, in words."""
+"""Explain in words why a policy chose a model."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from heros.policies.base import Policy
 __all__ = ["Floats", "Mask", "Reasons", "by_rank", "explain"]
 
 Reasons = dict[int, str]
-"""Model -> why it was chosen, in the order of the choice."""
+"""The reason for each chosen model, in the order of the choice."""
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
 def explain(policy: Policy, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-    """Why `policy` chose these models: in its own words if it has an `explain`, else their ranks.
+    """Return why `policy` chose these models: from its method `explain`, else by their ranks.
 
-    A policy explains itself with a method ``explain(scores, costs, k, chosen)`` that returns a reason for
-    every chosen model. A class that overrides `choose` alone does not inherit the words of its parent.
+    The method ``explain(scores, costs, k, chosen)`` of a policy returns a reason for each chosen model. If a
+    subclass overrides only `choose`, the `explain` of its base class is not used.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def explain(policy: Policy, scores: Floats, costs: Floats, k: int, chosen: Mask)
 
 
 def by_rank(key: Floats, name: str, chosen: Mask, *, lowest_first: bool = False) -> Reasons:
-    """The rank of each chosen model by a key, ties by index."""
+    """Return the rank of each chosen model by a key as text; ties are ranked by index."""
     ranks = _ranks(-key if lowest_first else key)
     order = "lowest first" if lowest_first else "highest first"
     models = sorted(np.flatnonzero(chosen), key=lambda i: ranks[i])
@@ -52,7 +52,7 @@ def by_rank(key: Floats, name: str, chosen: Mask, *, lowest_first: bool = False)
 
 
 def _ranks(key: Floats) -> NDArray[np.int64]:
-    """1 for the highest key, ties by index."""
+    """Return the rank of each model, 1 for the highest key; ties are ranked by index."""
     ranks = np.empty(len(key), dtype=np.int64)
     ranks[np.argsort(-key, kind="stable")] = np.arange(1, len(key) + 1)
     return ranks

@@ -1,4 +1,4 @@
-"""The exact maximiser of the paper's reward."""
+"""A policy that maximises the paper's reward exactly."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ __all__ = ["Reward"]
 
 @dataclass(frozen=True)
 class Reward(CompiledPolicy):
-    """The k models with the highest L + w·(1 − γ): no set of k models has a higher reward R.
+    """Train the k models with the highest L + w·(1 − γ), which maximise the paper's reward R.
 
-    R = Σ (L_i + w·(1 − γ_i))·a_i is what a step earns in the paper's Markov decision process. The paper
-    calls its maximisation a knapsack problem; with a bound on the *number* of models it is a sort.
+    R = Σ (L_i + w·(1 − γ_i))·a_i is the reward of a step in the paper's Markov decision process. The paper
+    calls its maximisation a knapsack problem; with a limit on the *number* of models, sorting solves it.
 
     Parameters
     ----------
     weight
-        w: what a saved unit of cost is worth, in units of performance. The paper has w = 1.
+        The value w of a saved unit of cost, in units of performance. The paper uses w = 1.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class Reward(CompiledPolicy):
     def explain(
         self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int, chosen: NDArray[np.bool_]
     ) -> Reasons:
-        """Why each of these models was chosen."""
+        """Return why each of these models was chosen."""
         value = scores + self.weight * (1 - costs)
         return by_rank(value, f"L + {self.weight:g}·(1 − γ)", chosen)
 

@@ -1,4 +1,4 @@
-"""Train on what surprises: the effort goes where the ensemble was not sure, or wrong."""
+"""A policy that trains mostly on instances that the ensemble predicted wrongly or with doubt."""
 
 from __future__ import annotations
 
@@ -14,29 +14,28 @@ __all__ = ["Surprise"]
 
 @dataclass(frozen=True)
 class Surprise(Around):
-    """What `policy` chooses, but seldom for an instance that the ensemble expected.
+    """Train the models that `policy` chooses, but rarely on instances that the ensemble expected.
 
     A class was expected if the ensemble gave it a probability above `sure`; a number, if the error of the
     prediction is below `inside` times half the width of the running interval. On an expected instance the
     chosen models are trained with probability `share` only. Models that learn at next to no cost
     (`pools.Neighbours`, `pools.LabelMemory`, the window of `pools.Retrained`) are trained whenever they are
-    chosen. Every instance counts for the scores; the weights of `Stack` learn from the same instances as the
-    models. After a change little is expected, so the models are trained on nearly every instance again.
+    chosen. All instances update the scores; the weights of `Stack` learn from the same instances as the
+    models. After a change few instances are expected, so the models are trained on nearly every instance.
 
-    With late labels an instance is judged by what the ensemble says when the label comes. Warm-up trains all
-    models. `Surprise` goes around a policy, and `Within` around both:
-    ``Within(Surprise(Cand()), microseconds=40)``.
+    With late labels, the prediction at the arrival of the label decides. Warm-up trains all models.
+    `Surprise` wraps a policy, and `Within` wraps both: ``Within(Surprise(Cand()), microseconds=40)``.
 
     Parameters
     ----------
     policy
-        Which models to train on an instance that surprises.
+        The policy that chooses the models to train on unexpected instances.
     sure
         The probability above which a class is expected, in [0, 1].
     share
-        How often models are trained on expected instances, in [0, 1].
+        The probability of training on an expected instance, in [0, 1].
     inside
-        Numbers: the share of the interval's half width below which an error is expected.
+        Regression: the share of the interval's half width below which an error counts as expected.
 
     Examples
     --------
@@ -64,5 +63,5 @@ class Surprise(Around):
         number(self.inside, "inside", "Surprise", 0)
 
     def native(self) -> _core.Surprise:
-        """What makes an instance worth training on, as the core knows it."""
+        """Return the settings in the form of the core."""
         return _core.Surprise(self.sure, self.share, self.inside)

@@ -1,4 +1,4 @@
-"""As many models as there is time for: a pace."""
+"""A policy that adapts k to a budget of time or energy per instance."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ __all__ = ["Within"]
 
 @dataclass(frozen=True)
 class Within(Around):
-    """What `policy` chooses, with as high a k as a budget per instance allows.
+    """Train the models that `policy` chooses, with the highest k within a budget per instance.
 
-    For streams that must not fall behind: after every 200 instances what they took is compared with the
-    budget, and k is set for the next 200, from 1 up to the k of the ensemble. What was spent too much is paid
-    back over the 2,000 instances that follow. Time is CPU time of the step, as `Heros.cpu_seconds` has it:
-    looking, choosing, training; not reading the stream, and not what other processes take meanwhile.
+    Use it for streams that must be processed in time. After every 200 instances their cost is compared with
+    the budget, and k is set for the next 200, from 1 to the k of the ensemble. Overspending is paid back over
+    the following 2,000 instances. Time is the CPU time of evaluation, choice and training, as in
+    `Heros.cpu_seconds`. It does not include reading the stream or other processes.
 
-    What is measured differs from run to run, and k with it. So every k is kept: `Heros.pace` has them, files
-    and checkpoints hold them, and a model made with ``replay=model.pace.ks`` learns the same, bit for bit.
-    A budget that not even k = 1 can meet is a warning with both figures, once.
+    The measured cost, and therefore k, differs from run to run. `Heros.pace` records every k, and files and
+    checkpoints store it. A model with ``replay=model.pace.ks`` learns the same, bit for bit. If k = 1 already
+    exceeds the budget, there is one warning with both figures.
 
-    It goes around the whole policy: ``Within(Explore(Zeta(0.05), 0.2), microseconds=40)``.
+    `Within` wraps the whole policy: ``Within(Explore(Zeta(0.05), 0.2), microseconds=40)``.
 
     Parameters
     ----------
     policy
-        Which models to train.
+        The policy that chooses the models to train.
     microseconds
-        The budget, in CPU time per instance.
+        The budget of CPU time per instance.
     joules
-        The budget, in energy per instance, if not in time.
+        The budget of energy per instance, instead of time.
     meter
-        Who reads the joules: "rapl" measures; "cpu" reckons with a power per core (`heros.meters`).
+        The meter of energy: "rapl" measures it; "cpu" estimates it from a power per core (`heros.meters`).
     replay
-        The ks of an earlier run, one per 200 instances; after the last of them k is chosen again.
+        The values of k of an earlier run, one per 200 instances. After the last one, k is chosen again.
 
     Examples
     --------
@@ -63,10 +63,10 @@ class Within(Around):
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.policy, Everything):
-            raise ParameterError.of("policy", "Within", "a policy that heeds k", self.policy)
+            raise ParameterError.of("policy", "Within", "a policy that uses k", self.policy)
         if (self.microseconds is None) == (self.joules is None):
             given = (self.microseconds, self.joules)
-            raise ParameterError.of("microseconds", "Within", "given, or 'joules' instead of it", given)
+            raise ParameterError.of("microseconds", "Within", "given, or 'joules' instead", given)
         if number(self.budget, self.unit, "Within", 0) == 0:
             raise ParameterError.of(self.unit, "Within", "a number > 0", self.budget)
         if not isinstance(self.meter, str):
@@ -76,18 +76,18 @@ class Within(Around):
 
     @property
     def budget(self) -> float:
-        """What an instance may cost, in microseconds or joules."""
+        """The maximum cost of an instance, in microseconds or joules."""
         budget = self.joules if self.microseconds is None else self.microseconds
         assert budget is not None
         return budget
 
     @property
     def unit(self) -> str:
-        """What the budget is counted in."""
+        """The unit of the budget: "microseconds" or "joules"."""
         return "joules" if self.microseconds is None else "microseconds"
 
     def __str__(self) -> str:
-        """The policy as people write it."""
+        """Return the policy in short notation."""
         return f"Within({self.policy}, {self.unit}={self.budget:g})"
 
 
@@ -95,4 +95,4 @@ def _listed(replay: Any) -> list[Any]:
     try:
         return list(replay)
     except TypeError:
-        raise ParameterError.of("replay", "Within", "a list of ks", replay) from None
+        raise ParameterError.of("replay", "Within", "a list of values of k", replay) from None

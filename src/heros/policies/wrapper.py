@@ -1,4 +1,4 @@
-"""Policies around another one: what they share, and in which order they go."""
+"""The base class of policies that wrap another policy, and the order of their layers."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["Around"]
 
 @dataclass(frozen=True)
 class Around(CompiledPolicy):
-    """A policy around another one, which chooses unless a class below this one says otherwise."""
+    """A policy that wraps another one, which chooses unless a subclass overrides `choose`."""
 
     role: ClassVar[str] = "policy"
 
     layer: ClassVar[int] = 0
-    """Its place in the order: a policy goes around those with a lower one."""
+    """The position in the order of layers: a policy can wrap policies with a lower number."""
 
     twice: ClassVar[bool] = False
-    """Whether it may go around another of its kind."""
+    """Whether the policy can wrap another policy of its class."""
 
     policy: Policy
 
@@ -36,24 +36,24 @@ class Around(CompiledPolicy):
         if not isinstance(inner, Around):
             return
         if inner.layer > self.layer:
-            rule = f"inside a {type(inner).__name__}, not around it"
+            rule = f"a policy without a {type(inner).__name__}, which must be outside"
             raise ParameterError.of("policy", owner, rule, inner)
         if inner.layer == self.layer and not self.twice:
-            raise ParameterError.of("policy", owner, f"a policy without a {owner} of its own", inner)
+            raise ParameterError.of("policy", owner, f"a policy without another {owner}", inner)
 
     @property
     def explores(self) -> bool:
-        """Whether it trains every model sooner or later; of a policy of your own, that is not known."""
+        """Whether the inner policy trains every model again at some time; assumed if it is not known."""
         return bool(getattr(self.policy, "explores", True))
 
     def choose(
         self, scores: ArrayLike, costs: ArrayLike, k: int, rng: np.random.Generator
     ) -> NDArray[np.bool_]:
-        """A mask of the models to train. See `Policy.choose`."""
+        """Return a mask of the models to train. See `Policy.choose`."""
         return self.policy.choose(np.asarray(scores), np.asarray(costs), k, rng)
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Why each of these models was chosen."""
+        """Return why each of these models was chosen."""
         return explain(self.policy, scores, costs, k, chosen)
 
     def _compiled(self) -> _core.Policy | None:

@@ -1,4 +1,4 @@
-"""Almost as good, but cheaper: the paper's ζ-policy."""
+"""The paper's ζ-policy, which prefers cheap models among nearly equal ones."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ __all__ = ["Zeta"]
 
 @dataclass(frozen=True)
 class Zeta(CompiledPolicy):
-    """k times: of the models within ζ of the best one not yet chosen, the cheapest.
+    """Choose k times the cheapest model whose score is within ζ of the best model left.
 
-    Algorithm 1 of the paper: let j be the best model not yet chosen; among the models l not yet chosen
-    with L_l ≥ (1 − ζ)·L_j take the one with the strictly lowest cost γ (ties: j itself, then the lowest
-    index). ζ = 0 is `PerformBest`, ζ = 1 is `Cheapest`, up to ties.
+    Algorithm 1 of the paper: let j be the best model not yet chosen. Among the models l not yet chosen with
+    L_l ≥ (1 − ζ)·L_j, choose the one with the strictly lowest cost γ (ties: j itself, then the lowest index).
+    ζ = 0 is `PerformBest`, ζ = 1 is `Cheapest`, up to ties.
 
-    Departs from the paper: line 7 of the printed algorithm tests a_i = 0 (i, the candidate, not yet
-    chosen) where a_l = 0 is meant. Taken literally it picks chosen models again and trains a handful of
-    models instead of k (Electricity, ζ = .01, ε = .1: an AUROC of .960 instead of .966; docs/paper.md).
+    Difference from the paper: line 7 of the printed algorithm tests a_i = 0 instead of a_l = 0, which is
+    meant. The printed test chooses models again and trains a few models instead of k (Electricity, ζ = .01,
+    ε = .1: an AUROC of .960 instead of .966; docs/paper.md).
 
     Parameters
     ----------
     zeta
-        How much worse than the best a model may be to be preferred for its price, in [0, 1].
+        The relative difference in score up to which a cheaper model is preferred, in [0, 1].
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Zeta(CompiledPolicy):
     def explain(
         self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int, chosen: NDArray[np.bool_]
     ) -> Reasons:
-        """Why each of these models was chosen."""
+        """Return why each of these models was chosen."""
         reasons: Reasons = {}
         for pick in range(1, k + 1):
             left = [i for i in range(len(scores)) if i not in reasons]
@@ -65,8 +65,8 @@ class Zeta(CompiledPolicy):
                 )
             else:
                 reasons[best] = (
-                    f"pick {pick}: the best left (L {scores[best]:.4g}), and none within ζ = {self.zeta:g} "
-                    f"of it costs less than its γ {costs[best]:.4g}"
+                    f"pick {pick}: the best left (L {scores[best]:.4g}); no model within ζ = {self.zeta:g} "
+                    f"costs less than its γ {costs[best]:.4g}"
                 )
         return reasons
 

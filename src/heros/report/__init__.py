@@ -1,4 +1,4 @@
-"""Reports: what records say, as one page to look at."""
+"""Reports: one HTML page about recorded runs."""
 
 from heros.report.page import write_report
 

@@ -1,4 +1,4 @@
-"""Parts that all charts share: axes, and the frame around a drawing."""
+"""Shared parts of charts: axes, and the frame around a chart."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 __all__ = ["SIZE", "axis", "frame", "labels", "short", "ticks_of"]
 
-SIZE = 1000  # of the coordinate system, both ways
+SIZE = 1000  # width and height of the coordinate system
 
 
 def frame(
@@ -26,7 +26,7 @@ def frame(
     kind: str = "curves",
     style: str = "",
 ) -> str:
-    """A figure: the drawing stretches with the page; its labels are text of the page and do not."""
+    """Return an HTML figure; the chart scales with the page, and its labels keep their size."""
     below = "".join(f'<span style="left:{100 * at:.2f}%">{escape(text)}</span>' for at, text in x)
     beside = "".join(
         f'<span style="bottom:{100 * at:.2f}%" title="{escape(text)}">{escape(text)}</span>' for at, text in y
@@ -44,12 +44,12 @@ def frame(
 
 
 def labels(low: float, high: float, ticks: Sequence[float], unit: str = "") -> list[tuple[float, str]]:
-    """Ticks as shares of an axis, with their labels."""
+    """Return ticks as shares of an axis, with their labels."""
     return [((tick - low) / (high - low), short(tick, 7) + unit) for tick in ticks]
 
 
 def axis(values: NDArray[np.float64], *, from_zero: bool = False) -> tuple[float, float, list[float]]:
-    """An axis around the values: its two ends, which are ticks, and all ticks.
+    """Return an axis for the values: its two ends, which are ticks, and all ticks.
 
     An axis of values up to 1, such as shares and scores, ends at 1.
 
@@ -71,7 +71,7 @@ def axis(values: NDArray[np.float64], *, from_zero: bool = False) -> tuple[float
 
 
 def ticks_of(low: float, high: float, wanted: int, around: bool = False) -> list[float]:
-    """Round numbers between two values, or around them.
+    """Return round numbers between two values, or around them.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def ticks_of(low: float, high: float, wanted: int, around: bool = False) -> list
 
 
 def short(value: float, digits: int = 4) -> str:
-    """A number as short as an axis needs it.
+    """Return a number as short text for an axis.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Curves and points as inline SVG, with their values on hover: by style sheets alone, without scripts."""
+"""Curves and points as inline SVG; values appear on hover through CSS, without scripts."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["Line", "Point", "line_chart", "scatter"]
 
 POINTS = 120
 READINGS = 400  # values on hover in a chart, over all its lines
-WIDTH, HEIGHT = 290.0, 208.0  # pixels of a plot on a phone, where labels have the least room
-LETTER, TALL = 6.6, 15.0  # pixels of a label
+WIDTH, HEIGHT = 290.0, 208.0  # pixels of a plot on a phone, where labels have the least space
+LETTER, TALL = 6.6, 15.0  # width of a letter and height of a label in pixels
 DOT = 13.0
 
 
 @dataclass(frozen=True)
 class Line:
-    """A curve: the number of its colour, its points, and their standard deviation over seeds."""
+    """A curve: the index of its colour, its points, and their standard deviation over seeds."""
 
     colour: int
     label: str
@@ -50,7 +50,7 @@ def line_chart(
     unit: str = "",
     from_zero: bool = False,
 ) -> str:
-    """Curves over the instances of a stream; `marks` are drifts: (position, width)."""
+    """Return a chart of curves over a stream; `marks` are drifts: (position, width)."""
     whole = lines
     lines = [_thinned(line) for line in lines]
     end = max(float(line.x[-1]) for line in lines)
@@ -74,9 +74,9 @@ def line_chart(
 
 
 def scatter(title: str, points: Sequence[Point], x_name: str, y_name: str, *, higher: bool = True) -> str:
-    """Labelled points, and a line through the Pareto front.
+    """Return a chart of labelled points, with a line through the Pareto front.
 
-    A point beats another if it is to the left of it and higher (lower, if `higher` is False).
+    A point dominates another if it is to its left and higher (lower, if `higher` is False).
     """
     low_x, high_x, ticks_x = axis(np.array([0.0, *(point.x for point in points)]))
     low_y, high_y, ticks_y = axis(np.array([point.y for point in points]))
@@ -102,7 +102,7 @@ def scatter(title: str, points: Sequence[Point], x_name: str, y_name: str, *, hi
 
 
 def _readings(lines: Sequence[Line], end: float, unit: str) -> str:
-    """Strips over the drawing; each shows the values of all lines there while the pointer is in it."""
+    """Return strips over the chart; a strip shows the values of all lines while the pointer is in it."""
     most = max(len(line.x) for line in lines)
     strips = max(1, min(most, POINTS // 2, READINGS // len(lines)))
     edges = np.linspace(0, end, strips + 1)
@@ -124,17 +124,17 @@ def _readings(lines: Sequence[Line], end: float, unit: str) -> str:
 
 
 def _reading(line: Line, start: int, stop: int) -> str:
-    """The mean of a line over some of its points; "" without points."""
+    """Return the mean of a line over some of its points; "" without points."""
     values = line.y[start:stop]
     values = values[np.isfinite(values)]
     return f"{values.mean():.4g}" if len(values) else ""
 
 
-# -- where names go ----------------------------------------------------------------------------------------
+# -- placement of labels -----------------------------------------------------------------------------------
 
 
 def _sides(points: Sequence[Point], places: Sequence[tuple[float, float]]) -> list[str]:
-    """The side of each point on which its label overlaps nothing; "" if there is none."""
+    """Return, for each point, a side where its label overlaps nothing; "" if there is no such side."""
     taken = [
         (x * WIDTH - DOT / 2, y * HEIGHT - DOT / 2, x * WIDTH + DOT / 2, y * HEIGHT + DOT / 2)
         for x, y in places
@@ -174,7 +174,7 @@ def _free(box: Box, taken: Sequence[Box]) -> bool:
 
 
 def _thinned(line: Line) -> Line:
-    """Reduce a line to at most `POINTS` points, each the mean of its neighbours."""
+    """Reduce a line to at most `POINTS` points by averaging neighbours."""
     known = ~np.isnan(line.y)
     x, y = line.x[known], line.y[known]
     if len(x) == 0:
@@ -194,7 +194,7 @@ def _path(shares: NDArray[np.float64], values: NDArray[np.float64], low: float, 
 
 
 def _band(line: Line, end: float, low: float, high: float) -> str:
-    """The band of one standard deviation over seeds, clipped to the axis."""
+    """Return the band of one standard deviation over seeds, clipped to the axis."""
     assert line.spread is not None
     x = np.concatenate([line.x, line.x[::-1]]) / end
     edge = np.concatenate([line.y + line.spread, (line.y - line.spread)[::-1]])
@@ -207,7 +207,7 @@ def _grid(low: float, high: float, ticks: Sequence[float]) -> str:
 
 
 def _pareto(points: Sequence[Point], sign: int) -> list[Point]:
-    """The points for which no other point is both cheaper and better."""
+    """Return the points for which no other point is both cheaper and better."""
     front: list[Point] = []
     for point in sorted(points, key=lambda point: (point.x, -sign * point.y)):
         if not front or sign * point.y > sign * front[-1].y:

@@ -1,4 +1,4 @@
-"""How each class was recognised: the confusion matrix and the figures of the classes."""
+"""The confusion matrix and the measures of each class."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["class_figures"]
 
 MATRIX = 12  # classes that fit into a matrix on a screen
 ABREAST = 6  # classes of a matrix that fits beside the table of classes
-LISTED = 20  # classes of a table, the most frequent first
+LISTED = 20  # most frequent classes in the table
 LONGEST = 18
 
 
 def class_figures(group: Group) -> str:
-    """The confusion matrix and the table of classes of a group, over all its seeds; "" without counts."""
+    """Return the confusion matrix and the table of classes of a group, over all seeds; "" without counts."""
     counted = [run.confusion.counts for run in group.runs if run.confusion is not None]
     if not counted or len(counted) < len(group.runs) or not all(counts.sum() for counts in counted):
         return ""
@@ -39,7 +39,7 @@ def class_figures(group: Group) -> str:
 
 
 def _names(classes: Sequence[str], wide: int) -> list[str]:
-    """The names of all classes; their numbers, where a record lacks them."""
+    """Return the names of all classes; their indices if a record lacks the names."""
     return [classes[i] if i < len(classes) else str(i) for i in range(wide)]
 
 
@@ -48,7 +48,7 @@ def _brief(name: str) -> str:
 
 
 def _matrix(counts: NDArray[np.float64], names: Sequence[str], seeds: str) -> str:
-    """Counts of (class, predicted class), shaded by the share of the class."""
+    """Return a table of counts of (class, predicted class), shaded by the share of the class."""
     totals = counts.sum(axis=1)
     head = "".join(f'<th title="{escape(name)}"><span>{_brief(name)}</span></th>' for name in names)
     rows = []
@@ -73,7 +73,7 @@ def _matrix(counts: NDArray[np.float64], names: Sequence[str], seeds: str) -> st
 
 
 def _mistaken(counts: NDArray[np.float64], names: Sequence[str], seeds: str) -> str:
-    """The most frequent mistakes, instead of a matrix that is too large."""
+    """Return the most frequent errors, instead of a matrix that is too large."""
     wrong = counts - np.diag(np.diag(counts))
     totals = counts.sum(axis=1)
     order = np.argsort(-wrong, axis=None, kind="stable")[:LISTED]
@@ -83,12 +83,12 @@ def _mistaken(counts: NDArray[np.float64], names: Sequence[str], seeds: str) -> 
         for i, j in pairs
         if wrong[i, j]
     ]
-    title = f"Most frequent mistakes, of {len(names)} classes{seeds}"
-    return card(title, table(("is", "predicted", "times", "of the class"), rows))
+    title = f"Most frequent errors, {len(names)} classes{seeds}"
+    return card(title, table(("class", "predicted", "count", "share of the class"), rows))
 
 
 def _table(counts: NDArray[np.float64], names: Sequence[str], order: Sequence[int], seeds: str) -> str:
-    confusion = Confusion(counts)  # type: ignore[arg-type]  # counts that overflow no integer
+    confusion = Confusion(counts)  # type: ignore[arg-type]  # float counts, which do not overflow
     columns = (confusion.precision, confusion.recall, confusion.f1)
     total = counts.sum()
     rows = [
@@ -104,12 +104,12 @@ def _table(counts: NDArray[np.float64], names: Sequence[str], order: Sequence[in
     ]
     heads = ("class", "instances", "share", "precision", "recall", "F1")
     more = f"{len(order) - LISTED} more classes are rarer." if len(order) > LISTED else ""
-    title = f"Classes: the most frequent first{seeds}"
+    title = f"Classes, most frequent first{seeds}"
     return card(title, table(heads, rows, "classes"), more, whole=_wide(len(names)))
 
 
 def _wide(classes: int) -> bool:
-    """Whether matrix and table take the whole width: a matrix of many classes needs it."""
+    """Return whether matrix and table take the whole width, as a matrix of many classes must."""
     return ABREAST < classes <= MATRIX
 
 

@@ -19,12 +19,12 @@ Values = Callable[[Run], NDArray[np.float64]]
 
 
 def marks_of(run: Run) -> list[tuple[float, float]]:
-    """Where the stream is known to change: (position, width)."""
+    """Return the known drifts of the stream: (position, width)."""
     return [(float(drift.position), float(drift.width)) for drift in run.drifts]
 
 
 def picture(groups: Sequence[Group], measure: Caption | None) -> str:
-    """The one picture: performance against energy or, of a single group, performance over time."""
+    """Return the main chart: performance against energy or, for a single group, performance over time."""
     if measure is None:
         return ""
     known = [group for group in groups if math.isfinite(group.figure(measure))]
@@ -35,7 +35,7 @@ def picture(groups: Sequence[Group], measure: Caption | None) -> str:
             group.joules,
             group.figure(measure),
             f"{group.label}: {measure.label} {group.text(measure)}, {group.joules:,.4g} J, "
-            f"{group.gamma_share:.0%} of training everything",
+            f"{group.gamma_share:.0%} of training every model",
         )
         for group in known
     ]
@@ -47,7 +47,7 @@ def picture(groups: Sequence[Group], measure: Caption | None) -> str:
 
 
 def figures(groups: Sequence[Group], measure: Caption | None) -> str:
-    """What happened over time, but for what `picture` shows of the headline measure."""
+    """Return the charts over time, without the chart that `picture` shows."""
     single = sum(math.isfinite(group.figure(measure)) for group in groups) < 2 if measure else False
     marks = marks_of(groups[0].runs[0])
     charts = [_over_time(groups, one) for one in measures_of(groups) if not (single and one == measure)]
@@ -60,7 +60,7 @@ def figures(groups: Sequence[Group], measure: Caption | None) -> str:
 
 
 def _over_time(groups: Sequence[Group], measure: Caption) -> str:
-    """The curves of a measure, of the groups whose runs all have one with a figure in it."""
+    """Return the chart of a measure, for groups whose runs all have a value of it."""
     having = [
         group
         for group in groups
@@ -92,7 +92,7 @@ def _gamma(run: Run) -> NDArray[np.float64]:
 
 
 def _energy(run: Run) -> NDArray[np.float64]:
-    """The energy of the run, spread over time as its CPU time was."""
+    """Return the energy of the run over time, in proportion to its CPU time."""
     cpu = np.cumsum(run.curves.cpu.sum(axis=1))
     joules: NDArray[np.float64] = run.energy.joules * cpu / max(cpu[-1], np.finfo(np.float64).tiny)
     return joules

@@ -1,4 +1,4 @@
-"""The runs of a stream as a report compares them: by policy, best first, with means over seeds."""
+"""Groups of runs on one stream: by policy, best first, with means over seeds."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from heros.run.result import Price, Run
 __all__ = ["Group", "full_of", "groups_of", "headline_of", "measures_of"]
 
 COLOURS = 8
-ALL = 0.9995  # a larger share of the cost of training everything counts as training everything
+ALL = 0.9995  # a larger share of the full training cost counts as training every model
 
 
 @dataclass(frozen=True)
 class Group:
-    """The runs that differ only in their seed."""
+    """Runs that differ only in their seed."""
 
     colour: int
     label: str
     runs: tuple[Run, ...]
 
     def mean(self, value: Callable[[Run], float]) -> float:
-        """The mean of a value over the runs; NaN if it is NaN for one."""
+        """Return the mean of a value over the runs; NaN if one value is NaN."""
         return float(np.mean([value(run) for run in self.runs]))
 
     def spread(self, measure: Caption) -> float:
-        """The standard deviation of a measure's figure over seeds; NaN of a single run."""
+        """Return the standard deviation of a measure over seeds; NaN for a single run."""
         figures = [run.figures.get(measure.name, math.nan) for run in self.runs]
         return float(np.std(figures, ddof=1)) if len(figures) > 1 else math.nan
 
     def figure(self, measure: Caption) -> float:
-        """The mean of a measure's figure over the runs; NaN if one has none."""
+        """Return the mean of a measure over the runs; NaN if a run lacks the measure."""
         return self.mean(lambda run: run.figures.get(measure.name, math.nan))
 
     def text(self, measure: Caption) -> str:
-        """The figure as text, with the standard deviation over seeds."""
+        """Return the mean of a measure as text, with the standard deviation over seeds."""
         spread = self.spread(measure)
         apart = f" ± {spread:.4f}" if math.isfinite(spread) else ""
         return measure.text(self.figure(measure)) + apart
@@ -57,7 +57,7 @@ class Group:
 
     @property
     def price(self) -> Price | None:
-        """The mean price of looking and training; None if a run has none."""
+        """The mean cost of evaluation and training; None if it is unknown for a run."""
         known = [run.price for run in self.runs if run.price is not None]
         if len(known) < len(self.runs):
             return None
@@ -66,7 +66,7 @@ class Group:
 
     @property
     def cpu_seconds(self) -> float:
-        """The mean CPU seconds in all."""
+        """The mean total CPU time in seconds."""
         return self.mean(lambda run: run.cpu_seconds)
 
     @property
@@ -76,19 +76,19 @@ class Group:
 
     @property
     def grams(self) -> float | None:
-        """The mean grams of CO2e; None if a run states no carbon intensity."""
+        """The mean grams of CO2e; None if a run has no carbon intensity."""
         known = [run.energy.co2e_kg for run in self.runs if run.energy.co2e_kg is not None]
         return 1000 * float(np.mean(known)) if len(known) == len(self.runs) else None
 
     def cpu(self, phase: str) -> float:
-        """The mean CPU seconds of a phase."""
+        """Return the mean CPU seconds of a phase."""
         return self.mean(lambda run: run.cpu.get(phase, 0.0))
 
 
 def groups_of(runs: Sequence[Run]) -> list[Group]:
     """Group runs by label, pool, policy, k, watch and answer, best first.
 
-    A run is called by the ``label`` in its settings; without one, by what differs between the runs.
+    A run's name is the ``label`` in its settings; without a label, the settings that differ between runs.
     """
     keys = [_key(run.settings) for run in runs]
     vary = [len({key[i] for key in keys}) > 1 for i in range(len(keys[0]))]
@@ -111,7 +111,7 @@ def _key(settings: Mapping[str, Any]) -> tuple[str, str, int, str, str, str]:
 
 
 def _best_first(groups: list[Group]) -> list[Group]:
-    """Sort by the headline measure, groups without a figure last. Each group keeps its colour."""
+    """Sort by the headline measure, groups without a value last. Each group keeps its colour."""
     measure = headline_of(groups)
     if measure is None:
         return groups
@@ -122,7 +122,7 @@ def _best_first(groups: list[Group]) -> list[Group]:
 
 
 def measures_of(groups: Sequence[Group]) -> list[Caption]:
-    """All measures that any of the runs has."""
+    """Return all measures that any run has."""
     found: dict[str, Caption] = {}
     for group in groups:
         for run in group.runs:
@@ -132,11 +132,11 @@ def measures_of(groups: Sequence[Group]) -> list[Caption]:
 
 
 def full_of(groups: Sequence[Group]) -> Group | None:
-    """The best group that trained everything at every step, if one did."""
+    """Return the best group that trained every model at every step, or None."""
     return next((group for group in groups if group.trains_all), None)
 
 
 def headline_of(groups: Sequence[Group]) -> Caption | None:
-    """The first measure of which any group has a figure: what "best" means here."""
+    """Return the headline measure: the first measure with a value for any group."""
     known = (one for one in measures_of(groups) if any(math.isfinite(group.figure(one)) for group in groups))
     return next(known, None)

@@ -1,4 +1,4 @@
-"""Pieces of HTML that all parts of a report share: cards, tables and bars."""
+"""HTML elements shared by all parts of a report: cards, tables and bars."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ __all__ = ["bar", "card", "key", "row", "table"]
 
 
 def card(title: str, body: str, note: str = "", *, whole: bool = False) -> str:
-    """A box with a heading and, below its body, a note in small print; `whole`: as wide as the page."""
+    """Return a box with a heading, a body and a note in small print; `whole` makes it as wide as the page."""
     heading = f"<h4>{title}</h4>" if title else ""
     small = f'<p class="faint small">{note}</p>' if note else ""
     return f'<div class="card{" whole" if whole else ""}">{heading}{body}{small}</div>'
 
 
 def table(heads: Sequence[str], rows: Iterable[str], kind: str = "") -> str:
-    """A table that scrolls sideways on a narrow screen; `rows` are HTML, from `row`."""
+    """Return a table that scrolls sideways on a narrow screen; `rows` are HTML, from `row`."""
     head = "".join(f"<th>{escape(heading)}</th>" for heading in heads)
     named = f' class="{kind}"' if kind else ""
     return (
@@ -26,7 +26,7 @@ def table(heads: Sequence[str], rows: Iterable[str], kind: str = "") -> str:
 
 
 def row(cells: Iterable[str | tuple[str, str]]) -> str:
-    """A row of cells, which are HTML, or pairs of HTML and a text on hover.
+    """Return a row of cells, each HTML or a pair of HTML and a text on hover.
 
     Examples
     --------
@@ -45,11 +45,11 @@ def row(cells: Iterable[str | tuple[str, str]]) -> str:
 
 
 def key(colour: int, text: str) -> str:
-    """A text behind the mark of its colour."""
+    """Return a text after a mark of its colour."""
     return f'<i class="key c{colour}"></i>{escape(text)}'
 
 
 def bar(share: float, text: str) -> str:
-    """A share as a bar and as text."""
+    """Return a share as a bar and as text."""
     wide = 100 * min(1.0, max(0.0, float(share)))
     return f'<span class="bar"><i style="width:{wide:.1f}%"></i></span>{text}'

@@ -1,4 +1,4 @@
-"""The models of a run: their names, which one led when, and the figures of each."""
+"""The models of a run: their names, the best model over time, and a table."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from heros.run.result import Run
 __all__ = ["Reign", "champions", "leaders", "names_of", "titles_of"]
 
 COLOURS = 8
-SHOWN = 10  # models in the table; the map has all
+SHOWN = 10  # models in the table; the map shows all
 LONGEST = 30  # letters of a name
-ALWAYS = '<p class="card whole">Every model was trained at every step: there is no map to draw.</p>'
+ALWAYS = '<p class="card whole">Every model was trained at every step, so there is no map of training.</p>'
 
 
 @dataclass(frozen=True)
 class Reign:
-    """The share of instances during which a model had the highest L, and when first and last."""
+    """The share of instances for which a model had the highest score L, and the first and last of them."""
 
     model: int
     share: float
@@ -36,7 +36,7 @@ class Reign:
 
 
 def names_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Names for the models of a pool: the settings in which they differ.
+    """Return names for the models of a pool: the settings in which they differ.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def names_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def titles_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The settings in which the models differ, each with its name."""
+    """Return the settings in which the models differ, as text with setting names."""
     return [settings_text(one) or f"model {i + 1}" for i, one in enumerate(told_apart(models)[0])]
 
 
@@ -64,7 +64,7 @@ def _keys(differing: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def champions(run: Run) -> list[Reign]:
-    """The models that had the highest L at the end of a window, the longest first."""
+    """Return the models that had the highest score L at the end of a window, longest first."""
     if not run.curves.scores.size:
         return []  # a compact record has no scores
     best, lengths = run.curves.scores.argmax(axis=1), _lengths(run)
@@ -78,7 +78,7 @@ def champions(run: Run) -> list[Reign]:
 
 
 def leaders(run: Run, marks: Sequence[tuple[float, float]], label: str) -> str:
-    """The ribbon of best models, a table, and the map of training; a compact record has only the table."""
+    """Return the timeline of best models, a table, and the map of training, as far as the record has them."""
     names = names_of(run.settings["models"])
     reigns = champions(run)
     parts = []
@@ -108,7 +108,7 @@ def _ribbon(run: Run, reigns: Sequence[Reign], names: Sequence[str], label: str)
 
 
 def _table(run: Run, reigns: Sequence[Reign]) -> str:
-    """A table of the best models at the end; without scores, of those trained most."""
+    """Return a table of the best models at the end; without scores, of the models trained most."""
     led = {reign.model: (rank, reign) for rank, reign in enumerate(reigns)}
     scores = run.curves.scores[-1] if run.curves.scores.size else None
     order = np.argsort(-(run.trained if scores is None else scores), kind="stable").tolist()
@@ -139,8 +139,8 @@ def _table(run: Run, reigns: Sequence[Reign]) -> str:
         )
     first = "most trained" if scores is None else "best at the end"
     note = (
-        "L: running performance at the end. Led: share of the time with the highest L. Trained, evaluated: "
-        "on which share of the instances. γ: cost of a training step, relative to the most expensive model."
+        "L: running score at the end. Led: share of the time with the highest L. Trained, evaluated: share "
+        "of the instances. γ: cost of a training step, relative to the most expensive model."
     )
     note += f" Models shown: {len(rows)} of {len(models)}." if len(rows) < len(models) else ""
     note += f" All have {escape(shared)}." if shared else ""
@@ -149,7 +149,7 @@ def _table(run: Run, reigns: Sequence[Reign]) -> str:
 
 
 def _map(run: Run, names: Sequence[str], marks: Sequence[tuple[float, float]], label: str) -> str:
-    """How often each model was trained, cheap models at the bottom."""
+    """Return the map of training frequency, with cheap models at the bottom."""
     order = np.argsort(np.array(run.settings["costs"]), kind="stable")
     lengths = _lengths(run)
     columns = columns_for(len(order), len(lengths))

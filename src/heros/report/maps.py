@@ -1,4 +1,4 @@
-"""Each model over time: the map of training, and the ribbon of the best models."""
+"""Charts of the models over time: the map of training, and the timeline of the best models."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["columns_for", "heat_map", "ribbon"]
 
 SHADES = 8
 COLUMNS = 100
-CELLS = 4000  # of a map: each may have a text on hover
-NAMED = 64  # labelled rows at most; every row has a text on hover
+CELLS = 4000  # maximum cells of a map; each may have a text on hover
+NAMED = 64  # maximum number of labelled rows; every row has a text on hover
 ROW = 0.95  # rem
 
 
 def columns_for(models: int, windows: int) -> int:
-    """The number of columns of a run's map.
+    """Return the number of columns of a run's map.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def heat_map(
     marks: Sequence[tuple[float, float]],
     rows: Sequence[str],
 ) -> str:
-    """(models, time) as shades: how often each was trained. `rows` names the models, the lowest first."""
+    """Return a heat map of training shares (models, time). `rows` names the models from the bottom up."""
     models, columns = share.shape
     share = np.clip(share, 0, 1)
     shade = np.ceil(share * SHADES).astype(int)
@@ -62,7 +62,7 @@ def heat_map(
 def _cells(
     row: int, models: int, share: NDArray[np.float64], shade: NDArray[np.int64], end: float, name: str
 ) -> str:
-    """Rectangles over neighbouring cells of a row that have one shade; row 0 at the bottom."""
+    """Return rectangles that merge neighbouring cells of equal shade; row 0 is at the bottom."""
     edges = np.concatenate([[0], np.flatnonzero(np.diff(shade)) + 1, [len(shade)]]).tolist()
     y = models - 1 - row
     return "".join(
@@ -75,7 +75,7 @@ def _cells(
 
 
 def ribbon(title: str, spans: Sequence[tuple[float, float, int, str]], end: float) -> str:
-    """Which model led when: (from, to, colour, name) of each span, in order. Wide spans are labelled."""
+    """Return a timeline of spans (from, to, colour, name), in order. Wide spans are labelled."""
     parts = "".join(
         f'<span class="b{colour}" style="left:{100 * start / end:.2f}%;'
         f'width:{100 * (stop - start) / end:.2f}%" title="{escape(name)}: {short(start)} to {short(stop)}">'

@@ -1,4 +1,4 @@
-"""The page: self-contained, without scripts, without resources from the network."""
+"""The HTML page: self-contained, without scripts or external resources."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ __all__ = ["write_page", "write_report"]
 
 
 def write_report(directory: str | os.PathLike[str], page: str | os.PathLike[str]) -> int:
-    """Write one HTML page about all runs recorded below a directory, and return how many there are."""
+    """Write one HTML page about all runs recorded below a directory; return the number of runs."""
     places = records.find(directory)
     if not places:
-        raise DataError(f"The directory {directory} must have records below it. Got none.")
+        raise DataError(f"The directory {directory} has no records below it.")
     runs = [(records.read(place), records.details(place)) for place in places]
     names = list(dict.fromkeys((run.stream, run.n_instances) for run, _ in runs))
     sections = [
@@ -47,7 +47,7 @@ def write_report(directory: str | os.PathLike[str], page: str | os.PathLike[str]
 
 
 def write_page(path: str | os.PathLike[str], title: str, body: str) -> None:
-    """Write a page in the style of the reports; the file is replaced as a whole."""
+    """Write a page in the style of the reports, atomically."""
     style = Path(__file__).with_name("style.css").read_text("utf-8")
     text = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -83,7 +83,7 @@ def _section(runs: Sequence[tuple[Run, dict[str, Any]]], number: int) -> str:
 
 
 def _board(groups: Sequence[Group]) -> str:
-    """The groups, best first."""
+    """Return the table of groups, best first."""
     measures = measures_of(groups)
     labels = [measure.label for measure in measures]
     full = full_of(groups)
@@ -108,20 +108,22 @@ def _board(groups: Sequence[Group]) -> str:
         for i, (group, cells) in enumerate(zip(groups, rows, strict=True))
     ]
     note = "± is the standard deviation over seeds. " if any(len(g.runs) > 1 for g in groups) else ""
-    note += "Σγ share: of the cost of training every model at every step, by the γ of the policy."
-    note += " Saved: energy, against training everything." if saved else ""
+    note += (
+        "Σγ share: training cost as a share of training every model at every step, with the γ of the policy."
+    )
+    note += " Saved: energy saved compared with training every model." if saved else ""
     return card("Leaderboard", table(heads, body), note)
 
 
 def _saved(group: Group, full: Group | None) -> str:
-    """The share of energy that a group saved against training everything."""
+    """Return the share of energy that a group saved compared with training every model."""
     if full is None or group is full or not full.joules > 0:
         return "–"
     return f"{1 - group.joules / full.joules:.0%}"
 
 
 def _best_of(groups: Sequence[Group], measures: Sequence[Caption]) -> set[tuple[int, int]]:
-    """The best cell (row, column) of each column with more than one figure."""
+    """Return the best cell (row, column) of each column with more than one value."""
     found = set()
     for column, measure in enumerate(measures, start=1):
         figures = {i: group.figure(measure) for i, group in enumerate(groups)}
@@ -142,7 +144,7 @@ def _costs(groups: Sequence[Group]) -> str:
     sources = sorted({_source(run) for group in groups for run in group.runs})
     note = (
         f"{', '.join(PHASES)}: CPU seconds of each phase. Evaluation, training, both: cost as measured for "
-        "each model; 100 % if every model is evaluated and trained at every step."
+        "each model; 100 % means that every model is evaluated and trained at every step."
     )
     note += "".join(f"<br>Energy: {escape(source)}." for source in sources)
     return card("", table(heads, rows), note)
@@ -167,7 +169,7 @@ def _price(price: Price | None) -> list[str]:
 
 
 def _source(run: Run) -> str:
-    """The source of the energy figure, without the figures of a single run."""
+    """Return the source of the energy value, without the numbers of a single run."""
     energy = run.energy
     how = energy.detail.partition("× ")[2] if energy.source == "cpu-model" else ""
     carbon = (
@@ -180,7 +182,7 @@ def _source(run: Run) -> str:
 
 
 def _inside(group: Group, opened: bool) -> str:
-    """The models of a group (its first seed), and its classes (all seeds)."""
+    """Return the models of a group (first seed) and its classes (all seeds)."""
     run = group.runs[0]
     seed = f", seed {escape(str(run.settings['seed']))}" if len(group.runs) > 1 else ""
     return (

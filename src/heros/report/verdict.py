@@ -1,4 +1,4 @@
-"""The verdict: the best group, its cost, and the saving against training every model."""
+"""A summary in words: the best group, its cost, and the saving against training every model."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from heros.report.leaders import champions, titles_of
 
 __all__ = ["tiles", "verdict"]
 
-CLOSE = 0.01  # of the best figure: a group within this distance is nearly as good
+CLOSE = 0.01  # a group within this share of the best value is nearly as good
 
 
 def verdict(groups: Sequence[Group], measure: Caption | None) -> str:
-    """A few sentences about groups, which are sorted best first."""
+    """Return a few sentences about groups, which are sorted best first."""
     best = groups[0]
     said = [_best(groups, measure), _cost(best)]
     if measure is not None:
@@ -29,7 +29,7 @@ def _best(groups: Sequence[Group], measure: Caption | None) -> str:
     name = f"<b>{escape(best.label)}</b>"
     over = f" over {len(best.runs)} seeds" if len(best.runs) > 1 else ""
     if measure is None:
-        return f"{name}: no measure has a figure here."
+        return f"{name}: no measure has a value."
     figure = f"{escape(measure.label)} <b>{escape(best.text(measure))}</b>{over}"
     if len(groups) == 1:
         return f"{name}: {figure}."
@@ -40,16 +40,16 @@ def _cost(best: Group) -> str:
     spent = f"{best.cpu_seconds:,.3g} CPU seconds and {best.joules:,.3g} J"
     if best.trains_all:
         return f"It trained every model at every step, for {spent}."
-    return f"It spent <b>{best.gamma_share:.0%}</b> of what training every model costs, {spent} in all."
+    return f"It spent <b>{best.gamma_share:.0%}</b> of the cost of training every model, {spent} in total."
 
 
 def _saved(best: Group, groups: Sequence[Group]) -> str:
-    """The saving against the group that trained everything or, without one, by measured costs."""
+    """Return the saving against the group that trained every model or, without one, by measured costs."""
     full = full_of(groups)
     if best.trains_all:
         return ""
     if full is not None:
-        return f"Against <b>{escape(full.label)}</b>, that is {_difference(best, full)}."
+        return f"Compared with <b>{escape(full.label)}</b>, that is {_difference(best, full)}."
     if best.price is not None:
         less = 1 - best.price.total
         way = "less" if less >= 0 else "more"
@@ -59,7 +59,7 @@ def _saved(best: Group, groups: Sequence[Group]) -> str:
 
 
 def _thrifty(groups: Sequence[Group], measure: Caption) -> str:
-    """The cheapest group that is nearly as good as the best one, if it is another."""
+    """Return a sentence on the cheapest group that is nearly as good as the best, if it is another."""
     best = groups[0]
     top = best.figure(measure)
     near = [group for group in groups if abs(group.figure(measure) - top) <= CLOSE * abs(top)]
@@ -84,7 +84,7 @@ def _champion(best: Group) -> str:
 
 
 def _last(group: Group) -> tuple[str, float]:
-    """The best model at the end, and its share of the time as best model."""
+    """Return the best model at the end, and its share of the time as best model."""
     run = group.runs[0]
     last = int(run.curves.scores[-1].argmax())
     share = next(reign.share for reign in champions(run) if reign.model == last)
@@ -92,12 +92,12 @@ def _last(group: Group) -> tuple[str, float]:
 
 
 def _bill(group: Group) -> float:
-    """The cost of a step: evaluation and training, or training only, if nothing else is known."""
+    """Return the cost of evaluation and training, or of training only if the former is unknown."""
     return group.gamma_share if group.price is None else group.price.total
 
 
 def _difference(group: Group, other: Group) -> str:
-    """How much less, or more, one group spent than another."""
+    """Return how much less or more one group spent than another, as text."""
     training = _less(group.gamma_share, other.gamma_share, "training")
     return f"{training} and {_less(group.joules, other.joules, 'energy')}"
 
@@ -110,7 +110,7 @@ def _less(spent: float, of: float, what: str) -> str:
 
 
 def tiles(groups: Sequence[Group], measure: Caption | None) -> str:
-    """The main figures of the best group, in large print."""
+    """Return the main results of the best group in large print."""
     best, full = groups[0], full_of(groups)
     run = best.runs[0]
     shown = []
@@ -120,7 +120,7 @@ def tiles(groups: Sequence[Group], measure: Caption | None) -> str:
     against = "" if full is None or full is best else _less(best.joules, full.joules, f"than {full.label}")
     micro = 1e6 * best.cpu_seconds / run.n_instances
     shown += [
-        ("training spent", f"{best.gamma_share:.0%}", "of training everything"),
+        ("training spent", f"{best.gamma_share:.0%}", "of training every model"),
         ("energy", f"{best.joules:,.3g} J", against or _grams(best)),
         ("CPU time", f"{best.cpu_seconds:,.3g} s", f"{micro:,.3g} µs per instance"),
     ]

@@ -94,7 +94,7 @@ class Checkpointer:
                 "wall_seconds": float(wall),
             }:
                 return Reading(joules, detail, cpu, wall)
-        raise _not_whole(self.content.path, "no bill")
+        raise _not_whole(self.content.path, "no energy reading")
 
     # -- writing ----------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
-"""L(f_i): how the running performance of every model is kept.
+"""Scores: the running performance L of each model.
 
-An outcome is 1 for a hit and 0 for a miss, or any value in [0, 1]. Every model has a clock of its own: what
-counts are the instances that it looked at (all of them, unless `Heros` watches only some of its models).
+An outcome is 1 for a hit and 0 for a miss, or any value in [0, 1]. The score of a model uses only the
+instances on which the model was evaluated: all instances if the parameter `watch` of `Heros` is "all".
 """
 
 from heros.scores.base import Score

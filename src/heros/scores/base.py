@@ -1,4 +1,4 @@
-"""What a score is, and how one written in Python reaches the compiled core."""
+"""The interface of scores, and the calls from the core to scores written in Python."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ RULE = "a score, e.g. heros.scores.Adwin()"
 
 
 class BoundScore(Protocol):
-    """The running performance of M models, as it is now.
+    """The current running performance of M models.
 
-    If it has ``state()``, a mapping of names to arrays of numbers, and ``restore(state)``, files and
-    checkpoints keep it.
+    Files and checkpoints store it if it has the methods ``state()``, which returns a mapping from names to
+    arrays of numbers, and ``restore(state)``.
     """
 
     @property
     def values(self) -> ArrayLike:
-        """L: a finite number per model, in [0, 1] if nothing speaks against it."""
+        """The score L of each model, a finite number, usually in [0, 1]."""
         ...
 
     def update(self, outcomes: NDArray[np.float64], looked: NDArray[np.bool_]) -> None:
-        """Take what an instance showed of the models.
+        """Update the scores with the outcomes of an instance.
 
         Parameters
         ----------
         outcomes : (M,)
-            How right each model was, in [0, 1]; NaN for one that did not look.
+            The outcome of each model in [0, 1]; NaN for models that were not evaluated.
         looked : (M,)
-            Which models looked at the instance: all, unless `Heros` watches only some of them.
+            A mask of the models that were evaluated on the instance: all if `watch` is "all".
         """
         ...
 
 
 @runtime_checkable
 class Score(Protocol):
-    """How the running performance is kept. Anything with this one method is a score.
+    """The interface of a score: any object with the method `bind`.
 
     Examples
     --------
-    A score of your own, here one that forgets fast:
+    A score of your own that forgets fast:
 
     >>> from heros import Heros, streams
     >>> class Recent:
@@ -62,37 +62,37 @@ class Score(Protocol):
     >>> stream = streams.Agrawal(function=2)
     >>> model = Heros(k=3, score=Forgetful(), seed=1, schema=stream.schema).learn(*stream.draw(200))
     >>> model.scores.shape
-    (11,)
+    (13,)
     """
 
     def bind(self, models: int) -> BoundScore:
-        """Scores for so many models, of which nothing is known yet."""
+        """Return initial scores for this number of models."""
         ...
 
 
 @dataclass(frozen=True)
 class BuiltInScore(Part):
-    """A score of HEROS's own, which files and records know by its class: compiled, or in Python."""
+    """A built-in score, compiled or in Python, which files and records name by its class."""
 
     role: ClassVar[str] = "score"
 
     @abstractmethod
     def bind(self, models: int) -> BoundScore:
-        """Scores for so many models."""
+        """Return initial scores for this number of models."""
 
     def expect_room(self, models: int, state: Mapping[str, NDArray[Any]]) -> None:
-        """Refuse a state that is too small for so many models, before memory is taken for them."""
+        """Refuse a state that is too small for this number of models, before allocating memory."""
         return
 
 
 class ScoreCalls:
-    """What the core calls to keep a score written in Python; what that says is checked."""
+    """The callbacks for a score written in Python; its values are checked."""
 
     def __init__(self, score: object, bound: BoundScore, models: int) -> None:
         self.score, self.bound, self.models = score, bound, models
 
     def values(self) -> NDArray[np.float64]:
-        """L of every model."""
+        """Return the score L of each model."""
         rule = f"a finite number for each of {self.models} models"
         try:
             values = np.array(self.bound.values, dtype=np.float64)
@@ -100,44 +100,44 @@ class ScoreCalls:
             values = np.empty(0)
         if values.shape != (self.models,) or not np.isfinite(values).all():
             raise ParameterError(
-                f"The score {self.score!r} must keep {rule}. Got {self.bound.values!r} instead."
+                f"The score {self.score!r} must have {rule}. Got {self.bound.values!r} instead."
             )
         return values
 
     def update(self, outcomes: NDArray[np.float64], looked: NDArray[np.bool_]) -> None:
-        """Hand on what an instance showed."""
+        """Pass the outcomes of an instance to the score."""
         self.bound.update(outcomes, looked)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """What it has learnt, for a file."""
+        """Return the state of the score, for a file."""
         if not (hasattr(self.bound, "state") and hasattr(self.bound, "restore")):
             raise HerosError(
-                f"A file keeps the score {self.score!r} only if what it binds has state() and restore(): "
-                f"keep the model with pickle."
+                f"The score {self.score!r} cannot be saved: the object from its bind() must have state() and "
+                "restore(). Save the model with pickle instead."
             )
         return {name: np.asarray(array) for name, array in self.bound.state().items()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take back what `state` gave."""
+        """Restore what `state` returned."""
         self.bound.restore(state)  # type: ignore[attr-defined]
 
 
 def expect_score(score: object, owner: str) -> None:
-    """Refuse what is not a score. A class is none: its objects are."""
+    """Refuse an object that is not a score, classes included."""
     if not isinstance(score, Score) or isinstance(score, type):
         raise ParameterError.of("score", owner, RULE, score)
 
 
 def bound_score(score: Score, models: int) -> _core.Scores | ScoreCalls:
-    """The score for so many models, as the core takes it."""
+    """Return the score for this number of models, in the form of the core."""
     try:
         bound = score.bind(models)
-    except TypeError as error:  # something else with a method of that name
+    except TypeError as error:  # an object with another method of that name
         raise ParameterError.of("score", "Heros", f"{RULE} (its bind(models): {error})", score) from error
     if isinstance(bound, _core.Scores):
         return bound
     if not callable(getattr(bound, "update", None)) or not hasattr(bound, "values"):
-        rule = "a score, whose bind(models) gives an object with 'update' and 'values'"
+        rule = "a score whose bind(models) returns an object with 'update' and 'values'"
         raise ParameterError.of("score", "Heros", rule, bound)
     calls = ScoreCalls(score, bound, models)
     calls.values()

@@ -1,4 +1,4 @@
-"""Means that are kept in the compiled core."""
+"""The built-in scores: running means in the compiled core."""
 
 from __future__ import annotations
 
@@ -18,20 +18,19 @@ __all__ = ["Adwin", "Cumulative", "Fading", "Window"]
 
 @dataclass(frozen=True)
 class Adwin(BuiltInScore):
-    """The mean over an adaptive window, which forgets its older part when performance changes.
+    """The mean over an adaptive window that drops its older part when performance changes.
 
-    ADWIN (Bifet and Gavaldà 2007) as River and MOA define it: at most 5 buckets per size, a look for a
-    change every 32 instances that the model looked at. Constant memory per model.
+    ADWIN (Bifet and Gavaldà 2007) as in River and MOA: at most 5 buckets per size, and a test for change on
+    every 32nd instance on which the model is evaluated. Constant memory per model.
 
     Parameters
     ----------
     delta
-        δ: how unlikely a difference between the older and the newer part must be to forget the older
-        one. The paper has 1e-5.
+        The significance level δ of the test for a difference between the older and the newer part. The
+        paper uses 1e-5.
     restart
-        Whether to forget everything, not just the older part, one instance after a change. River's
-        `drift.ADWIN` does so (it is a detector of changes first); MOA's and the published algorithm
-        do not, and neither does River's own window below that class.
+        Whether to drop the whole window, not only the older part, one instance after a change. River's
+        `drift.ADWIN` does so, as a change detector; MOA and the published algorithm do not.
 
     Examples
     --------
@@ -53,13 +52,13 @@ class Adwin(BuiltInScore):
             raise ParameterError.of("restart", "Adwin", "True or False", self.restart)
 
     def bind(self, models: int) -> _core.Scores:
-        """Scores for so many models."""
+        """Return initial scores for this number of models."""
         return _core.Scores("adwin", _models(models), float(self.delta), bool(self.restart))
 
 
 @dataclass(frozen=True)
 class Cumulative(BuiltInScore):
-    """The mean over everything that the model has looked at.
+    """The mean over all instances on which the model was evaluated.
 
     Examples
     --------
@@ -72,13 +71,13 @@ class Cumulative(BuiltInScore):
     """
 
     def bind(self, models: int) -> _core.Scores:
-        """Scores for so many models."""
+        """Return initial scores for this number of models."""
         return _core.Scores("cumulative", _models(models), 0.0)
 
 
 @dataclass(frozen=True)
 class Window(BuiltInScore):
-    """The mean over the last `size` instances that the model looked at.
+    """The mean over the last `size` instances on which the model was evaluated.
 
     Examples
     --------
@@ -96,18 +95,19 @@ class Window(BuiltInScore):
         whole(self.size, "size", "Window", 1, 1 << 24)
 
     def bind(self, models: int) -> _core.Scores:
-        """Scores for so many models."""
+        """Return initial scores for this number of models."""
         return _core.Scores("window", _models(models), float(self.size))
 
     def expect_room(self, models: int, state: Mapping[str, NDArray[Any]]) -> None:
-        """Refuse a state that is too small for so many models, before memory is taken for them."""
+        """Refuse a state that is too small for this number of models, before allocating memory."""
         if state["ring"].size != self.size * models:
-            raise ParameterError.of("state", "Window", f"one of {self.size} instances", state["ring"].size)
+            rule = f"the state of {self.size} instances per model"
+            raise ParameterError.of("state", "Window", rule, state["ring"].size)
 
 
 @dataclass(frozen=True)
 class Fading(BuiltInScore):
-    """The mean with weights that fade by `factor` per instance that the model looked at (Gama et al. 2013).
+    """The mean with weights that fall by `factor` per evaluated instance (Gama et al. 2013).
 
     Examples
     --------
@@ -126,7 +126,7 @@ class Fading(BuiltInScore):
             raise ParameterError.of("factor", "Fading", "in (0, 1)", self.factor)
 
     def bind(self, models: int) -> _core.Scores:
-        """Scores for so many models."""
+        """Return initial scores for this number of models."""
         return _core.Scores("fading", _models(models), float(self.factor))
 
 

@@ -1,1 +1,1 @@
-"""What is kept on disk: archives, checkpoints of runs, records of what they gave."""
+"""Files on disk: archives, checkpoints, models by key, and output tables."""

@@ -1,4 +1,4 @@
-r"""One file for a document and its arrays: checksummed, versioned, and only ever data.
+r"""A file format for a document and its arrays: checksummed, versioned, and without code.
 
 ::
 
@@ -7,15 +7,15 @@ r"""One file for a document and its arrays: checksummed, versioned, and only eve
     8       4      the version of the format, little-endian
     12      8      H, the length of the header, little-endian
     20      H      the header, UTF-8 JSON
-    20+H    …      the arrays, one behind the other, little-endian, in C order
+    20+H    …      the arrays, one after the other, little-endian, in C order
     end-32  32     SHA-256 of everything before
 
 The header is ``{"heros": version, "kind": kind, "document": {…}, "arrays": [[name, type, shape], …]}``. A
-type is one of `TYPES`. Nothing in a file names code, and none runs when one is read: it is JSON and
-numbers, and what they mean is checked by whoever asked for them.
+type is one of `TYPES`. A file holds only JSON and numbers, so reading it runs no code. The caller checks the
+content.
 
-The first 20 bytes, the header's ``heros`` and the checksum keep their places in every format, so that
-HEROS can name the version that wrote a file of another format, and tell such a file from a broken one.
+The first 20 bytes, the header's ``heros`` and the checksum are the same in every format version. HEROS can
+therefore name the version that wrote a file, and tell another format from a damaged file.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def write(
     *,
     private: bool = False,
 ) -> None:
-    """Write a document and its arrays; whoever looks, there is a whole file or the one before.
+    """Write a document and its arrays atomically: a reader finds the complete file or the previous one.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def write(
 
 
 def encoded(kind: str, document: Mapping[str, Any], arrays: Arrays, place: str) -> list[bytes]:
-    """A whole file, in parts; `place` is where errors say that it goes."""
+    """Return the content of a file in parts; error messages name `place`."""
     plain = {name: _plain(name, array) for name, array in arrays.items()}
     content = {
         "heros": _version(),
@@ -82,7 +82,7 @@ def encoded(kind: str, document: Mapping[str, Any], arrays: Arrays, place: str) 
     try:
         header = json.dumps(content, allow_nan=False).encode()
     except (TypeError, ValueError) as error:
-        raise HerosError(f"What is written to {place} must be plain data. Got: {error}.") from None
+        raise HerosError(f"The document written to {place} must be plain data. Got: {error}.") from None
     parts = [PREFIX.pack(MAGIC, FORMAT, len(header)), header]
     parts += [array.tobytes() for array in plain.values()]
     digest = hashlib.sha256()
@@ -92,14 +92,14 @@ def encoded(kind: str, document: Mapping[str, Any], arrays: Arrays, place: str) 
 
 
 def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The document and the arrays in a file of this kind; a DataError says what is wrong with it."""
+    """Return the document and the arrays in a file of this kind; raise a DataError if it is damaged."""
     return decoded(_bytes(path), kind, path)
 
 
 def read_one_of(
     path: str | os.PathLike[str], kinds: Sequence[str]
 ) -> tuple[str, dict[str, Any], dict[str, NDArray[Any]]]:
-    """Of which of these kinds a file is, its document and its arrays; errors ask for the first kind."""
+    """Return the kind of a file, its document and its arrays; errors name the first of `kinds`."""
     data = _bytes(path)
     found = _header(path, data)[0].get("kind")
     kind = next((kind for kind in kinds if kind == found), kinds[0])
@@ -109,7 +109,7 @@ def read_one_of(
 def decoded(
     data: bytes, kind: str, path: str | os.PathLike[str]
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The document and the arrays in the bytes of a file; `path` is where errors say that it is."""
+    """Return the document and the arrays in the bytes of a file; error messages name `path`."""
     header, at = _header(path, data)
     if header.get("kind") != kind:
         raise _broken(path, f"hold a {kind}", f"a {header.get('kind')!r}")
@@ -123,12 +123,12 @@ def decoded(
         count = math.prod(shape)
         size = count * kept.itemsize
         if name in arrays or size > end - at:
-            raise _broken(path, "be intact", f"an array {name!r} that does not fit")
-        flat = np.frombuffer(data, kept, count, at).copy()  # aligned, and writable
+            raise _broken(path, "be intact", f"an array {name!r} of a wrong size")
+        flat = np.frombuffer(data, kept, count, at).copy()  # an aligned, writable copy
         try:
             arrays[name] = flat.reshape(shape)
-        except ValueError:  # no numbers in more dimensions than there can be
-            raise _broken(path, "be intact", f"an array {name!r} that does not fit") from None
+        except ValueError:  # a shape that NumPy does not support
+            raise _broken(path, "be intact", f"an array {name!r} of a wrong size") from None
         at += size
     if at != end:
         raise _broken(path, "be intact", f"{end - at} bytes that belong to no array")
@@ -136,12 +136,12 @@ def decoded(
 
 
 def grouped(groups: Mapping[str, Arrays]) -> dict[str, NDArray[Any]]:
-    """The arrays of all groups, each named ``group/name``; `subset` gives a group back."""
+    """Return the arrays of all groups, named ``group/name``; `subset` returns one group."""
     return {f"{group}/{name}": array for group, arrays in groups.items() for name, array in arrays.items()}
 
 
 def subset(arrays: Arrays, group: str) -> dict[str, NDArray[Any]]:
-    """The arrays whose names begin with ``group/``, without it.
+    """Return the arrays whose names begin with ``group/``, without this prefix.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def subset(arrays: Arrays, group: str) -> dict[str, NDArray[Any]]:
 
 @cache
 def _version() -> str:
-    """Read once: looking it up takes longer than writing a small model."""
+    """Return the version of HEROS, cached because the lookup is slow."""
     return metadata.version("heros-learn")
 
 
@@ -169,19 +169,19 @@ def _bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def _header(path: str | os.PathLike[str], data: bytes) -> tuple[dict[str, Any], int]:
-    """The header, and where it ends. Nothing is looked at before the checksum is right."""
+    """Return the header and its end; the checksum is verified first."""
     if len(data) < PREFIX.size + DIGEST:
         raise _broken(path, "be intact", f"{len(data)} bytes")
     magic, found, length = PREFIX.unpack_from(data)
     if magic != MAGIC:
-        raise _broken(path, "be a file of HEROS", "something else")
+        raise _broken(path, "be a HEROS file", f"a file that begins with {data[:8]!r}")
     if hashlib.sha256(memoryview(data)[:-DIGEST]).digest() != data[-DIGEST:]:
-        raise _broken(path, "be intact", "another checksum")
+        raise _broken(path, "be intact", "a wrong checksum")
     if found != FORMAT:
         raise HerosError(_other_format(path, data, found, length))
     end = PREFIX.size + length
     if end > len(data) - DIGEST:
-        raise _broken(path, "be intact", "a header that does not fit")
+        raise _broken(path, "be intact", "a header of a wrong length")
     try:
         header = json.loads(data[PREFIX.size : end])
     except (ValueError, RecursionError) as error:
@@ -192,7 +192,7 @@ def _header(path: str | os.PathLike[str], data: bytes) -> tuple[dict[str, Any], 
 
 
 def _other_format(path: str | os.PathLike[str], data: bytes, found: int, length: int) -> str:
-    """Says which HEROS can read a file of another format, as far as it tells itself."""
+    """Return the error message for a file of another format, with the version that wrote it if known."""
     try:
         writer = json.loads(data[PREFIX.size : PREFIX.size + min(length, len(data))])["heros"]
         who = f" (written by heros-learn {writer[:20]})" if isinstance(writer, str) else ""
@@ -211,7 +211,7 @@ def _entry(path: str | os.PathLike[str], entry: object) -> tuple[str, np.dtype[A
             kept in TYPES and len(shape) <= 8 and all(type(n) is int and 0 <= n < 1 << 62 for n in shape)
         ):
             return name, np.dtype(kept), tuple(shape)
-    raise _broken(path, "be intact", "an array that is not described")
+    raise _broken(path, "be intact", "an invalid description of an array")
 
 
 def _plain(name: str, array: NDArray[Any]) -> NDArray[Any]:

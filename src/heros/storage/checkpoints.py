@@ -1,7 +1,7 @@
-"""The directory of a run's checkpoints: its lock, the files in it, and the predictions beside them.
+"""The directory of a run's checkpoints: its lock, its files, and the file of predictions.
 
-An exact AUROC needs all probabilities predicted so far. Writing them with every checkpoint would cost more
-and more, so they are appended to one file, and each checkpoint holds the length and the SHA-256 of its part.
+An exact AUROC needs all probabilities predicted so far. Writing all of them with every checkpoint would be
+slow, so they are appended to one file. Each checkpoint holds the length and the SHA-256 of its part.
 Bytes after that part are truncated before more are appended. A row of the file is the target and its
 prediction (the probabilities of the classes known at the time), as little-endian float64.
 """
@@ -50,7 +50,7 @@ Predicted = tuple[NDArray[Any], NDArray[np.float64]]
 
 
 class CheckpointWarning(UserWarning):
-    """A checkpoint is broken or could not be written, and the run continues without it."""
+    """A checkpoint is damaged or could not be written, and the run continues without it."""
 
 
 # -- the files ---------------------------------------------------------------------------------------------
@@ -62,9 +62,9 @@ class Checkpoint:
 
     path: Path
     instances: int
-    size: int  # in bytes, without the predictions beside it
-    written: str | None  # when, if it is whole
-    fault: str | None  # what is wrong with it
+    size: int  # in bytes, without the predictions file
+    written: str | None  # time of writing, if it is intact
+    fault: str | None  # the damage, or None
 
 
 @dataclass(frozen=True)
@@ -79,12 +79,12 @@ class Content:
 
 
 def name_of(instances: int) -> str:
-    """The file name of the checkpoint after so many instances."""
+    """Return the file name of the checkpoint after this many instances."""
     return f"checkpoint-{instances:012d}.heros"
 
 
 def newest_first(directory: Path) -> list[tuple[int, Path]]:
-    """The checkpoints in a directory with the instances in their names, whole or not."""
+    """Return the checkpoints in a directory, intact or not, with the instances in their names."""
     try:
         paths = list(directory.iterdir())
     except OSError:
@@ -94,19 +94,19 @@ def newest_first(directory: Path) -> list[tuple[int, Path]]:
 
 
 def drafts(directory: Path) -> list[Path]:
-    """Unfinished checkpoints that a kill left behind."""
+    """Return unfinished checkpoints left behind by a kill."""
     return list(directory.glob(f".checkpoint-*{DRAFT}"))
 
 
 def opened(path: Path) -> Content:
-    """Read a checkpoint; raise a DataError if it, or its part of the predictions, is broken."""
+    """Read a checkpoint; raise a DataError if it, or its part of the predictions, is damaged."""
     document, arrays = archive.read(path, KIND)
     predictions, parts = PredictionsFile.reopened(path.parent, document.get("predictions"))
     return Content(path, document, arrays, predictions, parts)
 
 
 def found(directory: str | Path) -> list[Checkpoint]:
-    """List the checkpoints in a directory, the newest first.
+    """List the checkpoints in a directory, newest first.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def found(directory: str | Path) -> list[Checkpoint]:
     """
     place = Path(directory)
     if not place.is_dir():
-        raise DataError(f"The directory {place} must exist. Got no such directory instead.")
+        raise DataError(f"The directory {place} does not exist.")
     return [_inspected(instances, path) for instances, path in newest_first(place)]
 
 
@@ -140,11 +140,11 @@ def _inspected(instances: int, path: Path) -> Checkpoint:
 
 
 class DirectoryLock:
-    """A lock on a directory, which is created if missing: no other run writes there. A kill releases it.
+    """A lock on a directory, which is created if missing. The lock excludes other runs; a kill releases it.
 
-    The system locks the directory itself, even if it is moved, while a run writes by path: `expect_held`
-    checks that the two are still the same. A file system without locks gives no protection. On Windows, where
-    a directory cannot be opened, a file in it is locked instead.
+    The lock follows the directory if it is moved, but a run writes by path: `expect_held` checks that both
+    are still the same directory. A file system without locks gives no protection. On Windows, a file in the
+    directory is locked instead.
 
     Examples
     --------
@@ -169,20 +169,23 @@ class DirectoryLock:
         except OSError as error:
             raise _refused(directory, f"writable. Got: {reason(error)}.") from None
         free = True
-        with suppress(OSError):  # a file system without locks
+        with suppress(OSError):  # the file system may not support locks
             free = filelock.lock_descriptor(self._descriptor, blocking=False)
         if not free:
             self.release()
-            raise _refused(directory, "free. Got one that another run uses.")
+            raise _refused(directory, "free. Another run uses it.")
 
     def expect_held(self) -> None:
-        """Refuse to write if another directory, perhaps of another run, has taken the place of this one."""
+        """Raise an error if another directory has replaced the locked one."""
         try:
             there = os.stat(self._locked)
         except OSError:
             return  # writing there fails with its own message
         if not os.path.samestat(there, os.fstat(self._descriptor)):
-            raise _refused(self._directory, "the one that the run began in. Got another one.")
+            raise _refused(
+                self._directory,
+                "the directory in which the run began. Got another directory at the same path.",
+            )
 
     def release(self) -> None:
         """Release the directory for other runs."""
@@ -197,7 +200,7 @@ def _refused(directory: Path, rule: str) -> HerosError:
 
 
 class PredictionsFile:
-    """All predictions of a run, in a file that only grows.
+    """All predictions of a run, in an append-only file.
 
     Examples
     --------
@@ -218,7 +221,7 @@ class PredictionsFile:
         self._stretches: list[list[int]] = []  # [rows, classes], in the order of the file
 
     def extent(self) -> dict[str, Any]:
-        """Describe the part of the file written so far, as a checkpoint holds it."""
+        """Return a description of the part of the file written so far, for a checkpoint."""
         return {
             "length": self._length,
             "sha256": self._digest.hexdigest(),
@@ -226,7 +229,7 @@ class PredictionsFile:
         }
 
     def append(self, parts: Sequence[Predicted]) -> None:
-        """Write these rows after the last one that counts, and sync the file."""
+        """Append rows after the last valid row, and sync the file."""
         rows = [np.column_stack([targets.astype(FLOAT), p.astype(FLOAT, copy=False)]) for targets, p in parts]
         data = b"".join(row.tobytes() for row in rows)
         if not data and self._length == 0:
@@ -248,7 +251,7 @@ class PredictionsFile:
     def _write(self, file: Output, data: bytes) -> None:
         descriptor = file.fileno()
         if os.fstat(descriptor).st_size < self._length:
-            raise HerosError(f"The file {self.path} must have {self._length} bytes. Got less.")
+            raise HerosError(f"The file {self.path} must have {self._length} bytes. The file is shorter.")
         os.ftruncate(descriptor, self._length)
         try:
             os.lseek(descriptor, self._length, os.SEEK_SET)
@@ -267,9 +270,7 @@ class PredictionsFile:
         data = _head(predictions.path, length)
         predictions._digest.update(data)
         if len(data) != length or predictions._digest.hexdigest() != sha256:
-            raise DataError(
-                f"The file {predictions.path} must have what the checkpoint says. Got something else."
-            )
+            raise DataError(f"The file {predictions.path} does not match the checksum in the checkpoint.")
         predictions._length, predictions._stretches = length, stretches
         parts, at = [], 0
         for rows, classes in stretches:
@@ -284,7 +285,7 @@ def _head(path: Path, length: int) -> bytes:
         if length == 0:
             return b""
         if path.stat().st_size < length:
-            raise DataError(f"The file {path} must have {length} bytes. Got less.")
+            raise DataError(f"The file {path} must have {length} bytes. The file is shorter.")
         with path.open("rb") as file:
             return file.read(length)
     except OSError as error:
@@ -301,4 +302,4 @@ def _checked(directory: Path, extent: object) -> tuple[int, str, list[list[int]]
         ):
             if length == sum(rows * (classes + 1) for rows, classes in stretches) * FLOAT.itemsize:
                 return length, sha256, [list(stretch) for stretch in stretches]
-    raise DataError(f"A checkpoint must say which part of {directory / PREDICTIONS} it needs. Got none.")
+    raise DataError(f"The checkpoint does not describe its part of {directory / PREDICTIONS}.")

@@ -1,7 +1,7 @@
-"""Files that are whole or not there, whatever happens while they are written.
+"""Atomic writes: a file is complete or absent, whatever happens while it is written.
 
-All that HEROS writes goes through here or through `os` itself, one call after the other: the tests put a
-system in its place that fails, tears or delays any of them (`tests/faults`).
+HEROS writes all files through this module or `os`. The tests replace these calls by a system that fails,
+truncates or delays any of them (`tests/faults`).
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ __all__ = [
 ]
 
 DRAFT = ".draft"
-"""How the name of a file ends that is still being written; it is hidden, too."""
+"""The suffix of a file that is still being written; its name also begins with a dot."""
 AS_IS: int = getattr(os, "O_BINARY", 0)
-"""For `os.open`: Windows takes bytes for text unless it is told, and changes the ends of lines."""
+"""A flag of `os.open`: without it, Windows translates line endings."""
 
 
 class Output(io.RawIOBase):
-    """A file to write to: what `write` has taken, the system has.
+    """An unbuffered output file: `write` passes all bytes to the system.
 
     Examples
     --------
@@ -53,43 +53,43 @@ class Output(io.RawIOBase):
         self._descriptor = descriptor
 
     def writable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def write(self, data: bytes | memoryview) -> int:  # type: ignore[override]
-        """Write all of it."""
+        """Write all bytes."""
         left = memoryview(data).cast("B")
         while left:
             left = left[os.write(self._descriptor, left) :]
         return memoryview(data).nbytes
 
     def tell(self) -> int:
-        """How far it is written."""
+        """Return the number of bytes written."""
         return os.lseek(self._descriptor, 0, os.SEEK_CUR)
 
     def fileno(self) -> int:
-        """Its descriptor."""
+        """Return the file descriptor."""
         return self._descriptor
 
     def close(self) -> None:
-        """Have it closed; what was written may not be on disk yet."""
+        """Close the file; its bytes may not be on disk yet."""
         if not self.closed:
             super().close()
             os.close(self._descriptor)
 
 
 def write_file(path: Path, data: bytes | memoryview) -> None:
-    """Write a file and have it on disk; half of it may be there if that fails."""
+    """Write and sync a file; an error may leave a partial file."""
     with Output(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | AS_IS, 0o666)) as file:
         file.write(data)
         os.fsync(file.fileno())
 
 
 def write_whole(path: Path, parts: Iterable[bytes | memoryview], *, private: bool = False) -> None:
-    """Write a file under another name, and give it its own once all of it is on disk.
+    """Write a file atomically: under a temporary name, which is changed when all bytes are on disk.
 
-    A file that was there stays as it was until then. What goes wrong is a HerosError with the path and
-    the reason, and nothing is left behind.
+    An existing file is unchanged until then. An error raises a HerosError with the path and the reason, and
+    leaves no file behind.
 
     Examples
     --------
@@ -107,9 +107,9 @@ def write_whole(path: Path, parts: Iterable[bytes | memoryview], *, private: boo
 
 @contextmanager
 def drafted(path: Path, *, private: bool = False) -> Iterator[Output]:
-    """A file to write to that gets its name when the ``with`` is over, as for `write_whole`.
+    """Open a file that gets its name at the end of the ``with`` block, as for `write_whole`.
 
-    Others may read the file as the umask of the process says; with `private`, only its owner may.
+    Permissions follow the umask of the process; with `private`, only the owner may read the file.
     """
     draft = None
     try:
@@ -132,7 +132,7 @@ def drafted(path: Path, *, private: bool = False) -> Iterator[Output]:
 
 
 def _umask() -> int:
-    """The umask of the process. It can only be read by setting it, which the other threads would notice."""
+    """Return the umask of the process, without setting it, which would affect other threads."""
     try:
         for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
             if line.startswith("Umask:"):
@@ -147,9 +147,9 @@ os.umask(_AT_START)
 
 
 def expect_place(path: Path) -> None:
-    """Refuse a place where no file could be written, before the work whose results are to go there.
+    """Raise an error, before the work begins, if a file cannot be written at this path.
 
-    What is missing of its directories is not made yet: the nearest one that is there has to take files.
+    Missing directories are not created; the nearest existing one must be writable.
 
     Examples
     --------
@@ -172,8 +172,8 @@ def expect_place(path: Path) -> None:
 
 
 def to_disk(directory: Path) -> None:
-    """Have the system write what it keeps of a directory."""
-    with suppress(OSError):  # some file systems do not sync directories, and what is in it is on disk
+    """Sync a directory to disk."""
+    with suppress(OSError):  # some file systems do not sync directories; the files are on disk
         descriptor = os.open(directory, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -182,5 +182,5 @@ def to_disk(directory: Path) -> None:
 
 
 def reason(error: OSError) -> str:
-    """What the system says, without the path: `No space left on device`."""
+    """Return the system's message without the path: `No space left on device`."""
     return error.strerror or str(error)

@@ -1,4 +1,4 @@
-"""The state of a random generator as JSON, and back."""
+"""Convert the state of a random generator to JSON and back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ def generator_state(rng: np.random.Generator) -> dict[str, Any]:
     bits = rng.bit_generator
     if type(bits) is not np.random.PCG64:
         name = type(bits).__name__
-        raise HerosError(f"The generator must be NumPy's PCG64, as default_rng gives it. Got {name} instead.")
+        raise HerosError(
+            f"The generator must be NumPy's PCG64, as returned by default_rng. Got {name} instead."
+        )
     state: dict[str, Any] = dict(bits.state)
     return state
 
@@ -48,4 +50,4 @@ def generator(state: object) -> np.random.Generator:
                 "uinteger": half,
             }
             return np.random.Generator(bits)
-    raise DataError("A generator must be NumPy's PCG64 at some place. Got something else.")
+    raise DataError("The state of a generator must be that of NumPy's PCG64.")

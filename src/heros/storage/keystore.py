@@ -17,15 +17,15 @@ __all__ = ["FILE", "KeyStore", "NotKept", "Tally"]
 
 FILE = "keys.sqlite"
 FORMAT = 2
-PAGE = 16384  # bytes: a model takes many pages, and fewer of them are written in less time
+PAGE = 16384  # bytes: large pages are faster for large models
 SUMS = (
     "instances INTEGER NOT NULL, hits INTEGER NOT NULL, spent REAL NOT NULL, absolute REAL NOT NULL, "
     "squared REAL NOT NULL, naive REAL NOT NULL"
 )
-SCHEMA = (  # figures apart from models: all of them are looked at often, and models are large
+SCHEMA = (  # measures and models are separate tables: measures are read often, and models are large
     "CREATE TABLE IF NOT EXISTS models (id INTEGER PRIMARY KEY, learnt BLOB NOT NULL)",
     f"CREATE TABLE IF NOT EXISTS figures (key TEXT PRIMARY KEY, model INTEGER, {SUMS}) WITHOUT ROWID",
-    # changes since the last commit; without a model: a key that is to be removed
+    # changes since the last commit; a row without a model is a key to be removed
     f"CREATE TABLE IF NOT EXISTS drafts (key TEXT PRIMARY KEY, model INTEGER, {SUMS}) WITHOUT ROWID",
     "CREATE VIEW IF NOT EXISTS present AS SELECT * FROM drafts WHERE model IS NOT NULL UNION ALL "
     "SELECT * FROM figures WHERE NOT EXISTS (SELECT 1 FROM drafts WHERE drafts.key = figures.key)",
@@ -48,17 +48,17 @@ class NotKept(HerosError):
 
 
 class Tally(NamedTuple):
-    """Sums over the instances of a key, from which its figures are made."""
+    """Sums over the instances of a key, from which its measures are computed."""
 
     instances: int = 0
-    hits: int = 0  # right answers, of classes
+    hits: int = 0  # correct predictions, in classification
     spent: float = 0.0  # Σγ
-    absolute: float = 0.0  # Σ|error|, of numbers
+    absolute: float = 0.0  # Σ|error|, in regression
     squared: float = 0.0  # Σ error²
     naive: float = 0.0  # Σ|error| of the running mean of the targets
 
     def plus(self, other: Tally) -> Tally:
-        """The sums of both.
+        """Return the sums of both tallies.
 
         Examples
         --------
@@ -74,10 +74,10 @@ FIGURES = ", ".join(Tally._fields)
 class KeyStore:
     """The models of a `heros.ensemble.keyed.Keyed` that are not in memory, and notes.
 
-    What is put is visible to this process at once, and survives it after `commit`: a kill discards everything
-    since the last commit. Each put is a small transaction that writes a draft beside the committed model, and
-    a commit adopts all drafts in one transaction. If SQLite gives up a transaction, as on a full disk,
-    the call raises `NotKept` and has no effect, and the drafts of earlier calls remain.
+    A stored model is visible to this process at once and durable after `commit`: a kill discards all changes
+    since the last commit. `put` writes a draft beside the committed model in a small transaction, and
+    `commit` adopts all drafts in one transaction. If a transaction fails, as on a full disk, the call raises
+    `NotKept` and has no effect; the drafts of earlier calls remain.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class KeyStore:
         with self._said():
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))  # it may hold what was sent
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))  # private: models may reveal data
             except OSError as error:
                 raise HerosError(
                     f"The directory {self.path.parent} must be writable. Got: {error}."
@@ -113,7 +113,7 @@ class KeyStore:
 
     def _open(self) -> None:
         with self._said():
-            self._file.execute(f"PRAGMA page_size={PAGE}")  # of a file that is new
+            self._file.execute(f"PRAGMA page_size={PAGE}")  # has an effect in a new file only
             self._file.execute("PRAGMA journal_mode=WAL")
         with self._transaction():
             kept = self._file.execute("PRAGMA user_version").fetchone()[0]
@@ -123,7 +123,7 @@ class KeyStore:
                 self._file.execute(statement)
 
     def put(self, key: str, learnt: bytes, tally: Tally) -> None:
-        """Store the bytes and the figures of a model; raise `NotKept` if they cannot be written."""
+        """Store the bytes and the sums of a model; raise `NotKept` if they cannot be written."""
         with self._transaction():
             self._draft(key, learnt, tally)
 
@@ -136,32 +136,32 @@ class KeyStore:
         self._file.execute(row, (key, model, *tally))
 
     def get(self, key: str) -> bytes | None:
-        """The bytes of a model, or None."""
+        """Return the bytes of a model, or None."""
         with self._said():
             query = "SELECT learnt FROM models WHERE id = (SELECT model FROM present WHERE key = ?)"
             row = self._file.execute(query, (key,)).fetchone()
         return None if row is None else bytes(row[0])
 
     def tally(self, key: str) -> Tally | None:
-        """The figures of a model, or None."""
+        """Return the sums of a model, or None."""
         with self._said():
             query = f"SELECT {FIGURES} FROM present WHERE key = ?"
             row = self._file.execute(query, (key,)).fetchone()
         return None if row is None else Tally(*row)
 
     def tallies(self) -> Iterator[tuple[str, Tally]]:
-        """All keys with their figures, in the order of the keys."""
+        """Yield all keys with their sums, ordered by key."""
         with self._said():
             for key, *tally in self._file.execute(f"SELECT key, {FIGURES} FROM present ORDER BY key"):
                 yield key, Tally(*tally)
 
     def remove(self, key: str) -> None:
-        """Delete a model and its figures."""
+        """Delete a model and its sums."""
         with self._transaction():
             self._draft(key, None, Tally())
 
     def note(self, name: str = "position") -> Mapping[str, Any] | None:
-        """The note of the last commit: the position of the source, or the `schema`."""
+        """Return a note of the last commit: the position of the source, or the `schema`."""
         with self._said():
             row = self._file.execute("SELECT value FROM notes WHERE name = ?", (name,)).fetchone()
         if row is None:
@@ -175,7 +175,7 @@ class KeyStore:
         schema: Mapping[str, Any] | None = None,
         models: Iterable[tuple[str, bytes, Tally]] = (),
     ) -> None:
-        """Commit all that was put, further models, the note, and the schema if given, in one transaction."""
+        """Commit all drafts, further models, the note, and the schema if given, in one transaction."""
         notes = {"position": note} | ({} if schema is None else {"schema": schema})
         with self._transaction("FULL"):
             for model in models:
@@ -194,7 +194,7 @@ class KeyStore:
                 self._file.execute("VACUUM INTO ?", (os.fspath(path),))
             except sqlite3.OperationalError as error:
                 if "already exists" not in str(error):
-                    Path(path).unlink(missing_ok=True)  # a part of it
+                    Path(path).unlink(missing_ok=True)  # remove a partial copy
                 raise
             finally:
                 self._begin()
@@ -205,7 +205,7 @@ class KeyStore:
 
     @contextmanager
     def _transaction(self, synchronous: str = "NORMAL") -> Iterator[None]:
-        """Execute all statements of the block or none; "FULL" waits until the disk has them."""
+        """Execute the block as one transaction; "FULL" waits until it is on disk."""
         with self._said():
             self._begin(synchronous)
             try:
@@ -215,8 +215,8 @@ class KeyStore:
                 self._begin()
 
     def _begin(self, synchronous: str = "NORMAL") -> None:
-        """Discard what is not committed, and begin a transaction, which holds off any other writer."""
-        if self._file.in_transaction:  # after some errors SQLite has rolled back itself
+        """Roll back an open transaction, and begin a new one, which locks out other writers."""
+        if self._file.in_transaction:  # after some errors SQLite has already rolled back
             self._file.execute("ROLLBACK")
         self._file.execute(f"PRAGMA synchronous={synchronous}")
         self._file.execute("BEGIN IMMEDIATE")
@@ -228,7 +228,7 @@ class KeyStore:
             yield
         except sqlite3.OperationalError as error:
             if "locked" in str(error):
-                rule = "must be used by one process at a time. Got another one at work"
+                rule = "must be used by one process at a time. Another process has locked it"
                 raise HerosError(f"The file {self.path} {rule}.") from None
             raise NotKept(f"The file {self.path} must be writable. Got: {error}.") from None
         except (sqlite3.DatabaseError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Tables for other programs: as files and as data frames."""
+"""Output tables for other programs, as files and data frames."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["as_csv", "expect_table_place", "like", "write_table"]
 
 
 def write_table(path: Path, table: pa.Table) -> None:
-    """Write a table as CSV, Parquet or Arrow, by the file's suffix. The file is whole or not there.
+    """Write a table atomically as CSV, Parquet or Arrow, according to the file's suffix.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def write_table(path: Path, table: pa.Table) -> None:
 
 
 def expect_table_place(path: Path, parameter: str, owner: str) -> None:
-    """Refuse, before any work, a name without a known suffix, and a place that is not writable."""
+    """Raise an error, before the work begins, for an unknown suffix or a path that is not writable."""
     if path.suffix.lower() not in WRITERS:
         rule = f"a file whose name ends in one of {', '.join(WRITERS)}"
         raise ParameterError.of(parameter, owner, rule, str(path))
@@ -40,7 +40,7 @@ def expect_table_place(path: Path, parameter: str, owner: str) -> None:
 
 
 def as_csv(table: pa.Table, header: bool = True) -> bytes:
-    """Return the table as CSV, with all digits, so that numbers are the same when read."""
+    """Return the table as CSV, with all digits, so that numbers are read back exactly."""
     import pyarrow.csv  # noqa: PLC0415  only needed here
 
     plain = pa.table(
@@ -81,7 +81,7 @@ def _writer(path: Path) -> Callable[[pa.Table], bytes]:
 
 
 def like(frame: Any, columns: Mapping[str, Any]) -> Any:
-    """Return a frame of these columns, of the same library as `frame`; an Arrow table if it is unknown.
+    """Return a frame of these columns from the library of `frame`, or an Arrow table if it is unknown.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Streams: the paper's eleven, MOA's generators, arrays and files, each one a `Stream` with a `Schema`."""
+"""Streams: the eleven streams of the paper, MOA's generators, arrays, data frames, files and iterators."""
 
 from heros.streams.base import DriftPoint, Stream
 from heros.streams.drift import Drift

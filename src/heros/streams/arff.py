@@ -1,4 +1,4 @@
-"""ARFF, the format of WEKA and MOA."""
+"""ARFF files, the format of WEKA and MOA."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ATTRIBUTE = re.compile(
 
 
 class ArffReader(TextReader):
-    """The records of an ARFF file."""
+    """A reader of the records of an ARFF file."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class ArffReader(TextReader):
         self.names = self._distinct([column.name for column in self._columns])
 
     def declared(self, index: int) -> Column | None:
-        """Return the attribute as the header declares it; None for strings, whose texts tell."""
+        """Return the attribute as the header declares it; None for strings, whose kind is inferred."""
         column = self._columns[index]
         if not isinstance(column, NameColumn):
             return replace(column)
@@ -108,7 +108,7 @@ class ArffReader(TextReader):
                 yield self._checked(line, cells)
 
     def _sparse(self, line: int, text: str) -> Record:
-        """A row of which only the values that differ from 0 (or the first nominal value) are given."""
+        """Return a sparse row; omitted values are 0 or the first nominal value."""
         bad = BadRow(
             self.label, f"line {line}", None, repr(text[:60]), "be {index value, …} with known indices"
         )
@@ -130,7 +130,7 @@ class ArffReader(TextReader):
 
 
 def _split(text: str) -> list[str] | None:
-    """The values between commas, without quotes; None if a quote is not closed."""
+    """Split a line at commas and remove quotes; return None if a quote is not closed."""
     cells = []
     at = 0
     while True:

@@ -1,4 +1,4 @@
-"""Tables that know their types: Parquet and Arrow files, and Arrow tables in memory."""
+"""Typed tables: Parquet and Arrow files, and Arrow tables in memory."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ FAULTS = (
     TypeError,
     ValueError,
 )
-"""What comes up, besides Arrow's own, where the bytes of a file are not what they should be."""
+"""Exceptions, in addition to Arrow's own, that damaged files raise."""
 
 
 @contextmanager
 def readable(label: str, rule: str, kind: type[DataError] = DataError) -> Iterator[None]:
-    """Whatever goes wrong with a file's bytes in here is a DataError."""
+    """Convert errors caused by a damaged file to a DataError."""
     try:
         yield
     except HerosError:
@@ -43,7 +43,7 @@ def readable(label: str, rule: str, kind: type[DataError] = DataError) -> Iterat
 
 
 class ArrowReader(TableReader):
-    """Record batches from a row on; subclasses say where they come from."""
+    """A reader of Arrow record batches; subclasses open the file or the table."""
 
     def __init__(self, label: str, schema: pa.Schema, missing: Sequence[str] = ()) -> None:
         super().__init__(label, missing)
@@ -57,10 +57,10 @@ class ArrowReader(TableReader):
 
     @abstractmethod
     def _read_from(self, row: int) -> Iterator[pa.RecordBatch]:
-        """The batches from a row on, none longer than a chunk."""
+        """Yield the batches from a row on, each at most as long as a chunk."""
 
     def read(self) -> Chunk | None:
-        """The next rows; None at the end."""
+        """Return the next rows; None at the end."""
         if self._batches is None:
             self._batches = self._read_from(self._row)
         batch = self._next(self._batches)
@@ -76,9 +76,9 @@ class ArrowReader(TableReader):
         return Chunk([self._plain(column) for column in columns], places("row", rows))
 
     def _plain(self, column: pa.Array) -> pa.Array:
-        """Return a column whose texts are trimmed, null where a word stands for a missing value.
+        """Return a column with trimmed texts, and null for words that stand for a missing value.
 
-        A dictionary declares its names: they are what they are.
+        Dictionaries are unchanged, since they declare their names.
         """
         kind = column.type
         if not is_text(kind) or pa.types.is_dictionary(kind):
@@ -86,7 +86,7 @@ class ArrowReader(TableReader):
         return trimmed(column.cast(pa.string()) if pa.types.is_string_view(kind) else column, self.words)
 
     def _next(self, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
-        """The next batch, if its bytes hold what they say they do: Arrow itself trusts them."""
+        """Return the next batch, validated, since Arrow does not validate it; None at the end."""
         with readable(self.label, "be readable to its end", BrokenOff):
             batch = next(batches, None)
             if batch is not None:
@@ -103,10 +103,10 @@ class ArrowReader(TableReader):
 
 
 class ParquetReader(ArrowReader):
-    """The rows of a Parquet file.
+    """A reader of the rows of a Parquet file.
 
-    Whether a column has missing values is seen as it is read: to ask the metadata of its chunks, where these
-    are damaged, ends the process (the exception of Arrow's C++ is not caught there).
+    Missing values are detected while reading. The metadata of the row groups is not used, because damaged
+    metadata ends the process: Arrow does not catch its C++ exception there.
     """
 
     def __init__(self, path: Path, missing: Sequence[str] = ()) -> None:
@@ -135,7 +135,7 @@ class ParquetReader(ArrowReader):
 
 
 class IPCReader(ArrowReader):
-    """The rows of an Arrow or Feather file, in the file or the stream format."""
+    """A reader of the rows of an Arrow or Feather file, in the file or the stream format."""
 
     def __init__(self, path: Path, missing: Sequence[str] = ()) -> None:
         self._path = path
@@ -158,7 +158,7 @@ class IPCReader(ArrowReader):
 
 
 class MemoryReader(ArrowReader):
-    """The rows of an Arrow table in memory. Copies share the table."""
+    """A reader of the rows of an Arrow table in memory. Copies share the table."""
 
     def __init__(self, table: pa.Table, label: str, missing: Sequence[str] = ()) -> None:
         self._table = table

@@ -1,4 +1,4 @@
-"""What every stream is: instances in order, read in blocks."""
+"""The base class of streams: instances in order, read in blocks."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ __all__ = ["Block", "DriftPoint", "Stream", "empty_block", "joined", "rewound"]
 
 
 class Stream(Source):
-    """A source that can be read over: instances in order, with a position that moves as they are read.
+    """A source that can be read again: instances in order, with a position that advances on reading.
 
-    A stream is read in blocks, each continuing where the last one ended. ``copy.copy``,
-    ``copy.deepcopy`` and ``pickle`` give an independent stream at the same position. It has no `where`: a
-    run that goes on from a checkpoint reads it over up to there, which shows that it is the same stream.
+    A stream is read in blocks, each of which continues where the last one ended. ``copy.copy``,
+    ``copy.deepcopy`` and ``pickle`` give an independent stream at the same position. A stream has no `where`:
+    a run that resumes from a checkpoint reads it again up to that point and verifies that it is the same.
 
     Attributes
     ----------
     name : str
-        What tables and figures call it.
+        The name in tables and figures.
 
     Examples
     --------
@@ -42,15 +42,15 @@ class Stream(Source):
     [(4, 9), (4, 9), (2, 9)]
     """
 
-    endless: ClassVar[bool] = False  # it has no last instance
-    _shared: ClassVar[frozenset[str]] = frozenset()  # attributes that copies share: they are never written to
-    _fault: DataError | None = None  # why it gives no more, if it broke off
+    endless: ClassVar[bool] = False  # whether the stream never ends
+    _shared: ClassVar[frozenset[str]] = frozenset()  # read-only attributes that copies share
+    _fault: DataError | None = None  # the error at which the stream stopped
 
     def draw(self, n: int) -> Block:
-        """The next n instances, fewer only where the stream ends or breaks off.
+        """Return the next n instances; fewer only at the end of the stream or before an error.
 
-        What is wrong with an instance is raised when it is the next one: those before it are given
-        first, and the stream stays there.
+        The error of a bad instance is raised when that instance is the next one. The instances before it are
+        returned first, and the stream does not advance past it.
 
         Examples
         --------
@@ -67,16 +67,16 @@ class Stream(Source):
         return X, y
 
     def blocks(self, size: int = 4096) -> Iterator[Block]:
-        """The rest of the stream in blocks of `size` instances, the last one shorter."""
+        """Iterate over the rest of the stream in blocks of `size` instances; the last may be shorter."""
         size = whole(size, "size", "blocks", 1)
-        # A short block does not tell: after it the stream may have an error to raise.
+        # A short block does not mean the end: the next draw may raise an error.
         return takewhile(lambda block: len(block[1]), (self.draw(size) for _ in count()))
 
     def poll(self, most: int, timeout: float | None = None) -> Polled:
-        """Up to `most` instances, none of which needs a larger schema than the first.
+        """Return up to `most` instances, none of which needs a larger schema than the first.
 
-        After `timeout` seconds it is content with what there is, or IDLE; END if there is no more. Only
-        pipes and iterators ever have to wait.
+        After `timeout` seconds it returns the instances so far, or IDLE. At the end of the stream it returns
+        END. Only pipes and iterators ever wait.
 
         Examples
         --------
@@ -95,7 +95,7 @@ class Stream(Source):
         return got
 
     def take(self, n: int) -> Taken:
-        """The next n instances as a stream of their own; this one does not move.
+        """Return the next n instances as a new stream; this stream does not advance.
 
         Examples
         --------
@@ -106,7 +106,7 @@ class Stream(Source):
         return Taken(self, n)
 
     def with_target(self, feature: str) -> Stream:
-        """The same instances with a number among their features as the target; the old one is left out.
+        """Return the stream with a numeric feature as the target; the old target is dropped.
 
         Examples
         --------
@@ -118,9 +118,9 @@ class Stream(Source):
         return Retargeted(self, feature)
 
     def with_weights(self, feature: str) -> Stream:
-        """The same instances, with a number among their features as what each counts; it is no feature then.
+        """Return the stream with a numeric feature as the weight of each instance instead of a feature.
 
-        `heros.evaluate` learns from them as `heros.Heros.learn` does with a `sample_weight`.
+        `heros.evaluate` uses the weights like the `sample_weight` of `heros.Heros.learn`.
 
         Examples
         --------
@@ -139,10 +139,10 @@ class Stream(Source):
 
     @abstractmethod
     def _draw(self, n: int) -> Block:
-        """The next n instances, fewer only where the stream ends or where `_fault` now says what is wrong."""
+        """Return the next n instances; fewer only at the end of the stream or if `_fault` is set."""
 
     def _poll(self, n: int, timeout: float | None) -> Polled:
-        """As `_draw`, but of one schema, and in time."""
+        """Return instances like `_draw`, but of one schema and within `timeout`."""
         X, y = self._draw(n)
         return (X, y) if len(y) else END
 
@@ -154,11 +154,11 @@ class Stream(Source):
         return empty_block(self.schema.n_features, self.schema.numeric)
 
     def _fork(self) -> Stream:
-        """What another stream reads from in place of this one."""
+        """Return the copy of this stream from which another stream reads."""
         return copy.copy(self)
 
     def _drifts_ahead(self) -> tuple[DriftPoint, ...]:
-        """The drift points at or after the current position, counted from it."""
+        """Return the drift points at or after the current position, relative to it."""
         return tuple(
             DriftPoint(point.position - self._position, point.width)
             for point in self.drifts
@@ -181,7 +181,7 @@ class Stream(Source):
 
 
 class Taken(Stream):
-    """The next n instances of another stream."""
+    """A stream of the next n instances of another stream."""
 
     schema = passed("schema", "_source")
     bad_rows = passed("bad_rows", "_source")
@@ -200,7 +200,7 @@ class Taken(Stream):
 
     @property
     def n_instances(self) -> int | None:
-        """How many instances there are from start to end; None if that is not known."""
+        """The total number of instances; None if unknown."""
         if self._source.endless:
             return self._n
         total = self._source.n_instances
@@ -215,12 +215,12 @@ class Taken(Stream):
 
     def _restart(self) -> None:
         self._source = rewound(self._origin, self._source)
-        if self._source.position < self._start:  # it could not be copied, and went back to its very start
+        if self._source.position < self._start:  # a stream that cannot be copied restarts at 0
             self._source.draw(self._start - self._source.position)
 
 
 class Turned(Stream):
-    """Another stream, one of whose numeric features is something else."""
+    """A stream that uses a numeric feature of another stream for another purpose."""
 
     endless = passed("endless", "_source")
     drifts = passed("drifts", "_source")
@@ -245,7 +245,7 @@ class Turned(Stream):
 
     @abstractmethod
     def _turned(self, X: NDArray[np.float64], y: NDArray[Any]) -> Block:
-        """The instances of the other stream as those of this one."""
+        """Convert instances of the other stream to instances of this one."""
 
     def _draw(self, n: int) -> Block:
         return self._turned(*self._source.draw(n))
@@ -258,11 +258,11 @@ class Turned(Stream):
         self._source = rewound(self._origin, self._source)
 
     def _fork(self) -> Stream:
-        return self if self._origin is self._source else super()._fork()  # as the other one is copied or not
+        return self if self._origin is self._source else super()._fork()  # some cannot be copied
 
 
 class Retargeted(Turned):
-    """Another stream, with one of its features as the target. A row where that is missing is left out."""
+    """A stream with a feature of another stream as the target. Rows without that value are skipped."""
 
     def __init__(self, source: Stream, feature: str) -> None:
         super().__init__(source, feature, f"{source.name}.{feature}", "with_target")
@@ -293,7 +293,7 @@ class Retargeted(Turned):
 
 
 class Weighed(Turned):
-    """Another stream, with one of its features as what each instance counts."""
+    """A stream with a feature of another stream as the weight of each instance."""
 
     weighed = passed("feature")
 
@@ -315,15 +315,15 @@ class Weighed(Turned):
 
 
 def rewound(origin: Stream, current: Stream) -> Stream:
-    """A stream at the place of `origin`, which `current` has left."""
+    """Return a stream at the position of `origin`, to replace `current`."""
     fresh = origin._fork()
     if fresh is current:
-        current.restart()  # it cannot be copied; perhaps it can go back
+        current.restart()  # it cannot be copied, but may be restarted
     return fresh
 
 
 def joined(parts: Sequence[Block]) -> Block:
-    """Return blocks as one; what became known only in a later one is missing in those before."""
+    """Concatenate blocks; features that appear in a later block are missing in earlier ones."""
     if len(parts) == 1:
         return parts[0]
     width = parts[-1][0].shape[1]
@@ -331,5 +331,5 @@ def joined(parts: Sequence[Block]) -> Block:
 
 
 def empty_block(n_features: int, numeric: bool = False) -> Block:
-    """A block without instances."""
+    """Return a block without instances."""
     return np.empty((0, n_features)), np.empty(0, dtype=np.float64 if numeric else np.int64)

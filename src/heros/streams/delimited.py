@@ -1,4 +1,4 @@
-"""CSV and its kin: one record a line, cells between delimiters."""
+"""CSV and similar formats: records of cells between delimiters."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ __all__ = ["DelimitedReader"]
 
 DELIMITERS = ",;\t| "
 LINES_LOOKED_AT = 50
-"""So many lines, if there are so many, tell the delimiter and where the header stands."""
+"""The number of lines that are inspected to find the delimiter and the header."""
 
 SEPARATOR = re.compile(rb'"?sep=([!-~\t])"?\s*', re.IGNORECASE)
-"""The line with which Excel says what stands between cells."""
+"""The line in which Excel declares the delimiter."""
 
 
 class DelimitedReader(TextReader):
-    """The records of a CSV file."""
+    """A reader of the records of a CSV file."""
 
     def __init__(
         self,
@@ -69,28 +69,28 @@ class DelimitedReader(TextReader):
             ) from None
         if header:
             self.names = self._distinct([cell.strip(BLANKS) for cell in cells])
-            used = reader.line_num  # a name may have several lines
+            used = reader.line_num  # a name may span several lines
             self._start = self._at = (self._at[0] + sum(map(len, lines[:used])), line + used)
         else:
             self.names = [f"x{i + 1}" for i in range(len(cells))]
 
     def _skip_lines(self, n: int, line: int, lines: list[bytes]) -> tuple[int, list[bytes]]:
-        """Go on behind the first n lines."""
+        """Continue after the first n lines."""
         left = lines[n:]
         if not any(one.strip() for one in left):
-            raise DataError(f"{self.label} must have a header and at least one row. Got neither.")
+            raise DataError(f"{self.label} must have a header and at least one row. Got only blank lines.")
         self._start = self._at = (self._at[0] + sum(map(len, lines[:n])), line + n)
         return line + n, left
 
     def _preamble(self, lines: Sequence[str]) -> int:
-        """Return how many lines stand before the header: titles and the like, with other numbers of cells.
+        """Return the number of lines before the header: titles and the like, with other numbers of cells.
 
-        A header that is merely shorter than its rows is none of these: the line that would be the header
-        instead must have names alone and, if the lines before it are not nearly empty, numbers below it.
+        A header that is merely shorter than its rows is not skipped. The line that would be the header
+        instead must have only names and, unless the lines before it are nearly empty, numbers below it.
         """
         try:
             rows = [[cell.strip() for cell in next(self._reader([line]), [])] for line in lines]
-        except csv.Error:  # which is told when its turn comes
+        except csv.Error:  # raised later, with its line
             return 0
         usual, fullest = _usual(len(row) for row in rows if row), 0
         for at, row in enumerate(rows):
@@ -106,7 +106,7 @@ class DelimitedReader(TextReader):
         return 0
 
     def _first_lines(self) -> tuple[int, list[bytes]]:
-        """The first lines from one that is not blank; `_at` stands before it, behind a byte order mark."""
+        """Return the first lines from the first non-blank one, and its number; set `_at` to its start."""
         head = self._first_bytes(lambda head: _filled(head).count(b"\n") >= LINES_LOOKED_AT)
         start = _filled(head)
         if not start.strip():
@@ -117,9 +117,9 @@ class DelimitedReader(TextReader):
         line = 1 + head[:skipped].count(b"\n")
         self._start = self._at = (skipped, line)
         lines = start.split(b"\n", LINES_LOOKED_AT)
-        lines = [one + b"\n" for one in lines[:-1]] or lines  # whole lines only
+        lines = [one + b"\n" for one in lines[:-1]] or lines  # complete lines only
         if b"\r" in lines[0].rstrip(b"\r\n"):
-            raise DataError(f"{self.label} must end its lines with a newline. Got carriage returns alone.")
+            raise DataError(f"{self.label} must end its lines with a newline. Got only carriage returns.")
         return line, lines
 
     def _end_of_records(self, data: bytes) -> int:
@@ -129,7 +129,7 @@ class DelimitedReader(TextReader):
         return int(ends[-1]) if len(ends) else 0
 
     def _ends(self, data: bytes) -> NDArray[np.intp]:
-        """The bytes behind newlines that are not inside a quoted value."""
+        """Return the offsets after newlines that are not inside a quoted value."""
         characters = np.frombuffer(data, np.uint8)
         newlines = np.flatnonzero(characters == ord("\n"))
         if not self._quote:
@@ -157,14 +157,14 @@ class DelimitedReader(TextReader):
 
 
 def _filled(head: bytes) -> bytes:
-    """The bytes from the first line that is not blank."""
+    """Return the bytes from the first line that is not blank."""
     return head.removeprefix(BOM).lstrip(b"\r\n")
 
 
 def _likeliest_delimiter(lines: Sequence[str], quote: str) -> str:
-    """The delimiter that splits the most lines into equally many cells, and into the most cells.
+    """Return the delimiter that splits most lines into the same number of cells, preferring more cells.
 
-    Blanks only count where nothing else splits the lines: names and values may have them inside.
+    A space is the delimiter only if nothing else splits the lines, since names and values may contain spaces.
 
     Examples
     --------
@@ -185,12 +185,12 @@ def _likeliest_delimiter(lines: Sequence[str], quote: str) -> str:
 
 
 def _usual(counts: Iterable[int]) -> int:
-    """Return how many cells most lines have, the more of two that are equally frequent."""
+    """Return the most frequent number of cells; of equally frequent numbers the largest."""
     times = Counter(counts)
     return max(times, key=lambda count: (times[count], count), default=0)
 
 
 def _cells_in(line: str, delimiter: str, quote: str) -> int:
-    """How many cells a line has; delimiters between quotes do not count."""
+    """Return the number of cells in a line; delimiters between quotes are ignored."""
     unquoted = "".join(line.split(quote)[::2]) if quote else line
     return 1 + (unquoted.strip() if delimiter == " " else unquoted).count(delimiter)

@@ -1,4 +1,4 @@
-"""A stream whose concept changes."""
+"""Streams with concept drift."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ __all__ = ["Drift"]
 
 
 class Drift(Stream):
-    r"""One stream that becomes another, as in MOA's ConceptDriftStream.
+    r"""A stream that changes from one stream to another, as in MOA's ConceptDriftStream.
 
     Instance n (the first is 1) comes from `after` with probability
 
     .. math:: P = 1 / (1 + \exp(-4 (n - position) / width))
 
-    and otherwise from `before`. Each of the two advances only when drawn from. Several drifts nest to
+    and otherwise from `before`. Each of the two streams advances only when drawn from. Several drifts nest to
     the left: ``Drift(Drift(a, b, 1000), c, 2000)``.
 
     Parameters
     ----------
     before, after
-        The two streams, with the same schema. They are copied: reading this stream does not move them.
+        The two streams, with the same schema. They are copied: reading this stream does not advance them.
     position
-        The instance at which both are equally likely.
+        The instance at which both streams are equally likely.
     width
-        Over how many instances the change spreads; 1 is abrupt.
+        The number of instances over which the change spreads; 1 is abrupt.
     seed
-        Seed of the choice between the two.
+        Seed of the random choice between the two streams.
 
     Examples
     --------
@@ -70,12 +70,12 @@ class Drift(Stream):
 
     @property
     def endless(self) -> bool:  # type: ignore[override]
-        """Whether both streams go on for ever."""
+        """Whether both streams never end."""
         return self._before.endless and self._after.endless
 
     @property
     def bad_rows(self) -> BadRows:
-        """The rows both streams have skipped so far."""
+        """The rows that both streams have skipped so far."""
         return self._before.bad_rows + self._after.bad_rows
 
     def _restart(self) -> None:
@@ -102,14 +102,14 @@ class Drift(Stream):
             self._fault = DataError(f"The schemas of the two sides of {self.name} have become different.")
             return self._nothing()
         X, y = before if n_after == 0 else after if n_after == n else _interleave(before, after, from_after)
-        if len(y) < n:  # the stream ends with the first instance that cannot be had
+        if len(y) < n:  # the stream ends before the first unavailable instance
             self._ended = True
             self._fault = after_fault if from_after[len(y)] else before_fault
         return X, y
 
 
 def _drawn(side: Stream, n: int) -> tuple[Block, DataError | None]:
-    """The next n instances of a side and, if it broke off before, what is wrong with the next one."""
+    """Return the next n instances of one stream, and the error of the next instance if there are fewer."""
     block = empty_block(side.schema.n_features, side.schema.numeric)
     try:
         block = side.draw(n)

@@ -22,17 +22,17 @@ from heros.streams.readers import CELLS, Chunk, TableReader, places
 __all__ = ["ExcelReader"]
 
 ERRORS = frozenset({"#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"})
-"""What a cell shows whose formula failed; it has no value."""
+"""Error values of Excel formulas; they are missing values."""
 
 Row = tuple[int, Sequence[Any]]
-"""The number of a row in its sheet, from 1, and its cells."""
+"""The 1-based number of a row in its sheet, and its cells."""
 
 
 class ExcelReader(TableReader):
-    """The rows of the first sheet of an Excel workbook, below the first row that has names.
+    """A reader of the rows of the first sheet of an Excel workbook, below the header.
 
-    Rows without any value are left out. Rows before the header with at most half as many values, such as
-    titles, are skipped, and a notice tells so.
+    Empty rows are skipped. Rows before the header with at most half as many values, such as titles, are
+    skipped with a notice.
     """
 
     def __init__(self, path: Path, missing: Sequence[str] = ()) -> None:
@@ -55,15 +55,15 @@ class ExcelReader(TableReader):
         self._rows: Iterator[Row] | None = None
 
     def _sheet(self, first: int) -> Iterator[Row]:
-        """Yield the rows with values from a row on."""
+        """Yield the non-empty rows from a row on."""
         openpyxl = needed("openpyxl", "Reading Excel files", "excel")
         try:
             book = openpyxl.load_workbook(self._path, read_only=True, data_only=True)
-        except (*FAULTS, zipfile.BadZipFile, SyntaxError) as error:  # which bad XML raises
+        except (*FAULTS, zipfile.BadZipFile, SyntaxError) as error:  # SyntaxError: bad XML
             raise DataError(f"{self.label} must be an Excel workbook (.xlsx). Got: {error}") from None
         try:
             sheet = book.worksheets[0]
-            sheet.reset_dimensions()  # programs write wrong ones
+            sheet.reset_dimensions()  # some programs write wrong dimensions
             for number, cells in enumerate(sheet.iter_rows(min_row=first, values_only=True), first):
                 if _filled(cells):
                     yield number, cells
@@ -73,7 +73,7 @@ class ExcelReader(TableReader):
             book.close()
 
     def read(self) -> Chunk | None:
-        """The next rows; None at the end."""
+        """Return the next rows; None at the end."""
         if self._rows is None:
             self._rows = self._sheet(self._at)
         rows = list(islice(self._rows, max(256, CELLS // (4 * len(self.names)))))
@@ -88,7 +88,7 @@ class ExcelReader(TableReader):
         return Chunk(columns, places("row", numbers))
 
     def _array(self, values: list[Any]) -> pa.Array:
-        """Return the cells of a column: numbers, dates, booleans, or text if they are not of one kind."""
+        """Return the cells of a column as numbers, dates or booleans, or as text if they are mixed."""
         values = [None if isinstance(value, str) and value in ERRORS else value for value in values]
         kinds = {type(value) for value in values if value is not None}
         if kinds == {bool}:

@@ -59,63 +59,62 @@ def read(
     task: str | None = None,
     weights: str | None = None,
 ) -> Stream:
-    r"""A stream from a CSV, JSON lines, ARFF, Parquet, Arrow, Feather or Excel file.
+    r"""Open a stream from a CSV, JSON lines, ARFF, Parquet, Arrow, Feather or Excel file.
 
-    The file is read as the stream is: a block at a time. Types are those the file declares; for a CSV
-    file they are taken from its first block, where a column is numeric if at least half of its values
-    are numbers. Nominal values and classes are those declared; else those of the first block, sorted.
-    What turns up only later is appended to the schema, unless all values were given or declared.
-    Numbers may have decimal commas, thousands separators, currency and percent signs. How a column was read
-    where that may surprise is said by a `heros.errors.DataNotice`, a warning, and by `heros.streams.look`.
+    The file is read block by block, together with the stream. The file declares the types of its columns, or
+    they are inferred from its first block: a column is numeric if at least half of its values are numbers.
+    Nominal values and classes are those declared, or those of the first block, sorted. Values that appear
+    later are appended to the schema, unless all values were given or declared. Numbers may have decimal
+    commas, thousands separators, currency and percent signs. A `heros.errors.DataNotice` warns about columns
+    that may be read in an unexpected way; `heros.streams.look` shows how each column is read.
 
     Parameters
     ----------
     path
         The file. Text may be compressed (``.gz``, ``.zst``, ``.bz2``, ``.lz4``, or a ``.zip`` with one file).
-        Of an Excel file (``.xlsx``, extra ``excel``) the first sheet is read.
+        In an Excel file (``.xlsx``, extra ``excel``) the first sheet is read.
     target
-        The column with the class, by name or index; by default the last.
+        The target column, by name or index; by default the last column.
     nominal
-        Columns whose values are names even if they look like numbers; as a mapping, with all their values.
+        Columns whose values are names even if they look like numbers; a mapping also lists all their values.
     numeric
-        Columns whose values are numbers, whatever the first block looks like.
+        Columns whose values are numbers, regardless of the first block.
     ignore
-        Columns to leave out.
+        Columns to ignore.
     classes
         All classes, in the order of their indices.
     on_bad_row
-        What to do with a row that breaks a rule or has no target: "skip" it, or "raise" a DataError once the
-        rows before it have been given. Skipped rows are counted, and the first ten kept, in
-        ``stream.bad_rows``. If more than one row in twenty is bad (and at least twenty are), a
-        `heros.streams.TooManyBadRows` is raised; `heros.evaluate` then ends with what was learnt.
+        How to handle an invalid row or a row without a target: "skip" it, or "raise" a DataError after the
+        rows before it. ``stream.bad_rows`` counts the skipped rows and stores the first ten. If more than
+        one row in twenty is bad, and at least twenty are, `heros.streams.TooManyBadRows` is raised;
+        `heros.evaluate` then returns the results so far.
     name
-        The stream's name; by default the file's.
+        The name of the stream; by default that of the file.
     format
-        "csv", "json" (an object a line), "arff", "parquet", "arrow" or "excel"; by default what the file's
-        name says.
+        "csv", "json" (one object per line), "arff", "parquet", "arrow" or "excel"; by default from the name
+        of the file.
     delimiter, quote, header, missing, encoding
-        For text: the character between cells (default: the likeliest one in the first lines), the
-        character around cells ("" for none), whether the first line has the names, what stands for a missing
-        value (CSV, JSON), and the encoding (default: UTF-8, or UTF-16 where the file begins with its mark).
-        Blanks around a cell do not count.
+        For text files: the delimiter (default: inferred from the first lines), the quote character ("" for
+        none), whether the first line is a header, words for missing values (CSV, JSON), and the encoding
+        (default: UTF-8, or UTF-16 if the file starts with its byte order mark). Cells are trimmed.
     dates
-        Columns of dates or times; as a mapping, with how they are written (``"%d.%m.%y"``, as `strptime` has
-        it). Each becomes up to four numbers: day, weekday, day of the year, hour.
+        Columns of dates or times; a mapping also gives their `strptime` formats (``"%d.%m.%y"``). Each column
+        becomes up to four numbers: day, weekday, day of the year, hour.
     most_values
-        How many inputs a nominal column may have. The most frequent values have one each, all others share
-        a quarter of them. A column in which hardly any value comes twice, such as an identifier, is left out;
-        `nominal` keeps it. None: a column has as many as it has values.
+        The largest number of inputs of a nominal column. The most frequent values have one input each; all
+        others share a quarter of the inputs. A column in which hardly any value occurs twice, such as an
+        identifier, is ignored unless it is in `nominal`. None for no limit.
     task
-        "regression" if the target is a number, "classification" if it is a class. By default it is a number
-        if it has more than 20 different ones, some with decimals; whole numbers with very many values have to
-        be said.
+        "regression" if the target is a number, "classification" if it is a class. By default the target is a
+        number if it has more than 20 distinct numbers, some with decimals. For very many distinct whole
+        numbers, `task` is required.
     columns
-        What columns are, in one place: a mapping from names to "numeric", "nominal", "date" (perhaps with a
-        format behind it), "ignore", "target", "weights" or a list of values; or a TOML, JSON or CSV file with
-        that.
+        The kinds of columns: a mapping from names to "numeric", "nominal", "date" (optionally followed by a
+        format), "ignore", "target", "weights" or a list of values; or a TOML, JSON or CSV file with such a
+        mapping.
     weights
-        The column that says what each row counts where `heros.evaluate` learns from it; it is no feature
-        then. A row without such a number is a bad row.
+        The column with the weight of each row in `heros.evaluate`; it is not a feature. A row without a valid
+        weight is a bad row.
 
     Examples
     --------
@@ -149,7 +148,7 @@ def opened(
     encoding: str | None = None,
     **how: Any,
 ) -> tuple[TableReader, Options]:
-    """What reads a file, and how; the parameters are those of `read`."""
+    """Return the reader of a file and the column options; the parameters are those of `read`."""
     options = Options("read", **how).with_columns(columns)
     text = {"delimiter": delimiter, "quote": quote, "header": header, "missing": missing}
     return reader_of(Path(path), format, tuple(options.ignore), encoding=encoding, **text), options
@@ -163,7 +162,7 @@ def reader_of(
     encoding: str | None = None,
     **csv: Any,
 ) -> TableReader:
-    """What reads the rows of a file, raw, by what its name or `format` says."""
+    """Return the reader of a file, by its name or `format`."""
     try:
         what = None if file.is_file() else "a directory" if file.is_dir() else "no such file"
     except OSError as error:
@@ -186,7 +185,7 @@ def reader_of(
 
 
 def _meant(file: Path) -> str:
-    """Which file beside it is likeliest meant, as the end of a message."""
+    """Return a suggestion of a similar file name for the end of a message."""
     try:
         there = [one.name for one in file.parent.iterdir() if one.is_file()]
     except OSError:
@@ -195,7 +194,7 @@ def _meant(file: Path) -> str:
 
 
 def _utf8(head: bytes, encoding: str | None) -> bytes:
-    """The first bytes of a text in UTF-8; as they are in an unknown encoding, which is said elsewhere."""
+    """Return the first bytes of a text in UTF-8; unchanged if the encoding is unknown."""
     try:
         return head.decode(encoding or "utf-8", "ignore").encode("utf-8", "ignore").removeprefix(BOM)
     except LookupError:
@@ -203,7 +202,7 @@ def _utf8(head: bytes, encoding: str | None) -> bytes:
 
 
 def _head(file: Path) -> bytes:
-    """The first bytes of a text; none if it cannot be read, which is said elsewhere."""
+    """Return the first bytes of a text; empty if it is unreadable, which is reported later."""
     try:
         with opened_file(file) as opened:
             return bytes(opened.read(4096))
@@ -224,6 +223,6 @@ def _format(file: Path, format: str | None) -> str:
         name = Path(zipped_name(file))
     kind = FORMATS.get(name.suffix.lower())
     if kind is None or (compressed and kind not in TEXTS):
-        rule = f"a file whose name ends in one of {', '.join(FORMATS)} (or say format=)"
+        rule = f"a file whose name ends in one of {', '.join(FORMATS)} (or set format=)"
         raise ParameterError.of("path", "read", rule, str(file))
     return kind

@@ -1,4 +1,4 @@
-"""Generators: MOA's, instance for instance, and streams whose target is a number."""
+"""Synthetic streams: MOA's generators, with the same instances, and streams with a numeric target."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from heros.streams.live.base import passed
 
 __all__ = ["LED", "Agrawal", "Friedman", "Hyperplane", "RandomRBF", "Wave"]
 
-_MOST_COORDINATES = 10_000_000  # of all centroids, in memory and moved with every instance
-_MOST = 1_000_000  # more centroids, features or classes than that is a slip of the pen
+_MOST_COORDINATES = 10_000_000  # limit over all centroids, which move with every instance
+_MOST = 1_000_000  # limit of centroids, features and classes
 _POINTS = (0.25, 0.5, 0.75)
 
 Rows = NDArray[np.float64]
 
 
 class Generator(Stream):
-    """An endless stream whose instances are made as they are read."""
+    """An endless stream whose instances are generated on reading."""
 
     endless: ClassVar[bool] = True
     schema = passed("_schema")
@@ -52,7 +52,7 @@ class Generator(Stream):
 
 
 class Synthetic(Generator):
-    """An endless stream made by a generator of the compiled core, which `make` makes from the arguments."""
+    """An endless stream from a generator of the compiled core, which `make` creates."""
 
     def __init__(self, name: str, schema: Schema, make: Callable[..., Any], *arguments: Any) -> None:
         self._made_by = make, arguments
@@ -67,19 +67,19 @@ class Synthetic(Generator):
 
 
 class Agrawal(Synthetic):
-    """Loan applicants in two groups (Agrawal, Imielinski and Swami, 1993).
+    """A stream of loan applicants in two groups (Agrawal, Imielinski and Swami, 1993).
 
     Nine features (salary, commission, age, elevel, car, zipcode, hvalue, hyears, loan); `function`
-    says which applicants belong to group A. The instances are those of MOA's AgrawalGenerator.
+    decides which applicants belong to group A. The instances are those of MOA's AgrawalGenerator.
 
     Parameters
     ----------
     function
-        Which of the ten classification functions, 1 to 10.
+        The number of the classification function, 1 to 10.
     seed
         Seed of the instances.
     perturbation
-        How far the numeric values are moved after the class is given, as a share of their range.
+        The noise added to numeric values after the class is assigned, as a share of their range.
     balance
         Whether the two classes alternate.
 
@@ -120,22 +120,22 @@ class Agrawal(Synthetic):
 
 
 class RandomRBF(Synthetic):
-    """Instances around random centroids, which may move.
+    """A stream of instances around random centroids, which may move.
 
     Each centroid has a centre in the unit cube, a class, a spread and a weight; an instance lies in a
     random direction from a centroid chosen by weight. The instances are those of MOA's
-    RandomRBFGeneratorDrift (of RandomRBFGenerator where nothing drifts).
+    RandomRBFGeneratorDrift (of RandomRBFGenerator without drift).
 
     Parameters
     ----------
     classes, features, centroids
-        How many of each.
+        The numbers of classes, features and centroids.
     model_seed, instance_seed
         Seeds of the centroids and of the instances.
     drifting
-        How many centroids move; at most all of them.
+        The number of centroids that move.
     speed
-        How far they move with each instance.
+        The distance that they move with each instance.
 
     Examples
     --------
@@ -177,18 +177,18 @@ class RandomRBF(Synthetic):
 
 
 class LED(Synthetic):
-    """The digits of a seven-segment display, some segments inverted, and 17 bits that mean nothing.
+    """A stream of digits on a seven-segment display with noise, and 17 irrelevant bits.
 
     The instances are those of MOA's LEDGeneratorDrift (of LEDGenerator for ``drift=0``).
 
     Parameters
     ----------
     drift
-        How many of the seven segments have changed places with meaningless bits.
+        The number of segments that are swapped with irrelevant bits.
     seed
         Seed of the instances.
     noise
-        The chance, in percent, that a segment is inverted.
+        The probability, in percent, that a segment is inverted.
 
     Examples
     --------
@@ -210,10 +210,10 @@ class LED(Synthetic):
 
 
 class Numbers(Generator):
-    """An endless stream of uniform features in [0, 1] and a number that depends on them, with noise.
+    """An endless stream of uniform features in [0, 1] and a numeric target that depends on them, with noise.
 
-    Features, noise and what else is random have generators of their own, so that instances do not depend on
-    how they are read.
+    Features, noise and other random numbers have separate generators, so that instances do not depend on the
+    block size.
     """
 
     def __init__(self, name: str, features: int, noise: float, seed: int) -> None:
@@ -224,7 +224,7 @@ class Numbers(Generator):
 
     @abstractmethod
     def _target(self, X: Rows, t: NDArray[np.int64]) -> NDArray[np.float64]:
-        """What the number is, without noise, of rows that are the t-th ones, counted from 0."""
+        """Return the targets of rows without noise; `t` are their 0-based positions."""
 
     def _restart(self) -> None:
         features, noise, coins = np.random.SeedSequence(self.seed).spawn(3)
@@ -239,28 +239,28 @@ class Numbers(Generator):
 
 
 class Friedman(Numbers):
-    """Friedman's function of five of ten features (1991), which may change.
+    """A stream with Friedman's function of five of ten features (1991), with optional drift.
 
-    y = 10 sin(π x1 x2) + 20 (x3 − ½)² + 10 x4 + 5 x5 + noise. What changes, as Ikonomovska et al. (2011) have
-    it:
+    y = 10 sin(π x1 x2) + 20 (x3 − ½)² + 10 x4 + 5 x5 + noise. The drifts are those of Ikonomovska et al.
+    (2011):
 
     "local"
-        at three points, in a growing part of the space (x2 and x3 low, x4 high) it becomes
+        at three points, in a growing part of the space (x2 and x3 low, x4 high), the function becomes
         10 x1 x2 + 20 (x3 − ½) + 10 x4 + 5 x5;
     "global"
-        between the first and the second point the features change places: 10 sin(π x4 x5) + 20 (x2 − ½)² +
-        10 x1 + 5 x3; then they are back;
+        between the first and the second point the features are permuted: 10 sin(π x4 x5) + 20 (x2 − ½)² +
+        10 x1 + 5 x3; then the first function returns;
     "gradual"
-        the same, with instances of both functions over `width` instances from each point on.
+        like "global", but both functions are mixed over `width` instances after each point.
 
     Parameters
     ----------
     drift
-        What changes; None for nothing.
+        The kind of drift; None for no drift.
     length
-        The points are at quarters of so many instances.
+        The number of instances whose quarters are the drift points.
     width
-        Of a gradual change; a twentieth of the length by default.
+        The width of a gradual drift; by default a twentieth of the length.
     noise
         The standard deviation of the noise.
     seed
@@ -295,12 +295,12 @@ class Friedman(Numbers):
             twentieth = max(1, self.length // 20)
             self.width = twentieth if width is None else whole(width, "width", "Friedman", 1)
         elif width is not None:
-            raise ParameterError.of("width", "Friedman", "left out unless the drift is 'gradual'", width)
+            raise ParameterError.of("width", "Friedman", "None unless the drift is 'gradual'", width)
         super().__init__("Friedman" if drift is None else f"Friedman({drift})", 10, noise, seed)
 
     @property
     def drifts(self) -> tuple[DriftPoint, ...]:
-        """Where it changes."""
+        """The drift points."""
         points = {None: 0, "local": 3}.get(self.drift, 2)
         return tuple(DriftPoint(int(self.length * share), self.width) for share in _POINTS[:points])
 
@@ -310,19 +310,19 @@ class Friedman(Numbers):
         if self.drift == "local":
             local = 10 * X[:, 0] * X[:, 1] + 20 * (X[:, 2] - 0.5) + 10 * X[:, 3] + 5 * X[:, 4]
             return np.where(self._changed_here(X, t), local, _friedman(X))
-        coins = self._coins.random((len(t), 2))  # drawn row by row: how instances are read does not matter
+        coins = self._coins.random((len(t), 2))  # drawn row by row, so the block size does not matter
         first, second = (self._reached(t, point, coins[:, i]) for i, point in enumerate(self.drifts))
         return np.where(first & ~second, _friedman(X[:, [3, 4, 1, 0, 2]]), _friedman(X))
 
     def _changed_here(self, X: Rows, t: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether a row is in the part of the space where the function has changed by then."""
+        """Return which rows are in the part of the space where the function has changed."""
         edges = np.array([0.0, 0.3, 0.5, 0.7])
         edge = edges[np.searchsorted([point.position for point in self.drifts], t, side="right")]
         return (X[:, 1] < edge) & (X[:, 2] < edge) & (X[:, 3] > 1 - edge)
 
     @staticmethod
     def _reached(t: NDArray[np.int64], point: DriftPoint, coin: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Whether an instance is of what comes after a point: where that is wide, by chance."""
+        """Return which instances follow the concept after a drift point; random within its width."""
         reached: NDArray[np.bool_] = coin < np.clip((t - point.position + 1) / point.width, 0, 1)
         return reached
 
@@ -334,17 +334,17 @@ def _friedman(X: Rows) -> NDArray[np.float64]:
 
 
 class Hyperplane(Numbers):
-    """A weighted sum of the features, whose weights turn with every instance.
+    """A stream with a weighted sum of the features as target, whose weights change with every instance.
 
-    y = w·x + noise. The weights are random, in [−1, 1]; each of the first `drifting` of them swings as
+    y = w·x + noise. The weights are random, in [−1, 1]; each of the first `drifting` weights oscillates as
     w·cos(2π t/period + phase) with a period of 1/speed instances.
 
     Parameters
     ----------
     features, drifting
-        How many features there are, and how many of their weights turn.
+        The number of features, and the number of weights that oscillate.
     speed
-        Turns per instance.
+        The number of oscillations per instance.
     noise
         The standard deviation of the noise.
     seed
@@ -384,15 +384,15 @@ class Hyperplane(Numbers):
 
 
 class Wave(Numbers):
-    """Waves over time and over two features, with noise: a level that goes up and down, as demand does.
+    """A stream with a periodic target, like demand over time, with noise.
 
-    y = 10 sin(2π t/period) + 5 sin(2π x1)·x2 + 3 x3 + noise. The last two features are sine and cosine of the
-    time of the period, so that the wave can be learnt; those before them are uniform.
+    y = 10 sin(2π t/period) + 5 sin(2π x1)·x2 + 3 x3 + noise. The last two features are the sine and cosine of
+    the phase, so that the period can be learnt; the other features are uniform.
 
     Parameters
     ----------
     period
-        In instances.
+        The period in instances.
     noise
         The standard deviation of the noise.
     seed

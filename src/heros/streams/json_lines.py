@@ -1,4 +1,4 @@
-"""JSON lines: an object a line, its members the columns."""
+"""JSON lines: one object per line, whose members are the columns."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ from heros.streams.text import BOM, READ_BYTES, RawRecords, Record, TextReader
 __all__ = ["JsonReader", "is_json"]
 
 EARLY = 100
-"""In so many lines a member is in time to be the last, which is the target if nobody says another."""
+"""Members of this many first lines keep their order; the last one is the target unless `target` is given."""
 
 MOST_SAID = 5
-"""Of so many members that come too late to be columns it is said."""
+"""The largest number of notices about members that appear too late to be columns."""
 
 
 class JsonReader(TextReader):
-    """The records of a file of JSON lines.
+    """A reader of the records of a file of JSON lines.
 
-    The columns are the members of the objects in the first two megabytes; those of objects inside have names
-    with dots (``address.city``). What others have besides is left out, and said; what they lack is missing.
+    The columns are the members of the objects in the first two megabytes; members of nested objects have
+    dotted names (``address.city``). Members that appear later are ignored with a notice. Absent members are
+    missing values.
     """
 
-    first_lines: int | None = None  # so many lines say which columns there are
+    first_lines: int | None = None  # number of lines that define the columns
 
     def __init__(self, path: Path, *, missing: Sequence[str] = (), encoding: str | None = None) -> None:
         super().__init__(path, encoding, missing=missing)
@@ -72,12 +73,12 @@ class JsonReader(TextReader):
                 yield number, [self._cell_of(row.get(name)) for name in self.names]
 
     def _say_late(self, names: Iterable[str], line: int) -> None:
-        """Say of members that come too late to be columns that they are left out."""
+        """Warn about members that appear too late to be columns."""
         for name in sorted(names):
             if len(self._known) < len(self.names) + MOST_SAID:
                 self._known.add(name)
-                what = f"The member {name!r} is left out: it comes in line {line:,} of {self.label} first"
-                warnings.warn(f"{what}, columns are those of the first lines.", DataNotice, stacklevel=2)
+                what = f"The member {name!r} is left out: it first appears in line {line:,} of {self.label}"
+                warnings.warn(f"{what}; the first lines define the columns.", DataNotice, stacklevel=2)
 
     def _cell_of(self, value: Any) -> Any:
         kind = type(value)
@@ -88,7 +89,7 @@ class JsonReader(TextReader):
         return value if kind is list or kind is dict else label_of(value)
 
     def _array(self, cells: list[Any]) -> pa.Array:
-        """Return the cells of a column; one that begins with a list is no feature, whatever is in it."""
+        """Return the cells of a column; a column that begins with a list is not a feature."""
         first = next((cell for cell in cells if cell is not None), None)
         if isinstance(first, list | dict):
             return pa.nulls(len(cells), pa.list_(pa.string()))
@@ -98,7 +99,7 @@ class JsonReader(TextReader):
 
 
 def is_json(head: bytes) -> bool:
-    r"""Whether the beginning of a file is that of JSON lines.
+    r"""Return whether the beginning of a file looks like JSON lines.
 
     Examples
     --------
@@ -110,7 +111,7 @@ def is_json(head: bytes) -> bool:
 
 
 def _names_in(lines: Sequence[str]) -> list[str]:
-    """The members in their order; those that come late before the last, which may be the target."""
+    """Return the members in order, late ones before the last member, which may be the target."""
     early: dict[str, None] = {}
     late: dict[str, None] = {}
     for number, line in enumerate(lines):
@@ -122,10 +123,10 @@ def _names_in(lines: Sequence[str]) -> list[str]:
 
 
 def _row_of(text: str) -> dict[str, Any] | None:
-    """The members of an object, those of objects inside by names with dots; None if it is none."""
+    """Return the members of an object, nested ones with dotted names; None if the text is not an object."""
     try:
         row = json.loads(text)
-        if not text.isascii() or "\\ud" in text.lower():  # bytes that are no text, half a character
+        if not text.isascii() or "\\ud" in text.lower():  # invalid text or a lone surrogate
             json.dumps(row, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return None

@@ -1,4 +1,4 @@
-"""Which column of a table is which, and what is told about that."""
+"""The kinds of the columns of a table, and the notices about them."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ __all__ = ["Layout"]
 HINT = " (or be named in nominal= or ignore=, or the word in missing=)"
 
 FEW_NUMBERS = 20
-"""So many different numbers may be classes even if some have decimals."""
+"""Up to this many distinct numbers may be classes even if some have decimals."""
 
 FEW_CLASSES = 10
-"""So many different numbers are classes without any doubt: digits, grades."""
+"""Up to this many distinct numbers are classes without a notice, such as digits or grades."""
 
 MEASURE = re.compile(r"[^\w]{0,2}\d[\d.,' ]*\s*[^\W\d]{1,6}")
-"""A number with a unit behind it."""
+"""A number followed by a unit."""
 
 
 class Layout:
-    """Which column of a table is which: from the table, the options and the first chunk of rows."""
+    """The kinds of the columns of a table, from its declarations, the options and the first rows."""
 
     def __init__(self, reader: TableReader, options: Options, first: Chunk) -> None:
         self.reader, self.options, self.first = reader, options, first
-        self.counts = cache(lambda index: counts_of(first.columns[index]))  # of each column once
+        self.counts = cache(lambda index: counts_of(first.columns[index]))  # computed once per column
         self.target = reader.names.index(options.target_among(reader.names))
         self.classes = self._target()
         self.features: dict[int, Column] = {}
-        self.ignored: dict[int, str] = {}  # columns that the user did not name, and why they are left out
-        self.empty: list[int] = []  # columns without a value so far, which are no features yet
+        self.ignored: dict[int, str] = {}  # columns left out automatically, and why
+        self.empty: list[int] = []  # columns without a value so far
         for index, name in enumerate(reader.names):
             if index == self.target or name in options.ignore:
                 continue
@@ -63,7 +63,7 @@ class Layout:
                 self.ignored[index] = column
             else:
                 self.features[index] = _with_hint(column)
-        if not self.features:  # better some than none
+        if not self.features:  # use ignored columns rather than none
             for index in list(self.ignored):
                 if not no_feature(first.columns[index].type):
                     self.features[index] = self._nominal(index, None, options.most_values)
@@ -76,7 +76,7 @@ class Layout:
 
     @property
     def width(self) -> int:
-        """How many features there are."""
+        """The number of features."""
         return sum(column.width for column in self.features.values())
 
     @property
@@ -84,10 +84,10 @@ class Layout:
         """Whether the target is a number."""
         return isinstance(self.classes, NumberColumn)
 
-    # -- what a column is ---------------------------------------------------------------------------------
+    # -- kinds of columns ---------------------------------------------------------------------------------
 
     def _target(self) -> NameColumn | NumberColumn:
-        """The target: a number, if that was said or is seen, or else a class."""
+        """Return the target column: a number, if the options or the values say so, else a class."""
         if not self._target_is_number():
             column = self._nominal(self.target, self.options.classes, None)
             column.classes = True
@@ -96,7 +96,7 @@ class Layout:
         return NumberColumn(self.reader.names[self.target], format=form, rule=NOT_A_TARGET)
 
     def _target_is_number(self) -> bool:
-        """Whether the target is a number: as it was said, or if it has many numbers with decimals."""
+        """Return whether the target is a number: by the options, or if it has many numbers with decimals."""
         name, options = self.reader.names[self.target], self.options
         if options.task is not None or name in options.numeric:
             return options.task != "classification"
@@ -112,7 +112,7 @@ class Layout:
         return not all(number is not None and number.is_integer() for number in numbers)
 
     def _classes_said(self) -> bool:
-        """Whether the user or the table says that the target is a class."""
+        """Return whether the user or the table declares that the target is a class."""
         said = self.options.classes is not None or self.reader.names[self.target] in self.options.nominal
         return said or self._declared_names(self.target) is not None
 
@@ -121,7 +121,7 @@ class Layout:
         return format_of(self.counts(index) if text else {}, comma=self.reader.decimal_comma)
 
     def _as_told(self, index: int) -> Column | None:
-        """A column as the user said it is; None if nothing was said."""
+        """Return a column as the user declared it; None if the user did not."""
         name, array, options = self.reader.names[index], self.first.columns[index], self.options
         if name in options.nominal:
             values = options.nominal[name] if isinstance(options.nominal, Mapping) else None
@@ -141,14 +141,14 @@ class Layout:
         seen = date_format_of_numbers(labels) if found is None else found[0]
         form = DateFormat.of(written) if written else seen
         if form is None:
-            rule = "made of columns of dates or seconds since 1970 (or say how they are written, as strptime)"
+            rule = "a list of columns with dates or seconds since 1970 (or give a strptime format)"
             raise ParameterError.of("dates", options.owner, rule, name)
         return date_column(name, form, labels)
 
     def _as_seen(self, index: int) -> Column | str | None:
-        """Return a column as its table declares it or its first values tell, or why it is left out.
+        """Return a column as the table declares it or by its first values, or why it is left out.
 
-        None: there is no value yet that tells.
+        Return None if the column has no values yet.
         """
         array, declared = self.first.columns[index], self.reader.declared(index)
         if isinstance(declared, NameColumn):
@@ -164,7 +164,7 @@ class Layout:
         return found
 
     def _nominal(self, index: int, values: Sequence[object] | None, most: int | None) -> NameColumn:
-        """A nominal column: its values as given, as declared, or those of the first chunk, sorted."""
+        """Return a nominal column with the given or declared values, or those of the first rows, sorted."""
         name = self.reader.names[index]
         if values is not None:
             return NameColumn(name, Codes(str(label_of(value)) for value in values), closed=True)
@@ -175,22 +175,22 @@ class Layout:
         return NameColumn(name, Codes(most=most), fresh=True, missing=self.reader.has_nulls(index))
 
     def _declared_names(self, index: int) -> NameColumn | None:
-        """Return a nominal column whose values the table declares, as ARFF and Arrow's dictionaries do."""
+        """Return a nominal column if the table declares its values, as in ARFF or Arrow dictionaries."""
         column: Column | str | None = self.reader.declared(index)
         array = self.first.columns[index]
         if column is None and pa.types.is_dictionary(array.type):
             column = infer_array(self.reader.names[index], array, None)
         return column if isinstance(column, NameColumn) and column.values else None
 
-    # -- what is told -------------------------------------------------------------------------------------
+    # -- notices and errors -------------------------------------------------------------------------------
 
     def expect_classes(self) -> None:
-        """Refuse a target that has many whole numbers, or a text of its own, rather than classes."""
+        """Raise a DataError if the target has too many distinct values to be classes."""
         if what := self.no_classes():
             raise DataError(f"{self.reader.label}: {what}")
 
     def no_classes(self) -> str:
-        """What is wrong with the classes of a table, and what to do about it; nothing if nothing is."""
+        """Return the error in the classes of a table with advice; an empty string if they are valid."""
         options, target = self.options, self.reader.names[self.target]
         if self.numeric or options.task is not None or options.most_values is None or self._classes_said():
             return ""
@@ -199,12 +199,12 @@ class Layout:
             return ""
         return (
             f"the target {target!r} must hold classes. Got {what} (name the column with the classes in "
-            "target=; or say task='regression' if these are quantities, task='classification' if each value "
+            "target=; or set task='regression' if these are quantities, task='classification' if each value "
             "is a class)."
         )
 
     def doubtful_classes(self) -> str:
-        """Return what a target of many whole numbers is taken for; an empty text if there is no doubt."""
+        """Return the notice about a target of many whole numbers; an empty string if it is clear."""
         if self.numeric or self.options.task is not None or self._classes_said():
             return ""
         counts = self.counts(self.target)
@@ -212,18 +212,18 @@ class Layout:
             return ""
         name = self.reader.names[self.target]
         return (
-            f"The {len(counts)} different numbers of the target {name!r} are taken for classes "
+            f"The {len(counts)} different numbers of the target {name!r} are read as classes "
             "(task='regression' if they are quantities, task='classification' if this is right)."
         )
 
     def notices(self) -> Iterator[str]:
-        """What a user may not expect of the columns that nobody described."""
+        """Yield notices about columns that may be read in an unexpected way."""
         if doubt := self.doubtful_classes():
             yield doubt
         options = self.options
         for index, why in self.ignored.items():
             name = self.reader.names[index]
-            yield f"The column {name!r} is left out: {why} (nominal= keeps it, ignore= says so)."
+            yield f"The column {name!r} is left out: {why} (nominal= keeps it, ignore= hides this notice)."
         named = {*options.nominal, *options.numeric, *options.dates, options.weights}
         for index, column in self.features.items():
             if column.name in named:
@@ -231,12 +231,12 @@ class Layout:
             if how := reading_of(column):
                 features = ", ".join(f"'{feature.name}'" for feature in column.features())
                 made = f": {features}" if isinstance(column, DateColumn) else ""
-                yield f"The column {column.name!r} is read as {how}{made} (nominal= says otherwise)."
+                yield f"The column {column.name!r} is read as {how}{made} (nominal= reads it as names)."
             elif options.most_values is not None and (doubt := self.suspicion(index)):
                 yield f"The column {column.name!r} is read as names: {doubt}."
 
     def suspicion(self, index: int) -> str:
-        """Why a column of names may be something else; nothing if nothing is odd."""
+        """Return why a nominal column may be something else; an empty string if it looks normal."""
         column = self.features[index]
         if not isinstance(column, NameColumn) or column.closed or not is_text(self.first.columns[index].type):
             return ""
@@ -252,7 +252,7 @@ class Layout:
 
 
 def _with_hint(column: Column) -> Column:
-    """Return a column whose messages say what else it can be read as."""
+    """Add the hint about other ways to read a column to its error messages."""
     if isinstance(column, NumberColumn):
         column.rule += HINT
     elif isinstance(column, DateColumn):
@@ -261,7 +261,7 @@ def _with_hint(column: Column) -> Column:
 
 
 def not_classes(counts: Mapping[str, int]) -> str:
-    """What a target has instead of classes; nothing if it may have classes.
+    """Return what a target holds instead of classes; an empty string if it may hold classes.
 
     Examples
     --------

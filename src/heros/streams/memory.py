@@ -23,9 +23,9 @@ from heros.streams.tables import TableStream, weighed
 
 __all__ = ["from_arrays", "from_frame"]
 
-MOST_FEATURES = 1 << 24  # a column without rows takes no memory, but its name does
+MOST_FEATURES = 1 << 24  # even without rows, the names take memory
 MOST_CHECKED = 1 << 20  # values at a time
-OF_FRAMES = ("frame", "name", "missing")  # parameters of from_frame that say nothing about columns
+OF_FRAMES = ("frame", "name", "missing")  # parameters of from_frame other than column options
 
 
 def from_arrays(
@@ -39,7 +39,7 @@ def from_arrays(
     task: str | None = None,
     name: str = "arrays",
 ) -> Stream:
-    """A stream of the rows of X with the labels y.
+    """Create a stream of the rows of X with the labels y.
 
     The arrays are not copied: do not change them while the stream is in use. Blocks are copies.
 
@@ -48,22 +48,22 @@ def from_arrays(
     X
         (n, n_features) numbers; NaN is a missing value.
     y
-        (n,) labels: strings, whole numbers or booleans; or numbers, if these are the target.
+        (n,) labels: strings, whole numbers or booleans as classes, or numeric targets.
     schema
-        What the columns mean. Then X holds codes where a feature is nominal, and y class indices or
+        The schema. With a schema, X holds codes of nominal features, and y class indices or
         class names.
     names
         Names of the features; default ``x1, x2, …``.
     nominal
-        Features (names or indices) whose different numbers are names, not quantities.
+        Features (names or indices) whose numbers are names, not quantities.
     classes
-        All classes in their order; default: those in y, sorted.
+        All classes in the order of their indices; by default those in y, sorted.
     task
-        "classification" or "regression": whether y is to be read as classes or as numbers. By default it is
-        classes, unless some of its numbers are not whole. Where they are, and there are more than a hundred
-        different ones, it has to be said.
+        "classification" or "regression": whether y holds classes or numbers. By default y holds classes,
+        unless some of its numbers have decimals. For more than a hundred distinct whole numbers, `task` is
+        required.
     name
-        The stream's name.
+        The name of the stream.
 
     Examples
     --------
@@ -114,18 +114,18 @@ def from_frame(
     weights: str | None = None,
     missing: Sequence[str] = (),
 ) -> Stream:
-    """A stream of the rows of a data frame.
+    """Create a stream of the rows of a data frame.
 
     Parameters
     ----------
     frame
         A pandas or polars data frame, an Arrow table or record batch, a mapping of columns, or
-        anything else that speaks the Arrow or the data frame interchange protocol. None of these
-        libraries but Arrow need be installed. Categorical, string and boolean columns are nominal.
+        any object that supports the Arrow or the data frame interchange protocol. Only Arrow must be
+        installed. Categorical, string and boolean columns are nominal.
     target, nominal, numeric, ignore, classes, on_bad_row, dates, most_values, task, weights, missing
         As for `heros.streams.read`.
     name
-        The stream's name.
+        The name of the stream.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def from_frame(
 
 
 def _arrays(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
-    """X and y as arrays, if they can be the instances of a stream and their labels."""
+    """Return X and y as arrays; raise a DataError if they are invalid."""
     try:
         rows, labels = np.asarray(X), np.asarray(y)
         matrix = rows.dtype.kind == "f" and rows.ndim == 2
@@ -176,7 +176,7 @@ def _arrays(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 class ArrayStream(Stream):
-    """The rows of a matrix."""
+    """A stream of the rows of a matrix."""
 
     _shared: ClassVar[frozenset[str]] = frozenset({"_X", "_y", "_tables"})
 
@@ -196,17 +196,17 @@ class ArrayStream(Stream):
 
     @property
     def schema(self) -> Schema:
-        """What an instance looks like."""
+        """The schema of the instances."""
         return self._schema
 
     @property
     def n_instances(self) -> int:
-        """How many instances there are from start to end."""
+        """The total number of instances."""
         return len(self._y)
 
     def _draw(self, n: int) -> Block:
         here = slice(self._position, self._position + n)
-        X = np.array(self._X[here], dtype=np.float64, order="C")  # a copy: who draws it may write to it
+        X = np.array(self._X[here], dtype=np.float64, order="C")  # a copy, since the caller may write to it
         for column, values in self._tables:
             missing = np.isnan(X[:, column])
             X[:, column] = np.searchsorted(values, X[:, column])
@@ -227,7 +227,7 @@ def _chosen(names: Sequence[str] | None, nominal: Sequence[str | int], width: in
         if not isinstance(feature, str | int | np.integer) or (
             feature not in chosen and feature not in range(width)
         ):
-            raise ParameterError.of("nominal", "from_arrays", "made of feature names or indices", feature)
+            raise ParameterError.of("nominal", "from_arrays", "a list of feature names or indices", feature)
     return chosen
 
 
@@ -239,9 +239,9 @@ def _classes(labels: NDArray[np.generic], classes: Sequence[object] | None) -> t
 
 
 def _coded(rows: NDArray[np.generic], labels: NDArray[np.generic], schema: Schema) -> NDArray[Any]:
-    """The class indices, or numbers; a DataError if these or the rows are not what the schema says."""
+    """Return the class indices or numbers; raise a DataError if labels or rows do not match the schema."""
     validator = Validator(schema)
-    step = max(1, MOST_CHECKED // rows.shape[1])  # some at a time: checking makes a copy
+    step = max(1, MOST_CHECKED // rows.shape[1])  # in steps, since validation makes a copy
     for start in range(0, max(1, len(rows)), step):
         validator.instances(rows[start : start + step], first_row=start)
     if schema.numeric:
@@ -252,7 +252,7 @@ def _coded(rows: NDArray[np.generic], labels: NDArray[np.generic], schema: Schem
 
 
 def _numbers_of(labels: NDArray[np.generic]) -> NDArray[np.float64]:
-    """The targets; a DataError names the first that is no finite number."""
+    """Return the targets; raise a DataError that names the first bad one."""
     try:
         return target_numbers(labels, len(labels))
     except DataError as error:
@@ -260,7 +260,7 @@ def _numbers_of(labels: NDArray[np.generic]) -> NDArray[np.float64]:
 
 
 def _indices(labels: NDArray[np.generic], classes: tuple[str, ...]) -> NDArray[np.int64]:
-    """The class index of each label, by its name."""
+    """Return the class index of each label, by its name."""
     distinct, codes = labels, np.arange(len(labels))
     if labels.dtype.kind in "biufU":
         distinct, codes = np.unique(labels, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Streams by name: the eleven of the paper, and an example that comes with the package."""
+"""Streams by name: the eleven streams of the paper, and an example in the package."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ GRADUAL = 50_000  # instances over which a gradual drift spreads
 
 
 def load(name: str, *, length: int | None = None) -> Stream:
-    """One of the paper's eleven streams, or an example.
+    """Open one of the paper's eleven streams, or an example.
 
-    The synthetic ones (``agr_a``, ``agr_g``, ``led_a``, ``led_g``, ``rbf_f``, ``rbf_m``: one million
-    instances; a = abrupt drifts, g = gradual, f = fast, m = moderate) are made as they are read. The real
-    ones (``airlines``, ``electricity``, ``wisdm``, ``covtype``, ``nomao``) come from the data directory
-    (the environment variable HEROS_DATA, by default a cache directory of the user's) and are
-    downloaded to it once. ``deliveries``, 6,000 orders of which some come late, is part of the package.
+    The synthetic streams (``agr_a``, ``agr_g``, ``led_a``, ``led_g``, ``rbf_f``, ``rbf_m``: one million
+    instances; a = abrupt drifts, g = gradual, f = fast, m = moderate) are generated on reading. The real
+    streams (``airlines``, ``electricity``, ``wisdm``, ``covtype``, ``nomao``) are stored in the data
+    directory (the environment variable HEROS_DATA, by default a cache directory of the user) and are
+    downloaded once. ``deliveries``, 6,000 orders of which some arrive late, is part of the package.
 
     Parameters
     ----------
     name
         One of `NAMES` or `EXAMPLES`.
     length
-        How many instances. The three drifts of a synthetic stream are at its quarters, and a gradual one
-        spreads over a twentieth of it, however long it is; a real stream gives its first instances.
+        The number of instances. The three drifts of a synthetic stream are at its quarters, and a gradual
+        drift spreads over a twentieth of it. A real stream is cut to its first instances.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def load(name: str, *, length: int | None = None) -> Stream:
 
 
 def _drifting(concept: Callable[[int], Stream], settings: Sequence[int], gradual: bool, n: int) -> Stream:
-    """A stream of n instances with its drifts at equal distances."""
+    """Return a stream of n instances with evenly spaced drifts."""
     stream = concept(settings[0])
     width = max(1, n * GRADUAL // LENGTH) if gradual else 1
     for i, setting in enumerate(settings[1:], start=1):
@@ -74,7 +74,7 @@ def _drifting(concept: Callable[[int], Stream], settings: Sequence[int], gradual
 
 
 def _moving(speed: float, n: int) -> Stream:
-    """A stream whose centroids move with every instance, however many there are."""
+    """Return a stream whose centroids move with every instance, regardless of n."""
     return RandomRBF(classes=5, speed=speed)
 
 
@@ -88,10 +88,10 @@ _SYNTHETIC: dict[str, Callable[[int], Stream]] = {
 }
 
 NAMES: tuple[str, ...] = (*_SYNTHETIC, *REAL)
-"""The paper's streams, by the names that `load` knows."""
+"""The names of the paper's streams in `load`."""
 
 EXAMPLES = {"deliveries": Path(__file__).parent / "examples" / "deliveries.csv.gz"}
-"""Files that come with the package, by the names that `load` knows; ``heros example`` copies one."""
+"""Example files of the package, by their names in `load`; ``heros example`` copies one."""
 
 
 def class_counts(stream: Stream) -> list[int]:

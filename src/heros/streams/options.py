@@ -1,4 +1,4 @@
-"""How the columns of a table become features and classes, as a user says it."""
+"""User options for the columns of a table."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from heros.streams.live.bad_rows import checked_skip
 __all__ = ["Columns", "Options"]
 
 Columns = str | os.PathLike[str] | Mapping[str, Any]
-"""A kind for each column that is named, or a TOML, JSON or CSV file with that."""
+"""A mapping of columns to kinds, or a TOML, JSON or CSV file with such a mapping."""
 
 KINDS = ("numeric", "nominal", "date", "ignore", "target", "weights")
-RULE = f"one of {', '.join(KINDS)}, 'date' with a format of strptime behind it, or a list of all values"
+RULE = f"one of {', '.join(KINDS)}, 'date' followed by a strptime format, or a list of all values"
 
 
 @dataclass(frozen=True)
 class Options:
-    """How the columns of a table become features and classes. See `streams.read` for each.
+    """Options for the columns of a table. See `heros.streams.read` for each option.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class Options:
     def __post_init__(self) -> None:
         checked_skip(self.on_bad_row, self.owner)
         if checked_task(self.task, self.owner) == "regression" and self.classes is not None:
-            raise self._error("classes", "left out where the target is a number", self.classes)
+            raise self._error("classes", "None if the target is a number", self.classes)
         checked_most_values(self.most_values, self.owner)
         for name in ("nominal", "numeric", "ignore", "dates"):
             given = getattr(self, name)
@@ -70,7 +70,7 @@ class Options:
                 raise self._error(parameter, "a list of distinct names", given)
 
     def with_columns(self, columns: Columns | None) -> Options:
-        """Return the options, and what is said of columns besides."""
+        """Return the options, extended by the kinds of columns."""
         if columns is None:
             return self
         nominal, dates = _mapping(self.nominal), _mapping(self.dates)
@@ -95,7 +95,7 @@ class Options:
         return replace(self, nominal=nominal, dates=dates, numeric=numeric, ignore=ignore, **named)  # type: ignore[arg-type]
 
     def target_among(self, names: Sequence[str]) -> str:
-        """The name of the target column: the last one if none was named."""
+        """Return the name of the target column: by default the last column."""
         if not names:
             raise DataError(
                 f"The table of {self.owner} must have a target and a feature. Got no columns instead."
@@ -110,11 +110,11 @@ class Options:
         raise self._error("target", f"one of the columns {list(names)}", self.target, names)
 
     def check(self, names: Sequence[str]) -> None:
-        """Refuse names that are no columns, twice-named columns, and a table without features."""
+        """Raise an error for unknown columns, columns with two kinds, and a table without features."""
         for parameter in ("nominal", "numeric", "ignore", "dates"):
             for name in getattr(self, parameter):
                 if name not in names:
-                    raise self._error(parameter, f"made of the columns {list(names)}", name, names)
+                    raise self._error(parameter, f"a list of columns among {list(names)}", name, names)
         for one, other in (("numeric", "nominal"), ("dates", "nominal"), ("dates", "numeric")):
             both = set(getattr(self, one)) & set(getattr(self, other))
             if both:
@@ -124,12 +124,12 @@ class Options:
             raise self._error("ignore", "without the target", list(self.ignore))
         if self.weights is not None:
             if self.weights == target:
-                raise self._error("weights", "another column than the target", self.weights)
+                raise self._error("weights", "a column other than the target", self.weights)
             if self.weights not in names:
                 raise self._error("weights", f"one of the columns {list(names)}", self.weights, names)
             for other in ("nominal", "dates", "ignore"):
                 if self.weights in getattr(self, other):
-                    raise self._error("weights", f"no column of {other!r}", self.weights)
+                    raise self._error("weights", f"a column that is not in {other!r}", self.weights)
         if len(names) - len(self.ignore) < 2 + (self.weights is not None):
             kept = [name for name in names if name not in self.ignore]
             raise DataError(
@@ -161,12 +161,12 @@ def _kinds(columns: Columns) -> Mapping[str, Any]:
         ) from None
     inner = found.get("columns", found) if isinstance(found, dict) else None
     if not isinstance(inner, dict):
-        raise DataError(f"The file of columns {path} must have a kind for each column. Got something else.")
+        raise DataError(f"The file of columns {path} must map columns to kinds. Got {type(found).__name__}.")
     return inner
 
 
 def _pairs(text: str) -> dict[str, str]:
-    """The lines of a CSV file: a column and its kind, perhaps below a heading."""
+    """Return the columns and kinds in the lines of a CSV file, with or without a header."""
     rows = [row for row in csv.reader(text.splitlines(), skipinitialspace=True) if row]
     if any(len(row) != 2 for row in rows):
         raise ValueError("a row must have two cells: a column and its kind")

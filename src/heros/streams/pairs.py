@@ -1,4 +1,4 @@
-"""Streams from Python iterators of (features, label) pairs, as River gives them."""
+"""Streams from Python iterators of (features, label) pairs, as in River."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["from_iter"]
 Pair = tuple[Mapping[str, Any], Any]
 Pairs = Iterable[Pair] | AsyncIterable[Pair]
 
-OF_PAIRS = ("pairs", "waits", "name")  # parameters of from_iter that say nothing about rows
+OF_PAIRS = ("pairs", "waits", "name")  # parameters of from_iter other than row options
 RULE = "an iterable or a function that returns one"
 
 
@@ -38,32 +38,32 @@ def from_iter(
     ignore: Sequence[str] = (),
     missing: Sequence[str] = (),
 ) -> Stream:
-    """A stream of (features, label) pairs: River's data sets, a queue, a generator; endless ones too.
+    """Create a stream of (features, label) pairs: a River data set, a queue or a generator, also endless.
 
     `features` maps names to values; a number makes a numeric feature, a string or a boolean a
-    nominal one. Features, values and classes are appended to the schema as they turn up. A feature
-    that is absent, None or NaN is missing. `evaluate` learns what has come by now, and grows its model at
-    the pair that needs it, whenever that comes.
+    nominal one. Features, values and classes are appended to the schema as they appear. A feature
+    that is absent, None or NaN is missing. `evaluate` learns from the pairs available so far, and extends
+    its model at the pair that needs it.
 
     Parameters
     ----------
     pairs
         The pairs: an iterable (a list, a River data set) or an async one, or a function that returns one.
         An iterator can be read only once: such a stream cannot be restarted, copied or pickled, and
-        ``take`` moves it. If it raises, the pairs before are given first.
+        ``take`` advances it. If the iterator raises an error, the pairs before it are returned first.
     schema
-        What the instances look like, if it is to stay as it is: anything else is a bad row.
+        A fixed schema of the instances; a row that does not match is a bad row.
     nominal, classes, on_bad_row, most_values, ignore, missing
         As for `heros.streams.read`.
     task
         "regression" if the label is a number; else it is the name of a class.
     waits
-        Whether the next pair may have to be waited for. Then, when the stream is polled with a timeout (as
-        `evaluate` does), it is read in a thread of its own, an async one in an event loop there. By default
-        what may wait is an iterator, or what a function returns. Pass False for an iterator that must stay
-        in its thread, such as the rows of an SQLite connection.
+        Whether reading the next pair may block. If so, `evaluate` reads the pairs in a background thread; an
+        async iterable runs in an event loop of that thread. By default iterators and results of functions may
+        block. Pass False for an iterator that must stay in its thread, such as the rows of an SQLite
+        connection.
     name
-        The stream's name.
+        The name of the stream.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class PairStream(Stream):
         self._waits = waits
         self._rows = rows
         self._reader: DirectReader | BackgroundReader | None = None
-        self._may_wait = False  # known once it is read
+        self._may_wait = False  # set when it is opened
 
     schema = passed("schema", "_rows.encoder")
     bad_rows = passed("bad_rows", "_rows")
@@ -110,7 +110,7 @@ class PairStream(Stream):
         return self._rows.take(self._fetch, n, timeout)
 
     def _fetch(self, most: int, timeout: float | None) -> Sequence[Any] | Signal:
-        """The next pairs, from a thread of their own as soon as they may have to be left for later."""
+        """Return the next pairs, from a background thread if reading may exceed the timeout."""
         if self._reader is None:
             self._reader = self._open()
         reader = self._reader
@@ -119,7 +119,7 @@ class PairStream(Stream):
         return reader.take(most, timeout)
 
     def _open(self) -> DirectReader | BackgroundReader:
-        """What reads the pairs, from behind those that were dealt with."""
+        """Return a reader of the pairs that starts after those already processed."""
         pairs = self._pairs() if callable(self._pairs) else self._pairs
         done = self._rows.read
         if isinstance(pairs, AsyncIterable):
@@ -136,11 +136,11 @@ class PairStream(Stream):
         self._rows.start_at(0, BadRows())
 
     def _expect_source(self, what: str) -> None:
-        """Refuse what needs the pairs once more."""
+        """Raise a DataError if the pairs cannot be read again."""
         if self._once:
             raise DataError(
                 f"The stream {self.name!r} reads an iterator, which cannot {what}: "
-                "give from_iter a function that returns a new one."
+                "pass from_iter a function that returns a new iterator."
             )
 
     def _fork(self) -> Stream:
@@ -152,7 +152,7 @@ class PairStream(Stream):
 
 
 async def _behind(pairs: AsyncIterable[Pair], n: int) -> AsyncIterator[Pair]:
-    """The pairs without the first n."""
+    """Yield the pairs after the first n."""
     async for pair in pairs:
         if n == 0:
             yield pair

@@ -1,4 +1,4 @@
-"""Text from a pipe: read once, as it comes, without an end if there is none."""
+"""Streams from a pipe, which are read once, as the data arrives, and may be endless."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from heros.streams.text import READ_BYTES, TextReader, checked_encoding
 __all__ = ["read_pipe"]
 
 FIRST_LINES = 100
-"""So many lines, if they come, are waited for: types, and the first values, are taken from them."""
+"""The number of lines to wait for, from which types and initial values are inferred."""
 
 
 def read_pipe(
@@ -37,11 +37,11 @@ def read_pipe(
     columns: Columns | None = None,
     **how: Any,
 ) -> Stream:
-    r"""A stream of the CSV or the JSON lines that a pipe brings. See `heros.streams.read` for the parameters.
+    r"""Open a stream of CSV or JSON lines from a pipe. See `heros.streams.read` for the parameters.
 
-    Types, and the values and classes known from the start, are those of the first hundred lines. What turns
-    up later is appended to the schema with the row it stands in, however the bytes come. The stream cannot
-    be restarted or copied, and ``take`` moves it. An interrupt (Ctrl-C) while it waits for more is its end.
+    Types and initial values and classes are inferred from the first hundred lines. Later values are appended
+    to the schema at their row, regardless of how the bytes arrive. The stream cannot be restarted or copied,
+    and ``take`` advances it. An interrupt (Ctrl-C) while it waits for data ends the stream.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def read_pipe(
 
 
 class PipeStream(TableStream):
-    """A stream that can only go on."""
+    """A stream from a pipe, which can only be read forwards."""
 
     _reader: PipeReader
 
@@ -82,11 +82,11 @@ class PipeStream(TableStream):
 
 
 class PipeReader(TextReader):
-    """The records of a text from a pipe; what kind of text is said by the class beside it."""
+    """A reader of the records of text from a pipe; a second base class defines the format."""
 
     def __init__(self, pipe: Pipe, **how: Any) -> None:
         self._pipe = pipe
-        self._head = b""  # what was read to find the names
+        self._head = b""  # bytes read to find the column names
         self._first = True
         super().__init__(Path("standard input"), **how)
         self._tail, self._head = self._head[self._at[0] :], b""
@@ -96,7 +96,7 @@ class PipeReader(TextReader):
         return None if isinstance(chunk, Signal) else chunk
 
     def read_within(self, wanted: int, timeout: float | None) -> Chunk | Signal:
-        """The records that are there once `wanted` are, or `timeout` seconds are over."""
+        """Return the available records once `wanted` have arrived or `timeout` seconds have passed."""
         deadline = None if timeout is None else time.monotonic() + timeout
         wanted, late = FIRST_LINES if self._first else wanted, False
         while True:
@@ -115,7 +115,7 @@ class PipeReader(TextReader):
                 self._tail += self._pipe.read()
 
     def _parse_tail(self) -> Chunk | None:
-        """The whole records among the bytes that were read; None if there is none."""
+        """Return the complete records in the bytes read so far; None if there are none."""
         end = self._end_of_first() if self._first else self._end_of_records(self._tail)
         if self._pipe.ended:
             end = end if self._first and end else len(self._tail)
@@ -130,7 +130,7 @@ class PipeReader(TextReader):
         return chunk
 
     def _end_of_first(self) -> int:
-        """The byte behind the last whole record of the first hundred lines; of more, if there is none."""
+        """Return the offset after the last complete record of the first hundred lines."""
         end = -1
         for _ in range(FIRST_LINES):
             end = self._tail.find(b"\n", end + 1)
@@ -142,7 +142,7 @@ class PipeReader(TextReader):
         return self._pipe
 
     def _close(self) -> None:
-        """The pipe stays open: it cannot be opened again."""
+        """Do nothing: the pipe stays open, since it cannot be reopened."""
 
     def _read(self, file: Any, n: int) -> bytes:
         data: bytes = file.read()
@@ -151,39 +151,39 @@ class PipeReader(TextReader):
 
 
 class DelimitedPipe(PipeReader, DelimitedReader):
-    """The records of CSV from a pipe."""
+    """A reader of CSV records from a pipe."""
 
 
 class JsonPipe(PipeReader, JsonReader):
-    """The records of JSON lines from a pipe; nobody waits for more than the first hundred."""
+    """A reader of JSON lines from a pipe; the first hundred lines define the columns."""
 
     first_lines = FIRST_LINES
 
 
 class Pipe:
-    """The bytes of a pipe as they come. An interrupt while it waits is its end."""
+    """The bytes of a pipe as they arrive. An interrupt during a wait ends the data."""
 
     def __init__(self, file: BufferedIOBase) -> None:
         self.ended = False
         self._file = file
-        # Only a plain file object has no buffer but the one that a long read empties.
+        # poll is safe only for a plain file object, whose buffer a long read empties.
         plain = isinstance(file, BufferedReader) and isinstance(file.raw, FileIO)
         self._poll: Any = None
         if sys.platform != "win32" and plain and hasattr(select, "poll"):
             self._poll = select.poll()
             self._poll.register(file.fileno(), select.POLLIN)
         self._background: BackgroundReader | None = None
-        self._ready = b""  # what the background reader brought, but nobody has read
+        self._ready = b""  # bytes from the background reader, not read yet
         self._peeked = b""
 
     def peek(self) -> bytes:
-        """The first bytes, which `read` gives again; enough to see something that is not blank."""
+        """Return the first bytes, enough for two non-blank ones; `read` returns them again."""
         while len(self._peeked.strip()) < 2 and not self.ended:
             self._peeked += self._read()
         return self._peeked
 
     def wait(self, timeout: float | None) -> bool:
-        """Whether there is something to read, if only the end, within so many seconds."""
+        """Return whether data or the end can be read within `timeout` seconds."""
         if timeout is None or self.ended or self._ready or self._peeked or isinstance(self._file, BytesIO):
             return True
         try:
@@ -195,7 +195,7 @@ class Pipe:
             return True
 
     def read(self) -> bytes:
-        """What is there; waits if nothing is. Nothing: the end."""
+        """Return the available bytes, after a wait if there are none; empty at the end."""
         peeked, self._peeked = self._peeked, b""
         return peeked or self._read()
 
@@ -216,7 +216,7 @@ class Pipe:
         return data
 
     def _bring(self, timeout: float | None) -> bool:
-        """Have the background reader bring something, if it can in time."""
+        """Read bytes in the background; return whether data or the end arrived in time."""
         if self._background is None:
             file = self._file
             self._background = BackgroundReader(iter(lambda: bytes(file.read1(READ_BYTES)), b""))

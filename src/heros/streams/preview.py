@@ -1,4 +1,4 @@
-"""How a file is read, before anything is learnt from it."""
+"""A preview of how a file is read, before training."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ __all__ = ["ColumnLook", "Look", "look"]
 
 EXAMPLES, WIDEST, MOST_CLASSES, WIDTH = 3, 22, 10, 80
 MOST_COLUMNS, MOST_ODD = 40, 20
-"""Of more columns than that only a summary is shown, with so many odd ones."""
+"""With more columns than this, only a summary and this many unusual columns are shown."""
 
 
 @dataclass(frozen=True)
 class ColumnLook:
-    """One column: what it is read as, how many values it has, which share is missing, what they look like."""
+    """One column: its kind, number of distinct values, share of missing values, examples and a note."""
 
     name: str
     kind: str
@@ -42,7 +42,7 @@ class ColumnLook:
 
 @dataclass(frozen=True)
 class Look:
-    """How a file is read, as its first rows tell. Printed, it is a table."""
+    """How a file is read, inferred from its first rows. It prints as a table."""
 
     source: str
     rows: int
@@ -55,14 +55,14 @@ class Look:
     notes: tuple[str, ...] = ()
 
     def plain(self) -> dict[str, Any]:
-        """It as JSON knows it."""
+        """Return the preview as JSON data."""
         return asdict(self)
 
     def __str__(self) -> str:
         return self.text()
 
     def text(self, *, all: bool = False) -> str:
-        """Return a table of the columns; of very many, a summary and the odd ones, unless `all` is set."""
+        """Return a table of the columns; for very many columns a summary, unless `all` is set."""
         text = StringIO()
         shown, more = (self.columns, ()) if all or len(self.columns) <= MOST_COLUMNS else self._summary()
         table = Table(("column", "read as", "values", "missing", "examples and notes"), align="llrrw")
@@ -70,22 +70,22 @@ class Look:
             note = f"{'; '.join(one.examples)}{f' · {one.note}' if one.note else ''}"
             missing = f"{one.missing:.1%}" if one.missing else ""
             table.add(_cut(one.name), one.kind, f"{one.values:,}", missing, note)
-        table.title = f"{self.source}: {self.features} features, as the first {self.rows:,} rows tell"
+        table.title = f"{self.source}: {self.features} features, inferred from the first {self.rows:,} rows"
         table.show(text)
         above = [line for part in self.notes for line in _wrapped(part)]
         below = [line for part in (*more, self._classes(), *self.faults) for line in _wrapped(part)]
         return "\n".join([*above, text.getvalue(), *below])
 
     def _summary(self) -> tuple[list[ColumnLook], tuple[str, ...]]:
-        """Return the odd columns, and how many there are of each kind."""
+        """Return the unusual columns, and the number of columns of each kind."""
         odd = [one for one in self.columns if one.note or one.kind in {"target", "weights"}]
         odd.sort(key=lambda one: one.kind not in {"target", "weights"})
         kinds = ", ".join(f"{n:,} {kind}" for kind, n in Counter(one.kind for one in self.columns).items())
         gaps = sum(one.missing > 0 for one in self.columns)
         text = f"{len(self.columns):,} columns: {kinds}; {gaps:,} with missing values."
-        left = f", {len(odd) - MOST_ODD:,} more of them are not" if len(odd) > MOST_ODD else ""
+        left = f", without {len(odd) - MOST_ODD:,} more" if len(odd) > MOST_ODD else ""
         return odd[:MOST_ODD], (
-            f"{text} Only the target and odd columns are shown{left} (all= shows every one).",
+            f"{text} Only the target and unusual columns are shown{left} (all= shows all columns).",
         )
 
     def _classes(self) -> str:
@@ -98,9 +98,9 @@ class Look:
 
 
 def look(path: str | os.PathLike[str], **how: Any) -> Look:
-    r"""How a file is read: its columns, what they are taken for, what is odd about them, its classes.
+    r"""Return how a file is read: its columns, their kinds, anything unusual about them, and its classes.
 
-    Only the first rows are looked at (about 2 MB of text), those that decide how all are read.
+    Only the first rows are read (about 2 MB of text), which decide how all rows are read.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def look(path: str | os.PathLike[str], **how: Any) -> Look:
     {'no': 1, 'yes': 1}
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataNotice)  # what is told is in the result
+        warnings.simplefilter("ignore", DataNotice)  # the result contains the notices
         reader, options = opened(path, **how)
         options.check(reader.names)
         first = reader.read()
@@ -152,9 +152,9 @@ def _seen(layout: Layout, index: int) -> ColumnLook:
     if index == layout.target:
         kind, note = "target", ""
     elif index in layout.empty:
-        kind, note = "empty", "read as its first value will be, if one comes"
+        kind, note = "empty", "its kind depends on its first value"
     elif index not in layout.features:
-        kind, note = "left out", layout.ignored.get(index, "as you say")
+        kind, note = "left out", layout.ignored.get(index, "as requested")
     else:
         kind = "weights" if name == layout.options.weights else _kind(layout.features[index])
         note = "; ".join(filter(None, _notes(layout, index, counts)))
@@ -168,7 +168,7 @@ def _kind(column: Column) -> str:
 
 
 def _notes(layout: Layout, index: int, counts: dict[str, int]) -> Iterator[str]:
-    """How a column is read, and what is odd about it."""
+    """Yield notes on how a column is read, and on anything unusual."""
     column, rows = layout.features[index], layout.first.n_rows
     if isinstance(column, NumberColumn) and column.format is not None:
         yield f"with {column.format}"
@@ -178,19 +178,19 @@ def _notes(layout: Layout, index: int, counts: dict[str, int]) -> Iterator[str]:
     if isinstance(column, NameColumn):
         most = column.values.most
         if most is not None and len(counts) > most and not column.closed:
-            yield f"{most} inputs, which rare values share"
+            yield f"{most} inputs, shared by rare values"
         yield layout.suspicion(index)
     else:
         values, faults = column.convert(layout.first.columns[index])
         if faults:
             value = next(iter(faults.values()))[0]
-            yield f"{len(faults):,} bad rows, the first with {value} (missing={value} if it means none)"
+            yield f"{len(faults):,} bad rows, the first with {value} (missing={value} if it means missing)"
         if isinstance(column, NumberColumn) and date_format_of_numbers(counts) is not None:
             yield "seconds since 1970 (dates=)?"
         elif isinstance(column, NumberColumn) and rows > EXAMPLES and (np.diff(values) == 1).all():
-            yield "rises by one with every row: an identifier?"
+            yield "increases by one in every row: an identifier?"
     if len(counts) == 1 and rows > 1:
-        yield "the same in all rows"
+        yield "the same value in all rows"
 
 
 def _cut(text: str) -> str:
@@ -198,5 +198,5 @@ def _cut(text: str) -> str:
 
 
 def _wrapped(text: str) -> list[str]:
-    """Return a text in lines, in which paths stay whole."""
+    """Wrap a text into lines without breaking paths."""
     return textwrap.wrap(text, WIDTH, break_on_hyphens=False, break_long_words=False)

@@ -1,4 +1,4 @@
-"""What reads a table: its rows, raw, a chunk at a time."""
+"""The base class of table readers, which return raw rows in chunks."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from heros.streams.live.bad_rows import BadRow
 __all__ = ["CELLS", "Chunk", "TableReader", "places"]
 
 CELLS = 1 << 20
-"""About how many values a chunk has: large enough to be fast, small enough to keep memory flat."""
+"""The approximate number of values in a chunk: large enough for speed, small enough to save memory."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """The next rows of a table, raw."""
+    """Raw rows of a table."""
 
     columns: Sequence[pa.Array]  # one per column of the table
-    place: Callable[[int], str]  # where a row stands in the table, for messages
-    faults: Sequence[tuple[int, BadRow]] = ()  # what could not be split into columns; rows before it
+    place: Callable[[int], str]  # location of a row in the table, for messages
+    faults: Sequence[tuple[int, BadRow]] = ()  # (number of rows before it, row that could not be split)
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(self.columns[0])
 
 
 def places(what: str, numbers: Sequence[int]) -> Callable[[int], str]:
-    """Return where rows stand, from the number of the line or row of each."""
+    """Return a function from rows to their locations, given their line or row numbers."""
     return partial(_place, what, numbers)
 
 
@@ -45,28 +45,28 @@ def _place(what: str, numbers: Sequence[int], row: int) -> str:
 
 
 class TableReader(ABC):
-    """Where the rows of a table come from. A copy or pickle goes on from the same row."""
+    """A reader of the rows of a table. A copy or a pickled reader continues from the same row."""
 
     names: Sequence[str]
-    n_rows: int | None = None  # how many rows there are in all; None if unknown
-    notes: tuple[str, ...] = ()  # what was told about how the table is read
-    decimal_comma: bool = False  # whether a comma is likelier to stand before decimals than between thousands
+    n_rows: int | None = None  # total number of rows; None if unknown
+    notes: tuple[str, ...] = ()  # notices about how the table is read
+    decimal_comma: bool = False  # whether a comma is more likely a decimal mark than a separator
 
     def __init__(self, label: str, missing: Sequence[str] = (), usual: Sequence[str] = MISSING) -> None:
         self.label = label
-        self.words = checked_words((*usual, *checked_words(missing)))  # that stand for a missing value
+        self.words = checked_words((*usual, *checked_words(missing)))  # words for missing values
         self.said_words = tuple(word for word in self.words if word not in MISSING)
 
     @abstractmethod
     def read(self) -> Chunk | None:
-        """The next rows; None at the end."""
+        """Return the next rows; None at the end."""
 
     @abstractmethod
     def restart(self) -> None:
         """Go back to the first row."""
 
     def declared(self, index: int) -> Column | None:
-        """A column as the table itself declares it; None if its values must tell."""
+        """Return a column as the table declares it; None if its kind must be inferred."""
         return None
 
     def has_nulls(self, index: int) -> bool:
@@ -80,11 +80,11 @@ class TableReader(ABC):
         return names
 
     def _tell(self, text: str) -> None:
-        """Tell how the table is read, where that may be a surprise."""
+        """Warn how the table is read, if that may be unexpected."""
         self.notes += (text,)
         warnings.warn(text, DataNotice, stacklevel=4)
 
     def _tell_skipped(self, skipped: int, what: str, header: int) -> None:
-        """Tell that the header stands below other lines or rows."""
+        """Warn that lines or rows above the header are skipped."""
         which = f"{what} is" if skipped == 1 else f"{skipped} {what}s are"
         self._tell(f"The first {which} skipped: the header of {self.label} is in {what} {header}.")

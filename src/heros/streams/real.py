@@ -1,4 +1,4 @@
-"""The five real streams of the paper: what they are, where they come from, and the copy on this machine."""
+"""The five real streams of the paper: download, validation and the local copy."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from heros.streams.tables import TableStream
 __all__ = ["REAL", "RealStream", "copy_of", "data_directory", "open_real"]
 
 
-PIECE = 1 << 16  # bytes that are downloaded at a time
+PIECE = 1 << 16  # bytes per read of a download
 TIMEOUT = 30.0
-CELL_BYTES = 32  # of a text, at most
+CELL_BYTES = 32  # upper limit of a value in text form
 LEAST_BYTES = 1 << 26
 
 
 @dataclass(frozen=True)
 class RealStream:
-    """A real stream: where to get it, and what a copy must contain to be the right one.
+    """A real stream: its download addresses, and the checks that identify a correct copy.
 
-    Its public homes promise no stable bytes, so a copy is known by its rows, columns and class counts, and by
-    the SHA-256 of its labels in their order, a line each: rows that were shuffled are another stream.
+    The servers do not guarantee stable bytes. A copy is therefore identified by its rows, columns and class
+    counts, and by the SHA-256 of its labels in order, one per line, which detects shuffled rows.
     """
 
     name: str
@@ -49,21 +49,21 @@ class RealStream:
     n_nominal: int
     n_numeric: int
     class_counts: dict[str, int]
-    labels: str | None = None  # their SHA-256
+    labels: str | None = None  # SHA-256 of the labels
 
     @property
     def n_instances(self) -> int:
-        """How many instances it has."""
+        """The number of instances."""
         return sum(self.class_counts.values())
 
     @property
     def most_bytes(self) -> int:
-        """More than any text of it has."""
+        """An upper limit of the bytes of its text."""
         return max(LEAST_BYTES, self.n_instances * (self.n_nominal + self.n_numeric + 1) * CELL_BYTES)
 
 
 def _openml(dataset: int, file: str) -> tuple[str, ...]:
-    """The homes of a data set of OpenML: its file store, then its interface."""
+    """Return the addresses of an OpenML data set: the file store, then the API."""
     folder = f"{dataset // 10_000:04d}/{dataset:04d}"
     return (
         f"https://data.openml.org/datasets/{folder}/dataset_{dataset}.arff",
@@ -73,7 +73,7 @@ def _openml(dataset: int, file: str) -> tuple[str, ...]:
 
 WISDM = "https://www.cis.fordham.edu/wisdm/includes/datasets/latest/WISDM_ar_latest.tar.gz"
 ACTIVITIES = ("Walking", "Jogging", "Upstairs", "Downstairs", "Sitting", "Standing")
-_REAL = (  # name, homes, nominal and numeric features, how many instances of each class, their labels
+_REAL = (  # name, addresses, nominal and numeric features, instances per class, SHA-256 of labels
     (
         *("airlines", _openml(1169, "66526/airlines.arff"), 4, 3, {"0": 299_119, "1": 240_264}),
         "75d553258fa2cd6a82a1317020f33538651d992b25964f13e5bee05eba845a71",
@@ -100,19 +100,19 @@ REAL: dict[str, RealStream] = {one[0]: RealStream(*one) for one in _REAL}
 
 
 def data_directory() -> Path:
-    """Where the real streams are kept: HEROS_DATA, by default a cache directory of the user's."""
+    """Return the directory of the real streams: HEROS_DATA, by default a cache directory of the user."""
     if chosen := os.environ.get("HEROS_DATA"):
         return Path(chosen).expanduser()
     return platformdirs.user_cache_path("heros", appauthor=False)
 
 
 def copy_of(real: RealStream) -> Path:
-    """Where the copy of a real stream is, or will be."""
+    """Return the path of the local copy of a real stream."""
     return data_directory() / f"{real.name}.parquet"
 
 
 def open_real(real: RealStream) -> Stream:
-    """The stream from its copy in the data directory, which is made if it is not there."""
+    """Open a real stream from the data directory; download it first if necessary."""
     path = copy_of(real)
     if not path.exists():
         _install(real, path)
@@ -135,7 +135,7 @@ def _check_shape(real: RealStream, schema: Schema, rows: int, where: str) -> Non
 
 
 def _install(real: RealStream, path: Path) -> None:
-    """Download a real stream, check it, and put it in place in one move."""
+    """Download a real stream, validate it, and move it into place atomically."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{real.name}-", dir=path.parent) as directory:
@@ -148,12 +148,12 @@ def _install(real: RealStream, path: Path) -> None:
         got = f"{reason(error)}." if isinstance(error, OSError) else str(error)
         raise DataError(
             f"The data directory {path.parent} must be writable (the environment variable HEROS_DATA "
-            f"names another one). Got: {got}"
+            f"sets another directory). Got: {got}"
         ) from None
 
 
 def _download(real: RealStream, arff: Path, path: Path) -> None:
-    """Download from the first home that answers."""
+    """Download from the first address that works."""
     errors = []
     for url in real.urls:
         message = _try_home(real, url, arff)
@@ -162,12 +162,12 @@ def _download(real: RealStream, arff: Path, path: Path) -> None:
         errors.append(message)
     raise DataError(
         f"The stream {real.name!r} is not in {path.parent} and could not be downloaded: {' '.join(errors)} "
-        f"Put it there by hand as {path.name} (a Parquet file, label last, in a column 'class')."
+        f"Put it there manually as {path.name} (a Parquet file with the label in the last column, 'class')."
     )
 
 
 def _try_home(real: RealStream, url: str, arff: Path) -> str | None:
-    """Download from one home; what went wrong, or None."""
+    """Download from one address; return the error message, or None."""
     try:
         if not url.endswith(".tar.gz"):
             fetch(url, arff, real.name, real.most_bytes)
@@ -178,20 +178,20 @@ def _try_home(real: RealStream, url: str, arff: Path) -> str | None:
             member = next((m for m in tar if m.name.endswith("_transformed.arff")), None)
             content = None if member is None else tar.extractfile(member)
             if member is None or content is None:
-                return f"{url} has no file *_transformed.arff."
+                return f"{url} contains no file *_transformed.arff."
             if member.size > real.most_bytes:
-                return f"{url} has a file longer than the {real.most_bytes:,} bytes it may have."
+                return f"{url} contains a file longer than the limit of {real.most_bytes:,} bytes."
             with content, Output(os.open(arff, os.O_WRONLY | os.O_CREAT, 0o644)) as file:
                 shutil.copyfileobj(content, file)
     except DataError as error:
         return str(error)
     except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError):
-        return f"{url} is not the archive it should be."
+        return f"{url} is not a valid archive."
     return None
 
 
 def _convert(real: RealStream, arff: Path, path: Path) -> None:
-    """Write the ARFF file as Parquet, if it is the right one."""
+    """Convert the ARFF file to Parquet; raise a DataError if it is not the expected stream."""
     stream = read(arff, target=-1, format="arff", name=real.name, on_bad_row="raise")
     counts: Counter[str] = Counter()
     digest = hashlib.sha256()
@@ -232,13 +232,12 @@ def _column(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]], feature: 
 
 
 def fetch(url: str, path: Path, title: str, most: int = 1 << 30) -> None:
-    """Download `url`, of at most so many bytes, to `path`.
+    """Download `url`, of at most `most` bytes, to `path`.
 
-    Raises DataError, in one sentence, if the server cannot be reached, answers with an error, sends more, or
-    ends before the file does, and if it sends elsewhere without encryption from where there was one. `path`
-    may then hold part of the file.
+    Raise a DataError if the server cannot be reached, returns an error, sends too many or too few bytes, or
+    redirects from HTTPS to an unencrypted address. `path` may then hold part of the file.
     """
-    import http.client  # noqa: PLC0415  few ever download, and these take long to import
+    import http.client  # noqa: PLC0415  slow imports, needed only for downloads
     import urllib.error  # noqa: PLC0415
     import urllib.request  # noqa: PLC0415
 
@@ -258,36 +257,36 @@ def fetch(url: str, path: Path, title: str, most: int = 1 << 30) -> None:
                     file.write(piece)
                     bar.update(task, completed=received)
     except urllib.error.HTTPError as error:
-        raise DataError(f"{url} answered with the error {error.code} ({error.reason}).") from None
+        raise DataError(f"{url} returned the error {error.code} ({error.reason}).") from None
     except urllib.error.URLError as error:
         raise DataError(f"{url} could not be reached ({error.reason}).") from None
     except (http.client.HTTPException, TimeoutError, ConnectionError) as error:
-        raise DataError(f"{url} broke off ({type(error).__name__}: {error}).") from None
+        raise DataError(f"{url}: the connection failed ({type(error).__name__}: {error}).") from None
     if total is not None and received != total:
-        raise DataError(f"{url} broke off after {received:,} of {total:,} bytes.")
+        raise DataError(f"{url} ended after {received:,} of {total:,} bytes.")
 
 
 def _opener(url: str) -> Any:
-    """Opens addresses; a redirect that would give up encryption is not followed."""
+    """Return an opener that does not follow redirects from HTTPS to unencrypted addresses."""
     import urllib.request  # noqa: PLC0415
 
     class Redirects(urllib.request.HTTPRedirectHandler):
         def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
             if req.full_url.startswith("https:") and not newurl.startswith("https:"):
-                raise DataError(f"{url} sent us to {newurl}, without encryption: not followed.")
+                raise DataError(f"{url} redirected to {newurl}, without encryption; this is not allowed.")
             return super().redirect_request(req, fp, code, msg, headers, newurl)
 
     return urllib.request.build_opener(Redirects)
 
 
 def _length(url: str, announced: str | None) -> int | None:
-    """How long the server says the answer is; None if it does not."""
+    """Return the length that the server announced; None if it did not."""
     if announced is None:
         return None
     if not announced.strip().isdecimal():
-        raise DataError(f"{url} answered with a length that is no number ({announced!r}).")
+        raise DataError(f"{url} returned an invalid length ({announced!r}).")
     return int(announced)
 
 
 def _too_long(url: str, most: int) -> DataError:
-    return DataError(f"{url} is longer than the {most:,} bytes it may have.")
+    return DataError(f"{url} is longer than the limit of {most:,} bytes.")

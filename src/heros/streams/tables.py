@@ -1,4 +1,4 @@
-"""A stream read from the rows of a table, a chunk at a time."""
+"""Streams from the rows of a table, read in chunks."""
 
 from __future__ import annotations
 
@@ -26,23 +26,22 @@ from heros.streams.readers import Chunk, TableReader
 __all__ = ["weighed"]
 
 Converted = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], dict[int, Fault]]
-"""Rows, targets, which rows need a closer look, and what cannot be read."""
+"""Rows, targets, a mask of rows to encode one by one, and unreadable values."""
 
 
 def weighed(stream: TableStream, options: Options) -> Stream:
-    """Return the stream, with the weights that were asked for."""
+    """Return the stream, with the weights that the options ask for."""
     return stream if options.weights is None else stream.with_weights(options.weights)
 
 
 class TableStream(Stream):
-    """A stream read from the rows of a table, a chunk at a time.
+    """A stream from the rows of a table, read in chunks.
 
-    What the columns hold is taken from the table where it declares that, else from its first chunk. Columns,
-    names and classes that appear later are appended to the schema with the row that brings them, unless all
-    were given.
+    The table declares the kinds of its columns, or they are inferred from the first chunk. Columns, names and
+    classes that appear later are appended to the schema at their row, unless all were given.
     """
 
-    _first: Converted | None  # of the first chunk, until it is given out
+    _first: Converted | None  # converted first chunk, until it is used
 
     def __init__(self, reader: TableReader, options: Options, name: str) -> None:
         options.check(reader.names)
@@ -58,13 +57,13 @@ class TableStream(Stream):
         for text in layout.notices():
             warnings.warn(text, DataNotice, stacklevel=3)
         self._target, self._classes = layout.target, layout.classes
-        self._bad_rows, self._rows = BadRows(), 0  # rows dealt with, good and bad
+        self._bad_rows, self._rows = BadRows(), 0  # rows processed, good and bad
         self._forget()
         self._encoder = self._begin(layout, options, first)
         self._load(first)
 
     def _begin(self, layout: Layout, options: Options, first: Chunk) -> Encoder:
-        """Return the encoder that knows the first chunk."""
+        """Return an encoder initialized from the first chunk."""
         self._encoder = encoder = Encoder(
             numeric=layout.numeric,
             most_values=options.most_values,
@@ -82,8 +81,8 @@ class TableStream(Stream):
         found = self._converted(first)
         X, faults = found[0], found[-1]
         closed = any(one.closed for _, one in nominal)
-        self._first = None if faults or closed else found  # which need not be made again
-        if faults:  # names and classes are those of good rows
+        self._first = None if faults or closed else found  # reused by _convert
+        if faults:  # names and classes come from good rows only
             good = np.ones(first.n_rows, dtype=np.bool_)
             good[list(faults)] = False
             for at, column in fresh:
@@ -91,11 +90,11 @@ class TableStream(Stream):
             encoder.begin([], classes)
             X = X[good]
         encoder.note_missing(X)
-        if self._first is not None:  # nothing in them is new any more
+        if self._first is not None:  # all of it is known now
             self._first[2][:] = False
         return encoder
 
-    n_instances = passed("n_rows", "_reader")  # fewer if rows are skipped
+    n_instances = passed("n_rows", "_reader")  # an upper limit if rows are skipped
     schema = passed("schema", "_encoder")
     bad_rows = passed("_bad_rows")
 
@@ -110,14 +109,14 @@ class TableStream(Stream):
     def _forget(self) -> None:
         self._first = None
         self._chunk: Chunk | None = None
-        self._at = 0  # rows of the chunk that were dealt with
-        # Rows that are bad or, without a BadRow, need a closer look; those that were no rows have no place.
+        self._at = 0  # processed rows of the chunk
+        # (row, BadRow or None to encode it alone, its index or None if it could not be split into columns)
         self._events: deque[tuple[int, BadRow | None, int | None]] = deque()
 
     def _restart(self) -> None:
         self._reader.restart()
         self._bad_rows, self._rows = BadRows(), 0
-        self._forget()  # what is known of the columns is not forgotten
+        self._forget()  # the columns stay known
 
     def _draw(self, n: int) -> Block:
         got = self._gather(n, None, span=True)
@@ -127,7 +126,7 @@ class TableStream(Stream):
         return self._gather(n, timeout, span=False)
 
     def _gather(self, n: int, timeout: float | None, span: bool) -> Polled:
-        """Return up to n rows, after at most `timeout` seconds; of one schema unless they may `span` more."""
+        """Return up to n rows within `timeout` seconds; of one schema unless `span` is set."""
         deadline = None if timeout is None else time.monotonic() + timeout
         parts: list[Block] = []
         state: Signal = END
@@ -141,23 +140,23 @@ class TableStream(Stream):
                         break
                     self._load(chunk)
                 part = self._next(n, grow=span or not parts)
-                if part is None:  # it needs a larger schema: that is another block
+                if part is None:  # it needs a larger schema: start a new block
                     break
                 if len(part[1]):
                     parts.append(part)
                     n -= len(part[1])
         except DataError as error:
-            strict = not self._skip and isinstance(error, BrokenOff)  # nothing goes on without an error
+            strict = not self._skip and isinstance(error, BrokenOff)  # evaluate must not end normally
             self._fault = DataError(str(error)) if strict else error
         return joined(parts) if parts else state
 
     def _read_chunk(self, wanted: int, timeout: float | None) -> Chunk | Signal:
-        """Return the next rows; a table that is all there never has to wait."""
+        """Return the next rows; a complete table never waits."""
         chunk = self._reader.read()
         return END if chunk is None else chunk
 
     def _next(self, most: int, grow: bool) -> Block | None:
-        """Return the next rows of the chunk, perhaps none; None if the schema has to grow for them."""
+        """Return the next rows of the chunk, possibly empty; None if the schema must grow first."""
         assert self._chunk is not None
         until = self._events[0][0] if self._events else self._chunk.n_rows
         start, stop = self._at, min(until, self._at + most)
@@ -187,12 +186,12 @@ class TableStream(Stream):
         self._rows += 1
         if bad is not None:
             self._refuse(bad)
-        elif self._encoder.revision != revision:  # a column is something else from now on
+        elif self._encoder.revision != revision:  # the kind of a column changed
             self._convert()
         return part
 
     def _pair(self, row: int) -> tuple[dict[str, object], object]:
-        """Return a row of the chunk as the encoder takes one, and its label."""
+        """Return a row of the chunk as a mapping, and its label."""
         assert self._chunk is not None
         values = {name: self._arrays[at][row].as_py() for at, name in enumerate(self._reader.names)}
         label = values.pop(self._reader.names[self._target])
@@ -205,7 +204,7 @@ class TableStream(Stream):
         return BadRow(self._reader.label, self._chunk.place(row), name, value, rule)
 
     def _refuse(self, bad: BadRow) -> None:
-        """Skip a bad row, or raise what is wrong with it."""
+        """Skip a bad row, or raise its error."""
         if not self._skip:
             self._rows -= 1
             raise DataError(str(bad))
@@ -217,13 +216,13 @@ class TableStream(Stream):
             raise self._bad_rows.error(self._reader.label, self._rows)
 
     def _load(self, chunk: Chunk) -> None:
-        """Begin with a chunk of rows."""
+        """Start with a new chunk of rows."""
         self._chunk, self._at = chunk, 0
         self._arrays = [in_micros(array) for array in chunk.columns]
         self._convert()
 
     def _convert(self) -> None:
-        """Turn the rest of the chunk into rows to give out, and note which of them need more than that."""
+        """Convert the rest of the chunk, and collect the rows that need special handling."""
         chunk = self._chunk
         assert chunk is not None
         X, y, closely, faults = self._first or self._converted(chunk)
@@ -239,7 +238,7 @@ class TableStream(Stream):
         self._X, self._y = X, y if self._encoder.numeric else np.nan_to_num(y).astype(np.int64)
 
     def _converted(self, chunk: Chunk) -> Converted:
-        """Return rows and targets, which rows need a closer look, and what cannot be read in others."""
+        """Return rows, targets, a mask of rows to encode one by one, and unreadable values."""
         names = self._reader.names
         at = [index for index in range(len(names)) if index != self._target]
         X, closely, faults = self._encoder.converted(
@@ -254,7 +253,7 @@ class TableStream(Stream):
         return X, y, closely, faults | found
 
     def _targets(self, array: pa.Array) -> tuple[Values, NDArray[np.bool_], Faults]:
-        """Return targets, which of them are classes that are new, and those that cannot be read."""
+        """Return targets, a mask of new classes, and unreadable targets."""
         faults = _absent(array)
         new = np.zeros(len(array), dtype=np.bool_)
         if not isinstance(self._classes, NameColumn):
@@ -274,20 +273,20 @@ class TableStream(Stream):
 
 
 def _too_large(values: Values) -> Faults:
-    """The rows with a target that cannot be reckoned with."""
-    rule = f"be a finite number, {LARGEST_TARGET:g} at most"
+    """Return the rows whose target is too large."""
+    rule = f"be a finite number, at most {LARGEST_TARGET:g}"
     return {int(row): (f"{values[row]:g}", rule) for row in np.flatnonzero(np.abs(values) > LARGEST_TARGET)}
 
 
 def _no_weights(values: Values) -> Faults:
-    """The rows that do not say what they count."""
+    """Return the rows without a valid weight."""
     wrong = np.flatnonzero(~weighs(values)).tolist()
     said = {row: "a missing value" if np.isnan(values[row]) else f"{values[row]:g}" for row in wrong}
     return {row: (value, "be a number in [0, 10000]: it is the weight") for row, value in said.items()}
 
 
 def _absent(array: pa.Array) -> Faults:
-    """The rows without a target."""
+    """Return the rows without a target."""
     if array.null_count == 0 and not pa.types.is_floating(array.type):
         return {}
     rows = np.flatnonzero(np.asarray(array.is_null(nan_is_null=True))).tolist()

@@ -1,4 +1,4 @@
-"""Text read a stretch of whole records at a time, from plain or compressed files."""
+"""Readers of text files, plain or compressed, in chunks of complete records."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ from heros.streams.live.bad_rows import BadRow, BrokenOff
 from heros.streams.readers import Chunk, TableReader, places
 
 READ_BYTES = 1 << 21
-"""About how much is read and parsed at once."""
+"""The approximate number of bytes that are read and parsed at once."""
 
 LONGEST = 1 << 24
-"""A record longer than this is taken for a quote that is never closed."""
+"""The largest length of a record; a longer record has an unclosed quote."""
 
 BROKEN = (OSError, UnicodeError, EOFError, zlib.error, zipfile.BadZipFile)
-"""What comes up where the bytes of a file cannot be read or decompressed."""
+"""Exceptions for files that cannot be read or decompressed."""
 
 BOM = b"\xef\xbb\xbf"
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
 
 ENCODINGS = ("utf-8", "utf-16", "latin-1", "cp1252", "iso8859-15", "gb18030", "shift_jis")
-"""Those that are proposed for one that nobody knows."""
+"""Encodings that the message about an unknown encoding suggests."""
 
 Record = tuple[int, list[str | None] | BadRow]
-"""The line a record starts in, and its cells (None = missing) or what is wrong with it."""
+"""The line at which a record starts, and its cells (None = missing) or its error."""
 
 
 class TextReader(TableReader):
-    """The records of a text file, a stretch at a time.
+    """A reader of the records of a text file, in chunks.
 
-    A stretch is parsed by Arrow. Only where Arrow finds something odd is it read record by record, with
-    the same result, to say what is wrong and where.
+    Arrow parses a chunk. If Arrow reports an error, the chunk is read record by record, with the same result,
+    to find the error and its line.
     """
 
     _delimiter, _quote = ",", '"'
@@ -55,23 +55,23 @@ class TextReader(TableReader):
         super().__init__(str(path), **words)
         self._path = path
         self._encoding, self._recoded = checked_encoding(encoding or "utf-8")
-        self._seen = encoding is not None  # whether the encoding is certain
-        self._start = self._at = (0, 1)  # the byte and the line at which the next record starts
+        self._seen = encoding is not None  # whether the encoding is known
+        self._start = self._at = (0, 1)  # byte and line of the next record
         self._file: pa.NativeFile | None = None
         self._tail = b""
 
     def _look_at(self, data: bytes) -> None:
-        """See by the first bytes that are not ASCII whether a text is UTF-8; if not, it is cp1252."""
+        """Detect from the first non-ASCII bytes whether the text is UTF-8; if not, use a legacy encoding."""
         if self._seen or data.isascii():
             return
         self._seen = True
         encoding = legacy_encoding(data)
         if encoding is not None:
             self._encoding = encoding
-            self._tell(f"{self.label} is not UTF-8: it is read as {encoding} (encoding= says otherwise).")
+            self._tell(f"{self.label} is not UTF-8: it is read as {encoding} (encoding= overrides this).")
 
     def _first_bytes(self, enough: Callable[[bytes], bool]) -> bytes:
-        """The bytes at the start, read until there are enough of them to know the columns."""
+        """Return the first bytes, enough to find the columns."""
         file, head = self._open(), b""
         while not enough(head) and len(head) <= LONGEST and (more := self._read(file, 1 << 16)):
             head += more
@@ -80,7 +80,7 @@ class TextReader(TableReader):
         return head
 
     def read(self) -> Chunk | None:
-        """The next records; None at the end."""
+        """Return the next records; None at the end."""
         while records := self._next_records():
             chunk = self._parse(records)
             if chunk.n_rows or chunk.faults:
@@ -94,18 +94,18 @@ class TextReader(TableReader):
 
     @abstractmethod
     def _records(self, records: RawRecords) -> Iterator[Record]:
-        """The records, one by one."""
+        """Yield the records one by one."""
 
     def _is_plain(self, data: bytes) -> bool:
-        """Whether Arrow reads the records as the format asks."""
+        """Return whether Arrow can parse the records."""
         return True
 
     def _end_of_records(self, data: bytes) -> int:
-        """The byte after the last whole record; 0 if there is none."""
+        """Return the offset after the last complete record; 0 if there is none."""
         return data.rfind(b"\n") + 1
 
     def _ends(self, data: bytes) -> NDArray[np.intp]:
-        """The bytes behind newlines that end a record."""
+        """Return the offsets after newlines that end a record."""
         return np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")) + 1
 
     def _next_records(self) -> RawRecords | None:
@@ -127,14 +127,14 @@ class TextReader(TableReader):
             raise DataError(f"{self.label}, line {self._at[1]}: {rule}. Got no end of a quoted value.")
 
     def _passed(self, data: bytes) -> RawRecords:
-        """The records that were read last; `_at` stands behind them."""
+        """Return the bytes as records, and move `_at` after them."""
         self._look_at(data)
         offset, line = self._at
         self._at = (offset + len(data), line + data.count(b"\n"))
         return RawRecords(data, line, self._encoding)
 
     def _open(self) -> pa.NativeFile:
-        """The file, standing behind the bytes in `_tail`."""
+        """Return the open file, positioned after the bytes in `_tail`."""
         if self._file is None:
             offset = self._at[0]
             self._tail = b""
@@ -144,7 +144,7 @@ class TextReader(TableReader):
             if isinstance(self._file, pa.OSFile):
                 self._file.seek(offset)
                 offset = 0
-            while offset > 0:  # such a file has no other way to a place inside it
+            while offset > 0:  # such a file cannot seek
                 offset -= len(self._read(self._file, min(offset, READ_BYTES))) or offset
         return self._file
 
@@ -181,7 +181,7 @@ class TextReader(TableReader):
         return pa.array(cells, pa.string())
 
     def _parse_plain(self, records: RawRecords) -> list[pa.Array] | None:
-        """The columns, parsed by Arrow; None if it finds something odd."""
+        """Return the columns as parsed by Arrow; None if Arrow reports an error."""
         try:
             data = records.utf8()
             blanks = b" " in data or b"\t" in data
@@ -203,7 +203,7 @@ class TextReader(TableReader):
             )
         except (pa.ArrowInvalid, UnicodeDecodeError):
             return None
-        except pa.ArrowCancelled:  # Arrow hears Ctrl-C too; what it means is for others to say
+        except pa.ArrowCancelled:  # Arrow also catches Ctrl-C; Python handles it
             return self._parse_plain(records)
         columns = [column.combine_chunks() for column in table.columns]
         return [trimmed(column, self.words) for column in columns] if blanks else columns
@@ -213,7 +213,7 @@ class TextReader(TableReader):
         return [None if cell in self.words else cell for cell in stripped]
 
     def _checked(self, line: int, cells: list[str]) -> Record:
-        """A record whose number of cells and whose encoding are right, or what is wrong with it."""
+        """Return a record with the right number of cells and a valid encoding, or its error."""
         place = f"line {line}"
         if len(cells) != len(self.names):
             rule = f"have {len(self.names)} columns"
@@ -221,7 +221,7 @@ class TextReader(TableReader):
         for name, cell in zip(self.names, cells, strict=True):
             if not cell.isascii() and any("\udc80" <= character <= "\udcff" for character in cell):
                 raw = cell.encode(self._encoding, "surrogateescape")
-                rule = f"be {self._encoding.upper()} text (or say encoding=, such as latin-1)"
+                rule = f"be {self._encoding.upper()} text (or set encoding=, such as latin-1)"
                 return line, BadRow(self.label, place, name, repr(raw), rule)
         return line, self._cells(cells)
 
@@ -235,7 +235,7 @@ class TextReader(TableReader):
 
 
 class RawRecords:
-    """Whole records, the line the first one starts in, and, once asked for, the line of each."""
+    """The bytes of complete records, the line of the first and, on demand, the line of each."""
 
     def __init__(self, data: bytes, line: int, encoding: str) -> None:
         self.data = data
@@ -249,24 +249,24 @@ class RawRecords:
         return list(StringIO(self.data.decode(self._encoding, "surrogateescape"), newline="\n"))
 
     def utf8(self) -> bytes:
-        """The bytes in UTF-8."""
+        """Return the bytes in UTF-8."""
         return self.data if self._encoding == "utf-8" else self.data.decode(self._encoding).encode()
 
 
 def opened_file(path: Path) -> pa.NativeFile:
-    """Return the bytes of a file, decompressed as its name says."""
+    """Open a file, with decompression by its suffix."""
     suffix = path.suffix.lower()
     if suffix == ".zip":
         try:
             return pa.PythonFile(zipfile.ZipFile(path).open(zipped_name(path)), "r")
-        except (RuntimeError, NotImplementedError) as error:  # a password; a method that is not known
+        except (RuntimeError, NotImplementedError) as error:  # password or unknown compression method
             raise DataError(f"{path} must be a zip file that can be opened. Got: {error}.") from None
     file = pa.OSFile(os.fsencode(path))
     return pa.input_stream(file, COMPRESSIONS[suffix]) if suffix in COMPRESSIONS else file
 
 
 def zipped_name(path: Path) -> str:
-    """Return the name of the one file in a zip file."""
+    """Return the name of the only file in a zip file."""
     try:
         with zipfile.ZipFile(path) as archive:
             names = [name for name in archive.namelist() if not name.endswith("/")]
@@ -274,12 +274,12 @@ def zipped_name(path: Path) -> str:
         raise DataError(f"{path} must be a zip file. Got: {error}.") from None
     found = [name for name in names if not name.startswith("__MACOSX/") and Path(name).name[0] != "."]
     if len(found) != 1:
-        raise DataError(f"{path} must have one file inside. Got {listed(found) or 'none'} instead.")
+        raise DataError(f"{path} must contain one file. Got {listed(found) or 'none'} instead.")
     return found[0]
 
 
 def legacy_encoding(data: bytes) -> str | None:
-    r"""Return the encoding of a text that is not UTF-8; None if it is, or is only damaged here and there.
+    r"""Return the legacy encoding of a text; None if it is UTF-8, also with some damaged characters.
 
     Examples
     --------
@@ -299,7 +299,7 @@ def legacy_encoding(data: bytes) -> str | None:
 
 
 def checked_encoding(encoding: str) -> tuple[str, str | None]:
-    """The encoding that bytes are in when they are split, and the one they have before if that is another.
+    """Return the encoding for splitting records, and the file's encoding if it must be converted first.
 
     Examples
     --------
@@ -309,7 +309,7 @@ def checked_encoding(encoding: str) -> tuple[str, str | None]:
     try:
         ascii_like = "\n,;".encode(encoding) == b"\n,;"
     except (LookupError, UnicodeError):
-        rule = "an encoding of text, such as 'latin-1'"
+        rule = "a text encoding, such as 'latin-1'"
         raise ParameterError.of("encoding", "read", rule, encoding, ENCODINGS) from None
     if encoding.lower() in {"utf8", "utf-8", "utf-8-sig", "utf_8_sig"}:
         return "utf-8", None
@@ -317,7 +317,7 @@ def checked_encoding(encoding: str) -> tuple[str, str | None]:
 
 
 def encoding_of(head: bytes) -> str | None:
-    r"""What the mark at the beginning of a text says of its encoding; None if there is no mark."""
+    r"""Return the encoding from the byte order mark; None if there is none."""
     if head.startswith((b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")):
         return "utf-32"
     return "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else None

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,7 +85,7 @@ class Journal:
 
     def append(self, messages: Sequence[Received]) -> list[int]:
         """Write the messages, as one; their sequence numbers."""
-        with self._file:
+        with self._transaction():
             return [
                 int(self._file.execute("INSERT INTO messages VALUES (NULL, ?, ?, ?)", row).lastrowid or 0)
                 for row in ((one.number, one.topic, one.payload) for one in messages)
@@ -108,10 +109,19 @@ class Journal:
 
     def settle(self, sequence: int, trim: int = 0) -> None:
         """Somebody else answers for the messages up to this one; those up to `trim` go, not the newest."""
-        with self._file:
+        with self._transaction():
             self._file.execute("UPDATE reader SET settled = ?", [sequence])
             upto = min(trim, self.last - self.recent)
             self._file.execute("DELETE FROM messages WHERE sequence <= ?", [upto])
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Write all changes of the block or none; raise a HerosError if the disk is full, for example."""
+        try:
+            with self._file:
+                yield
+        except sqlite3.Error as error:
+            raise HerosError(f"The journal {self.path} must be writable. Got: {error}.") from None
 
     def close(self) -> None:
         """Close the file."""

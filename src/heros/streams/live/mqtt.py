@@ -75,6 +75,7 @@ class MqttTopic(MessageSource):
         self._written = deque(self._journal.after(self._journal.settled))  # what is to be given next
         self._held: deque[int] = deque(maxlen=self.keep)  # how far each of the last checkpoints is
         self._came: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._unwritten: list[Any] = []  # messages that the journal could not take yet
         self._subscribed = threading.Event()
         self._refusal: str | None = None
         self._client = self._connected(at)
@@ -102,16 +103,18 @@ class MqttTopic(MessageSource):
 
     def _take(self, messages: Sequence[Any]) -> None:
         """Write down what is new, then acknowledge all of it."""
-        fresh = []
-        for message in messages:
+        self._unwritten += messages
+        seen, fresh = self._seen.copy(), []
+        for message in self._unwritten:
             if message is None:
-                self._seen.clear()
+                seen.clear()
                 continue
             one = Received(message.mid, message.topic, bytes(message.payload))
-            if not (message.dup and one in self._seen):
+            if not (message.dup and one in seen):
                 fresh.append(one)
-                self._seen.append(one)
+                seen.append(one)
         self._written.extend(zip(self._journal.append(fresh), fresh, strict=True))
+        messages, self._unwritten, self._seen = self._unwritten, [], seen
         if not self._kept:  # nobody will ask for them again
             self._journal.settle(self._journal.last, self._journal.last)
         for message in filter(None, messages):
