@@ -38,6 +38,7 @@ __all__ = [
     "Numeric",
     "OnBadRow",
     "OnCheckpointError",
+    "OnGap",
     "Out",
     "PolicyName",
     "PoolName",
@@ -255,6 +256,14 @@ OnBadRow = Annotated[
     typer.Option(
         help="skip: skip and count rows that cannot be read, and stop if they are more than one in "
         "twenty. raise: stop at the first bad row.",
+        rich_help_panel=FILES,
+    ),
+]
+OnGap = Annotated[
+    str | None,
+    typer.Option(
+        help="If a queue has lost messages that come next: stop (the default), or go-on with a warning. Both "
+        "tell how many.",
         rich_help_panel=FILES,
     ),
 ]

@@ -55,11 +55,14 @@ def source_of(
     target: str | None = None,
     n: int | None = None,
     on_bad_row: str = "skip",
+    on_gap: str | None = None,
     directory: Path | None = None,
     how: Mapping[str, Any] | None = None,
 ) -> Source:
     """Open the first n instances of a source: the URL of a queue, or a stream."""
     if not is_address(text):
+        if on_gap is not None:
+            raise ParameterError.of("on_gap", "heros", "left out, because only queues have gaps", on_gap)
         return stream_of(text, target=target, n=n, on_bad_row=on_bad_row, how=how)
     if target is None:
         raise ParameterError.of("target", "heros", "given, because messages have no last column", target)
@@ -68,7 +71,8 @@ def source_of(
             raise ParameterError.of(
                 name, "heros", "left out, because messages carry their own types", (how or {})[name]
             )
-    source = connect(text, target=target, on_bad_row=on_bad_row, directory=directory, **(how or {}))
+    gap = {} if on_gap is None else {"on_gap": on_gap.replace("go-on", "go on")}
+    source = connect(text, target=target, on_bad_row=on_bad_row, directory=directory, **gap, **(how or {}))
     return source if n is None else First(source, n)
 
 

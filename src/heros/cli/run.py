@@ -50,6 +50,7 @@ def run_command(
     predictions: options.PredictionsFile = None,
     force: options.Force = False,
     on_bad_row: options.OnBadRow = "skip",
+    on_gap: options.OnGap = None,
     as_json: options.AsJson = False,
     checkpoint: options.CheckpointDirectory = None,
     every: options.Every = 100_000,
@@ -75,6 +76,7 @@ def run_command(
             target=files.target,
             n=n,
             on_bad_row=on_bad_row,
+            on_gap=on_gap,
             directory=kept.get("checkpoint"),
             how=files.how,
         )

@@ -20,7 +20,7 @@ PASSING = {
     *("NETWORK_EXCEPTION", "NOT_LEADER_FOR_PARTITION", "REQUEST_TIMED_OUT"),
     *("_TIMED_OUT", "_TRANSPORT", "_WAIT_COORD"),
 }
-"""Errors that are so only for now: the brokers are busy, or choose another of them."""
+"""Temporary errors: the brokers are busy, or elect a leader."""
 
 
 def reader_settings(servers: str, group: str, *more: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -33,16 +33,16 @@ def reader_settings(servers: str, group: str, *more: Mapping[str, Any] | None) -
 
 
 def is_passing(kafka: Any, error: Any) -> bool:
-    """Whether an error of librdkafka's may be none in a moment."""
+    """Return whether an error of librdkafka is temporary."""
     return error.code() in {getattr(kafka.KafkaError, name) for name in PASSING}
 
 
 class KafkaTopic(MessageSource):
-    """The messages of a topic: of each partition in their order, of several as they come.
+    """A source of the messages of a Kafka topic, in order within each partition.
 
-    Where it stands in each partition is kept in checkpoints, in the same write as the model; offsets are
-    committed to the group only after that, for others to see how far it is. Rows of several partitions come
-    in no defined order: to get the same model again, read one partition, or have a model per key.
+    Checkpoints store the offset of each partition together with the model. Offsets are committed to the group
+    only after that, so that other tools can see the progress. Rows of several partitions arrive in no defined
+    order: for reproducible models, read one partition, or use one model per key.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ class KafkaTopic(MessageSource):
     topic
         The topic.
     group
-        The consumer group whose offsets are kept up to date; None if nobody wants to see them.
+        The consumer group to which offsets are committed; None for no commits.
     partitions
-        Which partitions to read; all of them by default.
+        The partitions to read; by default all.
     options
         More settings of librdkafka, e.g. for encryption.
     **settings
@@ -75,12 +75,12 @@ class KafkaTopic(MessageSource):
         super().__init__(f"kafka://{servers}/{topic}", **settings)
         self._kafka = needed("confluent_kafka", "A Kafka topic", "kafka")
         self.topic, self.group = topic, group
-        ends = {"enable.partition.eof": not self.follow}
+        ends = {"enable.partition.eof": not self.follow, "auto.offset.reset": "error"}
         self._settings = reader_settings(servers, group or f"heros-{time.time_ns()}", ends, options)
         self._consumer = self._kafka.Consumer(self._settings)
         self.partitions = self._all_partitions() if partitions is None else sorted(partitions)
-        self._next: dict[int, int] = {}  # the offset that comes next, of partitions that have one
-        self._ends: dict[int, int] = {}  # the offset behind the last message, if it does not follow
+        self._next: dict[int, int] = {}  # the next offset of each partition
+        self._ends: dict[int, int] = {}  # the offset after the last message, without `follow`
         self._ended: set[int] = set()
         self._assigned = False
 
@@ -104,11 +104,13 @@ class KafkaTopic(MessageSource):
             if error.code() == self._kafka.KafkaError._PARTITION_EOF:
                 if message.offset() >= self._ends.get(partition, 0):
                     self._ended.add(partition)
+            elif error.code() == self._kafka.KafkaError._AUTO_OFFSET_RESET:
+                self._assigned = False  # begin again, at an offset that is there
             elif not is_passing(self._kafka, error):
                 raise self._trouble(error)
             return None
         behind = message.offset() + 1
-        if behind <= self._next.get(partition, 0):  # a request that was under way brings it again
+        if behind <= self._next.get(partition, 0):  # delivered twice, by an earlier request
             return None
         self._next[partition] = behind
         if behind >= self._ends.get(partition, math.inf):
@@ -116,42 +118,51 @@ class KafkaTopic(MessageSource):
         return self.decoded(message.value() or b""), {str(partition): behind}
 
     def go_to(self, position: Mapping[str, Any]) -> None:
-        """Go on at these offsets, by partition."""
+        """Continue at these offsets, by partition."""
         if not all(type(offset) is int and offset >= 0 for offset in position.values()):
             raise DataError(f"The position of {self.name} must be offsets. Got {dict(position)!r} instead.")
-        if self._assigned:  # answers to what the old one asked for must not be taken for ours
+        if self._assigned:  # drop responses to requests of the old consumer
             self._consumer.close()
             self._consumer = self._kafka.Consumer(self._settings)
             self._assigned = False
         self._next = {int(partition): offset for partition, offset in position.items()}
 
     def acknowledge(self, where: Mapping[str, Any]) -> None:
-        """Tell the group how far a checkpoint holds."""
+        """Commit the offsets of a checkpoint to the group."""
         if self.group is None or not where["position"]:
             return
         offsets = [self._at(int(p), offset) for p, offset in where["position"].items()]
         self._patiently(lambda: self._consumer.commit(offsets=offsets, asynchronous=False))
 
     def close(self) -> None:
-        """Leave the brokers."""
+        """Close the connection to the brokers."""
         self._consumer.close()
 
     def _assign(self) -> None:
-        """Begin to read, only now: an assignment that is replaced at once may still be answered."""
-        start = self._kafka.OFFSET_BEGINNING
+        """Assign the partitions late, because responses to a replaced assignment may still arrive."""
+        bounds = {p: self._bounds(p) for p in self.partitions}
+        for partition, (low, high) in bounds.items():
+            following = self._next.get(partition, low)
+            where = f"offset {following - 1} of partition {partition}"
+            if following > high:
+                self._tell_gap(None, where)
+            elif following < low:
+                self._tell_gap(low - following, where)
+            self._next[partition] = following if low <= following <= high else low
         if not self.follow:
-            self._ends = {p: self._end(p) for p in self.partitions}
-        self._ended = {p for p, end in self._ends.items() if self._next.get(p, 0) >= end}
-        self._consumer.assign([self._at(p, self._next.get(p, start)) for p in self.partitions])
+            self._ends = {p: 0 if low == high else high for p, (low, high) in bounds.items()}
+        self._ended = {p for p, end in self._ends.items() if self._next[p] >= end}
+        self._consumer.assign([self._at(p, self._next[p]) for p in self.partitions])
         self._assigned = True
 
-    def _end(self, partition: int) -> int:
+    def _bounds(self, partition: int) -> tuple[int, int]:
+        """The first offset that is there, and the one behind the last."""
         at = self._at(partition, 0)
         low, high = self._patiently(lambda: self._consumer.get_watermark_offsets(at, timeout=PATIENCE))
-        return 0 if low == high else int(high)
+        return int(low), int(high)
 
     def _patiently(self, ask: Callable[[], Any]) -> Any:
-        """What the brokers say; what is only not so yet, as while a leader is chosen, is asked again."""
+        """Return the response of the brokers; retry on temporary errors."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:

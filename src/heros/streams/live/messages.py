@@ -1,36 +1,38 @@
-"""Sources whose rows come as messages from a queue: bytes that have to be decoded."""
+"""Sources of messages from a queue, which must be decoded from bytes."""
 
 from __future__ import annotations
 
 import csv
 import json
 import time
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from heros.errors import DataError, HerosError, ParameterError
+from heros._base.parameters import one_of
+from heros.errors import DataError, DataNotice, HerosError, ParameterError
 from heros.streams.live.base import END, IDLE, Signal
 from heros.streams.live.rows import RowSource
 
 __all__ = ["Decode", "MessageSource", "Rows", "csv_decoder", "decode_json", "decoded", "without_password"]
 
-STEP = 1.0  # seconds that one call to a library waits: Ctrl-C is heard in between
+STEP = 1.0  # seconds per blocking call; Ctrl-C is handled in between
 
 Rows = Sequence[tuple[Any, Mapping[str, Any]]]
-"""Rows, each with where the source stands behind it."""
+"""Rows, each with the position of the source after it."""
 
 Decode = Callable[[bytes], Any]
-"""From a message to a row: a mapping of names to values, or a pair (features, label)."""
+"""A function from a message to a row: a mapping of names to values, or a pair (features, label)."""
 
 
 def decode_json(message: bytes) -> Any:
-    """A row from a JSON object."""
+    """Decode a row from a JSON object."""
     return json.loads(message)
 
 
 def csv_decoder(names: Sequence[str], delimiter: str = ",") -> Decode:
-    """What makes a row of a line of CSV whose columns have these names.
+    """Return a decoder of lines of CSV with these column names.
 
     Examples
     --------
@@ -42,14 +44,14 @@ def csv_decoder(names: Sequence[str], delimiter: str = ",") -> Decode:
     def decode(message: bytes) -> Mapping[str, Any]:
         (cells,) = csv.reader([message.decode("utf-8")], delimiter=delimiter, strict=True)
         if len(cells) != len(columns):
-            raise ValueError(f"{len(columns)} columns were expected, not {len(cells)}")
+            raise ValueError(f"expected {len(columns)} columns, got {len(cells)}")
         return dict(zip(columns, cells, strict=True))
 
     return decode
 
 
 def decoded(decode: Decode, message: bytes) -> Any:
-    """The row in a message; where there is none, the message, which is refused as a bad row in its turn.
+    """Decode a message; return an error text, which becomes a bad row, if it cannot be decoded.
 
     Examples
     --------
@@ -63,7 +65,7 @@ def decoded(decode: Decode, message: bytes) -> Any:
 
 
 def without_password(url: str) -> str:
-    """An address as it may be shown and stored.
+    """Return an address without user name and password.
 
     Examples
     --------
@@ -75,42 +77,55 @@ def without_password(url: str) -> str:
 
 
 class MessageSource(RowSource):
-    """A source of messages: a subclass says how to bring them, with their positions.
+    """The base class of sources of messages; a subclass fetches messages with their positions.
 
     A message that cannot be decoded is a bad row: it is skipped and counted or, with ``on_bad_row="raise"``,
-    refused.
+    raises an error.
 
     Parameters
     ----------
     name
-        The source's name.
+        The name of the source.
     decode
-        From the bytes of a message to a row; JSON objects by default.
+        A function from the bytes of a message to a row; by default for JSON objects.
     follow
-        Whether to wait for messages that are still to come; else the source ends with those there are.
+        Whether to wait for new messages; otherwise the source ends after the existing messages.
+    on_gap
+        If the queue no longer has messages that come next: "stop" with a `DataError`, or "go on" with the
+        messages that are left and give a `DataNotice`. Both tell how many messages are lost.
     **how
         As for `heros.streams.live.RowSource`: target, schema, nominal, classes, on_bad_row, most_values,
         task, ignore, missing.
     """
 
-    kind: ClassVar[str]  # what messages call it: "Kafka topic"
+    kind: ClassVar[str]  # for error messages: "Kafka topic"
 
-    def __init__(self, name: str, *, decode: Decode = decode_json, follow: bool = True, **how: Any) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        decode: Decode = decode_json,
+        follow: bool = True,
+        on_gap: str = "stop",
+        **how: Any,
+    ) -> None:
         super().__init__(name, **how)
+        rule = "'stop' or 'go on'"
+        self._stops = one_of(on_gap, "on_gap", type(self).__name__, ("stop", "go on"), rule) == "stop"
         if not callable(decode):
             raise ParameterError.of("decode", type(self).__name__, "a function of bytes", decode)
         self._decode, self.follow = decode, bool(follow)
 
     @abstractmethod
     def _bring(self, most: int, wait: float) -> Rows:
-        """Up to so many messages, each with its position; none if there is none in so many seconds."""
+        """Return up to `most` messages with their positions; empty if none arrives in `wait` seconds."""
 
     @abstractmethod
     def _at_end(self) -> bool:
-        """Whether a source that does not follow has brought all there was, if nothing came just now."""
+        """Return whether all existing messages were read; called if no message arrived, without `follow`."""
 
     def fetch(self, most: int, timeout: float | None) -> Rows | Signal:
-        """Up to so many messages, each with its position."""
+        """Return up to `most` messages with their positions."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
             left = STEP if deadline is None else min(STEP, deadline - time.monotonic())
@@ -122,15 +137,23 @@ class MessageSource(RowSource):
                 return IDLE
 
     def decoded(self, message: bytes) -> Any:
-        """The row in a message; where there is none, the message, which is then refused as a bad row."""
+        """Decode a message; return an error text, which becomes a bad row, if it cannot be decoded."""
         return decoded(self._decode, message)
 
     def _sequence(self, position: Mapping[str, Any], rule: str) -> int:
-        """The number of the last message, from the position of a source that counts them."""
+        """Return the sequence number in a position; raise a DataError if it is invalid."""
         last = position.get("sequence", 0)
         if type(last) is not int or last < 0:
             raise DataError(f"The position of {self.name} must be {rule}. Got {last!r} instead.")
         return last
+
+    def _tell_gap(self, lost: int | None, where: str) -> None:
+        """Tell that messages are lost; None: the queue was created again, and may have held any number."""
+        got = "a queue that was created again" if lost is None else f"a gap of {lost:,} messages"
+        text = f"The {self.kind} {self.name} must have all messages after {where}. Got {got}"
+        if self._stops:
+            raise DataError(f"{text} (on_gap='go on' continues with the messages that it has).")
+        warnings.warn(f"{text}; it is read on.", DataNotice, stacklevel=2)
 
     def _trouble(self, error: object, rule: str = "readable") -> HerosError:
         return HerosError(f"The {self.kind} {self.name} must be {rule}. Got: {error}.")

@@ -1,4 +1,4 @@
-"""JetStreams of NATS as sources."""
+"""NATS JetStream subjects as sources."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ AT_ONCE = 500  # messages in one request
 
 
 class JetStream(MessageSource):
-    """The messages of a JetStream on a subject, in their order.
+    """A source of the messages of a JetStream subject, in order.
 
-    Where it stands is the sequence number in the stream, kept in checkpoints; the server is told nothing and
-    has nothing to remember.
+    The position is the sequence number in the stream, which checkpoints store. The server stores no state for
+    this consumer.
 
     Parameters
     ----------
     url
-        Of the server, e.g. ``nats://localhost:4222``.
+        The address of the server, e.g. ``nats://localhost:4222``.
     subject
-        The subject, which a stream of the server keeps.
+        The subject, which a stream of the server must store.
     **settings
         As for `heros.streams.live.messages.MessageSource`.
     """
@@ -63,14 +63,15 @@ class JetStream(MessageSource):
         return int(self._do(self._subscription.consumer_info()).num_pending) == 0
 
     async def _connected(self) -> Any:
-        """Nobody there at the start is an error; one who goes away later is waited for."""
+        """Connect; fail at once if the server is unreachable, but reconnect if it disappears later."""
         once = {"allow_reconnect": False, "max_reconnect_attempts": 1, "reconnect_time_wait": 0.1}
         probe = await self._nats.connect(self.url, connect_timeout=5, **once)
         await probe.close()
         return await self._nats.connect(self.url, max_reconnect_attempts=-1)
 
     async def _subscribed(self) -> Any:
-        """A consumer of our own, from where we stand, that goes away by itself."""
+        """Subscribe with a temporary consumer from the current position."""
+        await self._expect_no_gap()
         config = self._api.ConsumerConfig(
             deliver_policy=self._api.DeliverPolicy.BY_START_SEQUENCE,
             opt_start_seq=self._last + 1,
@@ -79,8 +80,20 @@ class JetStream(MessageSource):
         )
         return await self._stream.pull_subscribe(self.subject, config=config)
 
+    async def _expect_no_gap(self) -> None:
+        """Tell if messages of the stream that come next are no longer there."""
+        if self._last == 0:
+            return
+        name = await self._stream.find_stream_name_by_subject(self.subject)
+        state = (await self._stream.stream_info(name)).state
+        if state.last_seq < self._last:
+            self._tell_gap(None, f"message {self._last}")
+            self._last = 0
+        elif state.first_seq > self._last + 1:
+            self._tell_gap(state.first_seq - self._last - 1, f"message {self._last}")
+
     def go_to(self, position: Mapping[str, Any]) -> None:
-        """Go on behind the message of this sequence number."""
+        """Continue after the message with this sequence number."""
         self._last, self._subscription = self._sequence(position, "a sequence number"), None
 
     def close(self) -> None:
@@ -95,7 +108,7 @@ class JetStream(MessageSource):
         self._loop.close()
 
     def _do(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """Have the thread of the connection do it; what goes wrong, in our words."""
+        """Run a coroutine in the thread of the connection; convert its errors."""
         try:
             return asyncio.run_coroutine_threadsafe(work, self._loop).result()
         except TimeoutError:

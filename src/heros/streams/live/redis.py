@@ -12,24 +12,24 @@ from heros.streams.live.messages import MessageSource, Rows, without_password
 __all__ = ["RedisStream"]
 
 START = "0-0"
+Entries = list[tuple[str, Mapping[bytes, bytes]]]
 
 
 class RedisStream(MessageSource):
-    """The entries of a Redis stream, in their order.
+    """A source of the entries of a Redis stream, in order.
 
-    An entry has either one field ``data`` with a message to be decoded, or a field for each value, where
-    numbers are read as such. Where it stands is its own affair, kept in checkpoints: nothing is written to
-    Redis unless `keep` says so.
+    An entry has either one field ``data`` with a message to be decoded, or one field per value, in which
+    numbers are parsed. Checkpoints store the position; nothing is written to Redis unless `keep` is False.
 
     Parameters
     ----------
     url
-        Of the server, e.g. ``redis://localhost:6379/0``.
+        The address of the server, e.g. ``redis://localhost:6379/0``.
     stream
-        The stream's key.
+        The key of the stream.
     keep
-        Whether entries stay in Redis when a checkpoint holds what was learnt from them; if not, those
-        before it are trimmed.
+        Whether entries stay in Redis after a checkpoint; if not, the entries before the checkpoint are
+        trimmed.
     **settings
         As for `heros.streams.live.messages.MessageSource`.
     """
@@ -42,30 +42,60 @@ class RedisStream(MessageSource):
         self._errors = redis.exceptions.RedisError
         self.stream, self.keep = stream, keep
         self._last = START
+        self._read = 0  # entries that were added to the stream up to the last one read
         self._redis = redis.Redis.from_url(url)
 
     def _bring(self, most: int, wait: float) -> Rows:
-        block = max(1, round(wait * 1000)) if self.follow else None  # milliseconds to wait for the first
+        block = max(1, round(wait * 1000)) if self.follow else None  # milliseconds
         try:
             entries = _entries(self._redis.xread({self.stream: self._last}, count=most, block=block))
+            entries = self._without_gap(entries, most)
         except self._errors as error:
             raise self._trouble(error) from None
         if entries:
             self._last = entries[-1][0]
-        return [(self._row(fields), {"id": id}) for id, fields in entries]
+        rows = []
+        for id, fields in entries:
+            self._read += 1
+            rows.append((self._row(fields), {"id": id, "read": self._read}))
+        return rows
+
+    def _without_gap(self, entries: Entries, most: int) -> Entries:
+        """Return the entries read; tell it if entries before them are lost.
+
+        As long as the stream has the entry that was read last, no later entry was trimmed. The check comes
+        after reading, because entries may be trimmed at any time.
+        """
+        if self._last != START and self._redis.xrange(self.stream, self._last, self._last):
+            return entries
+        if not self._redis.exists(self.stream):
+            return entries
+        about = self._redis.xinfo_stream(self.stream)
+        added = about.get("entries-added")  # since Redis 7
+        removed = self._read if added is None else added - about["length"]
+        if self._last == START:
+            self._read = removed
+        elif added is not None and added < self._read:
+            self._tell_gap(None, f"entry {self._last}")
+            self._last, self._read = START, removed
+            entries = _entries(self._redis.xread({self.stream: START}, count=most))
+        elif removed > self._read:
+            self._tell_gap(removed - self._read, f"entry {self._last}")
+            self._read = removed
+        return entries
 
     def _at_end(self) -> bool:
         return True
 
     def go_to(self, position: Mapping[str, Any]) -> None:
-        """Go on behind the entry of this id."""
-        id = position.get("id", START)
-        if not isinstance(id, str):
+        """Continue after the entry with this id."""
+        id, read = position.get("id", START), position.get("read", 0)
+        if not isinstance(id, str) or type(read) is not int:
             raise DataError(f"The position of {self.name} must be the id of an entry. Got {id!r} instead.")
-        self._last = id
+        self._last, self._read = id, read
 
     def acknowledge(self, where: Mapping[str, Any]) -> None:
-        """Trim what a checkpoint holds, if it need not be kept."""
+        """Trim the entries before a checkpoint, unless `keep` is set."""
         id = where["position"].get("id")
         if self.keep or id is None:
             return
@@ -84,8 +114,8 @@ class RedisStream(MessageSource):
         return {name.decode("utf-8", "replace"): _value(value) for name, value in fields.items()}
 
 
-def _entries(got: Any) -> list[tuple[str, Mapping[bytes, bytes]]]:
-    """The entries of the one stream that was asked for, in either protocol."""
+def _entries(got: Any) -> Entries:
+    """Return the entries of the requested stream, for both protocol versions."""
     if not got:
         return []
     (found,) = got.values() if isinstance(got, dict) else [entries for _, entries in got]
@@ -94,7 +124,7 @@ def _entries(got: Any) -> list[tuple[str, Mapping[bytes, bytes]]]:
 
 
 def _value(text: bytes) -> float | str | None:
-    """A number if it is one; nothing, if it is empty."""
+    """Return a field as a number if possible, else as text; None if it is empty."""
     if not text:
         return None
     try:

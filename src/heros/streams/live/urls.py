@@ -1,4 +1,4 @@
-"""Sources by address: what people write where a stream is asked for."""
+"""Sources from an address (URL) on the command line."""
 
 from __future__ import annotations
 
@@ -16,27 +16,29 @@ from heros.streams.live.rows import RowSource
 __all__ = ["SCHEMES", "connect", "is_address"]
 
 Readers = Mapping[str, Callable[[str], Any]]
-"""What reads the text of each setting."""
+"""The parser of each setting."""
 
 
 def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **settings: Any) -> RowSource:
-    """The source at an address.
+    """Open the source at an address.
 
     ``kafka://host:9092/topic?group=g``, ``redis://host:6379/stream``, ``nats://host:4222/subject``,
-    ``mqtt://host:1883/topic``. Behind the question mark, each may have `follow` (``no``: it ends with what is
-    there), `nominal`, `classes`, and `columns` (the names of the columns, if messages are lines of CSV), with
-    commas between them; Kafka's also `group` and `partitions`, Redis's `db` and `keep`, MQTT's `journal`.
+    ``mqtt://host:1883/topic``. All sources support the settings `follow` (``no``: end after the existing
+    messages), `on_gap` (``go-on``: continue if messages are lost) and, as lists with commas, `nominal`,
+    `classes` and `columns` (the column names, if messages are lines of CSV). Kafka also supports `group` and
+    `partitions`, Redis `db` and `keep`, MQTT `journal`.
 
-    ``?labels=other&id=order`` has the labels of the instances in another topic, by an id that both have under
-    that name (`heros.streams.live.late.LateSource`), with `waiting`: how many instances may wait for them,
-    `longest`: for how many seconds, and `expired`: what those are taken for that have waited too long.
+    ``?labels=other&id=order`` reads the labels from another topic, joined by the field `id`
+    (`heros.streams.live.late.LateSource`). Its settings are `waiting`, the largest number of waiting
+    instances; `longest`, their largest waiting time in seconds; and `expired`, the label of instances that
+    waited too long.
 
     Parameters
     ----------
     address
-        As above.
+        The address, as described above.
     directory
-        Where a source keeps what it needs for going on after a kill (MQTT: its journal).
+        The directory in which a source stores its state for a resume (MQTT: its journal).
     **settings
         More settings of the source, e.g. `target` or `decode`: see
         `heros.streams.live.messages.MessageSource`.
@@ -46,8 +48,9 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
     >>> connect("kafka://localhost:9092/orders?colour=red")
     Traceback (most recent call last):
         ...
-    heros.errors.ParameterError: The 'address' parameter of connect must be without settings but classes,
-    columns, expired, follow, group, id, labels, longest, nominal, partitions, waiting. Got 'colour' instead.
+    heros.errors.ParameterError: The 'address' parameter of connect must be an address with settings among
+    classes, columns, expired, follow, group, id, labels, longest, nominal, on_gap, partitions, waiting. Got
+    'colour' instead.
     """
     at = urlsplit(address) if is_address(address) else None
     name = "" if at is None else unquote(at.path.lstrip("/"))
@@ -58,7 +61,7 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
     written = dict(parse_qsl(at.query, keep_blank_values=True))
     unknown = sorted(written.keys() - known.keys())
     if unknown:
-        rule = f"without settings but {', '.join(sorted(known))}"
+        rule = f"an address with settings among {', '.join(sorted(known))}"
         raise _error(rule, unknown[0])
     read = {setting: known[setting](text) for setting, text in written.items()}
     if "columns" in read:
@@ -66,7 +69,7 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
     if "labels" not in read:
         needless = sorted(read.keys() & LATE.keys())
         if needless:
-            raise _error("without what late labels need, unless it says labels=", needless[0])
+            raise _error("an address with labels= for the settings of late labels", needless[0])
         return _opened(at, name, directory, {**read, **settings})
     how = {**read, **settings}
     late = {setting: how.pop(setting) for setting in (*LATE, *JOINED) if setting in how}
@@ -75,13 +78,13 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
         (late.pop("labels"), None if directory is None else Path(directory, "labels")),
     ]
     if "id" not in late or late.get("target") is None:
-        raise _error("with id= beside labels=, and a target given", address)
+        raise _error("an address with id= if it has labels=, and with a target", address)
     features, labels = (_opened(at, topic, place, dict(how)) for topic, place in topics)
     return LateSource(features, labels, most=late.pop("waiting", MOST_WAITING), **late)
 
 
 def is_address(text: str) -> bool:
-    """Whether it is written as the address of a source.
+    """Return whether a text is the address of a source.
 
     Examples
     --------
@@ -101,7 +104,7 @@ def _numbers(text: str) -> list[int]:
 
 def _number(text: str) -> int:
     if not text.strip().isdecimal():
-        raise _error("written with whole numbers where they belong", text)
+        raise _error("an address with whole numbers for numeric settings", text)
     return int(text)
 
 
@@ -109,13 +112,19 @@ def _seconds(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise _error("written with seconds for 'longest'", text) from None
+        raise _error("an address with a number of seconds for 'longest'", text) from None
 
 
 def _yes(text: str) -> bool:
     if text not in ("yes", "no"):
-        raise _error("written with 'yes' or 'no' for 'follow', 'keep'", text)
+        raise _error("an address with 'yes' or 'no' for 'follow' and 'keep'", text)
     return text == "yes"
+
+
+def _at_gap(text: str) -> str:
+    if text not in ("stop", "go-on"):
+        raise _error("an address with 'stop' or 'go-on' for 'on_gap'", text)
+    return text.replace("-", " ")
 
 
 def _error(rule: str, given: str) -> ParameterError:
@@ -123,7 +132,7 @@ def _error(rule: str, given: str) -> ParameterError:
 
 
 def _opened(at: SplitResult, name: str, directory: Any, settings: dict[str, Any]) -> MessageSource:
-    """The queue at an address; each is imported only if it is asked for."""
+    """Open the queue at an address; import its module only when needed."""
     server = f"{at.scheme}://{at.netloc}"
     if at.scheme == "kafka":
         from heros.streams.live.kafka import KafkaTopic  # noqa: PLC0415
@@ -144,10 +153,16 @@ def _opened(at: SplitResult, name: str, directory: Any, settings: dict[str, Any]
     return MqttTopic(server, name, **settings)
 
 
-COMMON: Readers = {"classes": _list, "columns": _list, "follow": _yes, "nominal": _list}
+COMMON: Readers = {
+    "classes": _list,
+    "columns": _list,
+    "follow": _yes,
+    "nominal": _list,
+    "on_gap": _at_gap,
+}
 LATE: Readers = {"expired": str, "id": str, "labels": str, "longest": _seconds, "waiting": _number}
 JOINED = ["target", "schema", "nominal", "classes", "on_bad_row", "most_values", "task", "ignore", "missing"]
-"""What is said of instances and labels as one."""
+"""Settings of the joined source, not of its two queues."""
 MOST_WAITING = 100_000
 REDIS: Readers = {"db": _number, "keep": _yes}
 MQTT: Readers = {"journal": str, "keep": _number}
@@ -159,4 +174,4 @@ SCHEMES: Mapping[str, Readers] = {
     "redis": REDIS,
     "rediss": REDIS,
 }
-"""The settings that only the source of a scheme has, and what reads the text of each."""
+"""The settings of each scheme, and their parsers."""

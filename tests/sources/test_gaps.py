@@ -1,0 +1,159 @@
+"""Messages that a queue has lost: a gap is told with its size, and a run stops there unless it may go on."""
+
+import asyncio
+import os
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+sys.path.insert(0, os.path.dirname(__file__))
+from queues import NAME, Kafka, Nats, Redis
+from test_queues import polled, rows
+
+from heros.cli import app
+from heros.errors import DataError, DataNotice, ParameterError
+from heros.streams.live.kafka import KafkaTopic
+from heros.streams.live.urls import connect
+
+
+def redis_trimmed(server, keep):
+    with server._redis.Redis.from_url(server.url) as client:
+        client.xtrim(NAME, maxlen=keep, approximate=False)
+
+
+def nats_trimmed(server, keep):
+    async def purge():
+        connection = await server._nats.connect(server.url)
+        await connection.jetstream().purge_stream("all", keep=keep)
+        await connection.close()
+
+    asyncio.run(purge())
+
+
+def redis_new(server):
+    with server._redis.Redis.from_url(server.url) as client:
+        client.delete(NAME)
+
+
+def nats_new(server):
+    async def delete():
+        connection = await server._nats.connect(server.url)
+        await connection.jetstream().delete_stream("all")
+        await connection.close()
+
+    asyncio.run(delete())
+
+
+SERVERS = {"redis": (Redis, redis_trimmed, redis_new), "nats": (Nats, nats_trimmed, nats_new)}
+
+
+@pytest.fixture(params=SERVERS)
+def queue(request, tmp_path):
+    kind, trimmed, anew = SERVERS[request.param]
+    server = kind(tmp_path)
+    server.trimmed, server.anew = trimmed, anew
+    yield server
+    server.stop()
+
+
+def stood(server, n):
+    with server.source(target="y") as source:
+        polled(source, n)
+        return source.where()
+
+
+def test_a_trimmed_queue_has_a_gap_with_its_size(queue):
+    queue.send(rows(100))
+    where = stood(queue, 20)
+    queue.trimmed(queue, 50)
+    with queue.source(target="y") as source:
+        source.seek(where)
+        with pytest.raises(DataError, match=r"must have all messages.*Got a gap of 30.*on_gap='go on'"):
+            source.poll(10, 5)
+    with queue.source(target="y", on_gap="go on") as source:
+        source.seek(where)
+        with pytest.warns(DataNotice, match="Got a gap of 30"):
+            polled(source, 50)
+        assert source.position == 70
+
+
+def test_a_queue_that_has_all_of_it_has_no_gap(queue):
+    queue.send(rows(100))
+    where = stood(queue, 20)
+    queue.trimmed(queue, 80)  # what was read
+    with queue.source(target="y") as source:
+        source.seek(where)
+        polled(source, 80)
+    queue.send(rows(10))
+    with queue.source(target="y") as source:  # from the start: what was there before is nobody's gap
+        polled(source, 90)
+
+
+def test_a_queue_that_was_made_anew_is_told(queue):
+    queue.send(rows(100))
+    where = stood(queue, 60)
+    queue.anew(queue)
+    queue.send(rows(30))
+    with queue.source(target="y") as source:
+        source.seek(where)
+        with pytest.raises(DataError, match="created again"):
+            source.poll(10, 5)
+    with queue.source(target="y", on_gap="go on") as source:
+        source.seek(where)
+        with pytest.warns(DataNotice, match="created again"):
+            polled(source, 30)
+
+
+def test_kafka_offsets_that_are_gone_are_a_gap(tmp_path, monkeypatch):
+    server = Kafka(tmp_path)
+    server.send(rows(100))
+    where = stood(server, 20)
+    monkeypatch.setattr(KafkaTopic, "_bounds", lambda self, partition: (50, 100))
+    with server.source(target="y") as source:
+        source.seek(where)
+        with pytest.raises(DataError, match=r"offset 19 of partition 0\. Got a gap of 30 messages"):
+            source.poll(10, 5)
+    with server.source(target="y", on_gap="go on", follow=False) as source:
+        source.seek(where)
+        with pytest.warns(DataNotice, match="Got a gap of 30"):
+            polled(source, 50)
+
+
+def test_a_kafka_topic_that_was_made_anew_is_told(tmp_path):
+    server = Kafka(tmp_path)
+    server.send(rows(100))
+    where = stood(server, 60)
+    other = Kafka(tmp_path)  # the topic of that name, created again
+    other.send(rows(30))
+    for follow in (True, False):
+        with other.source(target="y", follow=follow) as source:
+            source.seek(where)
+            with pytest.raises(DataError, match="created again"):
+                source.poll(10, 10)
+    with other.source(target="y", on_gap="go on") as source:
+        source.seek(where)
+        with pytest.warns(DataNotice, match="created again"):
+            polled(source, 30)
+
+
+def test_an_address_and_the_command_line_say_what_happens_at_a_gap(tmp_path, monkeypatch):
+    server = Kafka(tmp_path)
+    server.send(rows(60))
+    command = ["run", f"{server.address}?follow=no&partitions=0", "--target", "y", "--pool", "linear"]
+    command += ["--checkpoint", str(tmp_path / "kept"), "--every", "20"]
+    assert CliRunner().invoke(app, [*command, "--n", "20"]).exit_code == 0
+    monkeypatch.setattr(KafkaTopic, "_bounds", lambda self, partition: (30, 60))
+    stopped = CliRunner().invoke(app, [*command, "--n", "50", "--resume"])
+    assert (stopped.exit_code, "a gap of 10 messages" in stopped.stderr) == (2, True)
+    gone_on = CliRunner().invoke(app, [*command, "--n", "50", "--resume", "--on-gap", "go-on"])
+    assert (gone_on.exit_code, "a gap of 10 messages" in gone_on.stderr) == (0, True)
+    with connect(f"{server.address}?on_gap=go-on", target="y") as source:
+        assert not source._stops
+    refused = CliRunner().invoke(app, ["run", "x.csv", "--on-gap", "go-on"])
+    assert (refused.exit_code, "only queues have gaps" in refused.stderr) == (2, True)
+
+
+def test_what_cannot_be_meant_is_said(tmp_path):
+    with pytest.raises(ParameterError, match=r"'on_gap' .* must be 'stop' or 'go on'"):
+        Kafka(tmp_path).source(target="y", on_gap="skip")
