@@ -216,7 +216,7 @@ def test_what_cannot_be_exported_is_said(tmp_path, monkeypatch):
         X, y
     )
     with pytest.raises(
-        HerosError, match=r"Model 0 must have finite weights to be exported\. Got one that has diverged\."
+        HerosError, match=r"Model 0 cannot be exported: its weights are not finite, as it has diverged\."
     ):
         export.to_onnx(diverged, path)
     monkeypatch.setitem(sys.modules, "onnx", None)
@@ -244,7 +244,7 @@ def test_linear_models_and_members_of_joined_pools(scale, tmp_path):
         export.to_onnx(lone, tmp_path / "lone.onnx", member=i)  # the same models in a pool of their own
         np.testing.assert_array_equal(probabilities, answers(str(tmp_path / "lone.onnx"), X[:50])[0])
     hashed = Heros(pools.Linear([{}], own_values=4, hashed_to=8), k=1, seed=1, schema=schema).learn(X, y)
-    with pytest.raises(ParameterError, match="one without hashed values"):
+    with pytest.raises(ParameterError, match="a model without hashed values"):
         export.to_onnx(hashed, tmp_path / "hashed.onnx")
 
 

@@ -62,7 +62,7 @@ def test_an_id_is_asked_again():
     late = LateClassifier(heros())
     assert late.answer_one("a", {"x": 1}) == late.answer_one("a", {"x": 1})
     assert late.counts.answered == 1
-    with pytest.raises(DataError, match="The id 'a' must be a new one"):
+    with pytest.raises(DataError, match="The id 'a' must be new"):
         late.answer_one("a", {"x": 2})
     with pytest.raises(ParameterError, match="The 'most' parameter of LateClassifier"):
         LateClassifier(heros(), most=0)

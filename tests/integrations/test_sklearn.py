@@ -127,7 +127,7 @@ def test_columns_must_be_those_of_the_first_frame():
     with pytest.raises(ValueError, match="yet now missing"):
         model.predict(table[["size", "colour"]])
     unnamed = HerosClassifier(SMALL, random_state=1).fit(table.set_axis(range(4), axis="columns"), y)
-    text = r"^X must be a data frame, as the one it was fitted on: \['1', '2', '3'\] are no numbers\. Got an array instead\.$"
+    text = r"^X must be a data frame, like the one in fit: the columns \['1', '2', '3'\] are not numeric\. Got an array instead\.$"
     with pytest.raises(DataError, match=text):
         unnamed.predict(np.zeros((1, 4)))
 
@@ -145,7 +145,7 @@ def test_classes_are_given_first_and_stay():
     model.partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
     assert model.predict_proba(X).shape == (150, 3)
     with pytest.raises(
-        ParameterError, match=r"must be as on the first call, \[0, 1, 2\]\. Got \[0, 1\] instead"
+        ParameterError, match=r"must be the classes of the first call, \[0, 1, 2\]\. Got \[0, 1\] instead"
     ):
         model.partial_fit(X, y, classes=[0, 1])
     before = model.heros_.instances
@@ -249,7 +249,7 @@ def test_a_regressor_says_what_the_core_says():
         assert np.array_equal(model.predict(X), core.predict(X))
         assert np.array_equal(model.predict_interval(X), core.predict_interval(X))
     assert whole.score(X, y) > 0.5
-    with pytest.raises(ParameterError, match="must be one with classes"):
+    with pytest.raises(ParameterError, match="must be a schema with classes"):
         HerosRegressor(pools.NaiveBayes([{}])).fit(X, y)
 
 
@@ -338,7 +338,7 @@ def test_text_in_frames_is_read_as_in_a_file(convert, numeric, tmp_path):
 
 def test_a_model_from_a_file_is_of_its_kind(tmp_path):
     Heros(k=3).save(tmp_path / "empty.heros")
-    with pytest.raises(DataError, match=r"must hold a fitted HerosClassifier\. Got nothing learnt yet"):
+    with pytest.raises(DataError, match=r"must hold a fitted HerosClassifier\. Got an untrained model"):
         HerosClassifier.load(tmp_path / "empty.heros")
     Heros(SMALL, watch="trained", burst=7, class_weight="balanced", seed=3).learn(
         pd.DataFrame({"a": range(9)}), [0, 1, 1] * 3

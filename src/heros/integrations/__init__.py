@@ -1,4 +1,4 @@
-"""HEROS as a learner of other libraries: one module each, imported only when it is asked for.
+"""HEROS for other libraries: one module per library, imported only on use.
 
 - `heros.integrations.river`: `HerosClassifier` and `HerosRegressor` for River (extra ``river``)
 - `heros.integrations.sklearn`: `HerosClassifier` and `HerosRegressor` for scikit-learn (extra ``sklearn``)

@@ -1,4 +1,4 @@
-"""HEROS as a classifier and a regressor of CapyMOA, and CapyMOA's streams as HEROS's."""
+"""HEROS as a classifier and a regressor for CapyMOA, and CapyMOA streams for HEROS."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ try:
     import capymoa.base
     import capymoa.stream
 except ModuleNotFoundError as error:
-    if error.name != "capymoa":  # it is there, but something it needs is not
+    if error.name != "capymoa":  # CapyMOA is installed, but one of its dependencies is missing
         raise
     raise MissingExtra.of("heros.integrations.capymoa", "capymoa") from None
 
@@ -31,16 +31,16 @@ __all__ = ["HEROS", "HEROSRegressor", "from_capymoa", "schema_of"]
 
 @dataclass(eq=False, repr=False)
 class _Described:
-    """What CapyMOA gives every learner first."""
+    """The first parameter of every CapyMOA learner."""
 
     schema: Any
 
 
 @dataclass(eq=False, repr=False)
 class Learner(ModelSettings, _Described):
-    """What learners of classes and of numbers have in common: the ensemble, made for CapyMOA's schema."""
+    """The base class of the classifier and the regressor: the ensemble, created for CapyMOA's schema."""
 
-    _numeric: ClassVar[bool]  # what the target is
+    _numeric: ClassVar[bool]  # whether the target is a number
 
     _: KW_ONLY
     score: Score | None = None
@@ -53,8 +53,8 @@ class Learner(ModelSettings, _Described):
         self.heros = heros_of(self, seed=self.random_seed, schema=known)
 
 
-class HEROS(Learner, capymoa.base.Classifier):  # type: ignore[misc]  # it has no types
-    """A heterogeneous online ensemble that trains k of its M models at every step, for CapyMOA.
+class HEROS(Learner, capymoa.base.Classifier):  # type: ignore[misc]  # the library has no types
+    """A heterogeneous online ensemble that trains k of its M models at each step, for CapyMOA.
 
     Parameters
     ----------
@@ -63,12 +63,12 @@ class HEROS(Learner, capymoa.base.Classifier):  # type: ignore[misc]  # it has n
     pool, policy, k, score, answer, watch, burst, warmup, class_weight
         As for `heros.Heros`.
     random_seed
-        Of the initial weights and the policy's draws.
+        The seed of the initial weights and the policy.
 
     Attributes
     ----------
     heros : Heros
-        The ensemble itself: its `leaderboard()`, `explain_choice()`, bill and everything else.
+        The ensemble, with `leaderboard()`, `explain_choice()` and its other methods.
 
     Examples
     --------
@@ -83,19 +83,19 @@ class HEROS(Learner, capymoa.base.Classifier):  # type: ignore[misc]  # it has n
     """
 
     _numeric = False
-    __init__ = Learner.__init__  # CapyMOA notes parameters where a class itself has it
+    __init__ = Learner.__init__  # CapyMOA reads the parameters of the class itself
 
     def train(self, instance: Any) -> None:
         """Learn from a labelled instance."""
         self.heros.learn(instance.x, instance.y_index)
 
     def predict_proba(self, instance: Any) -> NDArray[np.float64]:
-        """The probability of each class."""
+        """Return the probability of each class."""
         return np.asarray(self.heros.predict_proba(instance.x))
 
 
 class HEROSRegressor(Learner, capymoa.base.Regressor):  # type: ignore[misc]
-    """The same for a target that is a number.
+    """A heterogeneous online ensemble for regression, for CapyMOA.
 
     Parameters
     ----------
@@ -104,12 +104,12 @@ class HEROSRegressor(Learner, capymoa.base.Regressor):  # type: ignore[misc]
     pool, policy, k, score, answer, watch, burst, warmup
         As for `heros.Heros`.
     random_seed
-        Of the initial weights and the policy's draws.
+        The seed of the initial weights and the policy.
 
     Attributes
     ----------
     heros : Heros
-        The ensemble itself, which also gives intervals (`predict_interval`).
+        The ensemble, which also predicts intervals (`predict_interval`).
 
     Examples
     --------
@@ -124,19 +124,19 @@ class HEROSRegressor(Learner, capymoa.base.Regressor):  # type: ignore[misc]
     """
 
     _numeric = True
-    __init__ = Learner.__init__  # CapyMOA notes parameters where a class itself has it
+    __init__ = Learner.__init__  # CapyMOA reads the parameters of the class itself
 
     def train(self, instance: Any) -> None:
-        """Learn from an instance whose target is known."""
+        """Learn from an instance with its target."""
         self.heros.learn(instance.x, instance.y_value)
 
     def predict(self, instance: Any) -> float:
-        """What the target is."""
+        """Return the predicted number."""
         return float(self.heros.predict(instance.x))
 
 
 def schema_of(schema: Any) -> Schema:
-    """CapyMOA's schema as one of HEROS; any value may be missing.
+    """Return a CapyMOA schema as a HEROS schema; any value may be missing.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def schema_of(schema: Any) -> Schema:
 
 
 def _expected(schema: Any, owner: str, *, numeric: bool) -> Schema:
-    """The schema, if the target is of this kind."""
+    """Return the schema; raise an error if its target is of another kind."""
     if not isinstance(schema, capymoa.stream.Schema) or schema.is_regression() != numeric:
         task = "regression" if numeric else "classification"
         raise ParameterError.of("schema", owner, f"CapyMOA's schema of a {task} task", schema)
@@ -167,16 +167,16 @@ def _values(attribute: Any) -> tuple[str, ...] | None:
 
 
 def from_capymoa(stream: Any | Callable[[], Any], *, name: str | None = None) -> Stream:
-    """A CapyMOA stream as one of HEROS: the same instances in the same order.
+    """Return a CapyMOA stream as a HEROS stream, with the same instances in the same order.
 
     Parameters
     ----------
     stream
-        A CapyMOA stream, of classes or of numbers, which is restarted; or a function that returns one.
-        A stream that Java holds cannot be copied: only if a function is given the result can be copied
-        and pickled, and ``take`` leaves it where it is.
+        A CapyMOA stream, which is restarted, or a function that returns one. Java streams cannot be copied.
+        Only with a function can the result be copied and pickled, and only then does ``take`` leave its
+        position unchanged.
     name
-        The stream's name; CapyMOA's by default.
+        The name of the stream; by default CapyMOA's name.
 
     Examples
     --------
@@ -207,19 +207,19 @@ class CapymoaStream(Stream):
 
     @property
     def schema(self) -> Schema:
-        """What an instance looks like."""
+        """The features and the target."""
         return self._schema
 
     @property
     def n_instances(self) -> int | None:
-        """How many instances there are from start to end, if CapyMOA knows."""
+        """The number of instances from start to end; None if CapyMOA does not know it."""
         try:
             return len(self._source())
         except (TypeError, NotImplementedError):
             return None
 
     def _source(self) -> Any:
-        """CapyMOA's stream at the present position; made anew in a copy."""
+        """Return the CapyMOA stream at the current position; a copy creates a new stream."""
         if self._stream is None and self._make is not None:
             self._stream = self._make()
             self._stream.restart()
@@ -244,7 +244,7 @@ class CapymoaStream(Stream):
     def __getstate__(self) -> dict[str, Any]:
         if self._make is None:
             raise DataError(
-                f"The stream {self.name!r} is held by Java, which cannot copy it: "
-                "give from_capymoa a function that returns a new one."
+                f"The stream {self.name!r} is a Java object, which cannot be copied. "
+                "Pass from_capymoa a function that returns a new stream."
             )
         return {**self.__dict__, "_stream": None}

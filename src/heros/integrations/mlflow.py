@@ -1,4 +1,4 @@
-"""HEROS in MLflow: log, save and load models, serve them as a pyfunc, and log a run while it goes on."""
+"""HEROS in MLflow: log, save and load models, serve them as a pyfunc, and log runs in progress."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FLAVOR = "heros"
 FILE = "model.heros"
 SETTINGS = ("pool", "policy", "score", "k", "answer", "watch", "burst", "warmup", "seed")
 LONGEST = 500
-"""Characters of a parameter's value: what every store of MLflow accepts."""
+"""The maximum length of a parameter's value that every MLflow store accepts."""
 
 Predict = Literal["predict", "predict_proba"]
 
@@ -50,26 +50,26 @@ def save_model(
 ) -> None:
     """Save a model to a directory in MLflow's format.
 
-    The directory holds the file that `Heros.save` writes: data, no code. MLflow opens it as flavor ``heros``
+    The directory holds the file that `Heros.save` writes, without code. MLflow opens it as flavor ``heros``
     (`load_model`: a `Heros` that can continue to learn) and as ``python_function`` (predictions only).
 
     Parameters
     ----------
     model
-        The model. Of a drop-in for scikit-learn: its ``heros_``.
+        The model. For the scikit-learn estimator, pass its ``heros_``.
     path
         A directory that does not exist yet, or is empty.
     pyfunc_predict_fn
         The method that a pyfunc calls: "predict" or "predict_proba".
     signature, input_example, metadata
-        As everywhere in MLflow. Without a signature the pyfunc accepts all that `Heros.predict` accepts.
+        As in MLflow. Without a signature the pyfunc accepts the same input as `Heros.predict`.
     pip_requirements
-        What an environment needs to load the model; by default this version of HEROS with MLflow.
+        The requirements for loading the model; by default this version of HEROS with MLflow.
     mlflow_model
         The `mlflow.models.Model` to which the flavors are added; MLflow itself uses this parameter.
     """
     if not isinstance(model, Heros):
-        raise ParameterError.of("model", "save_model", "a Heros (of a drop-in: its heros_)", model)
+        raise ParameterError.of("model", "save_model", "a Heros (for an estimator, its heros_)", model)
     choices = ("predict", "predict_proba")
     one_of(pyfunc_predict_fn, "pyfunc_predict_fn", "save_model", choices, "'predict' or 'predict_proba'")
     mlflow_model = _mlflow("mlflow.models").Model() if mlflow_model is None else mlflow_model
@@ -96,7 +96,7 @@ def save_model(
 def log_model(
     model: Heros, name: str = "model", *, registered_model_name: str | None = None, **more: Any
 ) -> Any:
-    """Log a model to the active run, and return MLflow's `ModelInfo`, whose ``model_uri`` `load_model` takes.
+    """Log a model to the active run, and return MLflow's `ModelInfo` with the ``model_uri`` for `load_model`.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def log_model(
     name
         Its name in the run.
     registered_model_name
-        Under which name to register a version of it as well.
+        The name under which to register a version of the model as well.
     more
         Parameters of `save_model`, and those of `mlflow.models.Model.log` (``step``, ``tags``, …).
     """
@@ -135,11 +135,11 @@ def load_model(
     Parameters
     ----------
     model_uri
-        An address that MLflow knows: ``models:/name/1``, ``runs:/…``, a directory.
+        An MLflow URI: ``models:/name/1``, ``runs:/…`` or a directory.
     dst_path
         A directory for the download; by default a temporary one.
     pool, policy, score
-        Parts that are objects of your own, as in `Heros.load`.
+        Your own parts, as in `Heros.load`.
     """
     _mlflow()
     path = _mlflow("mlflow.artifacts").download_artifacts(artifact_uri=model_uri, dst_path=dst_path)
@@ -152,7 +152,7 @@ def load_model(
 
 
 class Callback:
-    """Logs how a run stands to MLflow whenever a window is over: for `heros.evaluate`.
+    """A callback for `heros.evaluate` that logs the metrics of each window to MLflow.
 
     The step of every metric is the number of instances so far. Before the first window the settings of the
     model are logged as parameters. Metrics, all of this window unless stated otherwise:
@@ -161,16 +161,16 @@ class Callback:
     - ``training_cost``: cost of training so far, as a share of the cost of training every model;
     - ``cpu_seconds``: CPU time of the model so far;
     - ``best_model``: index of the model with the highest running score; ``best_score``: that score;
-    - ``models_changed``: models whose performance changed, which is where ADWIN shortened the window of their
-      running score; ``models_worse``: those among them whose score fell. Many at once are a drift. They are
-      logged only with the score `heros.scores.Adwin`, which is the default.
+    - ``models_changed``: the number of models whose performance changed, that is, ADWIN shortened the window
+      of their running score; ``models_worse``: the number of these whose score fell. Many changes at once
+      indicate drift. Both need the score `heros.scores.Adwin`, the default.
 
     Parameters
     ----------
     prefix
-        Put before the name of each metric, e.g. ``"test/"``.
+        A prefix for the name of each metric, e.g. ``"test/"``.
     run_id
-        The run to log to; by default the active one, which MLflow starts if there is none.
+        The run to log to; by default the active run, which MLflow starts if needed.
 
     Examples
     --------
@@ -204,10 +204,10 @@ class Callback:
         _log(self._mlflow, metrics, self._prefix, self._run_id, step=window.end)
 
     def _changes(self, model: Heros) -> dict[str, float]:
-        """How many models ADWIN has noticed a change of since the window before."""
+        """Return the number of models for which ADWIN detected a change since the last window."""
         if not isinstance(model.score, Adwin):
             return {}
-        widths = model._at_work.scores.state()["width"]  # the whole state would copy every weight
+        widths = model._at_work.scores.state()["width"]  # reading the whole state would copy all weights
         before, self._before = self._before, (widths, model.looked, model.scores.copy())
         if before is None:  # a first window has nothing to compare with
             return {"models_changed": 0.0, "models_worse": 0.0}
@@ -223,11 +223,11 @@ def log_run(run: Run, *, prefix: str = "total_", run_id: str | None = None) -> N
     Parameters
     ----------
     run
-        What `heros.evaluate` returned.
+        The result of `heros.evaluate`.
     prefix
-        Put before the name of each metric.
+        A prefix for the name of each metric.
     run_id
-        The run of MLflow to log to; by default the active one.
+        The MLflow run to log to; by default the active run.
     """
     metrics = {
         **run.figures,
@@ -241,19 +241,19 @@ def log_run(run: Run, *, prefix: str = "total_", run_id: str | None = None) -> N
 
 
 def _log(mlflow: Any, metrics: Mapping[str, float], prefix: str, run_id: str | None, *, step: int) -> None:
-    """Log those that are numbers: some stores of MLflow have no place for NaN."""
+    """Log the finite metrics, since some MLflow stores do not accept NaN."""
     known = {f"{prefix}{name}": value for name, value in metrics.items() if math.isfinite(value)}
     mlflow.log_metrics(known, step=step, run_id=run_id)
 
 
 class _Pyfunc:
-    """What MLflow calls to predict; one call at a time, as its server has several threads."""
+    """The object with which MLflow predicts; a lock serialises the calls of the server's threads."""
 
     def __init__(self, model: Heros, method: Predict) -> None:
         self._model, self._method, self._lock = model, method, threading.Lock()
 
     def predict(self, model_input: Any, params: dict[str, Any] | None = None) -> Any:
-        """Return the predictions for rows in any form that `Heros` takes; there are no parameters."""
+        """Return the predictions for rows in any form that `Heros` accepts; `params` is ignored."""
         with self._lock:
             return getattr(self._model, self._method)(model_input)
 
@@ -263,5 +263,5 @@ class _Pyfunc:
 
 
 def _load_pyfunc(path: str, model_config: dict[str, Any] | None = None) -> _Pyfunc:
-    """Return what predicts: MLflow calls this by its name."""
+    """Return the pyfunc of a model; MLflow calls this function by its name."""
     return _Pyfunc(Heros.load(path), (model_config or {}).get("predict_fn", "predict"))

@@ -1,4 +1,4 @@
-"""HEROS in a Quix Streams application: a model per message key, in Quix's own state."""
+"""HEROS in a Quix Streams application: a model per message key, stored in Quix's state."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ __all__ = ["QuixModel", "State"]
 
 
 class State(Protocol):
-    """What Quix Streams hands to a stateful function, as far as it is needed here."""
+    """The methods of Quix's state object that are used here."""
 
     def get_bytes(self, key: str) -> bytes | None:
-        """What was set under this name, for the key of the message at hand."""
+        """Return the bytes stored under this name for the current message key; None if there are none."""
         ...
 
     def set_bytes(self, key: str, value: bytes) -> None:
-        """Keep it."""
+        """Store bytes under this name for the current message key."""
         ...
 
 
 class QuixModel:
-    """A function for ``StreamingDataFrame.apply(..., stateful=True)``: answer, then learn from the label.
+    """A function for ``StreamingDataFrame.apply(..., stateful=True)`` that predicts, then learns.
 
-    Every message key has a model of its own, whose bytes are in Quix's state store. So Quix does with them
-    what it does with all state: changelog topics, recovery, rebalances, commits with the offsets.
+    Each message key has a separate model, stored as bytes in Quix's state store. Quix handles changelog
+    topics, recovery, rebalances and commits with the offsets, as for all state.
 
     Parameters
     ----------
     model
-        What every key starts as; its pool must be plain data.
+        The initial model of each key; its pool must not contain Python models.
     target
-        The name under which a row has its label, if it has one.
+        The name of the label field, which a row may lack.
     ignore
-        Names of fields that are no features.
+        The names of fields that are not features.
     name
-        Under which name the model is in the state, and the answer in the row.
+        The name of the model in the state, and of the prediction in the row.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class QuixModel:
     >>> learn({"size": 4.0}, state)["heros"]
     {'no': 1.0}
 
-    Of a model of numbers the answer is ``{"answer": 3.5, "interval": [2.0, 5.0]}``.
+    For regression the prediction is ``{"answer": 3.5, "interval": [2.0, 5.0]}``.
 
     In an application: ``frame = app.dataframe(topic).apply(learn, stateful=True)``.
     """
@@ -64,12 +64,12 @@ class QuixModel:
         self, model: Heros, target: str, *, ignore: tuple[str, ...] = (), name: str = "heros"
     ) -> None:
         if not isinstance(model, Heros) or not model.pool.plain:
-            raise ParameterError.of("model", "QuixModel", "a Heros whose pool is plain data", model)
+            raise ParameterError.of("model", "QuixModel", "a Heros without Python models in its pool", model)
         self.model, self.target, self.name = copy.deepcopy(model), target, name
         self._besides = {target, name, *ignore}
 
     def __call__(self, row: Mapping[str, Any], state: State) -> dict[str, Any]:
-        """The row with what the model said of it before it saw the label; None if it knew nothing yet."""
+        """Return the row with the prediction made before learning; None if the model is not trained."""
         model = self._opened(state.get_bytes(self.name))
         features = {field: value for field, value in row.items() if field not in self._besides}
         answer = None if model.schema is None else _said(model, features)
@@ -89,7 +89,7 @@ class QuixModel:
 
 
 def _said(model: Heros, features: Mapping[str, Any]) -> Any:
-    """The probabilities of classes, or a number and its interval."""
+    """Return the class probabilities, or the predicted number and its interval."""
     if not model.task.numeric:
         return model.predict_proba(features)
     return {"answer": model.predict(features), "interval": model.predict_interval(features).tolist()}

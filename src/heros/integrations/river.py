@@ -1,4 +1,4 @@
-"""HEROS as a classifier and a regressor of River."""
+"""HEROS as a classifier and a regressor for River."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from heros.storage import archive
 try:
     from river import base
 except ModuleNotFoundError as error:
-    if error.name != "river":  # it is there, but something it needs is not
+    if error.name != "river":  # River is installed, but one of its dependencies is missing
         raise
     raise MissingExtra.of("heros.integrations.river", "river") from None
 
@@ -42,7 +42,7 @@ KIND = "river model"
 
 @dataclass(eq=False, repr=False)
 class _Model(ModelSettings):
-    """What a classifier and a regressor share: rows are read by an `Encoder`, and learnt by a `Heros`."""
+    """The base class of the classifier and the regressor: an `Encoder` of rows and a `Heros`."""
 
     _numeric: ClassVar[bool]
 
@@ -53,7 +53,7 @@ class _Model(ModelSettings):
     seed: int | None = None
     heros: Heros = field(init=False)
     _encoder: Encoder = field(init=False)
-    _first: Schema = field(init=False)  # what was known from the start
+    _first: Schema = field(init=False)  # the schema known at the start
 
     def __post_init__(self) -> None:
         checked_most_values(self.most_values)
@@ -66,7 +66,7 @@ class _Model(ModelSettings):
         return replace(Schema.of(self.features or ()), numeric=self._numeric)
 
     def _start(self) -> None:
-        """Read rows by what the models know; before they know anything, by what is known from the start."""
+        """Create the encoder from the schema of the models, or from the initial schema if they have none."""
         bound = self.heros.schema is not None
         seen = self.heros.instances if bound else 0
         schema = self.heros.schema or self._first
@@ -76,19 +76,19 @@ class _Model(ModelSettings):
 
     @property
     def _raw_memory_usage(self) -> int:
-        """In bytes, with what the compiled core holds, which River does not see."""
+        """The memory in bytes, including the compiled core, which River cannot measure."""
         seen: int = super()._raw_memory_usage  # type: ignore[misc]
         return seen + len(pickle.dumps(self.heros))
 
     def _row(self, x: Mapping[Hashable, Any]) -> NDArray[np.float64]:
-        """Return an instance to predict from; what is not known is missing."""
+        """Return an instance as a row for prediction; unknown values are missing."""
         try:
             return np.array([self._encoder.row(x)], dtype=np.float64)
         except Refused as why:
             raise why.error() from None
 
     def _rows(self, X: pd.DataFrame) -> NDArray[np.float64]:
-        """Return the rows of a frame to predict from."""
+        """Return the rows of a frame for prediction."""
         if any(map(self._encoder.knows, X.columns)):
             return self._encoder.read(X)
         return np.full((len(X), self._encoder.schema.n_features), np.nan)
@@ -98,7 +98,7 @@ class _Model(ModelSettings):
         self._learn_all([Batch(X, y, self._encoder.schema)])
 
     def _learn_all(self, batches: Iterable[Batch]) -> None:
-        """Learn from instances; without any feature there is nothing to learn from."""
+        """Learn from batches; batches without features are skipped."""
         try:
             for batch in batches:
                 if batch.schema.n_features:
@@ -106,19 +106,19 @@ class _Model(ModelSettings):
                 else:
                     self._encoder.seen = 0
         except Exception:
-            self._start()  # the encoder is not to be ahead of the models
+            self._start()  # the encoder must not be ahead of the models
             raise
 
     def _learn_frame(self, X: pd.DataFrame, targets: list[Any]) -> None:
-        """Learn from the rows of a frame, with the results of one at a time."""
+        """Learn from the rows of a frame, with the same results as one row at a time."""
         if self._encoder.schema.n_features:
             batches = self._encoder.learn(X, targets)
-        else:  # a frame would be looked at as a whole
+        else:  # the encoder would use the whole frame to infer columns
             batches = self._encoder.batches(zip(X.to_dict("records"), targets, strict=True))
         self._learn_all(batches)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all of it to a file, which `load` opens: data, no code. Labels are text, numbers or booleans.
+        """Write the model to a file without code, for `load`. Labels must be text, numbers or booleans.
 
         Examples
         --------
@@ -143,10 +143,10 @@ class _Model(ModelSettings):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **own: Any) -> Self:
-        """Open what `save` wrote, or a model that `Heros.save` or ``heros run --save`` did.
+        """Load a model written by `save`, by `Heros.save` or by ``heros run --save``.
 
-        Rows are read as before the model was saved, e.g. as its first file was read. If it was a model of
-        `Heros`, labels are the names of its classes. Parts of your own are given as for `Heros.load`.
+        Rows are read as before the model was saved. For a file of `Heros.save`, labels are the names of its
+        classes. Pass your own parts as arguments, as for `Heros.load`.
         """
         kind, document, arrays = archive.read_one_of(path, (KIND, "model", "checkpoint"))
         try:
@@ -157,7 +157,8 @@ class _Model(ModelSettings):
                 )
             return cls._of(Heros.load(path, **own))
         except (DataError, KeyError, TypeError, ValueError) as error:
-            raise DataError(f"The file {os.fspath(path)} must hold a whole {cls.__name__}. {error}") from None
+            place = os.fspath(path)
+            raise DataError(f"The file {place} must hold a complete {cls.__name__}. {error}") from None
 
     @classmethod
     def _of(
@@ -167,11 +168,11 @@ class _Model(ModelSettings):
         most_values: int | None = MOST_VALUES,
         known: Schema | None = None,
     ) -> Self:
-        """Return a model of River that goes on with a `Heros`."""
+        """Return a River model that continues with a `Heros`."""
         if heros.task.numeric != cls._numeric:
-            raise DataError("Its target must be of the same kind. Got another one.")
+            raise DataError(f"{cls.__name__} does not support the task {type(heros.task).__name__}.")
         if known is not None and heros.schema not in (None, known):
-            raise DataError("Its models must know what it knows. Got others.")
+            raise DataError("The schema of the models differs from the schema of the encoder.")
         taken = [name for name in SETTINGS if name in inspect.signature(cls).parameters]
         make: Any = cls  # the two classes that take these settings
         model: Self = make(**{name: getattr(heros, name) for name in taken}, most_values=most_values)
@@ -184,38 +185,38 @@ class _Model(ModelSettings):
         return None
 
     def _take_labels(self, labels: list[Any] | None) -> None:
-        """Have the labels of a file."""
+        """Set the labels that a file contains."""
 
 
 @dataclass(eq=False, repr=False)
 class HerosClassifier(_Model, base.MiniBatchClassifier):
-    """A heterogeneous online ensemble that trains k of its M models at every step, for River.
+    """A heterogeneous online ensemble that trains k of its M models at each step, for River.
 
-    Instances are dictionaries, whose values are read as everywhere in HEROS: numbers, numbers in text, names,
-    booleans, dates. Features, values and labels may come at any time; the models grow with them.
-    A feature that is absent, None or NaN is missing. A label is anything hashable.
+    Instances are dictionaries. Their values may be numbers, numbers in text, names, booleans or dates. New
+    features, values and labels may appear at any time; the models grow with them. A feature that is absent,
+    None or NaN is a missing value. A label is any hashable object.
 
-    Predicting changes nothing: a feature or value that was never learnt from is ignored there.
+    Predicting does not change the model; unknown features and values are ignored.
 
     Parameters
     ----------
     pool, policy, k, score, answer, watch, burst, warmup, class_weight
         As for `heros.Heros`.
     features
-        What is known of the features from the start: a name for a numeric one, (name, value, ...) for
-        a nominal one, or a `heros.Feature`. Others are appended as they appear.
+        The features known at the start: a name for a numeric feature, (name, value, ...) for a nominal
+        feature, or a `heros.Feature`. Other features are appended when they appear.
     classes
-        The labels that are known from the start.
+        The labels known at the start.
     most_values
-        How many inputs a nominal feature may have: when there are more values, all that are new share a
-        quarter of them, and a `heros.errors.DataNotice` says so. None: one for every value.
+        The maximum number of inputs of a nominal feature. If there are more values, new values share a
+        quarter of the inputs, with a `heros.errors.DataNotice`. None means no limit.
     seed
-        Of the initial weights and the policy's draws.
+        The seed of the initial weights and the policy.
 
     Attributes
     ----------
     heros : Heros
-        The ensemble itself: its `leaderboard()`, `explain_choice()`, bill and everything else.
+        The ensemble, with `leaderboard()`, `explain_choice()` and its other methods.
 
     Examples
     --------
@@ -260,7 +261,7 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
         self._learn_row(row, index)
 
     def predict_proba_one(self, x: Mapping[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
-        """The probability of each label seen so far; empty before the first."""
+        """Return the probability of each known label; empty before the first label."""
         if self.heros.schema is None:
             return {}
         return dict(zip(self._known, self.heros.outputs(self._row(x))[0].tolist(), strict=True))
@@ -268,7 +269,7 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
     # -- many at a time, with the same results ----------------------------------------------------------
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
-        """Learn from the rows, one after the other."""
+        """Learn from the rows, in order."""
         labels = y.tolist()
         if self._labels is None:
             self._learn_frame(X, labels)
@@ -277,12 +278,12 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
             self._labels.setdefault(label, self._name(label))
         try:
             self._learn_frame(X, [self._labels[label] for label in labels])
-        finally:  # without those of rows that were not learnt from
+        finally:  # drop labels of rows that were not learnt
             classes = {*self._encoder.schema.classes}
             self._labels = {label: name for label, name in self._labels.items() if name in classes}
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
-        """The probability of each label (columns) for each row."""
+        """Return the probability of each label (columns) for each row."""
         import pandas as pd  # noqa: PLC0415 - River works without it
 
         if self.heros.schema is None:
@@ -291,7 +292,7 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
         return pd.DataFrame(p, index=X.index, columns=pd.Index(self._known, tupleize_cols=False))
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
-        """The most probable label of each row; None before the first."""
+        """Return the most probable label of each row; None before the first label."""
         import pandas as pd  # noqa: PLC0415 - River works without it
 
         values = np.full(len(X), None, dtype=object)
@@ -308,7 +309,7 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
         return [*(self._encoder.schema.classes if self._labels is None else self._labels)]
 
     def _name(self, label: Hashable) -> Any:
-        """Return the name of a label's class, which no other label has: 1 and "1" are two labels."""
+        """Return the unique class name of a label; 1 and "1" are different labels."""
         if self._labels is None:
             return label
         name = self._labels.get(label)
@@ -331,7 +332,7 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
 
 
 class HerosRegressor(_Model, base.MiniBatchRegressor):
-    """The ensemble as a regressor of River: see `HerosClassifier` for instances and parameters.
+    """A heterogeneous online ensemble for regression; `HerosClassifier` describes the parameters.
 
     Examples
     --------
@@ -351,22 +352,22 @@ class HerosRegressor(_Model, base.MiniBatchRegressor):
         self._learn_row(*self._encoder.taught(x, y))
 
     def predict_one(self, x: Mapping[Hashable, Any], **kwargs: Any) -> float:
-        """What the target is; 0 before the first."""
+        """Return the predicted number; 0 before the first target."""
         return 0.0 if self.heros.schema is None else float(self.heros.outputs(self._row(x))[0, 0])
 
     def predict_interval_one(self, x: Mapping[Hashable, Any]) -> tuple[float, float]:
-        """The lower and the upper end of the interval that holds the target."""
+        """Return the lower and upper end of the prediction interval."""
         if self.heros.schema is None:
             return 0.0, 0.0
         _, low, high, *_ = self.heros.outputs(self._row(x))[0].tolist()
         return low, high
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
-        """Learn from the rows, one after the other."""
+        """Learn from the rows, in order."""
         self._learn_frame(X, y.tolist())
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
-        """What the target of each row is; 0 before the first."""
+        """Return the predicted number of each row; 0 before the first target."""
         import pandas as pd  # noqa: PLC0415 - River works without it
 
         found = 0.0 if self.heros.schema is None else self.heros.outputs(self._rows(X))[:, 0]

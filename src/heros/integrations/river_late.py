@@ -1,4 +1,4 @@
-"""Models of River that answer now and learn when the label comes."""
+"""River models that predict now and learn when the label arrives."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Said = TypeVar("Said")
 
 
 class _Late(Generic[Said]):
-    """A model of River that answers now and learns when the target comes."""
+    """A River model that predicts now and learns when the target arrives."""
 
     def __init__(
         self,
@@ -36,19 +36,19 @@ class _Late(Generic[Said]):
 
     @property
     def waiting(self) -> int:
-        """How many instances wait for their labels."""
+        """The number of instances that wait for their labels."""
         return len(self._waiting)
 
     def answer_one(self, id: Id, x: Mapping[Hashable, Any]) -> Said:
-        """What the model says of an instance that waits under this id from now on.
+        """Return the prediction for an instance, and store the instance under this id until its label comes.
 
-        If the same id is asked again, as after a lost reply, the answer is the one that was given.
+        A repeated call with the same id, e.g. after a lost reply, returns the first prediction.
         """
         self._waiting.let_go()
         known = self._waiting.get(id)
         if known is not None:
             if known[0] != x:
-                raise DataError(f"The id {id!r} must be a new one. Got that of another instance that waits.")
+                raise DataError(f"The id {id!r} must be new. Another instance with this id is waiting.")
             return copy(known[1])
         answer = self._ask(dict(x))
         self.counts.answered += 1
@@ -56,7 +56,7 @@ class _Late(Generic[Said]):
         return answer
 
     def learn_one(self, id: Id, y: Any) -> bool:
-        """Learn from an instance that waits, now that its label is known; False if none has this id."""
+        """Learn from a waiting instance and its label; return False if no instance has this id."""
         self._waiting.let_go()
         waited = self._waiting.take(id)
         if waited is None:
@@ -70,7 +70,7 @@ class _Late(Generic[Said]):
         raise NotImplementedError
 
     def _judge(self, y: Any, answer: Said) -> None:
-        """Tell the metric of an answer and what it turned out to be."""
+        """Update the metric with a target and the earlier prediction."""
         raise NotImplementedError
 
     def _learn(self, x: Mapping[Hashable, Any], answer: Said, y: Any) -> None:
@@ -85,26 +85,26 @@ class _Late(Generic[Said]):
 
 
 class LateClassifier(_Late[dict[Any, float]]):
-    """A classifier of River, ours or any other, that answers now and learns when the label comes.
+    """A wrapper for any River classifier that predicts now and learns when the label arrives.
 
-    Instances wait in a store that is bounded. A metric is told the answer that was given at the time. All
-    of it can be pickled, with the instances that wait. An answer has the probability of each label.
+    Instances wait in a bounded store. The metric uses the prediction made at the time. The wrapper can be
+    pickled with its waiting instances. A prediction is the probability of each label.
 
     Parameters
     ----------
     model
-        What answers and learns: a classifier, or a pipeline that ends with one.
+        A classifier, or a pipeline that ends with one.
     metric
-        A metric of River's to be kept up to date, e.g. ``river.metrics.Accuracy()``.
+        A River metric to update, e.g. ``river.metrics.Accuracy()``.
     most
-        How many instances may wait for their labels.
+        The maximum number of instances that wait for their labels.
     longest
-        For how many seconds one may wait; None: for as long as there is room.
+        The maximum waiting time in seconds; None means no limit.
     expired
-        What those are taken for whose label has not come: their label. None: they are given up. Either way
-        they are counted.
+        The label to learn for instances whose label has not arrived in time. None drops these instances. The
+        counts include them in both cases.
     clock
-        What tells the time, in seconds since the epoch.
+        A function that returns the time in seconds since the epoch.
 
     Examples
     --------
@@ -125,15 +125,15 @@ class LateClassifier(_Late[dict[Any, float]]):
         return dict(self.model.predict_proba_one(x))
 
     def _judge(self, y: Any, answer: dict[Any, float]) -> None:
-        if answer:  # before the first label there was nothing to say
+        if answer:  # empty before the first label
             asked = self.metric.requires_labels
             self.metric.update(y, max(answer, key=lambda label: answer[label]) if asked else answer)
 
 
 class LateRegressor(_Late[float]):
-    """A regressor of River, ours or any other, that answers now and learns when the number comes.
+    """A wrapper for any River regressor that predicts now and learns when the target arrives.
 
-    As `LateClassifier`, whose parameters it has; `expired` is a number.
+    The parameters are those of `LateClassifier`; `expired` is a number.
 
     Examples
     --------

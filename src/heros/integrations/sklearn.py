@@ -1,4 +1,4 @@
-"""HEROS as a classifier and a regressor of scikit-learn."""
+"""HEROS as a classifier and a regressor for scikit-learn."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ try:
     from sklearn.utils.multiclass import check_classification_targets, unique_labels
     from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 except ModuleNotFoundError as error:
-    if error.name != "sklearn":  # it is there, but something it needs is not
+    if error.name != "sklearn":  # scikit-learn is installed, but one of its dependencies is missing
         raise
     raise MissingExtra.of("heros.integrations.sklearn", "sklearn") from None
 
 __all__ = ["HerosClassifier", "HerosRegressor"]
 
 NO_TARGETS = "no_validation"
-"""What scikit-learn calls it if there are no targets to check."""
+"""The value that scikit-learn uses if there are no targets to check."""
 
 
 @dataclass(eq=False, repr=False)
-class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # it has no types
-    """What a classifier and a regressor share: from rows to what the core takes."""
+class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the library has no types
+    """The base class of the classifier and the regressor: parameters, and conversion of rows."""
 
     _: KW_ONLY
     running_score: Score | None = None
@@ -51,7 +51,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # it has 
     # -- parameters of the parts: policy__zeta ----------------------------------------------------------
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters; if `deep`, those of policy, running score and answer as well: ``policy__zeta``.
+        """Return the parameters; if `deep`, also those of policy, score and answer, e.g. ``policy__zeta``.
 
         Examples
         --------
@@ -67,7 +67,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # it has 
         return given | dict(inside)
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, and those of parts by ``part__parameter``; the part is made anew."""
+        """Set parameters; ``part__parameter`` sets a parameter of a part, which is replaced by a new one."""
         known = super().get_params(deep=False)
         for key, value in sorted(params.items(), key=lambda pair: pair[0].count("__")):
             name, _, inside = key.partition("__")
@@ -78,7 +78,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # it has 
         return self
 
     def _part(self, name: str) -> Any:
-        """A part; the usual one where none was given."""
+        """Return a part; the default part if none was given."""
         part = getattr(self, name)
         usual = {"policy": "policy", "running_score": "score", "answer": "answer"}.get(name)
         return getattr(Heros(self.pool), usual) if part is None and usual else part
@@ -95,7 +95,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # it has 
     # -- rows ---------------------------------------------------------------------------------------------
 
     def _outputs(self, X: Any) -> NDArray[np.float64]:
-        """Return what the ensemble says of rows."""
+        """Return the outputs of the ensemble for rows."""
         plain = self._plain(X)
         if plain is None:
             check_is_fitted(self)
@@ -103,9 +103,9 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # it has 
         return self.heros_.answers(plain)
 
     def _plain(self, X: Any) -> Any:
-        """Return a few rows if scikit-learn's checks would find nothing in them; else None.
+        """Return a few rows if they need none of scikit-learn's checks; else None.
 
-        The checks take longer than the core.
+        The checks take longer than the core does.
         """
         if not hasattr(self, "heros_"):
             return None
@@ -121,9 +121,9 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # it has 
         self, X: Any, y: Any = NO_TARGETS, *, first: bool = False, numbers: bool = False
     ) -> tuple[Any, Any]:
         """Return rows, a frame or a matrix, and their targets as scikit-learn checks them."""
-        asked = isinstance(y, str)  # to predict: there are no targets
+        asked = isinstance(y, str)  # when predicting, there are no targets
         if is_frame(X) and (first or self._names is not None):
-            if first or hasattr(self, "n_features_in_"):  # a model from a file reads what it knows
+            if first or hasattr(self, "n_features_in_"):  # a loaded model reads only known columns
                 validate_data(self, X, y, reset=first, skip_check_array=True)
             if not asked:
                 y = column_or_1d(y, warn=True)
@@ -138,11 +138,11 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # it has 
         return X if first or self._names is None else self._table(X, self._names), y
 
     def _table(self, X: NDArray[np.float64], names: list[str]) -> pa.Table:
-        """Return an array as a table with the columns of the first frame, if these are numbers."""
+        """Return an array as a table with the columns of the first frame, if these are all numeric."""
         columns = self.heros_.encoder().columns
         others = [name for name, column in columns.items() if not isinstance(column, NumberColumn)]
         if others:
-            rule = f"a data frame, as the one it was fitted on: {others} are no numbers"
+            rule = f"a data frame, like the one in fit: the columns {others} are not numeric"
             raise DataError(f"X must be {rule}. Got an array instead.")
         if X.shape[1] != len(names):
             raise DataError(f"X must have {len(names)} features. Got {X.shape[1]} instead.")
@@ -162,10 +162,10 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # it has 
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **own: Any) -> Self:
-        """Open a model that `Heros.save` or ``heros run --save`` wrote: an estimator that is fitted.
+        """Load a model written by `Heros.save` or ``heros run --save`` as a fitted estimator.
 
-        Frames are read as the rows were that the model learnt from; columns that are not known are ignored.
-        Labels are the names of the classes. Parts of your own are given as for `Heros.load`.
+        Frames are read like the training rows of the model; unknown columns are ignored. Labels are the names
+        of the classes. Pass your own parts as arguments, as for `Heros.load`.
 
         Examples
         --------
@@ -181,7 +181,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # it has 
         """
         heros = Heros.load(path, **own)
         if heros.schema is None or heros.task.numeric != (not hasattr(cls, "predict_proba")):
-            what = "nothing learnt yet" if heros.schema is None else f"{type(heros.task).__name__}"
+            what = "an untrained model" if heros.schema is None else f"{type(heros.task).__name__}"
             raise DataError(f"The file {os.fspath(path)} must hold a fitted {cls.__name__}. Got {what}.")
         names = {"score": "running_score", "seed": "random_state"}
         given = {names.get(name, name): getattr(heros, name) for name in SETTINGS}
@@ -198,34 +198,33 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # it has 
 
 
 @dataclass(eq=False, repr=False)
-class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # they have no types
-    """A heterogeneous online ensemble that trains k of its M models at every step, for scikit-learn.
+class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the library has no types
+    """A heterogeneous online ensemble that trains k of its M models at each step, for scikit-learn.
 
-    The rows are a stream, in their order: `fit` goes through them once, `partial_fit` goes on where the
-    last call ended. NaN is a missing value. The columns of a data frame (pandas, polars, Arrow) are read as
-    everywhere in HEROS: numbers, numbers in text, names, booleans, dates. A name that was never learnt from
-    counts as missing when predicting.
+    The rows are read as a stream: `fit` reads them once, in order, and `partial_fit` continues training. NaN
+    is a missing value. The columns of a data frame (pandas, polars, Arrow) may be numbers, numbers in text,
+    names, booleans or dates. When predicting, an unknown name is a missing value.
 
     Parameters
     ----------
     pool, policy, k, answer, watch, burst, warmup
         As for `heros.Heros`.
     running_score
-        How the running performance L is kept: the `score` of `heros.Heros`, a name that is taken here.
+        The `score` of `heros.Heros`, a name that scikit-learn uses for a method.
     class_weight
-        What instances count by their label: a mapping, "balanced", or None. As in `heros.Heros`: with
-        "balanced" a label's weight follows how often it has come so far, as a stream does not know more.
+        The weights of instances by label: a mapping, "balanced", or None, as in `heros.Heros`. "balanced"
+        uses the frequency of each label so far, since later labels of the stream are not known.
     random_state
-        Of the initial weights and the policy's draws; a whole number is the `seed` of `heros.Heros`.
+        The seed of the initial weights and the policy; a whole number is the `seed` of `heros.Heros`.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
         The labels.
     heros_ : Heros
-        The ensemble itself: its `leaderboard()`, `explain_choice()`, bill and everything else.
+        The ensemble, with `leaderboard()`, `explain_choice()` and its other methods.
     n_features_in_, feature_names_in_
-        As for every estimator.
+        As for every scikit-learn estimator.
 
     Examples
     --------
@@ -242,7 +241,7 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
     class_weight: str | Mapping[Any, float] | None = None
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from the rows of X, one after the other, from scratch. `sample_weight`: what each counts."""
+        """Train a new model on the rows of X, in order. `sample_weight` is the weight of each row."""
         _expect_some(sample_weight)
         return self._learn(X, y, None, sample_weight, first=True)
 
@@ -253,16 +252,16 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Learn from more rows.
+        """Continue training with more rows.
 
         Parameters
         ----------
         X, y
             The rows and their labels.
         classes
-            All labels there will be: needed by the first call.
+            All labels of the stream; required in the first call.
         sample_weight
-            What each row counts; 1 if nothing is said.
+            The weight of each row; the default is 1.
         """
         first = not hasattr(self, "heros_")
         if first and classes is None:
@@ -270,11 +269,11 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
         return self._learn(X, y, classes, sample_weight, first=first)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The probability of each class, in the order of `classes_`, for each row."""
+        """Return the probability of each class for each row, in the order of `classes_`."""
         return self._outputs(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of each row."""
+        """Return the most probable class of each row."""
         best = self._outputs(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
@@ -309,11 +308,11 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
         return self
 
     def _plain_indices(self, y: Any, n: int) -> list[int] | None:
-        """Return the classes of n labels if there is nothing about them to check; else None."""
+        """Return the class indices of n labels if all labels are known; else None."""
         if not isinstance(y, list) and not (hasattr(y, "tolist") and getattr(y, "ndim", 0) == 1):
             return None
         known = {label: index for index, label in enumerate(self.classes_.tolist())}
-        given = y if isinstance(y, list) else y.tolist()  # of an array, or a column of pandas'
+        given = y if isinstance(y, list) else y.tolist()  # an array or a pandas column
         if len(given) != n or any(isinstance(label, list | dict) for label in given):
             return None
         indices = [known.get(label, -1) for label in given]
@@ -324,18 +323,18 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
             return np.asarray(unique_labels(y if classes is None else classes))
         known = np.asarray(self.classes_)
         if classes is not None and not np.array_equal(unique_labels(classes), known):
-            rule = f"as on the first call, {known.tolist()}"
+            rule = f"the classes of the first call, {known.tolist()}"
             raise ParameterError.of("classes", "partial_fit", rule, classes)
         return known
 
 
-class HerosRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]  # they have no types
-    """The ensemble as a regressor: see `HerosClassifier` for rows and parameters.
+class HerosRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]  # the library has no types
+    """A heterogeneous online ensemble for regression; `HerosClassifier` describes rows and parameters.
 
     Attributes
     ----------
     heros_ : Heros
-        The ensemble itself; `heros.ensemble.task.Regression` says how it learns a number.
+        The ensemble; `heros.ensemble.task.Regression` describes its task.
 
     Examples
     --------
@@ -347,20 +346,20 @@ class HerosRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]  # they 
     """
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from the rows of X, one after the other, from scratch. `sample_weight`: what each counts."""
+        """Train a new model on the rows of X, in order. `sample_weight` is the weight of each row."""
         _expect_some(sample_weight)
         return self._learn(X, y, sample_weight, first=True)
 
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from more rows."""
+        """Continue training with more rows."""
         return self._learn(X, y, sample_weight, first=not hasattr(self, "heros_"))
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """What the target of each row is."""
+        """Return the predicted number of each row."""
         return self._outputs(X)[:, 0]
 
     def predict_interval(self, X: Any) -> NDArray[np.float64]:
-        """The lower and the upper end of the interval that holds the target of each row."""
+        """Return the lower and upper end of the prediction interval of each row."""
         return self._outputs(X)[:, 1:3]
 
     def _learn(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, *, first: bool) -> Self:
@@ -376,11 +375,11 @@ def _expect_some(sample_weight: ArrayLike | None) -> None:
         return
     weights = np.asarray(sample_weight)
     if weights.size and not weights.any():
-        raise DataError("sample_weight must be above zero somewhere to fit anything. Got zeros alone.")
+        raise DataError("sample_weight must have a positive value. Got only zeros instead.")
 
 
 def _inside(name: str, part: Any) -> Iterator[tuple[str, Any]]:
-    """The parameters of a part and of those inside it, as ``name__parameter``."""
+    """Yield the parameters of a part and of its inner parts, as ``name__parameter``."""
     if is_dataclass(part) and not isinstance(part, type):
         for field in fields(part):
             value = getattr(part, field.name)
@@ -389,26 +388,26 @@ def _inside(name: str, part: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _changed(part: Any, path: str, value: Any, key: str) -> Any:
-    """The part with another parameter, which may be one of a part inside it."""
+    """Return the part with a changed parameter, which may be a parameter of an inner part."""
     name, _, rest = path.partition("__")
     own = [field.name for field in fields(part)] if is_dataclass(part) else []
     if name in own:
         changed = _changed(getattr(part, name), rest, value, key) if rest else value
         return replace(part, **{name: changed})
-    for inner in own:  # Explore(Zeta(0.05), 0.2) has a ζ, too
+    for inner in own:  # e.g. zeta of Explore(Zeta(0.05), 0.2)
         if any(found.endswith(f"__{path}") for found, _ in _inside("", getattr(part, inner))):
             return replace(part, **{inner: _changed(getattr(part, inner), path, value, key)})
-    rule = "parameters of the parts given" + (f", e.g. {own[0]!r} of {type(part).__name__}" if own else "")
+    rule = "parameters of the given parts" + (f", e.g. {own[0]!r} of {type(part).__name__}" if own else "")
     raise ParameterError.of("params", "set_params", rule, key)
 
 
 def _names(classes: NDArray[Any]) -> tuple[str, ...]:
-    """The names of classes in the schema."""
+    """Return the names of the classes in the schema."""
     return tuple(map(str, classes.tolist()))
 
 
 def _indices(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
-    """The class index of each label."""
+    """Return the class index of each label."""
     unknown = ~np.isin(labels, classes)
     if unknown.any():
         row = int(unknown.argmax())

@@ -1,4 +1,4 @@
-"""The best model for use elsewhere: ONNX, with the encoding of raw instances inside."""
+"""Export a model to ONNX, including the encoding of raw instances."""
 
 from __future__ import annotations
 
@@ -48,33 +48,32 @@ WRITERS: dict[type[BoundPool], Callable[[Graph, Any, int], None]] = {
     BoundNeighbours: neighbours,
     BoundRegressionTrees: regression_tree,
 }
-"""How a model of each family is written; another family is another line."""
+"""The function that exports a model of each family."""
 
 
 def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = None) -> None:
     """Write one model of a pool as ONNX: raw instances in, probabilities out.
 
-    The input ``X`` (n, features) is float64 as `Heros.predict_proba` takes it: numbers, 0-based codes of
-    nominal values, NaN where one is missing. The outputs are ``probabilities`` (n, classes), float64, and
-    ``label`` (n,), the class index. Running means and deviations are frozen as they are. The names of
-    features, values and classes are in the model's metadata, as JSON under ``schema``. Needs the extra
-    ``onnx``.
+    The input ``X`` (n, features) is float64, as for `Heros.predict_proba`: numbers, 0-based codes of nominal
+    values, NaN for missing values. The outputs are ``probabilities`` (n, classes), float64, and ``label``
+    (n,), the class index. For regression the output is ``value`` (n,), float64, in the unit of the target.
+    The file contains the current running means and deviations. The metadata has the names of features, values
+    and classes, as JSON under ``schema``. Needs the extra ``onnx``.
 
-    Perceptrons, linear models, naive Bayes, trees, forests, boosted trees and neighbours of any pool can be
-    exported, joined ones among them. Neighbours take their instances with them, and trees the statistics in
-    their leaves: such a file may be large. Models written in Python cannot be exported, and neither can
-    memories of labels, which predict from the labels before. Where the target is a
-    number, the output is ``value`` (n,), float64, in the target's own unit. What many models say together
-    (`heros.Top`, `Stack`) is not one model: each can be had by its number.
+    Perceptrons, linear models, naive Bayes, trees, forests, boosted trees and neighbours can be exported,
+    also from joined pools. The file contains the instances of neighbours and the statistics in the leaves of
+    trees, so it may be large. Models written in Python and label memories, which predict from earlier labels,
+    cannot be exported. The combined predictions of `heros.Top` and `Stack` cannot be exported either; export
+    each model by its index.
 
     Parameters
     ----------
     model
-        It has learnt something; nothing in it changes.
+        The trained model; it does not change.
     path
-        Where to write.
+        The path of the ONNX file.
     member
-        Which model of the pool; by default the best by its running score, as `Heros.best`.
+        The index of the model in the pool; by default `Heros.best`, the model with the highest score.
 
     Examples
     --------
@@ -99,7 +98,7 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
     writer = next((WRITERS[kind] for kind in type(bound).__mro__ if kind in WRITERS), None)
     if writer is None:
         kind = type(bound.pool).__name__
-        rule = "one whose model is a perceptron, linear, naive Bayes, trees or neighbours"
+        rule = "a Heros whose best model is a perceptron, linear, naive Bayes, trees or neighbours"
         raise ParameterError.of("model", "to_onnx", f"{rule} (member= chooses another)", kind)
     graph = Graph(onnx)
     writer(graph, bound, i)
@@ -107,7 +106,7 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
 
 
 def _place_of(bound: BoundPool, i: int) -> tuple[BoundPool, int]:
-    """The part of a joined pool that model i is of, and its number there."""
+    """Return the part of a joined pool that contains model i, and the model's index in it."""
     for part in bound.parts if isinstance(bound, BoundJoin) else ():
         if i < part.pool.n_models:
             return part, i
@@ -139,7 +138,7 @@ def _finished(onnx: Any, graph: Graph, model: Heros) -> Any:
 
 
 def _text(plain: Any) -> str:
-    """As JSON; with escapes for what is no text, which a name from a broken file may hold."""
+    """Return JSON text, with escapes if a name is not valid UTF-8."""
     text = json.dumps(plain, ensure_ascii=False)
     return text if text.isascii() or _is_utf8(text) else json.dumps(plain)
 

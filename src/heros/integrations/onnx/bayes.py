@@ -1,4 +1,4 @@
-"""Naive Bayes: sums of logarithms, worked out beforehand where they do not depend on the instance."""
+"""Export naive Bayes: sums of logarithms, precomputed if they do not depend on the instance."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from heros.pools.naive_bayes import BoundNaiveBayes
 
 __all__ = ["naive_bayes"]
 
-LEAST_VARIANCE = 1e-9  # as in the core: of that of all classes
+LEAST_VARIANCE = 1e-9  # as in the core: a share of the variance of all classes
 
 Floats = NDArray[np.float64]
 
 
 def naive_bayes(graph: Graph, bound: BoundNaiveBayes, i: int) -> None:
-    """Model i of a pool of naive Bayes models."""
+    """Export model i of a pool of naive Bayes models."""
     state = bound.native.state()
     values, classes = state["values"].astype(np.int64), int(state["classes"].item())
     blocks = state["statistics"].reshape(bound.pool.n_models, 1 + classes, -1)[i]
@@ -34,7 +34,7 @@ def naive_bayes(graph: Graph, bound: BoundNaiveBayes, i: int) -> None:
         rows = graph("Gather", np.concatenate(tables), codes_of(graph, nominal, values[nominal]), axis=0)
         logs = graph("Add", logs, graph("ReduceSum", rows, np.array([1]), keepdims=0))
     logs = graph("Where", graph("IsNaN", logs), np.float64(NONE), logs)
-    logs = graph("Max", logs, np.float64(NONE))  # beyond what a class holds possible
+    logs = graph("Max", logs, np.float64(NONE))  # lower limit of the logarithm
     logs = graph("Where", seen > 0, logs, np.float64(NONE))
     shares, _ = normed(graph, logs, 1, seen)
     graph.probabilities(shares)
@@ -48,16 +48,16 @@ def _log(x: Floats) -> Floats:
 def _densities(
     graph: Graph, blocks: Floats, places: NDArray[np.int64], numbers: NDArray[np.int64], prior: float
 ) -> str:
-    """The sum of the logarithms of the Gaussians (n, classes); a missing value adds nothing."""
+    """Return the sum of the log densities (n, classes); a missing value adds 0."""
     count, mean, squares = (blocks[:, places[numbers] + part] for part in range(3))  # (1 + classes, numbers)
     with np.errstate(divide="ignore", invalid="ignore"):
         usual = np.where(count[0] > 0, squares[0] / count[0], 0.0)
     usual = np.where(np.isfinite(usual) & (usual > 0), usual, 0.0)
-    never = count[1:] == 0  # in this class: as in all of them
+    never = count[1:] == 0  # classes without values use the values of all classes
     own = [np.where(never, part[0], part[1:]) for part in (count, mean, squares)]
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = np.maximum((own[2] + prior * usual) / (own[0] + prior), LEAST_VARIANCE * usual)
-    tells = usual > 0  # a constant tells nothing
+    tells = usual > 0  # a constant feature has no effect
     variance = np.where(tells, variance, 1.0)
     x = graph("Gather", "X", numbers, axis=1)
     known = graph("And", graph("Not", graph("IsNaN", x)), tells)
@@ -68,6 +68,6 @@ def _densities(
 
 
 def _table(block: Floats, values: int, smoothing: float) -> Floats:
-    """The logarithm of every value's probability (values + 1, classes), and of none: nothing."""
+    """Return the log probability of each value (values + 1, classes); the last row, for missing, is 0."""
     table = np.log((block[:, 1 : 1 + values] + smoothing) / (block[:, :1] + smoothing * values)).T
     return np.concatenate([table, np.zeros((1, len(block)))])

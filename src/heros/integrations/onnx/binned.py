@@ -1,4 +1,4 @@
-"""Trees that were split by bins, those of boosting and those of numbers: how instances go down them."""
+"""Descend trees that split by bins: boosted trees and regression trees."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from heros.integrations.onnx.trees import Walk
 
 __all__ = ["INTS", "Binned"]
 
-INTS = 4  # whole numbers of a node, as in the core
-CUT = 0  # where it stands among a node's numbers
+INTS = 4  # integers of a node, as in the core
+CUT = 0  # position of the cut among a node's real numbers
 
 
 class Binned:
-    """The nodes of one tree, its features by their numbers in the schema.
+    """The nodes of one tree, with the schema's feature indices.
 
     Parameters
     ----------
     ints, reals
-        The nodes as the core keeps them.
+        The nodes, as in the core.
     came
-        Which of a node's numbers says how many came there.
+        The position of the instance count among a node's real numbers.
     columns, values
-        Which feature of the schema each of the tree's is, and how many values those of the schema have.
+        The schema index of each feature of the tree, and the number of values of each schema feature.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Binned:
         self.at_most = values[self.feature] == 0
 
     def walk(self) -> Walk:
-        """How instances go down: without the feature, where more came."""
+        """Return the tests of the nodes; a missing value goes to the branch with more instances."""
         first = np.where(self.splits, self.child, 0)
         second = np.minimum(first + 1, len(first) - 1)
         missing = np.where(self.came[first] >= self.came[second], 0, 1)

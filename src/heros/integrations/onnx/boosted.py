@@ -1,4 +1,4 @@
-"""Boosted trees: all are walked down side by side, and their steps added up."""
+"""Export boosted trees: instances descend all trees in parallel, and the steps are added."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from heros.pools.boosted import BoundBoosted
 
 __all__ = ["boosted"]
 
-WEIGHT, DERIVATIVES = 2, 3  # where they stand among a node's numbers
+WEIGHT, DERIVATIVES = 2, 3  # positions among a node's real numbers
 
 
 def boosted(graph: Graph, bound: BoundBoosted, i: int) -> None:
-    """Model i of a pool of boosted trees."""
+    """Export model i of a pool of boosted trees."""
     settings, prefix = bound.pool.configurations[i], f"model_{i}_"
     state = {name.removeprefix(prefix): array for name, array in bound.native.state().items()}
     numeric, classes = bound.schema.numeric, bound.schema.n_classes
@@ -29,7 +29,7 @@ def boosted(graph: Graph, bound: BoundBoosted, i: int) -> None:
     taken = graph("Gather", settings["learning_rate"] * steps, node, axis=0)
     said = graph("ReduceSum", taken, np.array([1]), keepdims=0)  # (n, outputs)
     if numeric:
-        return graph.number(graph("Add", said, state["prior"][1]))  # how many there were, and their mean
+        return graph.number(graph("Add", said, state["prior"][1]))  # the mean of the targets
     prior = np.log(state["prior"] + 1)
     if outputs > 1:
         return graph.probabilities(graph("Softmax", graph("Add", said, prior), axis=1))
@@ -40,7 +40,7 @@ def boosted(graph: Graph, bound: BoundBoosted, i: int) -> None:
 
 
 def _split(state: dict[str, NDArray[Any]]) -> list[list[NDArray[Any]]]:
-    """Columns, whole numbers and numbers of the nodes, of each tree."""
+    """Return the columns, integers and real numbers of the nodes of each tree."""
     parts = [
         np.split(state[name], np.cumsum(state[f"{name}_sizes"])[:-1]) for name in ("columns", "ints", "reals")
     ]
@@ -48,7 +48,7 @@ def _split(state: dict[str, NDArray[Any]]) -> list[list[NDArray[Any]]]:
 
 
 def _steps(numbers: NDArray[np.float64], outputs: int, shrinkage: float) -> NDArray[np.float64]:
-    """What each node of a tree says, (nodes, outputs)."""
+    """Return the step of each node of a tree, (nodes, outputs)."""
     pairs = numbers[:, DERIVATIVES:].reshape(-1, outputs, 2)
     steps: NDArray[np.float64] = -pairs[:, :, 0] / (pairs[:, :, 1] + shrinkage)
     return steps

@@ -1,4 +1,4 @@
-"""Perceptrons and linear models: the encoder of the core, then products of matrices."""
+"""Export perceptrons and linear models: the encoder of the core, then matrix products."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LARGEST = 1e15  # the encoder's limit for numbers that are not scaled
 
 
 def perceptron(graph: Graph, bound: BoundMLP, i: int) -> None:
-    """Model i of a pool of perceptrons."""
+    """Export model i of a pool of perceptrons."""
     weights = bound.weights(i)
     _expect_finite(weights.values(), i)
     state = bound.native.state()
@@ -28,12 +28,12 @@ def perceptron(graph: Graph, bound: BoundMLP, i: int) -> None:
 
 
 def linear(graph: Graph, bound: BoundLinear, i: int) -> None:
-    """Model i of a pool of linear models."""
+    """Export model i of a pool of linear models."""
     rows = bound.weights(i)
     _expect_finite([rows], i)
     state = {name.removeprefix("inputs_"): array for name, array in bound.native.state().items()}
     if len(rows) != 1 + len(state["owner"]):
-        rule = "one without hashed values (own_values must be at least the number of values)"
+        rule = "a model without hashed values (own_values must be at least the number of values)"
         raise ParameterError.of("model", "to_onnx", rule, type(bound.pool).__name__)
     inputs = graph.cast(_encoded(graph, state, bound.pool), np.float64)
     said = graph("Add", graph("MatMul", inputs, rows[1:].copy()), rows[0].copy())  # the bias is the first row
@@ -42,11 +42,11 @@ def linear(graph: Graph, bound: BoundLinear, i: int) -> None:
 
 def _expect_finite(weights: Iterable[NDArray[Any]], i: int) -> None:
     if not all(np.isfinite(array).all() for array in weights):
-        raise HerosError(f"Model {i} must have finite weights to be exported. Got one that has diverged.")
+        raise HerosError(f"Model {i} cannot be exported: its weights are not finite, as it has diverged.")
 
 
 def _answer(graph: Graph, said: str, numeric: bool, state: dict[str, NDArray[Any]]) -> None:
-    """Probabilities, or the number in its own unit, of what was said (n, outputs)."""
+    """Set the output: class probabilities, or the number in the unit of the target."""
     if numeric:
         graph.number(graph("Add", graph("Mul", said, state["target_unit_sd"]), state["target_unit_mean"]))
     else:
@@ -54,13 +54,13 @@ def _answer(graph: Graph, said: str, numeric: bool, state: dict[str, NDArray[Any
 
 
 def _encoded(graph: Graph, state: dict[str, NDArray[Any]], pool: MLP | Linear) -> str:
-    """The inputs of a model (n, inputs), float32, as the core's encoder makes them of X."""
+    """Return the inputs of a model (n, inputs), float32, encoded from X as in the core."""
     owner, code, values = state["owner"].astype(np.int64), state["code"], state["values"]
     number = standardised(graph, state, pool.divisor) if pool.scale else graph("Clip", "X", -LARGEST, LARGEST)
     number = graph("Where", graph("IsNaN", "X"), np.float64(0), number)
     scaled = graph.cast(graph("Gather", number, owner, axis=1), np.float32)
     alike = graph("Equal", graph("Gather", "X", owner, axis=1), code.astype(np.float64))  # NaN equals nothing
-    active = (code < 0) & (values[owner] <= 2)  # a feature that turned one-hot is a number no longer
+    active = (code < 0) & (values[owner] <= 2)  # a one-hot feature is not a number
     number = graph("Where", active, scaled, np.float32(0))
     return graph("Where", code >= 0, graph.cast(alike, np.float32), number)
 

@@ -1,4 +1,4 @@
-"""ONNX operations, written one after the other."""
+"""A builder of ONNX graphs, and operations shared by several families."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 __all__ = ["Graph", "codes_of", "normed", "numbers_of", "standardised"]
 
 NONE = -1e30
-"""The logarithm of what is impossible: infinities would not add up."""
+"""The logarithm of probability 0; finite, since sums of infinities may be NaN."""
 
 
 class Graph:
-    """Operations, one after the other, and the constants they need."""
+    """A sequence of operations and their constants."""
 
     def __init__(self, onnx: Any) -> None:
         self._onnx = onnx
@@ -22,53 +22,53 @@ class Graph:
         self.constants: list[Any] = []
 
     def constant(self, values: Any) -> str:
-        """The name of a new constant."""
+        """Add a constant and return its name."""
         name = f"c{len(self.constants)}"
         self.constants.append(self._onnx.numpy_helper.from_array(np.asarray(values), name))
         return name
 
     def __call__(self, operation: str, *inputs: Any, named: str | None = None, **attributes: Any) -> str:
-        """The name of the result; arrays among the inputs are constants."""
+        """Add an operation and return the name of its result; arrays among the inputs become constants."""
         names = [value if isinstance(value, str) else self.constant(value) for value in inputs]
         result = named or f"r{len(self.nodes)}"
         self.nodes.append(self._onnx.helper.make_node(operation, names, [result], **attributes))
         return result
 
     def smallest(self, values: str, k: int) -> str:
-        """The places of the k smallest values of each row, of equal ones the first."""
+        """Return the indices of the k smallest values of each row; ties go to the lowest index."""
         names = [values, self.constant(np.array([k]))]
         results = [f"r{len(self.nodes)}_least", f"r{len(self.nodes)}"]
         self.nodes.append(self._onnx.helper.make_node("TopK", names, results, largest=0))
         return results[1]
 
     def cast(self, value: str, kind: type) -> str:
-        """The value as numbers of another type."""
+        """Return the value as numbers of another type."""
         return self("Cast", value, to=self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind)))
 
     def either(self, condition: Any, one: Any, other: Any) -> str:
-        """What `Where` is for numbers, for what is true or false."""
+        """Return `Where` for boolean values."""
         condition = condition if isinstance(condition, str) else self.constant(condition)
         return self("Or", self("And", condition, one), self("And", self("Not", condition), other))
 
     def for_each(self, row: NDArray[Any]) -> str:
-        """A row of numbers (columns,), for every instance: (n, columns)."""
+        """Repeat a row of numbers (columns,) for each instance: (n, columns)."""
         missing = self("IsNaN", self("Gather", "X", np.array([0]), axis=1))
         return self(
             "Add", self("Mul", self.cast(missing, row.dtype.type), np.zeros((1, 1), row.dtype)), row[None]
         )
 
     def probabilities(self, result: str) -> None:
-        """Say that this (n, classes) is what the model answers."""
+        """Set the output of a classifier (n, classes)."""
         self("Identity", result, named="probabilities")
         self("ArgMax", "probabilities", axis=1, keepdims=0, named="label")
 
     def number(self, result: str) -> None:
-        """Say that this (n, 1) is what the model answers, where the target is a number."""
+        """Set the output of a regressor (n, 1)."""
         self("Squeeze", result, np.array([1]), named="value")
 
 
 def standardised(graph: Graph, state: dict[str, NDArray[Any]], divisor: float) -> str:
-    """(x − mean)/(divisor·sd) of X, x itself being part of the moments; 0 where nothing deviates."""
+    """Return (x − mean)/(divisor·sd) of X, with x included in the moments; 0 if the sd is 0."""
     n = state["count"] + 1
     off = graph("Sub", "X", state["mean"])
     mean = graph("Add", state["mean"], graph("Div", off, n))
@@ -84,16 +84,16 @@ def standardised(graph: Graph, state: dict[str, NDArray[Any]], divisor: float) -
 def numbers_of(
     graph: Graph, state: dict[str, NDArray[Any]], features: NDArray[np.int64], farthest: float
 ) -> str:
-    """These features of X (n, features) in standard deviations, clipped; a missing one is at the mean."""
+    """Return these features of X (n, features) in standard deviations, clipped; missing values are 0."""
     scaled = graph("Clip", standardised(graph, state, 1.0), np.float64(-farthest), np.float64(farthest))
     scaled = graph("Where", graph("IsNaN", "X"), np.float64(0), scaled)
     return graph("Gather", scaled, features, axis=1)
 
 
 def codes_of(graph: Graph, features: NDArray[np.int64], values: NDArray[np.int64]) -> str:
-    """The places (n, features) of nominal values among rows that lie one behind the other.
+    """Return the row indices (n, features) of nominal values in concatenated tables.
 
-    Feature j has values[j] + 1 rows, the last one for a missing value, or a code that the schema lacks.
+    Feature j has values[j] + 1 rows, the last one for missing values and unknown codes.
     """
     x = graph("Gather", "X", features, axis=1)
     last = values.astype(np.float64)
@@ -104,7 +104,7 @@ def codes_of(graph: Graph, features: NDArray[np.int64], values: NDArray[np.int64
 
 
 def normed(graph: Graph, logs: str, axis: int, otherwise: Any) -> tuple[str, str]:
-    """Probabilities from logarithms, and whether any class is possible; if none is, `otherwise`."""
+    """Return probabilities from logarithms, or `otherwise` if all are impossible, and a mask of which."""
     top = graph("ReduceMax", logs, axes=[axis], keepdims=1)
     possible = graph("Greater", top, np.float64(NONE / 10))
     shares = graph("Exp", graph("Sub", logs, top))

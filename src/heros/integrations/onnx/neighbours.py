@@ -1,4 +1,4 @@
-"""Nearest neighbours: the file has the instances, and the nearest are found by a product of matrices."""
+"""Export nearest neighbours: the file contains the instances; a matrix product finds the nearest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EPSILON, SMOOTHING, FARTHEST = 1e-3, 0.01, 6.0  # as in the core
 
 
 def neighbours(graph: Graph, bound: BoundNeighbours, i: int) -> None:
-    """Model i of a pool of neighbours."""
+    """Export model i of a pool of neighbours."""
     state, width = bound.native.state(), bound.stats()[i].rows
     numeric, classes = bound.schema.numeric, int(state["classes"].item())
     if width == 0:
@@ -39,12 +39,12 @@ def neighbours(graph: Graph, bound: BoundNeighbours, i: int) -> None:
 
 
 def _newest(width: int) -> slice:
-    """So many of the rows, the last first: it comes first of those as near."""
+    """Return a slice of the last `width` rows, newest first, so that newer rows win ties."""
     return slice(None, -width - 1, -1)
 
 
 def _nearest(graph: Graph, state: dict[str, NDArray[Any]], width: int, k: int) -> tuple[str, str]:
-    """The k nearest of the rows, and how far they are: (n, near) both."""
+    """Return the k nearest rows and their distances, both (n, near)."""
     values, n = state["values"].astype(np.int64), len(state["targets"])
     numbers, nominal = np.flatnonzero(values == 0), np.flatnonzero(values)
     rows = state["numbers"].reshape(n, len(numbers))[_newest(width)].astype(np.float64)
@@ -54,13 +54,13 @@ def _nearest(graph: Graph, state: dict[str, NDArray[Any]], width: int, k: int) -
         [np.zeros((width, 0)), *(_hot(codes[:, j], values[f]) for j, f in enumerate(nominal))], 1
     )
     same = _same(graph, nominal, values)
-    stored = np.concatenate([rows, hot / 2], axis=1)  # a value that differs counts 1 in the square
+    stored = np.concatenate([rows, hot / 2], axis=1)  # a different value adds 1 to the squared distance
     asked = graph("Concat", x, same, axis=1)
     lengths = (rows**2).sum(axis=1) + len(nominal)
     rough = graph("Sub", lengths, graph("Mul", np.float64(2), graph("MatMul", asked, stored.T.copy())))
     who = graph.smallest(rough, min(k, width))
     off = graph("Sub", graph("Gather", rows, who, axis=0), graph("Unsqueeze", x, np.array([1])))
-    squares = graph("ReduceSum", graph("Mul", off, off), np.array([2]), keepdims=0)  # exact, of those few
+    squares = graph("ReduceSum", graph("Mul", off, off), np.array([2]), keepdims=0)  # exact, for k rows
     alike = graph("Mul", graph("Gather", hot, who, axis=0), graph("Unsqueeze", same, np.array([1])))
     alike = graph("ReduceSum", alike, np.array([2]), keepdims=0)
     squares = graph("Add", squares, graph("Sub", np.float64(len(nominal)), alike))
@@ -68,19 +68,19 @@ def _nearest(graph: Graph, state: dict[str, NDArray[Any]], width: int, k: int) -
 
 
 def _numbers(graph: Graph, state: dict[str, NDArray[Any]], numbers: NDArray[np.int64]) -> str:
-    """The numbers, rounded as the core keeps them."""
+    """Return the numeric features, rounded as in the core."""
     if not len(numbers):
         return graph.for_each(np.zeros(0))
     return graph.cast(graph.cast(numbers_of(graph, state, numbers, FARTHEST), np.float32), np.float64)
 
 
 def _hot(codes: NDArray[Any], values: int) -> NDArray[np.float64]:
-    """A column per value, and one for a missing one."""
-    return np.asarray(np.eye(values + 1)[codes])  # -1 is the last
+    """Return a one-hot matrix with a column per value, and one for missing values."""
+    return np.asarray(np.eye(values + 1)[codes])  # the code -1 is the last column
 
 
 def _same(graph: Graph, nominal: NDArray[np.int64], values: NDArray[np.int64]) -> str:
-    """The nominal values of X (n, columns of _hot)."""
+    """Return the nominal values of X, one-hot (n, columns of _hot)."""
     owner = np.repeat(nominal, values[nominal] + 1)
     code = np.concatenate([np.arange(0.0), *(np.r_[np.arange(float(values[f])), np.nan] for f in nominal)])
     x = graph("Gather", "X", owner, axis=1)

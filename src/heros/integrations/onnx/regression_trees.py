@@ -1,4 +1,4 @@
-"""Trees of numbers: a leaf says the mean of its targets, or what its linear model makes of the features."""
+"""Export regression trees: a leaf predicts the mean of its targets, or by a linear model."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from heros.pools.regression_trees import BoundRegressionTrees
 
 __all__ = ["regression_tree"]
 
-REALS = 8  # numbers of a node, as in the core
-COUNT, MEAN, MEAN_ERROR, MODEL_ERROR = 1, 2, 6, 7  # where they stand among them
-FARTHEST = 3.0  # standard deviations of a feature
+REALS = 8  # real numbers of a node, as in the core
+COUNT, MEAN, MEAN_ERROR, MODEL_ERROR = 1, 2, 6, 7  # their positions in a node
+FARTHEST = 3.0  # limit of a feature in standard deviations
 
 
 def regression_tree(graph: Graph, bound: BoundRegressionTrees, i: int) -> None:
-    """Model i of a pool of regression trees."""
+    """Export model i of a pool of regression trees."""
     state = bound.native.state()
     values, nodes = state["values"], state["nodes"]
     numbers = np.flatnonzero(values == 0)
@@ -41,7 +41,7 @@ def regression_tree(graph: Graph, bound: BoundRegressionTrees, i: int) -> None:
 def _models(
     reals: NDArray[Any], weights: NDArray[Any], prediction: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """What a leaf says as a linear model, (nodes, numbers) and (nodes, 1): a mean is one without slopes."""
+    """Return each leaf as a linear model, (nodes, numbers) and (nodes, 1); a mean has slopes of 0."""
     by_model = reals[:, MODEL_ERROR] < reals[:, MEAN_ERROR]
     if prediction != "adaptive":
         by_model[:] = prediction == "linear"

@@ -1,4 +1,4 @@
-"""Retrained boosted trees: features become bytes, trees are walked down side by side, steps are added up."""
+"""Export retrained boosted trees: features become bytes, instances descend all trees, steps are added."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from heros.pools.retrained import BoundRetrained
 
 __all__ = ["retrained"]
 
-INTS = 4  # whole numbers of a node, as in the core: feature, test, child below, child above
+INTS = 4  # integers of a node, as in the core: feature, test, child below, child above
 BYTES = 256
 
 
 def retrained(graph: Graph, bound: BoundRetrained, i: int) -> None:
-    """Model i of a pool of retrained boosted trees, as its last training left it."""
+    """Export model i of a pool of retrained boosted trees, as of its last training."""
     prefix = f"model_{i}_"
     state = {name.removeprefix(prefix): array for name, array in bound.native.state().items()}
     numeric, classes = bound.schema.numeric, bound.schema.n_classes
@@ -36,7 +36,7 @@ def retrained(graph: Graph, bound: BoundRetrained, i: int) -> None:
 
 
 def _prior(prior: NDArray[Any], numeric: bool) -> NDArray[Any]:
-    """What is said before the first training is done."""
+    """Return the output before the first training is complete."""
     if numeric:
         return prior[1:]
     logs = np.log(prior + 1)
@@ -44,11 +44,11 @@ def _prior(prior: NDArray[Any], numeric: bool) -> NDArray[Any]:
 
 
 def _steps(graph: Graph, state: dict[str, NDArray[Any]], outputs: int) -> str:
-    """The sum of all trees' steps (n, outputs)."""
+    """Return the sum of the steps of all trees (n, outputs)."""
     nodes = state["nodes"].reshape(-1, INTS).astype(np.int64)
     n, leaves = len(nodes), len(state["steps"])
     feature = np.concatenate([np.searchsorted(state["tested"], nodes[:, 0]), np.zeros(leaves, np.int64)])
-    stays = np.arange(n, n + leaves)  # a leaf is a node that leads to itself
+    stays = np.arange(n, n + leaves)  # a leaf is a node whose children are itself
     below, above = (np.concatenate([_places(nodes[:, side], n), stays]) for side in (2, 3))
     goes = np.concatenate([_tests(nodes[:, 1], state["sets"]), np.zeros((leaves, BYTES), bool)]).ravel()
     found, at = _bytes(graph, state), graph.for_each(_places(state["roots"].astype(np.int64), n))
@@ -61,7 +61,7 @@ def _steps(graph: Graph, state: dict[str, NDArray[Any]], outputs: int) -> str:
 
 
 def _bytes(graph: Graph, state: dict[str, NDArray[Any]]) -> str:
-    """The features that trees ask for as bytes (n, features): 0 is missing, then bins or codes from 1."""
+    """Return the tested features as bytes (n, features): 0 for missing, then bins or codes from 1."""
     tested = state["tested"].astype(np.int64)
     edges = np.split(state["tested_edges"], np.cumsum(state["tested_edges_sizes"])[:-1])
     table = np.full((len(tested), max(1, *map(len, edges))), np.inf)
@@ -79,12 +79,12 @@ def _bytes(graph: Graph, state: dict[str, NDArray[Any]]) -> str:
 
 
 def _places(children: NDArray[np.int64], nodes: int) -> NDArray[np.int64]:
-    """Nodes keep their numbers, leaves come after them."""
+    """Return the indices of children; leaves come after all nodes."""
     return np.where(children >= 0, children, nodes + ~children)
 
 
 def _tests(tests: NDArray[np.int64], sets: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Which bytes go below, (nodes, 256): up to a cut, or those of a set."""
+    """Return a mask of the bytes that go below, (nodes, 256): up to a cut, or in a set."""
     byte = np.arange(BYTES)
     goes = byte <= (tests >> 1)[:, None]
     goes[:, 0] = tests & 1 == 1
@@ -95,7 +95,7 @@ def _tests(tests: NDArray[np.int64], sets: NDArray[np.uint64]) -> NDArray[np.boo
 
 
 def _depth(nodes: NDArray[np.int64]) -> int:
-    """Splits above the deepest leaf; children come after their parents."""
+    """Return the number of splits above the deepest leaf; children come after their parents."""
     depth = np.ones(len(nodes), dtype=np.int64)
     for node, children in enumerate(nodes[:, 2:]):
         depth[children[children >= 0]] = depth[node] + 1

@@ -1,4 +1,4 @@
-"""Trees and forests: all trees of a forest are walked down side by side, and their leaves asked together."""
+"""Export trees and forests: instances descend all trees in parallel, then all leaves predict."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from heros.pools.tree_settings import ABSENT, AT_MOST, EACH_VALUE, LEAF
 __all__ = ["Walk", "forest", "tree", "walked"]
 
 NO_SPREAD = 1e300
-LEAST = -745.13  # the logarithm of the least product that is not 0
-LARGEST = 1 << 30  # bytes: what a file of ONNX holds with room to spare
+LEAST = -745.13  # the logarithm of the smallest product that is not 0
+LARGEST = 1 << 30  # maximum bytes of the statistics, below the size limit of ONNX files
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -27,7 +27,7 @@ Flags = NDArray[np.bool_]
 
 
 def tree(graph: Graph, bound: BoundHoeffding, i: int) -> None:
-    """Model i of a pool of Hoeffding trees."""
+    """Export model i of a pool of Hoeffding trees."""
     state = bound.native.tree_state(i)
     features = np.arange(bound.schema.n_features)
     said, _ = _answers(graph, bound, [_Tree(state, features, bound.pool.configurations[i]["prediction"])])
@@ -35,7 +35,7 @@ def tree(graph: Graph, bound: BoundHoeffding, i: int) -> None:
 
 
 def forest(graph: Graph, bound: BoundForest, i: int) -> None:
-    """Model i of a pool of forests: its trees, weighted by how often they were right."""
+    """Export model i of a pool of forests: its trees, weighted by their accuracy."""
     settings, state = bound.pool.configurations[i], bound.native.state()
     grown = [bound.native.tree(i, t) for t in range(settings["trees"])]
     trees = [_Tree(one, columns.astype(np.int64), "adaptive") for columns, one in grown]
@@ -53,7 +53,7 @@ def forest(graph: Graph, bound: BoundForest, i: int) -> None:
 
 
 class _Tree:
-    """The arrays of one tree, its features by their numbers in the schema."""
+    """The arrays of one tree, with the schema's feature indices."""
 
     def __init__(self, state: Mapping[str, NDArray[Any]], columns: Ints, prediction: str) -> None:
         self.state, self.columns = state, columns
@@ -70,14 +70,14 @@ class _Tree:
         self.by_bayes = self._by_bayes(prediction)
 
     def walk(self) -> Walk:
-        """How instances go down."""
+        """Return the arrays with which instances descend the tree."""
         each, stays = self.kind == EACH_VALUE, np.full(len(self.test), -1)
         return Walk(
             self.feature, self.kind == AT_MOST, each, self.value, self.link, self.splits, stays, self.depth()
         )
 
     def _by_bayes(self, prediction: str) -> Flags:
-        """The leaves that answer by naive Bayes."""
+        """Return a mask of the leaves that predict by naive Bayes."""
         if prediction == "majority":
             return np.zeros(len(self.test), dtype=bool)
         chosen: Flags = self.observes.copy()
@@ -87,7 +87,7 @@ class _Tree:
         return chosen
 
     def answering(self) -> Floats:
-        """The counts that answer at each node; an absent branch leaves the answer to the split above."""
+        """Return the class counts of each node; an absent branch has the counts of its parent."""
         counts = self.counts.copy()
         for node in np.flatnonzero(self.splits).tolist():
             end = self.link[node] + self._branches(node)
@@ -101,7 +101,7 @@ class _Tree:
         return int(self.state["values"][self.test[node] >> 2])
 
     def depth(self) -> int:
-        """Of the deepest leaf; children come after their parents."""
+        """Return the depth of the deepest leaf; children come after their parents."""
         depth = np.zeros(len(self.test), dtype=np.int64)
         for node in np.flatnonzero(self.splits).tolist():
             depth[self.link[node] : self.link[node] + self._branches(node)] = depth[node] + 1
@@ -110,10 +110,10 @@ class _Tree:
 
 @dataclass(frozen=True)
 class _Leaf:
-    """What a leaf that answers by naive Bayes knows, by the features of the schema: logarithms of factors.
+    """The naive Bayes statistics of a leaf, by feature of the schema, as logarithms of factors.
 
-    Of numbers: constant − (x − mean)²·precision. Features that nobody at this leaf has had a value of say
-    nothing; in a class without any value of a feature that others have, it is impossible.
+    For numbers: constant − (x − mean)²·precision. A feature without values in this leaf has no effect. If
+    only some classes have values of a feature, the other classes are impossible.
     """
 
     prior: Floats  # (classes,)
@@ -125,7 +125,7 @@ class _Leaf:
 
 
 class _Leaves:
-    """The leaves of trees that answer by naive Bayes."""
+    """The leaves of trees that predict by naive Bayes."""
 
     def __init__(self, values: Ints) -> None:
         self.values = values
@@ -133,7 +133,7 @@ class _Leaves:
         self.begins = np.concatenate([[0], np.cumsum(values[self.nominal] + 1)]).astype(np.int64)
 
     def of(self, tree: _Tree) -> Iterator[_Leaf]:
-        """Those of one tree, in the order of its nodes."""
+        """Yield the leaves of one tree, in the order of its nodes."""
         own = self.values[tree.columns]
         numbers, nominal = tree.columns[own == 0], tree.columns[own > 0]
         slots = np.concatenate([[0], np.cumsum(self.values[nominal])]).astype(np.int64)
@@ -170,7 +170,7 @@ class _Leaves:
         return mean, precision, constant, told
 
     def _tables(self, places: Ints, slots: Ints, divisor: Floats, count: Floats) -> Floats:
-        """A row per value; the last of each feature, for a missing one, says nothing."""
+        """Return a row per value; the last row of each feature, for missing values, is 0."""
         rows = np.zeros((self.begins[-1], len(divisor)))
         for j, place in enumerate(places):
             own = divisor[:, j]
@@ -182,7 +182,7 @@ class _Leaves:
 
 
 def _answers(graph: Graph, bound: BoundHoeffding | BoundForest, trees: Sequence[_Tree]) -> tuple[str, str]:
-    """What each tree says (n, trees, classes), and whether it says anything (n, trees, 1)."""
+    """Return the probabilities of each tree (n, trees, classes), and whether it has any (n, trees, 1)."""
     values = np.array([len(f.values or ()) for f in bound.schema.features], dtype=np.int64)
     classes = bound.schema.n_classes
     node = walked(graph, [one.walk() for one in trees])
@@ -193,7 +193,7 @@ def _answers(graph: Graph, bound: BoundHoeffding | BoundForest, trees: Sequence[
     by_bayes = np.concatenate([one.by_bayes for one in trees])
     if not by_bayes.any():
         return said, heard
-    which = graph("Gather", np.where(by_bayes, np.cumsum(by_bayes) - 1, 0), node, axis=0)  # of those leaves
+    which = graph("Gather", np.where(by_bayes, np.cumsum(by_bayes) - 1, 0), node, axis=0)  # leaf indices
     shares_by_bayes, possible = _bayes(graph, _Leaves(values), trees, which, classes)
     chosen = graph("Unsqueeze", graph("Gather", by_bayes, node, axis=0), np.array([2]))
     return graph("Where", chosen, shares_by_bayes, said), graph.either(chosen, possible, heard)
@@ -201,20 +201,20 @@ def _answers(graph: Graph, bound: BoundHoeffding | BoundForest, trees: Sequence[
 
 @dataclass(frozen=True)
 class Walk:
-    """How instances go down a tree: per node, what is asked, and where its children begin."""
+    """The test of each node of a tree, and the index of its first child."""
 
     feature: Ints
-    at_most: Flags  # a number: at most the value goes first; else: the value itself does
-    each: Flags  # a branch per value
+    at_most: Flags  # numeric test: x <= value goes to the first branch; else x == value does
+    each: Flags  # whether there is a branch per value
     value: Floats
     link: Ints
     splits: Flags
-    missing: Ints  # the branch where the feature is missing; -1: it stays
+    missing: Ints  # the branch for a missing value; -1: the instance stays at the node
     depth: int
 
 
 def walked(graph: Graph, walks: Sequence[Walk]) -> str:
-    """The node (n, trees) at which an instance arrives, of all trees' nodes one after the other."""
+    """Return the final node of each instance in each tree (n, trees); nodes of all trees are concatenated."""
     begins = np.cumsum([0, *(len(one.feature) for one in walks[:-1])]).astype(np.int64)
     feature, at_most, each, value, splits, missing = (
         np.concatenate([getattr(one, name) for one in walks])
@@ -242,26 +242,26 @@ def walked(graph: Graph, walks: Sequence[Walk]) -> str:
 
 
 def _whole(graph: Graph, x: str) -> str:
-    """Codes as whole numbers; what is no code at all is not gone after."""
+    """Return codes as integers; other values are clipped."""
     return graph.cast(graph("Clip", x, np.float64(0), np.float64(1 << 24)), np.int64)
 
 
 def _bayes(
     graph: Graph, leaves: _Leaves, trees: Sequence[_Tree], which: str, classes: int
 ) -> tuple[str, str]:
-    """The shares (n, trees, classes) that naive Bayes gives, and whether it gives any."""
+    """Return the probabilities by naive Bayes (n, trees, classes), and whether any class is possible."""
     room = sum(int(one.by_bayes.sum()) for one in trees)
     size = 8 * room * classes * (3 * len(leaves.numbers) + int(leaves.begins[-1]))
     if size > LARGEST:
-        rule = f"no larger than {LARGEST >> 20} MB to be exported"
-        raise HerosError(f"The statistics in the leaves of a tree must be {rule}. Got {size >> 20} MB.")
+        rule = f"at most {LARGEST >> 20} MB for the export"
+        raise HerosError(f"The leaf statistics of a tree must be {rule}. Got {size >> 20} MB instead.")
     found = [leaf for one in trees for leaf in leaves.of(one)]
     logs: list[str] = []
     if len(leaves.numbers):
         logs.append(_numbers(graph, leaves, found, which))
     if len(leaves.nominal):
         logs.append(_names(graph, leaves, found, which))
-    order = np.argsort(np.concatenate([leaves.numbers, leaves.nominal]))  # products are taken in this order
+    order = np.argsort(np.concatenate([leaves.numbers, leaves.nominal]))  # the order of the factors
     factors = graph("Gather", graph("Concat", *logs, axis=3), order, axis=3)  # (n, trees, classes, features)
     prior = graph(
         "Unsqueeze", graph("Gather", np.stack([leaf.prior for leaf in found]), which), np.array([3])
@@ -275,7 +275,7 @@ def _bayes(
 
 
 def _numbers(graph: Graph, leaves: _Leaves, found: Sequence[_Leaf], which: str) -> str:
-    """The logarithms of the densities (n, trees, classes, numbers); of a missing value: 0."""
+    """Return the log densities (n, trees, classes, numbers); 0 for a missing value."""
     x = graph("Gather", "X", leaves.numbers, axis=1)
     known = graph("Unsqueeze", graph("Not", graph("IsNaN", x)), np.array([1]))
     told = graph("And", known, graph("Gather", np.stack([leaf.told for leaf in found]), which))
@@ -290,7 +290,7 @@ def _numbers(graph: Graph, leaves: _Leaves, found: Sequence[_Leaf], which: str) 
 
 
 def _names(graph: Graph, leaves: _Leaves, found: Sequence[_Leaf], which: str) -> str:
-    """The logarithms of the values' probabilities (n, trees, classes, nominal features)."""
+    """Return the log probabilities of the values (n, trees, classes, nominal features)."""
     rows = np.concatenate([leaf.rows for leaf in found])
     at = graph("Mul", which, np.array(leaves.begins[-1]))
     codes = codes_of(graph, leaves.nominal, leaves.values[leaves.nominal])
