@@ -454,7 +454,7 @@ def test_models_that_live_in_python_are_refused():
         def learn(self, x, y):
             pass
 
-    with pytest.raises(ParameterError, match="plain data"):
+    with pytest.raises(ParameterError, match="without Python models"):
         Keyed(Heros(pools.Models([Own()], costs=[1])))
 
 

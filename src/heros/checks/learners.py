@@ -123,7 +123,7 @@ def _check_learning(pool: Pool, schema: Schema, X: NDArray[np.float64], y: NDArr
 def _check_growth(
     pool: Pool, schema: Schema, X: NDArray[np.float64], y: NDArray[np.float64], numeric: bool
 ) -> None:
-    """Fit the models to a schema with another feature and another class, where they can grow."""
+    """Extend the models to a schema with another feature and another class, if they support growth."""
     more = Schema.of([*FEATURES, "height"], classes=None if numeric else [*schema.classes, "perhaps"])
     model = _model(pool, schema).learn(X[:50], y[:50])
     try:

@@ -15,7 +15,7 @@ __all__ = ["check_source"]
 
 
 def check_source(source: Any, *, most: int = 1000) -> None:
-    """Check that a source returns instances as `heros.evaluate` expects. It reads on from the position.
+    """Check that a source returns instances as `heros.evaluate` expects. It reads from the current position.
 
     A poll must return IDLE, END, or a block of at most the requested number of rows, as wide as the schema.
     After END every poll must return END. The schema may only grow. If the source has `where` and `seek`, it

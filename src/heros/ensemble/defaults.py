@@ -15,8 +15,8 @@ from heros.pools import Pool, default, default_regression
 __all__ = ["Given", "Parts", "checked_k"]
 
 DEFAULT_SHARE = 0.6  # the default k as a share of a given pool: the paper's 30 of 50
-DEFAULT_K = 10  # of the 13 models of the default pool
-EXPECTED = 0.98  # an instance whose class has a higher probability is no surprise
+DEFAULT_K = 10  # the default k for the 13 models of the default pool
+EXPECTED = 0.98  # an instance whose class has a higher probability is expected
 SURE = 0.99  # above this probability of a class, the slow models of the default pool are not evaluated
 
 

@@ -229,7 +229,7 @@ class Heros:
 
     @property
     def answer(self) -> Answer:
-        """Which models predict for the ensemble."""
+        """The choice of the models that predict for the ensemble."""
         return self._parts.answer
 
     @property
@@ -402,7 +402,7 @@ class Heros:
     def predict(self, x: Any, *, abstain: bool = False) -> Any:
         """Return the most probable class, or the predicted number, of one instance or of several.
 
-        With `abstain` the answer is None where `predict_set` does not have exactly one class.
+        With `abstain` the prediction is None unless `predict_set` returns exactly one class.
 
         Examples
         --------
@@ -440,10 +440,10 @@ class Heros:
         return self.answers(x)[..., 1:3]
 
     def predict_set(self, x: Any) -> Any:
-        """The classes one of which it is, as surely as the task asks for: a list, or one per instance.
+        """Return the classes of a prediction set with the level of the task: a list, or one per instance.
 
-        A set with several classes says that the model is not sure; an empty set that no class seems right.
-        ``Heros(task=Classification(level=0.9))`` asks for sets.
+        A set with several classes means that the model is uncertain; an empty set means that no class fits.
+        Sets need a level: ``Heros(task=Classification(level=0.9))``.
 
         Examples
         --------
@@ -465,14 +465,14 @@ class Heros:
 
     @property
     def sets(self) -> dict[str, float]:
-        """How often the sets of classes have held the class so far, and their mean size."""
+        """The share of instances whose set contained the class so far (coverage), and the mean set size."""
         _, n, held, sizes = self._sets()
         return {"instances": n, "coverage": held / n if n else math.nan, "size": sizes / n if n else math.nan}
 
     def _sets(self) -> list[float]:
         told: list[float] = self._at_work.step.sets.tolist()
         if not told:
-            raise HerosError("There are no sets of classes: say Heros(task=Classification(level=0.9)).")
+            raise HerosError("There are no sets of classes: create Heros(task=Classification(level=0.9)).")
         return told
 
     def outputs(self, X: NDArray[np.float64], delay: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -714,9 +714,9 @@ class Heros:
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """When the error of the ensemble, or the score of one model, became worse: see `heros.drift.Change`.
+        """The detected changes of the ensemble's error and of the models' scores: see `heros.drift.Change`.
 
-        The latest 1000 are kept.
+        Only the latest 1000 changes are stored.
         """
         noted, schema = self._at_work.step.changes, self._at_work.schema
         return changes_of(noted, self.pool.configurations, schema.classes, self.task.numeric)
@@ -742,7 +742,7 @@ class Heros:
 
     @property
     def cpu_seconds(self) -> dict[str, float]:
-        """CPU time spent so far, by phase of the step."""
+        """The CPU seconds spent so far, by phase of the step."""
         return dict(zip(PHASES, self._at_work.step.cpu_seconds.tolist(), strict=True))
 
     @property

@@ -166,18 +166,18 @@ def _column(values: list[Any]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Why one model was trained at the last step."""
+    """The reason why one model was trained at the last step."""
 
     model: int
     configuration: Mapping[str, Any]
-    score: float  # L, the instance of that step included
+    score: float  # L, including the instance of that step
     cost: float  # γ
     reason: str
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation(Sequence[Choice]):
-    """Why the models of the last step were trained. Prints as a table.
+    """The reasons why the models of the last step were trained. It prints as a table.
 
     Examples
     --------
@@ -190,7 +190,7 @@ class Explanation(Sequence[Choice]):
     Zeta(1) chose 1 of 3 models for instance 500
     """
 
-    rule: str  # what decided: warm-up, exploration or the policy
+    rule: str  # the reason for the choice: warm-up, exploration or the policy
     choices: tuple[Choice, ...]
 
     @classmethod
@@ -365,7 +365,7 @@ def _by_setting(pool: Pool, learnt: _core.Step) -> Iterator[SettingSummary]:
     """Yield a summary for each value of each setting in which the models differ."""
     scores, costs, invested = learnt.scores, learnt.costs, learnt.invested
     spent = invested.sum()
-    groups: dict[str, dict[str, list[int]]] = {}  # setting -> its values, as written -> models
+    groups: dict[str, dict[str, list[int]]] = {}  # setting -> text of its value -> models
     for i, configuration in enumerate(pool.configurations):
         for name, value in configuration.items():
             groups.setdefault(name, {}).setdefault(repr(value), []).append(i)

@@ -208,7 +208,7 @@ class LateLabels:
 
     def _take_back(self, ids: list[Any], rows: list[Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         x, answers, since = (arrays[name] for name in ("x", "answers", "since"))
-        known = arrays.get("known", np.full(len(ids), self._learnt))  # the first files do without
+        known = arrays.get("known", np.full(len(ids), self._learnt))  # missing in old files
         lengths = {len(ids), len(rows), len(x), len(answers), len(known), len(since)}
         if len(lengths) > 1 or len(set(map(_expect_id, ids))) != len(ids):
             raise DataError("the numbers of instances and distinct ids differ")
@@ -284,7 +284,7 @@ class LateLabels:
             for measure in late.measures:
                 measure.restore(archive.subset(arrays, f"measures/{measure.name}"))
             ids = document["ids"]
-            rows = document.get("rows", [None] * len(ids))  # the first files have arrays alone
+            rows = document.get("rows", [None] * len(ids))  # old files have only arrays
             late._take_back(ids, rows, archive.subset(arrays, "waiting"))
         except (DataError, KeyError, TypeError, ValueError) as error:
             raise DataError(

@@ -23,7 +23,7 @@ from heros.scores.base import ScoreCalls
 
 __all__ = ["Learner", "Learnt", "enough_memory"]
 
-REMEASURE = 1000  # measure costs that change again after this number of instances
+REMEASURE = 1000  # number of instances between two measurements of costs that change
 
 
 class Learnt(NamedTuple):

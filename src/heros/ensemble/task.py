@@ -75,9 +75,9 @@ class Classification(Task):
     Parameters
     ----------
     level
-        The share of classes that the sets of `Heros.predict_set` are to hold; None for no sets. A class is in
-        a set if its probability is not lower than the classes of the last 1000 instances had (conformal
-        prediction), with a level that is corrected by how often the sets held (Gibbs and Candès 2021).
+        The share of instances whose class the sets of `Heros.predict_set` should contain; None for no sets.
+        The probabilities of the true classes of the last 1000 instances set the threshold (conformal
+        prediction), and the level is corrected by the coverage so far (Gibbs and Candès 2021).
 
     Examples
     --------
@@ -209,7 +209,7 @@ class Regression(Task):
 
 
 def _level(level: object, owner: str) -> float:
-    """A share that can be asked for."""
+    """Return the level, or raise an error if it is not in (0, 1)."""
     share = number(level, "level", owner, 0, 1)
     if share in (0.0, 1.0):
         raise ParameterError.of("level", owner, "in (0, 1)", level)

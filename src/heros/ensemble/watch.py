@@ -80,18 +80,18 @@ class Stack(AnswerPart):
     mixture, with weights that start at 0 and follow the squared error (NLMS). All models are evaluated, since
     all models predict; the policy still chooses which models are trained.
 
-    With `sure` below 1, models that take long to evaluate (forests, and neighbours of more than the last
-    1,000 instances) are asked last. If a stack of the other models, with weights of its own, gives a class a
-    higher probability than `sure`, the slow models are not evaluated and are taken to agree with it, in the
-    prediction and in their scores L. Evaluation is saved where `policies.Surprise` saves training: a model
-    that is trained has to be evaluated anyway.
+    With `sure` below 1, models that take long to evaluate (forests, and neighbours with a window of more than
+    1,000 instances) are evaluated last. If a separate stack of the other models gives a class a higher
+    probability than `sure`, the slow models are not evaluated. In the prediction and in their scores L, they
+    are then assumed to agree with that stack. This saves time only together with `policies.Surprise`, since
+    a model that is trained must be evaluated.
 
     Parameters
     ----------
     n, sharpness
         The settings of the mixture: see `Top`.
     rate
-        The learning rate of the weights, in [0, 1]. With 0 the weights stay as they are.
+        The learning rate of the weights, in [0, 1]. With 0 the weights do not change.
     sure
         The probability of a class above which slow models are not evaluated, in [0, 1]. With 1, with `watch`
         other than "all" and in regression, all models are evaluated.

@@ -23,7 +23,7 @@ class Budget(CompiledPolicy):
     Maximises Σ L over the sets with Σ γ ≤ β and at most k models. Unlike `Reward` this is a real
     knapsack problem, solved greedily: models are added by falling L/γ, if they still fit, up to k models.
     If a single model that fits has a higher L than all of these together, it is chosen alone. The result is
-    at least half the optimum, or at least 1/k of it if the limit k is reached. If no model fits, none is
+    at least half the optimum, or at least 1/k of it if the limit k is reached. If no model fits, no model is
     trained.
 
     Parameters

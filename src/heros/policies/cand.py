@@ -17,7 +17,7 @@ __all__ = ["Cand", "CandAsPublished"]
 
 @dataclass(frozen=True)
 class Cand(CompiledPolicy):
-    """Train the ⌊k/2⌋ models with the highest score L, and random other models up to k.
+    """Train the ⌊k/2⌋ models with the highest score L, and other models drawn at random, k in all.
 
     This is CAND as defined by Gunasekara et al. (2022) and described in the HEROS paper. The paper's tables
     show a different policy: see `CandAsPublished`.

@@ -1,4 +1,4 @@
-"""A policy that trains mostly on instances that the ensemble predicted wrongly or with doubt."""
+"""A policy that trains mostly on instances that the ensemble predicted wrongly or with low confidence."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ __all__ = ["Zeta"]
 
 @dataclass(frozen=True)
 class Zeta(CompiledPolicy):
-    """Choose k times the cheapest model whose score is within ζ of the best model left.
+    """Train k models: repeatedly the cheapest model whose score is within ζ of the best model left.
 
     Algorithm 1 of the paper: let j be the best model not yet chosen. Among the models l not yet chosen with
     L_l ≥ (1 − ζ)·L_j, choose the one with the strictly lowest cost γ (ties: j itself, then the lowest index).

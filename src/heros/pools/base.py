@@ -80,7 +80,7 @@ class BoundPool(ABC):
 
     @abstractmethod
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
-        """Extend the models to a schema that extends the current one."""
+        """Extend the models to a schema that has grown."""
 
     @abstractmethod
     def state(self) -> dict[str, NDArray[Any]]:

@@ -79,12 +79,12 @@ class MemberCalls:
         return self.outputs, self.favoured, self.active
 
     def grow(self, schema: Schema) -> None:
-        """Tell every member of a schema that has grown."""
+        """Extend all members to a schema that has grown."""
         for i in self._able():
             self._try(i, partial(self.members[i].bind, schema), "follow a schema that has grown")
 
     def look(self, row: NDArray[np.float64], watched: NDArray[np.uint8] | None) -> None:
-        """The watched members (None: all) predict this instance, which is kept for training."""
+        """Let the given members (None: all) predict this instance, which is stored for training."""
         self.instance = Instance(self.schema, row)
         for i in self._able(watched):
             with self.look_clock.of(i):

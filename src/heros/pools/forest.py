@@ -118,14 +118,14 @@ class Forest(Family):
             "warning",
             0.01,
             or_none(above_zero(1)),
-            "δ of the ADWIN that starts a tree in the background; None: never.",
+            "The δ of the ADWIN that starts a tree in the background; None turns this off.",
             none=0.0,
         ),
         Setting(
             "drift",
             0.001,
             or_none(above_zero(1)),
-            "δ of the ADWIN that replaces a tree; None: never.",
+            "The δ of the ADWIN that replaces a tree; None turns this off.",
             none=0.0,
         ),
         replace(

@@ -139,7 +139,7 @@ class BoundJoin(BoundPool):
         self.costs = self._costs() if costs is None else costs
 
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
-        """Extend all models to a schema that extends the current one; measured costs do not change."""
+        """Extend all models to a schema that has grown; measured costs do not change."""
         for part in self.parts:
             part.grow(schema, rng)
         self.schema = schema

@@ -187,7 +187,7 @@ class BoundNative(BoundPool):
         return [kind(**self.pool.complete(i)) for i in range(self.pool.n_models)]
 
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
-        """Extend the models to a schema that extends the current one; they keep what they have learnt."""
+        """Extend the models to a schema that has grown; they keep what they have learnt."""
         self._fit(schema, rng)
         self.costs = self._costs()
 

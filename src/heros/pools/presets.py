@@ -24,7 +24,7 @@ PaperTrees = HoeffdingGrid
 
 FOREST_BYTES, STORE_BYTES = 32 << 20, 16 << 20
 COSTS = (7, 3, 18, 45, 2, 1, 1, 23)  # CPU time of each pool in %, with ten numeric features and five classes
-MOST_TREES = 60  # of the retrained trees of all classes together
+MOST_TREES = 60  # maximum number of retrained trees over all classes
 
 
 def default() -> Join:

@@ -19,7 +19,7 @@ from heros.pools.tree_settings import MAX_BYTES, gains_of
 __all__ = ["BoundRetrained", "Retrained", "RetrainedGrid", "RetrainedStats"]
 
 Costs = Literal["training", "measured"] | Sequence[float]
-MOST = 1 << 30  # instances of a window
+MOST = 1 << 30  # maximum number of instances in a window
 
 
 def _training(bound: Any) -> list[float]:
@@ -122,8 +122,8 @@ class Retrained(Family):
             "most_trees",
             None,
             or_none(whole_number(1, 1 << 16)),
-            "Trees of all outputs together, at most. Where that leaves fewer than `trees` for an output, "
-            "each has a learning rate that is higher in proportion, up to .5.",
+            "The maximum number of trees over all outputs. If that leaves fewer than `trees` per output, "
+            "the learning rate is higher in proportion, up to .5.",
             none=0,
         ),
         replace(

@@ -59,7 +59,7 @@ def _encoded(graph: Graph, state: dict[str, NDArray[Any]], pool: MLP | Linear) -
     number = standardised(graph, state, pool.divisor) if pool.scale else graph("Clip", "X", -LARGEST, LARGEST)
     number = graph("Where", graph("IsNaN", "X"), np.float64(0), number)
     scaled = graph.cast(graph("Gather", number, owner, axis=1), np.float32)
-    alike = graph("Equal", graph("Gather", "X", owner, axis=1), code.astype(np.float64))  # NaN equals nothing
+    alike = graph("Equal", graph("Gather", "X", owner, axis=1), code.astype(np.float64))  # NaN equals no code
     active = (code < 0) & (values[owner] <= 2)  # a one-hot feature is not a number
     number = graph("Where", active, scaled, np.float32(0))
     return graph("Where", code >= 0, graph.cast(alike, np.float32), number)
