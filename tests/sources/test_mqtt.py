@@ -90,11 +90,11 @@ def test_the_journal_reaches_as_far_back_as_checkpoints_do(tmp_path):
     assert (journal.settled, journal.last, [n for n, _ in journal.after(7)]) == (9, 10, [8, 9, 10])
     assert [one.number for one in journal.newest()] == [8, 9]
     for sequence in (3, 11):
-        with pytest.raises(DataError, match=f"must hold what came after message {sequence}"):
+        with pytest.raises(DataError, match=f"must hold the messages after number {sequence}"):
             journal.after(sequence)
     journal.settle(10, trim=10)
     assert [n for n, _ in journal.after(8)] == [9, 10]
-    with pytest.raises(HerosError, match="must be a file of its own"):
+    with pytest.raises(HerosError, match="must be a separate, writable file"):
         Journal(tmp_path)
 
 

@@ -147,10 +147,10 @@ def test_what_is_wrong_with_a_row_source_is_said():
     bare = Log([[], []])
     bare.fetch = lambda most, timeout: [({"a": 1.0}, "yes")]
     assert refused(lambda: bare.poll(1)) == (
-        "The 'fetch' of Log must give rows as (row, position). Got ({'a': 1.0}, 'yes') instead."
+        "The 'fetch' of Log must return rows as (row, position). Got ({'a': 1.0}, 'yes') instead."
     )
     assert refused(lambda: log().seek({"position": {}})) == (
-        "The position of Log must be what its 'where' gave. Got: 'instances'"
+        "The position of Log must be a result of its 'where'. Got: 'instances'"
     )
 
 
@@ -191,7 +191,7 @@ def test_a_source_of_ones_own_that_breaks_a_rule():
     def polled(*answers):
         return lambda: expect_source(Own(*answers), "stream", "evaluate").poll(5, 0)
 
-    rule = "The 'poll' of Own must give a block (X, y), IDLE or END."
+    rule = "The 'poll' of Own must return a block (X, y), IDLE or END."
     assert [refused(polled(answer)) for answer in (None, [1, 2], (1, 2), (block(3)[0], [0, 1]))] == [
         f"{rule} Got None instead.",
         f"{rule} Got [1, 2] instead.",
@@ -199,7 +199,7 @@ def test_a_source_of_ones_own_that_breaks_a_rule():
         f"{rule} Got arrays of float64 (3, 1) and int64 (2,) instead.",
     ]
     assert refused(polled(block(6))) == (
-        "The 'poll' of Own must give 1 to 5 instances, IDLE or END. Got 6 instances instead."
+        "The 'poll' of Own must return 1 to 5 instances, IDLE or END. Got 6 instances instead."
     )
     own = Own()
     own.schema = None

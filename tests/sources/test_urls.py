@@ -113,13 +113,13 @@ def test_what_an_address_may_say(monkeypatch):
         ("amqp://host/queue", "must be like kafka://host:9092/topic, with one of kafka, mqtt"),
         (
             "redis://host/s?group=g",
-            "must be without settings but classes, columns, db, expired, follow",
+            "must be an address with settings among classes, columns, db, expired, follow",
         ),
-        ("redis://host/s?db=first", "whole numbers where they belong. Got 'first'"),
-        ("redis://host/s?labels=t", "with id= beside labels=, and a target given"),
-        ("redis://host/s?id=order", "unless it says labels=. Got 'id'"),
-        ("redis://host/s?labels=t&id=i&longest=day", "with seconds for 'longest'. Got 'day'"),
-        ("nats://host/s?follow=perhaps", "'yes' or 'no' for 'follow', 'keep'. Got 'perhaps'"),
+        ("redis://host/s?db=first", "whole numbers for numeric settings. Got 'first'"),
+        ("redis://host/s?labels=t", "an address with id= if it has labels=, and with a target"),
+        ("redis://host/s?id=order", "for the settings of late labels. Got 'id'"),
+        ("redis://host/s?labels=t&id=i&longest=day", "with a number of seconds for 'longest'. Got 'day'"),
+        ("nats://host/s?follow=perhaps", "'yes' or 'no' for 'follow' and 'keep'. Got 'perhaps'"),
     ],
 )
 def test_what_is_wrong_with_an_address_is_said(address, said):

@@ -1,4 +1,4 @@
-"""Sources: where instances come from, whether they are all there or still to come."""
+"""Sources of instances, which may still be arriving: queues, joined topics and bad-row handling."""
 
 from heros.streams.live.bad_rows import BadRow, BadRows, TooManyBadRows
 from heros.streams.live.base import END, IDLE, Block, DriftPoint, Signal, Source

@@ -1,4 +1,4 @@
-"""Rows that break a rule: what is said about them and what is kept of them."""
+"""Records and errors of invalid rows."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from heros.errors import DataError, DataNotice
 __all__ = ["KEPT", "BadRow", "BadRows", "BrokenOff", "TooManyBadRows", "checked_skip", "tell_skipped"]
 
 KEPT = 10
-"""How many skipped rows are kept; the rest are only counted."""
+"""The number of skipped rows that are stored; the rest are only counted."""
 
 FEWEST, ONE_IN = 20, 20
-"""A stream ends if more than one row in `ONE_IN` is bad; of fewer than `FEWEST` bad rows nothing is said."""
+"""A stream ends if at least `FEWEST` rows, and more than one row in `ONE_IN`, are bad."""
 
 
 class BrokenOff(DataError):
-    """The rest of a stream cannot be read: `heros.evaluate` ends with what was learnt before."""
+    """The rest of a stream cannot be read; `heros.evaluate` ends with the results so far."""
 
 
 class TooManyBadRows(BrokenOff):
@@ -27,20 +27,20 @@ class TooManyBadRows(BrokenOff):
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """One row that broke a rule.
+    """An invalid row.
 
     Parameters
     ----------
     source
-        The file (or other source) it stands in.
+        The file or other source of the row.
     place
-        Where in the source: ``"line 17"`` of a text, ``"row 17"`` of anything else, counted from 1.
+        The location in the source: ``"line 17"`` of a text, ``"row 17"`` otherwise, counted from 1.
     column
-        The column that broke the rule; None if the whole row did.
+        The invalid column; None if the whole row is invalid.
     value
-        What stood there, as text.
+        The invalid value, as text.
     rule
-        What should have stood there.
+        The rule for valid values.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class BadRow:
 
 @dataclass(frozen=True, slots=True)
 class BadRows:
-    """The rows a stream has skipped so far.
+    """The rows that a stream has skipped so far.
 
     Examples
     --------
@@ -74,14 +74,14 @@ class BadRows:
     first: tuple[BadRow, ...] = ()
 
     def plus(self, row: BadRow) -> BadRows:
-        """Return these and one more row; only the first ten are kept."""
+        """Return the skipped rows with one more row; only the first ten are stored."""
         return BadRows(self.count + 1, self.first if len(self.first) >= KEPT else (*self.first, row))
 
     def __add__(self, other: BadRows) -> BadRows:
         return BadRows(self.count + other.count, (*self.first, *other.first)[:KEPT])
 
     def are_too_many(self, rows: int) -> bool:
-        """Return whether these are too many of so many rows, good and bad.
+        """Return whether there are too many bad rows among `rows` rows.
 
         Examples
         --------
@@ -98,7 +98,7 @@ class BadRows:
         )
 
     def text(self, most: int = 3) -> str:
-        """Return how many rows were skipped, and the first of them, a line each; empty if there are none.
+        """Return the number of skipped rows and the first of them, one per line; empty if there are none.
 
         Examples
         --------
@@ -115,11 +115,11 @@ class BadRows:
 
 
 def tell_skipped(row: BadRow) -> None:
-    """Tell that the first bad row of a stream is skipped."""
+    """Warn that the first bad row of a stream is skipped."""
     text = f"{row} Bad rows are skipped and counted (on_bad_row='raise' stops at the first)."
     warnings.warn(text, DataNotice, stacklevel=3)
 
 
 def checked_skip(on_bad_row: str, owner: str) -> bool:
-    """Return whether bad rows are skipped, from what a user said."""
+    """Validate `on_bad_row`, and return whether bad rows are skipped."""
     return one_of(on_bad_row, "on_bad_row", owner, ("skip", "raise"), "'skip' or 'raise'") == "skip"

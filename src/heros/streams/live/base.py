@@ -1,4 +1,4 @@
-"""What every source is: instances in order, some of which may still have to come."""
+"""The base class of sources: instances in order, some of which may still be arriving."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Block = tuple[NDArray[np.float64], NDArray[Any]]
 
 
 class Signal(Enum):
-    """What a source gives instead of instances."""
+    """A signal that a source returns instead of instances."""
 
-    IDLE = "idle"  # nothing now; more may come
-    END = "end"  # nothing any more
+    IDLE = "idle"  # no instances now; more may arrive
+    END = "end"  # no more instances
 
 
 IDLE: Final = Signal.IDLE
@@ -36,14 +36,14 @@ Polled = Block | Literal[Signal.IDLE, Signal.END]
 
 @dataclass(frozen=True, slots=True)
 class DriftPoint:
-    """A change of concept.
+    """A concept drift.
 
     Parameters
     ----------
     position
-        The instance, counted from the start of the stream, at which old and new are equally likely.
+        The instance, counted from the start of the stream, at which both concepts are equally likely.
     width
-        Over how many instances it spreads; 1 is abrupt.
+        The number of instances over which the drift spreads; 1 is abrupt.
     """
 
     position: int
@@ -51,21 +51,21 @@ class DriftPoint:
 
 
 def passed(name: str, owner: str = "") -> Any:
-    """An attribute, or a method, of another object that this one holds as its attribute `owner`."""
+    """Return a property that forwards to the attribute or method `name` of the attribute `owner`."""
     return property(attrgetter(f"{owner}.{name}" if owner else name))
 
 
 class Source(ABC):
-    """Where instances come from, in order: rows now, nothing now, or nothing any more.
+    """A source of instances in order; each poll returns instances, IDLE or END.
 
-    What a source gives depends on its rows alone, never on when they came or how they were asked for: a
-    block ends before the first row for which the schema has to grow, so a model that is bound to `schema`
-    after each poll grows at the same rows whatever happened in between.
+    The instances depend only on the rows, never on when they arrived or how they were polled. A block ends
+    before the first row for which the schema must grow. A model that is bound to `schema` after each poll
+    therefore grows at the same rows in every run.
 
     Attributes
     ----------
     name : str
-        What tables and figures call it.
+        The name in tables and figures.
     """
 
     name: str
@@ -74,83 +74,83 @@ class Source(ABC):
     @property
     @abstractmethod
     def schema(self) -> Schema:
-        """What an instance looks like, as far as those given so far need it. It only ever grows."""
+        """The schema that the instances so far need; it never shrinks."""
 
     @abstractmethod
     def poll(self, most: int, timeout: float | None = None) -> Polled:
-        """Up to `most` instances, at the latest after `timeout` seconds.
+        """Return up to `most` instances within `timeout` seconds.
 
-        IDLE if there is none by then, END if none will come any more (then it stays END). Without a
-        timeout it waits until there are `most`, or as many as there can be. What is wrong with an instance
-        is raised when it is the next one: those before it are given first.
+        Return IDLE if there are none by then, and END if no more will arrive, also in all later calls.
+        Without a timeout, wait for `most` instances or the end. The error of a bad instance is raised when
+        that instance is the next one; the instances before it are returned first.
         """
 
     @property
     def position(self) -> int:
-        """How many instances have been given since the start."""
+        """The number of instances returned since the start."""
         return self._position
 
     @property
     def n_instances(self) -> int | None:
-        """How many instances there are from start to end; None if unknown or without end."""
+        """The total number of instances; None if unknown or endless."""
         return None
 
     @property
     def drifts(self) -> tuple[DriftPoint, ...]:
-        """Where the concept is known to change."""
+        """The known drift points."""
         return ()
 
     @property
     def bad_rows(self) -> BadRows:
-        """The rows skipped so far, counted, and the first ten."""
+        """The number of rows skipped so far, and the first ten of them."""
         return BadRows()
 
     def where(self) -> Mapping[str, Any] | None:
-        """Where it stands behind the last instance given, as JSON knows it, for a checkpoint.
+        """Return the position after the last returned instance as JSON data, for a checkpoint.
 
-        None: it has to be read over from its start, as finite streams are. That costs little beside
-        learning, and shows that the instances are still the same.
+        None means that the source is read again from its start, like finite streams. This costs little
+        compared with training, and verifies that the instances are still the same.
         """
         return None
 
     def seek(self, where: Mapping[str, Any]) -> None:
-        """Go to where `where` said it stood, and know the schema it knew there."""
-        raise NotImplementedError(f"{type(self).__name__} has no position to go to")
+        """Go to a position returned by `where`, and restore the schema of that position."""
+        raise NotImplementedError(f"{type(self).__name__} does not support seek")
 
-    def acknowledge(self, where: Mapping[str, Any]) -> None:  # noqa: B027 - few have anybody to tell
-        """A checkpoint holds everything up to `where`: nothing before it will be asked for again."""
+    def acknowledge(self, where: Mapping[str, Any]) -> None:  # noqa: B027 - optional
+        """Note that a checkpoint covers everything up to `where`; earlier rows are not needed again."""
 
-    def read_as(self, schema: Schema, seen: int) -> None:  # noqa: B027 - those with rows to read do
-        """Read rows as a model does that knows this schema and has learnt from so many instances.
+    def read_as(self, schema: Schema, seen: int) -> None:  # noqa: B027 - optional
+        """Start with the schema of a model that has learnt from `seen` instances.
 
-        For a source that has given nothing yet; what it looks like is known from then on.
+        For a source that has not returned any instances yet.
         """
 
-    def meet(self, model: Any) -> None:  # noqa: B027 - few want to know
-        """Know what learns from it, if answers are wanted before labels come."""
+    def meet(self, model: Any) -> None:  # noqa: B027 - optional
+        """Set the model that predicts instances before their labels arrive."""
 
     def answers(self) -> Sequence[NDArray[np.float64] | None] | None:
-        """What was answered earlier of each instance given last; None if that is to be asked only now."""
+        """Return the earlier predictions of the instances returned last; None if they are predicted now."""
         return None
 
     def delays(self) -> NDArray[np.int64] | None:
-        """How many labels came between the prediction and the label of each instance given last.
+        """Return the label delay of each instance returned last; None if no label is late.
 
-        None if no label is late.
+        A delay is the number of labels that arrived between the prediction and the label of an instance.
         """
         return None
 
     @property
     def weighed(self) -> str | None:
-        """What says how much instances count, such as a column; None if all count the same."""
+        """The column with the weights of instances; None if all weights are equal."""
         return None
 
     def weights(self) -> NDArray[np.float64] | None:
-        """What each instance given last counts; None if all count the same."""
+        """Return the weights of the instances returned last; None if all weights are equal."""
         return None
 
-    def close(self) -> None:  # noqa: B027 - few hold anything
-        """Let go of connections."""
+    def close(self) -> None:  # noqa: B027 - optional
+        """Close connections."""
 
     def __enter__(self) -> Self:
         return self

@@ -1,4 +1,4 @@
-"""A journal of messages that came from where nothing can be read again."""
+"""A journal of messages from a broker that cannot send them again."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["Journal", "Received"]
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A message as it came."""
+    """A received message."""
 
-    number: int  # what its sender calls it until it is acknowledged; 0: nothing
+    number: int  # message id of the sender until acknowledged; 0: none
     topic: str
     payload: bytes
 
 
 class Journal:
-    """Messages in the order they came, on disk before `append` returns, until they are trimmed.
+    """A journal of messages in order of arrival, on disk before `append` returns, until they are trimmed.
 
-    Without a `path` they are kept in memory. The `recent` newest are kept whatever is trimmed: the broker may
-    send them again.
+    Without a `path`, messages are stored in memory. The `recent` newest messages are never trimmed, since the
+    broker may send them again.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class Journal:
         try:
             if self.path is not None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))  # it holds messages as they came
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))  # private: it holds raw messages
             self._file = sqlite3.connect(
                 ":memory:" if path is None else os.fspath(path), check_same_thread=False
             )
@@ -63,28 +63,28 @@ class Journal:
                 if not self._file.execute("SELECT 1 FROM reader").fetchone():
                     self._file.execute("INSERT INTO reader VALUES (?, 0)", [f"heros-{secrets.token_hex(8)}"])
         except (OSError, sqlite3.Error) as error:
-            raise HerosError(f"The journal {path} must be a file of its own. Got: {error}.") from None
+            raise HerosError(f"The journal {path} must be a separate, writable file. Got: {error}.") from None
 
     @property
     def reader(self) -> str:
-        """A name that goes with this journal, and with no other."""
+        """The unique name of this journal."""
         ((name,),) = self._file.execute("SELECT name FROM reader")
         return str(name)
 
     @property
     def settled(self) -> int:
-        """The number of the message up to which somebody else answers for all of them."""
+        """The sequence number up to which all messages are covered by a checkpoint."""
         ((sequence,),) = self._file.execute("SELECT settled FROM reader")
         return int(sequence)
 
     @property
     def last(self) -> int:
-        """The sequence number of the message that came last; 0 if none has come."""
+        """The sequence number of the last message; 0 if there is none."""
         row = self._file.execute("SELECT seq FROM sqlite_sequence WHERE name = 'messages'").fetchone()
         return 0 if row is None else int(row[0])
 
     def append(self, messages: Sequence[Received]) -> list[int]:
-        """Write the messages, as one; their sequence numbers."""
+        """Write the messages in one transaction, and return their sequence numbers."""
         with self._transaction():
             return [
                 int(self._file.execute("INSERT INTO messages VALUES (NULL, ?, ?, ?)", row).lastrowid or 0)
@@ -92,23 +92,23 @@ class Journal:
             ]
 
     def after(self, sequence: int, most: int = -1) -> list[tuple[int, Received]]:
-        """The messages behind this number; an error if some of them have been trimmed."""
+        """Return the messages after this sequence number; raise a DataError if some of them were trimmed."""
         rows = self._file.execute(
             "SELECT * FROM messages WHERE sequence > ? ORDER BY sequence LIMIT ?", [sequence, most]
         )
         found = [(number, Received(*rest)) for number, *rest in rows]
         if sequence > self.last or (self.last > sequence and (not found or found[0][0] > sequence + 1)):
-            rule = f"The journal {self.path} must hold what came after message {sequence}."
+            rule = f"The journal {self.path} must hold the messages after number {sequence}."
             first = found[0][0] if found else self.last + 1
             raise DataError(f"{rule} Got messages {first} to {self.last} instead.")
         return found
 
     def newest(self) -> list[Received]:
-        """Those that may come again."""
+        """Return the messages that the broker may send again."""
         return [message for _, message in self.after(max(0, self.last - self.recent))] if self.last else []
 
     def settle(self, sequence: int, trim: int = 0) -> None:
-        """Somebody else answers for the messages up to this one; those up to `trim` go, not the newest."""
+        """Mark messages up to `sequence` as checkpointed; delete those up to `trim`, except the newest."""
         with self._transaction():
             self._file.execute("UPDATE reader SET settled = ?", [sequence])
             upto = min(trim, self.last - self.recent)

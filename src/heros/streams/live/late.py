@@ -1,4 +1,4 @@
-"""Two sources joined by an id: instances now, their labels when they are known."""
+"""A source that joins instances with labels that arrive later, by an id."""
 
 from __future__ import annotations
 
@@ -19,52 +19,52 @@ from heros.streams.live.rows import RowSource
 
 __all__ = ["LateSource"]
 
-PAUSE = 0.05  # seconds to wait for a label before looking for instances again
-AT_ONCE = 1000  # instances read at a time
+PAUSE = 0.05  # seconds to wait for a label before the next read of instances
+AT_ONCE = 1000  # instances per read
 
 
 @dataclass(frozen=True, slots=True)
 class _Joined:
-    """An instance whose label has come, on its way to the model."""
+    """An instance with its label, not returned yet."""
 
-    id: Id | None  # None: a message that is no instance and no label, to be refused in its turn
-    early: tuple[Any, float] | None  # the label and since when it was there, if it was there first
+    id: Id | None  # None: an invalid message, reported as a bad row
+    early: tuple[Any, float] | None  # label and arrival time, if it came before the instance
 
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """An instance as it came, and what was answered then."""
+    """A waiting instance, and its prediction at arrival."""
 
     features: Mapping[str, Any]
-    answer: NDArray[np.float64] | None  # None: the model did not know anything yet
-    known: int  # how many labels had been given when it came
+    answer: NDArray[np.float64] | None  # None: the model had no schema yet
+    known: int  # number of labels returned before its arrival
 
 
 class LateSource(RowSource):
-    """Instances from one source, and from another one their labels, by an id that both have.
+    """A source that joins the instances of one source with the labels of another by an id.
 
-    What learns from it answers when an instance comes; the measures count that answer when the label has
-    come, and the model learns in the order of the labels. Instances wait in a store that is bounded, and
-    kept in checkpoints with where both sources stand. A label may come a little before its instance.
+    The model predicts an instance when it arrives. When the label arrives, the measures use that prediction
+    and the model learns, in the order of the labels. Instances wait in a bounded store, which checkpoints
+    contain together with the positions of both sources. A label may arrive a little before its instance.
 
     Parameters
     ----------
     features, labels
         The two sources, e.g. two topics of a queue.
     id
-        The name under which both have the id: a text or a whole number, however written (7 is "7").
+        The field with the id in both sources: a text or a whole number (7 equals "7").
     target
-        The name under which `labels` has the label.
+        The field with the label in `labels`.
     most
-        How many instances may wait for their labels; while labels are there to be read they go first.
+        The largest number of waiting instances; at the limit, labels are read first.
     longest
-        For how many seconds one may wait; None: for as long as there is room.
+        The largest waiting time in seconds; None for no limit.
     expired
-        What those are taken for whose label has not come: their label. None: they are given up.
+        The label of instances whose own label does not arrive in time; None drops these instances.
     clock
-        What tells the time, in seconds since the epoch.
+        A function that returns the time in seconds since the epoch.
     **settings
-        As for `heros.streams.live.RowSource`, but `target`.
+        As for `heros.streams.live.RowSource`, except `target`.
 
     Examples
     --------
@@ -108,40 +108,40 @@ class LateSource(RowSource):
         self._expired_label, self._clock = expired, clock
         self.counts = Counts()
         self._model: Any = None
-        self._bound: Any = None  # the schema that the model was last bound to
+        self._bound: Any = None  # last schema bound to the model
         self._given: list[NDArray[np.float64] | None] = []
         self._delays: list[int] = []
-        self._delay = 0  # of the label given last
+        self._delay = 0  # of the label returned last
         self._fetched_some = False  # in this poll
         self._clear()
 
     def _clear(self) -> None:
         self._waiting: Pending[_Waiting] = Pending(*self._room, self._expire, self._clock, "LateSource")
         self._early: Pending[Any] = Pending(*self._room, self._no_instance, self._clock)  # labels
-        self._leaving: dict[Id, tuple[_Waiting, float]] = {}  # with a label, but not given yet
+        self._leaving: dict[Id, tuple[_Waiting, float]] = {}  # labelled, but not returned yet
         self._features_at: dict[str, Any] = {}
-        self._passed: dict[str, Any] = {}  # where labels stand behind those that gave no row
+        self._passed: dict[str, Any] = {}  # position of labels that produced no row
         self._ready: deque[tuple[Any, dict[str, Any]]] = deque()  # rows to be fetched
-        self._joined: deque[_Joined] = deque()  # of each row not given yet: what it was
+        self._joined: deque[_Joined] = deque()  # one entry per row not returned yet
         self._over = {"features": False, "labels": False}
 
     @property
     def waiting(self) -> int:
-        """How many instances wait for their labels."""
+        """The number of instances that wait for their labels."""
         return len(self._waiting)
 
-    # -- what learns from it ------------------------------------------------------------------------------
+    # -- the model ----------------------------------------------------------------------------------------
 
     def meet(self, model: Any) -> None:
-        """Have this model answer."""
+        """Set the model that predicts arriving instances."""
         self._model, self._bound = model, None
 
     def answers(self) -> Sequence[NDArray[np.float64] | None]:
-        """What was answered of the instances given last, when they came."""
+        """Return the predictions, made at arrival, of the instances returned last."""
         return self._given
 
     def delays(self) -> NDArray[np.int64]:
-        """How many labels were given between the prediction and the label of the instances given last."""
+        """Return the number of labels between prediction and label of each instance returned last."""
         return np.array(self._delays, dtype=np.int64)
 
     def _answer(self, features: Mapping[str, Any]) -> NDArray[np.float64] | None:
@@ -153,7 +153,7 @@ class LateSource(RowSource):
             self._bound = schema
         try:
             row = self._rows.encoder.row(features)
-        except Refused:  # it is said when the label comes
+        except Refused:  # reported when the label arrives
             return None
         answered: NDArray[np.float64] = self._model.outputs(np.array([row], dtype=np.float64), self._delay)[0]
         return answered
@@ -161,7 +161,7 @@ class LateSource(RowSource):
     # -- reading ------------------------------------------------------------------------------------------
 
     def poll(self, most: int, timeout: float | None = None) -> Polled:
-        """Up to `most` instances whose labels have come, at the latest after `timeout` seconds."""
+        """Return up to `most` instances whose labels have arrived, within `timeout` seconds."""
         before, self._fetched_some = self._rows.read, False
         self._given, self._delays = [], []
         try:
@@ -179,8 +179,8 @@ class LateSource(RowSource):
                     self.counts.learnt += 1
 
     def fetch(self, most: int, timeout: float | None) -> Sequence[tuple[Any, Mapping[str, Any]]] | Signal:
-        """Up to so many instances with their labels, each with where the labels stand behind it."""
-        if self._fetched_some and self._model is not None:  # it shall learn them before it answers again
+        """Return up to `most` instances with their labels, each with the position of the labels after it."""
+        if self._fetched_some and self._model is not None:  # learn these before the next prediction
             return IDLE
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self._ready:
@@ -201,7 +201,7 @@ class LateSource(RowSource):
         return [self._ready.popleft() for _ in range(min(most, len(self._ready)))]
 
     def _take_features(self, wait: float = 0.0) -> bool:
-        """Answer the instances that are there; whether there were any."""
+        """Predict the available instances; return whether there were any."""
         room = max(1, min(AT_ONCE, self._waiting.most - len(self._waiting)))
         got = self._fetch_from("features", room, wait)
         for row, position in got:
@@ -217,12 +217,12 @@ class LateSource(RowSource):
         return bool(got)
 
     def _take_labels(self, most: int, wait: float) -> bool:
-        """Join the labels that are there with their instances; whether there were any."""
+        """Join the available labels with their instances; return whether there were any."""
         looked = False
         got = self._fetch_from("labels", most, wait)
         for row, position in got:
             id = self._id_of(row) if isinstance(row, Mapping) and self._target in row else None
-            while id is not None and id not in self._waiting and not looked:  # it may be just behind
+            while id is not None and id not in self._waiting and not looked:  # the instance may arrive next
                 looked = not self._take_features(PAUSE)
             self._passed |= {f"labels {part}": place for part, place in position.items()}
             if id is None:
@@ -241,14 +241,14 @@ class LateSource(RowSource):
         return [] if isinstance(got, Signal) else got
 
     def _id_of(self, row: Any) -> Id | None:
-        """The id of a row as text, however it is written: 7, 7.0 and "7" are one; None if there is none."""
+        """Return the id of a row as text, so that 7, 7.0 and "7" are equal; None if there is none."""
         id = row.get(self._id) if isinstance(row, Mapping) else None
         if isinstance(id, bool) or not isinstance(id, str | int | float):
             return None
         return label_of(id) if isinstance(id, str | int) or id.is_integer() else None
 
     def _join(self, id: Id, label: Any, early: float | None = None) -> None:
-        """Send an instance that waits on its way with its label."""
+        """Move a waiting instance with its label to the rows to be returned."""
         since = self._waiting.since(id)
         waited = self._waiting.take(id)
         assert waited is not None
@@ -259,13 +259,13 @@ class LateSource(RowSource):
         self._append((waited.features, label), _Joined(id, None if early is None else (label, early)))
 
     def _join_early(self, id: Id) -> None:
-        """If the label was here before the instance, both can go."""
+        """Join an instance with a label that arrived earlier."""
         if id in self._early:
             since = self._early.since(id)
             self._join(id, self._early.take(id), since)
 
     def _refuse(self, row: Any) -> None:
-        """What is no instance and no label is a bad row, in its turn."""
+        """Report a message that is neither an instance nor a label as a bad row."""
         said = f"{dict(row)!r} (no {self._id!r}, or no {self._target!r})" if isinstance(row, Mapping) else row
         self._append(said, _Joined(None, None))
 
@@ -275,19 +275,19 @@ class LateSource(RowSource):
         self._passed = {}
 
     def _expire(self, id: Id, waited: _Waiting) -> None:
-        """Its label has not come in time."""
+        """Handle an instance whose label did not arrive in time."""
         self.counts.expired += 1
         if self._expired_label is not None:
             self._send(id, waited, self._clock(), self._expired_label)
 
     def _no_instance(self, id: Id, label: Any) -> None:
-        """The instance has not come in time."""
+        """Count a label whose instance did not arrive in time."""
         self.counts.unknown += 1
 
-    # -- where it stands --------------------------------------------------------------------------------
+    # -- the position -----------------------------------------------------------------------------------
 
     def where(self) -> dict[str, Any]:
-        """Where both stand, and the instances that wait."""
+        """Return the positions of both sources, and the waiting instances."""
         early = [(one.id, *one.early) for one in self._joined if one.early is not None]
         leaving = [(id, one, since) for id, (one, since) in self._leaving.items()]
         return {
@@ -303,7 +303,7 @@ class LateSource(RowSource):
         }
 
     def seek(self, where: Mapping[str, Any]) -> None:
-        """Go to where both stood, with the instances that waited there."""
+        """Go to a position returned by `where`, and restore the waiting instances."""
         try:
             waiting = [
                 (_id(id), float(since), _Waiting(dict(value_of(x)), _answer_of(p), int(known)))
@@ -313,7 +313,7 @@ class LateSource(RowSource):
             early = [(_id(id), value_of(label), float(since)) for id, label, since in where["early"]]
             counts, features_at = Counts(**where["counts"]), dict(where["features"])
         except (KeyError, TypeError, ValueError) as error:
-            rule = "The position of LateSource must be what its 'where' gave."
+            rule = "The position of LateSource must be a result of its 'where'."
             raise DataError(f"{rule} Got: {error}") from None
         super().seek(where)
         self._clear()
@@ -329,17 +329,17 @@ class LateSource(RowSource):
                 self._join_early(id)
 
     def go_to(self, position: Mapping[str, Any]) -> None:
-        """Go on behind these labels."""
+        """Continue after these labels."""
         if position:
             self.labels.go_to(_labels_at(position))
 
     def acknowledge(self, where: Mapping[str, Any]) -> None:
-        """Tell both what a checkpoint holds."""
+        """Acknowledge the positions of a checkpoint to both sources."""
         self.labels.acknowledge({"position": _labels_at(where["position"])})
         self.features.acknowledge({"position": where["features"]})
 
     def close(self) -> None:
-        """Close both."""
+        """Close both sources."""
         self.features.close()
         self.labels.close()
 
@@ -359,5 +359,5 @@ def _id(id: Any) -> Id:
 
 
 def _labels_at(position: Mapping[str, Any]) -> dict[str, Any]:
-    """Where the labels stand, from where both do."""
+    """Return the position of the labels, without the prefix."""
     return {part.removeprefix("labels "): place for part, place in position.items()}

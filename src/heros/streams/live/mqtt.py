@@ -21,37 +21,37 @@ __all__ = ["MqttTopic"]
 
 PATIENCE = 30.0  # seconds to wait for the broker
 QUIET = 2.0  # seconds without a message after which a source that does not follow ends
-AT_ONCE = 1000  # messages that the broker may send before the first of them is acknowledged
+AT_ONCE = 1000  # messages that the broker may send without an acknowledgement
 PORTS = {"mqtt": 1883, "mqtts": 8883}
-FOR_EVER = 0xFFFFFFFF  # seconds for which the broker keeps the session, in the words of MQTT
+FOR_EVER = 0xFFFFFFFF  # session expiry interval: never
 
 
 class MqttTopic(MessageSource):
-    """The messages of an MQTT topic, in the order they come.
+    """A source of the messages of an MQTT topic, in order of arrival.
 
-    A broker has no position to go back to: what is acknowledged is gone. So messages are written to a
-    journal, a file, before they are acknowledged, and learnt from there; checkpoints keep how far in the
-    journal the model is. What the broker sends again after a kill, because it never heard of the
-    acknowledgement, is known by the number, topic and content it had the first time, and left out.
+    An MQTT broker cannot send acknowledged messages again. Messages are therefore written to a journal file
+    before they are acknowledged, and read from there. Checkpoints store the position in the journal. After a
+    crash the broker may send messages again whose acknowledgement it did not receive. Such duplicates have
+    the same number, topic and content, and are skipped.
 
-    The subscription has quality of service 1, also for what is published with 2: a client library holds
-    half of a delivery with 2 in memory, and a kill would lose it. What is published with 0 may be lost.
+    The subscription has quality of service 1, even for messages published with 2: the client library holds
+    parts of a delivery with 2 in memory, and a crash would lose it. Messages published with 0 may be lost.
 
     Parameters
     ----------
     url
-        Of the broker, e.g. ``mqtt://localhost:1883``; ``mqtts://`` for an encrypted connection, with
-        ``user:password@`` before the host if it asks for them. It has to know MQTT 5.
+        The address of the broker, e.g. ``mqtt://localhost:1883``; ``mqtts://`` for an encrypted connection,
+        with ``user:password@`` before the host if required. The broker must support MQTT 5.
     topic
         The topic, or a filter such as ``sensors/+/data``.
     journal
-        The file of the journal; its session at the broker goes with it. None: messages are acknowledged as
-        they are taken, and a run cannot be resumed.
+        The journal file, which also identifies the session at the broker. None: messages are acknowledged on
+        receipt, and a run cannot be resumed.
     keep
-        How many checkpoints back the journal reaches.
+        The number of checkpoints that the journal covers.
     **settings
-        As for `heros.streams.live.messages.MessageSource`. Without `follow` it ends when nothing has come for
-        two seconds.
+        As for `heros.streams.live.messages.MessageSource`. Without `follow` the source ends after two seconds
+        without a message.
     """
 
     kind = "MQTT topic"
@@ -71,9 +71,9 @@ class MqttTopic(MessageSource):
         self.topic, self.keep = topic, whole(keep, "keep", "MqttTopic", 1)
         self._kept = journal is not None
         self._journal = Journal(journal, AT_ONCE)
-        self._seen = deque(self._journal.newest(), AT_ONCE)  # what may come again
-        self._written = deque(self._journal.after(self._journal.settled))  # what is to be given next
-        self._held: deque[int] = deque(maxlen=self.keep)  # how far each of the last checkpoints is
+        self._seen = deque(self._journal.newest(), AT_ONCE)  # possible duplicates
+        self._written = deque(self._journal.after(self._journal.settled))  # messages to return next
+        self._held: deque[int] = deque(maxlen=self.keep)  # positions of the last checkpoints
         self._came: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._unwritten: list[Any] = []  # messages that the journal could not take yet
         self._subscribed = threading.Event()
@@ -93,7 +93,7 @@ class MqttTopic(MessageSource):
         return time.monotonic() - self._heard >= QUIET
 
     def _wait(self, timeout: float) -> list[Any]:
-        """The messages that have come; none if the time is over before."""
+        """Return the messages that arrived; empty after the timeout."""
         try:
             first = self._came.get(timeout=timeout)
         except queue.Empty:
@@ -102,7 +102,7 @@ class MqttTopic(MessageSource):
         return [first, *(self._came.get() for _ in range(self._came.qsize()))]
 
     def _take(self, messages: Sequence[Any]) -> None:
-        """Write down what is new, then acknowledge all of it."""
+        """Write new messages to the journal, then acknowledge all messages."""
         self._unwritten += messages
         seen, fresh = self._seen.copy(), []
         for message in self._unwritten:
@@ -115,24 +115,24 @@ class MqttTopic(MessageSource):
                 seen.append(one)
         self._written.extend(zip(self._journal.append(fresh), fresh, strict=True))
         messages, self._unwritten, self._seen = self._unwritten, [], seen
-        if not self._kept:  # nobody will ask for them again
+        if not self._kept:  # they are not needed again
             self._journal.settle(self._journal.last, self._journal.last)
         for message in filter(None, messages):
             self._client.ack(message.mid, message.qos)
 
     def go_to(self, position: Mapping[str, Any]) -> None:
-        """Go on behind the message of this number in the journal."""
+        """Continue after the message with this number in the journal."""
         self._written = deque(self._journal.after(self._sequence(position, "a number of its journal")))
 
     def acknowledge(self, where: Mapping[str, Any]) -> None:
-        """The journal need not reach back further than the checkpoints that are kept."""
+        """Trim the journal to the messages that the last checkpoints need."""
         sequence = where["position"].get("sequence")
         if sequence is not None:
             self._held.append(sequence)
             self._journal.settle(sequence, self._held[0] if len(self._held) == self.keep else 0)
 
     def close(self) -> None:
-        """Leave the broker, which keeps what comes meanwhile."""
+        """Disconnect from the broker, which stores new messages meanwhile."""
         self._client.disconnect()
         self._client.loop_stop()
         self._journal.close()
@@ -140,7 +140,7 @@ class MqttTopic(MessageSource):
     # -- the connection -----------------------------------------------------------------------------------
 
     def _connected(self, at: SplitResult) -> Any:
-        """A client that is connected and has subscribed, and goes on doing so in a thread of its own."""
+        """Return a connected and subscribed client, which reconnects in a background thread."""
         mqtt = self._mqtt
         client = mqtt.Client(
             mqtt.CallbackAPIVersion.VERSION2, self._journal.reader, protocol=mqtt.MQTTv5, manual_ack=True
@@ -162,7 +162,7 @@ class MqttTopic(MessageSource):
         if not self._subscribed.wait(PATIENCE) or self._refusal is not None:
             client.disconnect()
             client.loop_stop()
-            raise self._trouble(self._refusal or f"nothing for {PATIENCE:g} seconds")
+            raise self._trouble(self._refusal or f"no response for {PATIENCE:g} seconds")
         return client
 
     def _properties(self) -> Any:
@@ -174,11 +174,11 @@ class MqttTopic(MessageSource):
         return asked
 
     def _on_connect(self, client: Any, data: Any, flags: Any, reason: Any, properties: Any) -> None:
-        """At the start, and whenever the broker has been away."""
+        """Subscribe after each connection or reconnection."""
         if reason.is_failure:
             self._refuse(str(reason))
             return
-        if not flags.session_present:  # the broker counts anew
+        if not flags.session_present:  # the broker restarts its message ids
             self._came.put(None)
         options = needed("paho.mqtt.subscribeoptions", "An MQTT topic", "mqtt").SubscribeOptions
         once = options.RETAIN_SEND_IF_NEW_SUB

@@ -1,4 +1,4 @@
-"""Items of an iterator as they come, in order, with a limit on the time to wait for them."""
+"""Readers that return the items of an iterator in order, with a timeout."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Items = list[Any] | Signal
 
 
 class DirectReader:
-    """Reads an iterator that never waits, in the caller's thread.
+    """A reader of an iterator that never blocks, in the caller's thread.
 
-    What the iterator raises is raised when the items before it have been given.
+    An error of the iterator is raised after the items before it have been returned.
 
     Examples
     --------
@@ -31,10 +31,10 @@ class DirectReader:
 
     def __init__(self, iterator: Iterator[Any]) -> None:
         self.iterator = iterator
-        self.error: Exception | None = None  # raised after the items that were given last
+        self.error: Exception | None = None  # raised by the next call of take
 
     def take(self, most: int, timeout: float | None) -> Items:
-        """The next items, up to `most`; the time is looked at between them."""
+        """Return up to `most` items; the timeout is checked between items."""
         if self.error is not None:
             error, self.error = self.error, None
             raise error
@@ -55,10 +55,10 @@ class DirectReader:
 
 
 class BackgroundReader:
-    """Reads an iterator that may wait for its next item, in a thread of its own.
+    """A reader of an iterator that may block, in a background thread.
 
-    The thread reads when it is asked to and no further than it was asked to, but for the one item it may be
-    waiting for when the time is over. It ends with the iterator, with this object or with the process.
+    The thread reads only on request. After a timeout it reads at most the one item that it already waits for.
+    It ends with the iterator, with this object or with the process.
 
     Examples
     --------
@@ -76,12 +76,12 @@ class BackgroundReader:
     def __init__(self, items: Any) -> None:
         exchange, read = _Exchange(), self._read
         self._exchange = exchange
-        # The thread knows the exchange only: when nobody holds this object any more, it is told to end.
+        # The thread refers only to the exchange, so it can end when this object is garbage-collected.
         weakref.finalize(self, exchange.close)
         threading.Thread(target=read, args=(items, exchange), daemon=True, name="heros-reader").start()
 
     def take(self, most: int, timeout: float | None) -> Items:
-        """The next items, up to `most`, waited for no longer than `timeout` seconds."""
+        """Return up to `most` items within `timeout` seconds."""
         return self._exchange.take(most, timeout)
 
     @staticmethod
@@ -91,13 +91,13 @@ class BackgroundReader:
                 exchange.give(next(iterator))
             except StopIteration:
                 return exchange.end()
-            except BaseException as error:  # to be raised where it is waited for
+            except BaseException as error:  # raised in the thread that waits
                 exchange.fail(error)
         return None
 
 
 class AsyncReader(BackgroundReader):
-    """Reads an async iterator, in a thread with an event loop of its own.
+    """A reader of an async iterator, in a background thread with its own event loop.
 
     Examples
     --------
@@ -112,24 +112,24 @@ class AsyncReader(BackgroundReader):
 
     @staticmethod
     def _read(items: AsyncIterable[Any], exchange: _Exchange) -> None:  # type: ignore[override]
-        import asyncio  # noqa: PLC0415 - slow to import, and seldom needed
+        import asyncio  # noqa: PLC0415 - slow to import, rarely needed
 
         with suppress(asyncio.CancelledError):
             asyncio.run(_pump(items, exchange))
 
 
 class _Exchange:
-    """Where the thread that reads and the one that asks meet."""
+    """The shared state of the reading and the requesting thread."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._items: deque[Any] = deque()
         self._error: BaseException | None = None
         self._ended = self.closed = False
-        self.wanted = 0  # how many more items the reader may take from the iterator
-        self.wake: Callable[[], None] | None = None  # tells a reader with an event loop
+        self.wanted = 0  # number of items the reader may still read
+        self.wake: Callable[[], None] | None = None  # wakes a reader with an event loop
 
-    # -- the side that asks -----------------------------------------------------------------------------
+    # -- the requesting thread --------------------------------------------------------------------------
 
     def take(self, most: int, timeout: float | None) -> Items:
         with self._changed:
@@ -157,10 +157,10 @@ class _Exchange:
         if self.wake is not None:
             self.wake()
 
-    # -- the side that reads ----------------------------------------------------------------------------
+    # -- the reading thread ------------------------------------------------------------------------------
 
     def wait(self) -> bool:
-        """Wait until something is wanted; False if nothing will be."""
+        """Wait for a request; return False if the exchange is closed."""
         with self._changed:
             self._changed.wait_for(lambda: self.wanted > 0 or self.closed)
             return not self.closed
@@ -187,7 +187,7 @@ class _Exchange:
 
 
 async def _pump(items: AsyncIterable[Any], exchange: _Exchange) -> None:
-    """Read while something is wanted; the loop goes on in between, so that tasks of the iterator's own do."""
+    """Read on request; the loop keeps running in between for other tasks of the iterator."""
     import asyncio  # noqa: PLC0415
 
     loop, task, told = asyncio.get_running_loop(), asyncio.current_task(), asyncio.Event()
@@ -206,7 +206,7 @@ async def _pump(items: AsyncIterable[Any], exchange: _Exchange) -> None:
         while not exchange.closed:
             if not exchange.wanted:
                 told.clear()
-                if not exchange.wanted:  # it may have been asked for in between
+                if not exchange.wanted:  # a request may have arrived in between
                     await told.wait()
                 continue
             try:

@@ -1,4 +1,4 @@
-"""Sources of rows as people write them: names and values, turned into blocks."""
+"""Sources of rows with names and values, encoded into blocks."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from heros.streams.live.base import END, IDLE, Block, Polled, Signal, Source, pa
 __all__ = ["RowBlocks", "RowSource", "encoder_of", "rows_of"]
 
 Fetch = Callable[[int, float | None], Sequence[Any] | Signal]
-"""Up to so many rows, after at most so many seconds; none, or IDLE, if there are none by then."""
+"""A function of a number of rows and a timeout that returns rows; empty or IDLE if there are none."""
 
 
 class RowBlocks:
-    """Turns rows into blocks, none of which spans a growth of the schema.
+    """Encode rows into blocks, none of which spans a growth of the schema.
 
     A row is a pair (features, label), or a mapping in which the `target` is the label.
 
@@ -48,34 +48,34 @@ class RowBlocks:
         self.name = name
         self.encoder = encoder
         self.bad_rows = BadRows()
-        self.read = 0  # rows dealt with: given or skipped
-        self.given: list[int] = []  # which of those dealt with last were given, counted from 0
+        self.read = 0  # rows processed: returned or skipped
+        self.given: list[int] = []  # indices of the returned rows among those processed last
         self._target = target
         self._skip, self._told = skip, False
         self._forget()
 
     def _forget(self) -> None:
-        self._ahead: list[Any] = []  # rows fetched, but not dealt with
-        self._error: Exception | None = None  # what fetching raised, to be raised when its turn comes
-        self._fault: DataError | None = None  # what is wrong with the next row, or with too many rows
+        self._ahead: list[Any] = []  # rows fetched, but not processed
+        self._error: Exception | None = None  # error of fetch, raised after the rows before it
+        self._fault: DataError | None = None  # error of the next row, or of too many bad rows
         self._ended = False
 
     def start_at(self, read: int, bad_rows: BadRows) -> None:
-        """Begin behind so many rows; what was fetched is forgotten."""
+        """Start after `read` rows; discard fetched rows."""
         self.read, self.bad_rows, self._told = read, bad_rows, self._told or bad_rows.count > 0
         self._forget()
 
     def read_as(self, schema: Schema, seen: int) -> None:
-        """Read rows by this schema, unless some were read already."""
+        """Use this schema, unless rows were already read."""
         known = self.encoder.schema
         if self.read == 0 and not known.n_features and known.numeric == schema.numeric:
             self.encoder.know(schema)
             self.encoder.seen = seen
 
     def take(self, fetch: Fetch, most: int, timeout: float | None, *, span: bool = False) -> Polled:
-        """The next block; it may `span` growths if whoever takes it looks at the schema only after it.
+        """Return the next block; it may `span` growths if the caller reads the schema only afterwards.
 
-        An interrupt loses no row: those that were not given are still ahead.
+        An interrupt loses no rows: rows that were not returned are returned later.
         """
         self.given = []
         self._raise_what_is_due()
@@ -91,7 +91,7 @@ class RowBlocks:
                     state = got
                     break
                 self._ahead += got
-            try:  # rows before the first feature cannot do without it
+            try:  # rows before the first feature join its block
                 features, label = self._pair(self._ahead[done])
                 coded = self.encoder.encode(features, label, grow=span or not rows or not rows[-1])
             except Refused as why:
@@ -113,7 +113,7 @@ class RowBlocks:
             done += 1
         due = self._fault is not None or self._error is not None
         if rows and not rows[-1] and len(rows) < most and state is IDLE and not due:
-            return IDLE  # the first feature is still to come
+            return IDLE  # wait for the first feature
         del self._ahead[:done]
         self.read, self.bad_rows, self.given = self.read + done, bad_rows, given
         if bad_rows.count and not self._told:
@@ -153,13 +153,13 @@ class RowBlocks:
         return features, row.get(self._target)
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy reads what lies ahead by itself."""
+        """Return the state without fetched rows, which a copy reads itself."""
         return {**self.__dict__, "_ahead": [], "_error": None, "_ended": False}
 
 
 def _block(rows: list[list[float]], labels: list[float], numeric: bool) -> Block:
     width = len(rows[-1])
-    if len(rows[0]) < width:  # it spans a growth: what is known only now was missing before
+    if len(rows[0]) < width:  # the schema grew: earlier rows lack the new features
         for row in rows:
             row.extend([math.nan] * (width - len(row)))
     targets = np.array(labels, dtype=np.float64 if numeric else np.int64)
@@ -167,17 +167,17 @@ def _block(rows: list[list[float]], labels: list[float], numeric: bool) -> Block
 
 
 class RowSource(Source):
-    """A source that brings rows: a subclass says how to `fetch` them and how to `go_to` a position.
+    """The base class of sources of rows; a subclass defines `fetch` and `go_to`.
 
-    Features, values and classes are appended to the schema as they turn up: a number makes a numeric
+    Features, values and classes are appended to the schema as they appear: a number makes a numeric
     feature, a string or a boolean a nominal one. A feature that is absent, None or NaN is missing.
 
     Parameters
     ----------
     name
-        The source's name.
+        The name of the source.
     target
-        The name under which a row has its label; None if rows are pairs (features, label).
+        The field with the label; None if rows are pairs (features, label).
     **how
         `schema`, `nominal`, `classes`, `task`, `on_bad_row`, `most_values`, `ignore` and `missing`, as for
         `heros.streams.from_iter`.
@@ -203,27 +203,27 @@ class RowSource(Source):
         self.name = name
         self._rows = rows_of(name, owner, target=target, **how)
         self._standing: dict[str, Any] = {}
-        self._ahead: deque[Mapping[str, Any]] = deque()  # the positions of rows fetched, but not dealt with
+        self._ahead: deque[Mapping[str, Any]] = deque()  # positions of rows fetched, but not processed
 
     @abstractmethod
     def fetch(self, most: int, timeout: float | None) -> Sequence[tuple[Any, Mapping[str, Any]]] | Signal:
-        """Up to `most` rows, decoded, each with its position, at the latest after `timeout` seconds.
+        """Return up to `most` decoded rows with their positions within `timeout` seconds.
 
-        A position says, as JSON knows it, where the source stands behind its row: ``{"offset": 18}``. Of
-        several parts that move by themselves it need name only the one that moved: ``{"partition 3": 18}``.
-        IDLE or END if there are no rows.
+        A position is the state of the source after its row, as JSON data: ``{"offset": 18}``. If a source has
+        several independent parts, only the changed part is needed: ``{"partition 3": 18}``. Return IDLE or
+        END if there are no rows.
         """
 
     @abstractmethod
     def go_to(self, position: Mapping[str, Any]) -> None:
-        """Go on behind the rows up to these positions."""
+        """Continue after these positions."""
 
     schema = passed("schema", "_rows.encoder")
     bad_rows = passed("bad_rows", "_rows")
     read_as = passed("read_as", "_rows")
 
     def poll(self, most: int, timeout: float | None = None) -> Polled:
-        """Up to `most` instances, at the latest after `timeout` seconds."""
+        """Return up to `most` instances within `timeout` seconds."""
         most = whole(most, "most", "poll", 1)
         timeout = None if timeout is None else number(timeout, "timeout", "poll", 0)
         before = self._rows.read
@@ -242,13 +242,13 @@ class RowSource(Source):
             return got
         for row in got:
             if not (isinstance(row, tuple) and len(row) == 2 and isinstance(row[1], Mapping)):
-                rule = f"The 'fetch' of {type(self).__name__} must give rows as (row, position)."
+                rule = f"The 'fetch' of {type(self).__name__} must return rows as (row, position)."
                 raise DataError(f"{rule} Got {row!r} instead.")
         self._ahead.extend(position for _, position in got)
         return [row for row, _ in got]
 
     def where(self) -> dict[str, Any]:
-        """Where it stands behind the last row given, with the schema and counts as they are there."""
+        """Return the position after the last returned row, with the schema and the counts at that point."""
         skipped = self._rows.bad_rows
         return {
             "position": dict(self._standing),
@@ -258,13 +258,13 @@ class RowSource(Source):
         }
 
     def seek(self, where: Mapping[str, Any]) -> None:
-        """Go to where `where` said it stood, and know what it knew there."""
+        """Go to a position returned by `where`, and restore the schema and the counts."""
         try:
             position, instances = dict(where["position"]), whole(where["instances"], "instances", "seek", 0)
             schema, count = schema_of(where["schema"]), whole(where["bad_rows"]["count"], "count", "seek", 0)
             skipped = BadRows(count, tuple(BadRow(**row) for row in where["bad_rows"]["first"]))
         except (KeyError, TypeError, ValueError) as error:
-            rule = f"The position of {type(self).__name__} must be what its 'where' gave."
+            rule = f"The position of {type(self).__name__} must be a result of its 'where'."
             raise DataError(f"{rule} Got: {error}") from None
         self.go_to(position)
         self._standing, self._position = position, instances
@@ -277,7 +277,7 @@ class RowSource(Source):
 def rows_of(
     name: str, owner: str, *, target: str | None = None, on_bad_row: str = "skip", **how: Any
 ) -> RowBlocks:
-    """Return what turns rows into blocks, from what a user said about them."""
+    """Return a `RowBlocks` with the options of the user."""
     skip = checked_skip(on_bad_row, owner)
     return RowBlocks(name, encoder_of(owner, **how), target=target, skip=skip)
 
@@ -293,14 +293,14 @@ def encoder_of(
     ignore: Iterable[str] = (),
     missing: Sequence[str] = (),
 ) -> Encoder:
-    """Return the encoder to begin with, from what a user said about the rows."""
+    """Return the initial encoder with the options of the user."""
     if schema is not None and not isinstance(schema, Schema):
         raise ParameterError.of("schema", owner, "a heros.Schema", schema)
     checked_most_values(most_values, owner)
     known = None if classes is None else expect_list(classes, "classes", owner)
     numeric = checked_task(task, owner) == "regression"
     if numeric and (known is not None or (schema is not None and not schema.numeric)):
-        rule = "left out, or 'classification', where there are classes"
+        rule = "None or 'classification' if there are classes"
         raise ParameterError.of("task", owner, rule, task)
     return Encoder(
         schema,

@@ -1,4 +1,4 @@
-"""Sources that pass on what another one gives, and sources of the user's own."""
+"""Sources that wrap another source, and user-defined sources."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["First", "Passed", "expect_source"]
 
 
 class Passed(Source):
-    """What another source gives.
+    """A source that forwards to another source.
 
-    It has no position of its own to go to: one that changes nothing in the rows may pass that on too.
+    It forwards no positions; a subclass that does not change the rows may forward `where` and `seek` too.
 
     Parameters
     ----------
     source
-        The other one.
+        The wrapped source.
     """
 
     schema = passed("schema", "source")
@@ -43,12 +43,12 @@ class Passed(Source):
         self.source, self.name = source, source.name
 
     def poll(self, most: int, timeout: float | None = None) -> Polled:
-        """What the source gives."""
+        """Return the instances of the wrapped source."""
         return self.source.poll(most, timeout)
 
 
 class First(Passed):
-    """The first n instances of a source that goes on, counted from its start, also over a kill.
+    """A source of the first n instances of another source, counted from its start, also after a resume.
 
     Examples
     --------
@@ -68,18 +68,18 @@ class First(Passed):
 
     @property
     def n_instances(self) -> int | None:
-        """How many there are, if the source knows."""
+        """The total number of instances; None if unknown."""
         there = self.source.n_instances
         return None if there is None else min(there, self._n)
 
     def poll(self, most: int, timeout: float | None = None) -> Polled:
-        """What it gives, up to the n-th instance."""
+        """Return the instances of the source, up to the n-th."""
         left = self._n - self.position
         return END if left <= 0 else super().poll(min(most, left), timeout)
 
 
 def expect_source(source: Any, parameter: str, owner: str) -> Source:
-    """The source, if it is one: HEROS's, or an object with `schema` and `poll`.
+    """Return a source; wrap an object with `schema` and `poll`; raise a ParameterError for others.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def expect_source(source: Any, parameter: str, owner: str) -> Source:
 
 
 class OwnSource(Source):
-    """A source that is not one of HEROS's: what it does not have is filled in, what it gives is looked at."""
+    """A wrapper of a user-defined source that adds missing methods and validates its results."""
 
     def __init__(self, own: Any) -> None:
         self._own = own
@@ -127,13 +127,13 @@ class OwnSource(Source):
             return got
         X, y = self._block(got)
         if not 0 < len(y) <= most:
-            rule = f"give 1 to {most} instances, IDLE or END"
+            rule = f"return 1 to {most} instances, IDLE or END"
             raise DataError(f"The 'poll' of {self._kind} must {rule}. Got {len(y)} instances instead.")
         self._position += len(y)
         return X, y
 
     def _block(self, got: Any) -> Block:
-        rule = f"The 'poll' of {self._kind} must give a block (X, y), IDLE or END."
+        rule = f"The 'poll' of {self._kind} must return a block (X, y), IDLE or END."
         if not (isinstance(got, tuple) and len(got) == 2):
             raise DataError(f"{rule} Got {got!r} instead.")
         try:
