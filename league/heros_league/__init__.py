@@ -1,7 +1,6 @@
-"""The league: HEROS and what a user would pick instead, on the same instances, into records that are kept.
+"""The league: a comparison of HEROS with learners of other libraries on the same instances.
 
-Everybody is run by the same code, in a process of their own; tables, ranks and the picture come from records
-alone.
+The same code runs every learner, each in its own process. Tables, ranks and the figure are made from records.
 """
 
 from heros_league.arena import ALL, ARENA, NUMBERS, SMALL, WHOLE, Arena

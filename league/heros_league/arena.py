@@ -1,4 +1,4 @@
-"""The streams of the league: which, and how much of each."""
+"""The streams of the league, and their lengths."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from heros.streams import Stream
 __all__ = ["ALL", "ARENA", "LENGTH", "NUMBERS", "OTHERS", "PARTS", "SMALL", "WHOLE", "Arena"]
 
 LENGTH = 100_000
-"""Instances of the synthetic streams, with their three drifts at its quarters, and of long real ones."""
+"""Instances of the synthetic streams, with three drifts at the quarters, and of long real streams."""
 
 SHORT = 20_000
-"""Instances of the streams that are set aside, and of most of those whose target is a number."""
+"""Instances of the held-out streams, and of most regression streams."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class Arena:
     Parameters
     ----------
     name
-        What records call it.
+        The name in records.
     label
-        What tables call it.
+        The name in tables.
     open
-        Makes the stream, at its start.
+        A function that opens the stream at its start.
     window
-        Over how many instances a point of the curves is taken.
+        The number of instances per point of the curves.
     """
 
     name: str
@@ -50,7 +50,7 @@ def _known(name: str, label: str, length: int | None = None, window: int = 1000)
 
 
 def _river(name: str, task: str = "classification") -> Stream:
-    """One of River's small data sets, in its order."""
+    """Return a small data set of River as a stream, in its order."""
     data = getattr(needed("river.datasets", "This stream", "river"), name)()
     return _pairs(data, task, name=name.lower())
 
@@ -62,7 +62,7 @@ def _concepts(
     nominal: Sequence[str] = (),
     seed: str = "seed",
 ) -> Stream:
-    """What a generator of River's makes of each concept in turn: a seed and a share of the stream each."""
+    """Return a stream of several concepts of a River generator in turn, each with its own seed."""
     make = getattr(needed("river.datasets.synth", "This stream", "river"), generator)
     share = SHORT // len(concepts)
     parts = [make(**{seed: number}, **concept).take(share) for number, concept in enumerate(concepts)]
@@ -70,7 +70,7 @@ def _concepts(
 
 
 def _pairs(data: Iterable[tuple[Mapping[Any, Any], Any]], task: str, **named: Any) -> Stream:
-    """River's pairs of features by their names and a target as a stream."""
+    """Return River's (features, target) pairs as a stream."""
     rows, targets = zip(*data, strict=True)
     features = list(rows[0])
     X = np.array([[float(row[feature]) for feature in features] for row in rows])
@@ -78,13 +78,13 @@ def _pairs(data: Iterable[tuple[Mapping[Any, Any], Any]], task: str, **named: An
 
 
 def _sklearn(name: str, task: str = "classification") -> Stream:
-    """One of scikit-learn's small data sets, in its order."""
+    """Return a small data set of scikit-learn as a stream, in its order."""
     data: Any = getattr(needed("sklearn.datasets", "This stream", "sklearn"), f"load_{name}")()
     return _small(data.data, data.target, task, name=name)
 
 
 def _small(X: Any, y: Any, task: str, **named: Any) -> Stream:
-    """Arrays as a stream, classes by their names."""
+    """Return arrays as a stream, with class names."""
     if task == "regression":
         return streams.from_arrays(X, np.asarray(y, dtype=np.float64), task=task, **named)
     return streams.from_arrays(X, [str(target) for target in y], **named)
@@ -95,7 +95,7 @@ def _generated(stream: Callable[[], Stream]) -> Stream:
 
 
 def _target(name: str, feature: str) -> Stream:
-    """The beginning of a real stream, with one of its numbers as the target."""
+    """Return the beginning of a real stream, with a numeric feature as the target."""
     return streams.load(name).with_target(feature).take(SHORT)
 
 
@@ -136,7 +136,7 @@ ARENA: dict[str, Arena] = {
         *(_known(name, label, LENGTH) for name, label in _SYNTHETIC.items()),
     )
 }
-"""The eleven streams, each counted once: whole where short, the first 100,000 of the long real ones."""
+"""The eleven streams of the paper; only the first 100,000 instances of the long ones."""
 
 SMALL: dict[str, Arena] = {
     arena.name: arena
@@ -148,13 +148,13 @@ SMALL: dict[str, Arena] = {
         Arena("cancer", "breast cancer", partial(_sklearn, "breast_cancer"), 100),
     )
 }
-"""Small data sets of River and scikit-learn as streams, in the order in which these have them."""
+"""Small data sets of River and scikit-learn as streams, in their original order."""
 
 WHOLE: dict[str, Arena] = {
     f"{name}_whole": Arena(f"{name}_whole", name, partial(streams.load, name))
     for name in ("airlines", "covtype")
 }
-"""The long real streams to their end, for ours."""
+"""The long real streams in full length, for HEROS only."""
 
 OTHERS: dict[str, Arena] = {
     arena.name: arena
@@ -169,7 +169,7 @@ OTHERS: dict[str, Arena] = {
         _other("waveform", "Waveform", "Waveform", {"has_noise": True}),
     )
 }
-"""Streams on which nothing was ever chosen: eight of River's generators, most with three abrupt drifts."""
+"""Held-out streams, never used for tuning: eight River generators, most with three abrupt drifts."""
 
 NUMBERS: dict[str, Arena] = {
     arena.name: arena
@@ -186,7 +186,7 @@ NUMBERS: dict[str, Arena] = {
         Arena("diabetes", "diabetes", partial(_sklearn, "diabetes", "regression"), 100),
     )
 }
-"""Streams whose target is a number: generated, of real streams, and small data sets in their order."""
+"""Regression streams: generated, from real streams, and small data sets in their order."""
 
 PARTS = {"streams": ARENA, "others": OTHERS, "small": SMALL, "whole": WHOLE, "regression": NUMBERS}
 ALL = ARENA | OTHERS | SMALL | WHOLE | NUMBERS

@@ -1,4 +1,4 @@
-"""What is asked of `Heros()`, and whether the records say so."""
+"""Claims about `Heros()`, and whether the records support them."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from heros_league.standing import Standing
 
 __all__ = ["Claim", "claims", "claims_of_numbers", "everybody_ran"]
 
-AHEAD, BEHIND = 8, 0.002  # on so many streams ahead of every rival; nowhere further behind the best one
-EACH, MEDIAN = 10, 20  # so many times cheaper than SRP on every stream, and in the median
+AHEAD, BEHIND = 8, 0.002  # least streams with a lead; largest gap to the best competitor
+EACH, MEDIAN = 10, 20  # times cheaper than SRP on every stream, and in the median
 MEGABYTES = 100
 
 
 @dataclass(frozen=True)
 class Claim:
-    """Something asked, and what the records say about it."""
+    """A claim, and what the records show."""
 
     asked: str
     found: str
-    holds: bool | None  # None: it may still come out either way
+    holds: bool | None  # None: not decided yet
 
 
 def claims(standing: Standing, ours: str = "heros") -> list[Claim]:
-    """What is asked of one of ours, judged by what has been run so far.
+    """Return the claims about a HEROS setting, judged by the runs so far.
 
-    A claim fails as soon as a record says so; it holds only when everybody has been run on every stream.
+    A claim fails as soon as a record contradicts it. It holds only when all learners have been run on every
+    stream.
 
     Examples
     --------
@@ -38,7 +39,7 @@ def claims(standing: Standing, ours: str = "heros") -> list[Claim]:
 
 
 def claims_of_numbers(standing: Standing, ours: str = "heros") -> list[Claim]:
-    """The same where the target is a number.
+    """Return the claims for regression.
 
     Examples
     --------
@@ -64,7 +65,7 @@ def _first(standing: Standing, ours: str, figure: str = "auroc", asked: str = "f
 
 
 def _auroc(standing: Standing, ours: str) -> list[Claim]:
-    """Against the best rival that has been run on each stream."""
+    """Return the claims on AUROC against the best competitor of each stream."""
     leads = {}
     for stream in standing.arenas:
         mine = standing.cell(stream, ours)
@@ -106,7 +107,7 @@ def _cost(standing: Standing, ours: str) -> list[Claim]:
 
 
 def _cheaper(standing: Standing, ours: str) -> Claim:
-    """Against the rival that comes first by RMSE."""
+    """Return the claim on CPU time against the best competitor by RMSE."""
     asked, ranks = f"at most 1/{EACH} of the CPU time of the best rival by RMSE", standing.ranks(ours, "rmse")
     if ranks is None:
         return Claim(asked, "not run", None)
@@ -135,12 +136,12 @@ def _memory(standing: Standing, ours: str) -> Claim:
 
 
 def _judged(so_far: bool, whole: bool) -> bool | None:
-    """What must be so on every stream: not so if it is not so on one."""
+    """Return whether a claim about every stream holds; None while it holds but runs are missing."""
     return (True if whole else None) if so_far else False
 
 
 def everybody_ran(standing: Standing, ours: str = "heros") -> bool:
-    """Whether this one of ours and all rivals there are have been run on every stream."""
+    """Return whether this HEROS setting and all competitors have been run on every stream."""
     return all(standing.complete(name) for name in (ours, *(set(standing.learners) - set(OURS))))
 
 

@@ -1,4 +1,4 @@
-"""`heros-league`: run the league; its table, ranks and picture from records."""
+"""The `heros-league` command: run the comparison, and write its tables, ranks and figure from records."""
 
 from __future__ import annotations
 
@@ -34,22 +34,24 @@ TAKES_PART = {"streams": tuple(ENTRANTS), "small": (*OURS, "river_arf"), "whole"
 }
 OUR_SEEDS, THEIR_SEEDS = (1, 2, 3), (1,)
 TABLE3 = ("arf", "srp", "shrubs", *HEROS)
-BESIDE = ("bandit", "halving")  # River's two, which the paper's Table III does not have
-WHOLE, FIRST = ("electricity", "wisdm", "nomao"), 100_000  # of the others, where a rival takes many minutes
-ALONE_FIRST = 10_000  # instances, with nothing else on the machine
-BUSY = 0.5  # of a core: a load at which times are no longer one run's own
+BESIDE = ("bandit", "halving")  # two methods of River that are not in Table III of the paper
+WHOLE, FIRST = ("electricity", "wisdm", "nomao"), 100_000  # streams read completely; instances of all others
+ALONE_FIRST = 10_000  # instances for timing on an idle machine
+BUSY = 0.5  # load above which timings are disturbed
 
 app = typer.Typer(
     name="heros-league",
     cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="HEROS and its rivals on the same instances: runs, table, ranks, picture.",
+    help="Compare HEROS with other libraries on the same instances: runs, tables, ranks and figure.",
 )
 
-Records = Annotated[Path, typer.Option("--records", help="Where the records are.")]
-Entrants = Annotated[str | None, typer.Option(help=f"Of {', '.join(EVERYBODY)}; all by default.")]
-Streams = Annotated[str | None, typer.Option(help="E.g. electricity,wisdm; all of the part by default.")]
+Records = Annotated[Path, typer.Option("--records", help="The directory of the records.")]
+Entrants = Annotated[str | None, typer.Option(help=f"Learners among {', '.join(EVERYBODY)}; by default all.")]
+Streams = Annotated[
+    str | None, typer.Option(help="Streams, e.g. electricity,wisdm; by default all of the part.")
+]
 
 
 @app.command("run")
@@ -58,18 +60,18 @@ def run_command(
     streams: Streams = None,
     part: Annotated[
         str | None,
-        typer.Option(help="streams, others, small (data sets), whole (ours) or regression; all by default."),
+        typer.Option(help="The part: streams, others, small, whole or regression; by default all."),
     ] = None,
     seeds: Annotated[
-        str | None, typer.Option(help="E.g. 1; by default 1,2,3 for ours and 1 for the others.")
+        str | None, typer.Option(help="Seeds, e.g. 1; by default 1,2,3 for HEROS and 1 for the others.")
     ] = None,
     limit: Annotated[float, typer.Option(min=0, help="CPU seconds after which a run is stopped.")] = LIMIT,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Run again what was recorded with other settings of ours.")
+        bool, typer.Option("--replace", help="Repeat runs that were recorded with other settings of HEROS.")
     ] = False,
     records: Records = RECORDS,
 ) -> None:
-    """Run whoever has not been run yet, one process at a time; what is recorded is kept."""
+    """Run all learners without a record, one process at a time; existing records are kept."""
     failed = 0
     for name in _names(part, "part", tuple(PARTS), tuple(PARTS)):
         able = TAKES_PART[name] if name == "regression" else tuple(ENTRANTS)
@@ -86,11 +88,13 @@ def run_command(
 def time_command(
     entrants: Entrants = None,
     streams: Streams = None,
-    first: Annotated[int, typer.Option("--first", min=1, help="So many instances of each.")] = 5000,
+    first: Annotated[
+        int, typer.Option("--first", min=1, help="The number of instances of each stream.")
+    ] = 5000,
     records: Records = RECORDS,
-    times: Annotated[Path, typer.Option(help="Where the runs go.")] = TIMES,
+    times: Annotated[Path, typer.Option(help="The directory for the new runs.")] = TIMES,
 ) -> None:
-    """Run the first instances of what is recorded again, on a quiet machine, and compare the CPU time."""
+    """Repeat the first instances of recorded runs on an idle machine, and compare the CPU time."""
     names = _names(entrants, "entrants", tuple(EVERYBODY), tuple(EVERYBODY))
     arenas = _names(streams, "streams", tuple(PARTS["streams"]), tuple(ALL))
     table = Table(["run", "µs then", "µs alone", "then / alone"], align="lrrr")
@@ -105,20 +109,24 @@ def time_command(
 @app.command("table3")
 def table3_command(
     entrants: Annotated[
-        str | None, typer.Option(help=f"Of {', '.join((*TABLE3, *BESIDE))}; all by default.")
+        str | None, typer.Option(help=f"Learners among {', '.join((*TABLE3, *BESIDE))}; by default all.")
     ] = None,
     streams: Streams = None,
-    seeds: Annotated[str | None, typer.Option(help="E.g. 1; by default 1,2,3, with --alone 1.")] = None,
-    n: Annotated[int | None, typer.Option("--n", min=1, help="Only the first so many instances.")] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="Seeds, e.g. 1; by default 1,2,3, or 1 with --alone.")
+    ] = None,
+    n: Annotated[
+        int | None, typer.Option("--n", min=1, help="The number of instances of each stream.")
+    ] = None,
     alone: Annotated[
         bool,
-        typer.Option("--alone", help="The first 10,000 instances, for times on a machine left in peace."),
+        typer.Option("--alone", help="Run the first 10,000 instances, for timing on an idle machine."),
     ] = False,
     records: Annotated[Path, typer.Option("--records", help="The paper's records.")] = PAPER.parent,
 ) -> None:
-    """Run ARF, SRP, Shrubs, River's two and the paper's HEROS beside them, for the paper's Table III."""
+    """Run ARF, SRP, Shrubs, two methods of River and the paper's HEROS, for Table III of the paper."""
     if alone and (busy := os.getloadavg()[0]) > BUSY:
-        say(f"heros: The machine is busy (load {busy:.1f}): times will say so. Leave it in peace.", "yellow")
+        say(f"heros: The machine is busy (load {busy:.1f}), so the CPU times will be too high.", "yellow")
     everybody = (*TABLE3, *BESIDE)
     named = _names(entrants, "entrants", TABLE3 if alone else everybody, everybody)
     jobs = []
@@ -127,7 +135,7 @@ def table3_command(
         for seed in _whole(seeds) if seeds else (1,) if alone else SEEDS:
             jobs += [match(name, stream, length, seed, 100 if length is None else 1000) for name in named]
     out = records / ("alone" if alone else "rivals")
-    outcome = run_all(jobs, out, executor=Serial())  # each has the process's CPU time to itself
+    outcome = run_all(jobs, out, executor=Serial())  # CPU time is that of the process
     for id, failure in outcome.failed.items():
         say(f"heros: {id} failed: {failure.reason}", style="red")
     counts = f"{len(outcome.done)} run, {len(outcome.kept)} kept, {len(outcome.failed)} failed"
@@ -139,24 +147,24 @@ def table3_command(
 @app.command("report")
 def report_command(
     records: Records = RECORDS,
-    page: Annotated[Path, typer.Option(help="The page whose tables are written.")] = PAGE,
+    page: Annotated[Path, typer.Option(help="The page to write the tables to.")] = PAGE,
     paper: Annotated[Path, typer.Option(help="The paper's records of rivals on the same instances.")] = PAPER,
 ) -> None:
-    """Write the tables and the picture of docs/league.md from records; nothing is trained."""
-    from heros_league.page import write_page  # noqa: PLC0415 - slow, and runs need none of it
+    """Write the tables and the figure of docs/league.md from records, without training."""
+    from heros_league.page import write_page  # noqa: PLC0415 - slow, and not needed for runs
 
     for path in write_page(records, page, paper):
         typer.echo(f"written: {path}")
 
 
 def _run(start: Start, out: Path, replace: bool) -> bool:
-    """Run, unless it is recorded, and say what became of it; whether it failed.
+    """Run a start unless it is recorded, print the outcome, and return whether it failed.
 
-    One at a time, so that a failure is told when it happens: the next run may take an hour.
+    Starts run one at a time, so that a failure is reported at once: the next run may take an hour.
     """
     old = _outdated(start, out)
     if old and not replace:
-        say(f"heros: {start.id} is of other settings than today's; --replace runs it again", style="red")
+        say(f"heros: {start.id} was recorded with other settings; --replace runs it again", style="red")
         return True
     outcome = run_all([start], out, executor=Fresh(), progress=False, force=old)
     for id, failure in outcome.failed.items():
@@ -167,19 +175,19 @@ def _run(start: Start, out: Path, replace: bool) -> bool:
 
 
 def _outdated(start: Start, out: Path) -> bool:
-    """Whether a run of ours is recorded with other settings than it would have today."""
+    """Return whether a run of HEROS is recorded with other settings than the current ones."""
     if start.entrant not in OURS or not stored.exists(out / start.id):
         return False
     try:
         recorded = stored.details(out / start.id)["settings"]
     except HerosError:
-        return False  # broken: it is run again anyway
+        return False  # a damaged record is replaced anyway
     today = json.loads(json.dumps(OURS[start.entrant].settings(start.seed, start.stream in NUMBERS)))
     return any(name in recorded and recorded[name] != value for name, value in today.items())
 
 
 def _microseconds(place: Path, first: int) -> float:
-    """CPU time per instance over the first instances of a record, by its curves."""
+    """Return the CPU time per instance over the first instances of a record, from its curves."""
     curves = stored.read(place).curves
     windows = curves.end <= max(first, int(curves.end[0]))
     return 1e6 * float(curves.cpu[windows].sum()) / int(curves.end[windows][-1])

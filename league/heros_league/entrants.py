@@ -1,4 +1,4 @@
-"""Who takes part: the rivals, and HEROS in a few named settings."""
+"""The learners of the league: competitors, and HEROS in several named settings."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from heros_league.rivals import RIVALS, Limited, Rival, run_rival
 
 __all__ = ["ENTRANTS", "EVERYBODY", "OURS", "REGRESSORS", "Entrant", "Ours", "Theirs"]
 
-BLOCK = 64  # instances between two looks at the clock
+BLOCK = 64  # instances between two checks of the time limit
 
 
 class Entrant(Protocol):
-    """Who takes part."""
+    """A learner of the league."""
 
     @property
     def label(self) -> str:
-        """What tables call it."""
+        """The name in tables."""
 
     @property
     def library(self) -> str:
-        """The package it comes from."""
+        """The package of the learner."""
 
     def start(self) -> None:
-        """Import what it needs; what that takes is not counted."""
+        """Import the packages of the learner; this time is not measured."""
 
     def run(self, stream: Stream, seed: int, *, window: int, limit: float) -> Run:
-        """Test, then train on the stream, for so many CPU seconds at most."""
+        """Evaluate and train the learner on the stream, for at most `limit` CPU seconds."""
 
 
 @dataclass(frozen=True)
 class Theirs:
-    """A rival.
+    """A learner of another library.
 
     Parameters
     ----------
@@ -53,16 +53,16 @@ class Theirs:
 
     @property
     def label(self) -> str:
-        """What tables call it."""
+        """The name in tables."""
         return self._rival.label
 
     @property
     def library(self) -> str:
-        """CapyMOA or River."""
+        """The package, CapyMOA or River."""
         return self._rival.library
 
     def start(self) -> None:
-        """Import its library and start Java, if it needs that."""
+        """Import its library, and start Java if needed."""
         self._rival.start()
 
     @property
@@ -70,20 +70,20 @@ class Theirs:
         return RIVALS[self.name] if self.name in RIVALS else THEIR_REGRESSORS[self.name]
 
     def run(self, stream: Stream, seed: int, *, window: int, limit: float) -> Run:
-        """Test, then train."""
+        """Evaluate and train the learner on the stream."""
         return run_rival(self.name, stream, seed, window=window, limit=limit, progress=False)
 
 
 @dataclass(frozen=True)
 class Ours:
-    """HEROS in some setting.
+    """HEROS in a named setting.
 
     Parameters
     ----------
     label
-        What tables call it.
+        The name in tables.
     make
-        The model for a seed.
+        A function that creates the model for a seed.
     """
 
     label: str
@@ -91,16 +91,16 @@ class Ours:
     library: str = "heros"
 
     def start(self) -> None:
-        """It is there."""
+        """Do nothing: HEROS is already imported."""
 
     def settings(self, seed: int, numeric: bool = False) -> dict[str, Any]:
-        """The setting as records have it, but for costs: by it an old record is told from one of today."""
+        """Return the settings as in records, without costs, to detect outdated records."""
         schema = Schema.of(["a"]) if numeric else Schema.of(["a"], classes=["no", "yes"])
         settings = settings_of(self.make(seed).bind(schema))
         return {name: value for name, value in settings.items() if name != "costs"}
 
     def run(self, stream: Stream, seed: int, *, window: int, limit: float) -> Run:
-        """Test, then train."""
+        """Evaluate and train the learner on the stream."""
         meter = Cpu(process=True)
         source = Limited(stream, limit, meter)
         model = self.make(seed)
@@ -111,7 +111,7 @@ class Ours:
 
 
 def _lean() -> Join:
-    """Models of four families that differ: 14 perceptrons, 6 trees, 6 neighbours, 2 forests."""
+    """Return a pool of four families: 14 perceptrons, 6 trees, 6 nearest neighbours, 2 forests."""
     adam = [
         {"optimizer": "adam", "learning_rate": rate, "hidden": hidden}
         for rate in (0.02, 0.005, 0.001, 0.0002)
@@ -143,18 +143,18 @@ OURS: dict[str, Ours] = {
         lambda seed: Heros(Forest([{"trees": 50}]), Everything(), 1, warmup=0, seed=seed),
     ),
 }
-"""HEROS as it takes part."""
+"""The HEROS settings in the league."""
 
 ENTRANTS: dict[str, Entrant] = {
     **OURS,
     **{name: Theirs(name) for name in RIVALS if name not in ("bandit", "halving")},
 }
-"""All of them, by name; of River's, what its users would pick rather than what comes nearest to ours."""
+"""All learners by name; from River, those that its users would choose rather than the most similar ones."""
 
 REGRESSORS: dict[str, Entrant] = {
     "heros": OURS["heros"],
     **{name: Theirs(name) for name in THEIR_REGRESSORS},
 }
-"""Those of them that learn numbers."""
+"""The learners for regression."""
 
 EVERYBODY: dict[str, Entrant] = ENTRANTS | REGRESSORS

@@ -1,4 +1,4 @@
-"""The most memory this process has had: all of it, Java's heap among it."""
+"""The peak memory of this process, including Java's heap."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def restart_peak() -> int:
-    """Forget the peak so far, where the system can, and return how many bytes are held now."""
+    """Reset the peak, if the system supports it, and return the bytes in use."""
     try:
         RESET.write_text("5", encoding="ascii")
     except OSError:
-        return peak_bytes()  # what is above the peak so far is seen at least
+        return peak_bytes()  # without a reset, only a higher peak is detected
     return _status("VmRSS") or peak_bytes()
 
 
 def peak_bytes() -> int:
-    """The most bytes held at once since `restart_peak`.
+    """Return the peak memory in bytes since `restart_peak`.
 
     Examples
     --------
-    In a process of its own: what others have freed before is taken first, and not seen.
+    In a separate process, since memory freed earlier would be reused without a new peak.
 
     >>> import subprocess
     >>> code = "from heros_league.memory import peak_bytes, restart_peak; before = restart_peak(); "
@@ -39,7 +39,7 @@ def peak_bytes() -> int:
 
 
 def _status(field: str) -> int | None:
-    """Bytes, as Linux says it."""
+    """Return a field of /proc/self/status in bytes; None on other systems."""
     try:
         lines = STATUS.read_text(encoding="ascii").splitlines()
     except OSError:

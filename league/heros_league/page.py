@@ -1,4 +1,4 @@
-"""docs/league.md: its tables and its picture from records; what is written by hand around them stays."""
+"""Writing of the tables and the figure of docs/league.md from records; other text stays unchanged."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from heros_paper.tables.layout import Entry, Footnotes, Table, decimal, signed
 __all__ = ["filled", "write_page"]
 
 BORROWED = "from the paper's records of the same run on another machine, so without CPU time and memory"
-SEEDS = 3  # of ours
+SEEDS = 3  # of HEROS
 BEST_KNOWN = ("heros", "srp", "arf")
 HOLDS = {True: "yes", False: "**no**", None: "not known yet"}
 
 
 def write_page(directory: Path, page: Path, borrowed: Path | None = None) -> list[Path]:
-    """Fill the page's marked places from the records below a directory, and draw its picture beside it."""
+    """Fill the marked places of the page from the records in a directory, and draw its figure."""
     standing = Standing.of(directory, borrowed=borrowed)
     small, others = Standing.of(directory, SMALL), Standing.of(directory, OTHERS)
     picture = page.parent / "figures" / "league.png"
@@ -51,7 +51,7 @@ def write_page(directory: Path, page: Path, borrowed: Path | None = None) -> lis
 
 
 def _front(readme: Path, standing: Standing, drawn: Sequence[str]) -> list[Path]:
-    """Show the picture where the project introduces itself, with what it covers; nothing if there is none."""
+    """Update the figure and its caption in the README, if there is a figure."""
     text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
     if not drawn or "<!-- league -->" not in text:
         return []
@@ -68,7 +68,7 @@ def _front(readme: Path, standing: Standing, drawn: Sequence[str]) -> list[Path]
 
 
 def _covered(standing: Standing, drawn: Sequence[str], rivals: str) -> str:
-    """What the picture is of, and where the rest is."""
+    """Return a caption with the streams in the figure and a link to the page."""
     rest = "Who else, and what has not been run yet: [docs/league.md](docs/league.md)."
     if len(drawn) < len(standing.arenas):
         streams = _listed([standing.arenas[name].label for name in drawn])
@@ -86,7 +86,7 @@ def _covered(standing: Standing, drawn: Sequence[str], rivals: str) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Names in a sentence.
+    """Return names joined for a sentence.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _numbers(standing: Standing, page: Path) -> tuple[dict[str, str], list[Path]]:
-    """The parts about targets that are numbers, and the pictures drawn."""
+    """Return the parts about regression, and the figures drawn."""
     picture = page.parent / "figures" / "league_regression.png"
     drawn = draw_ranks(standing, picture)
     shown = f"![Mean rank by RMSE against CPU time](figures/{picture.name})" if drawn else "No picture yet."
@@ -115,7 +115,7 @@ def _numbers(standing: Standing, page: Path) -> tuple[dict[str, str], list[Path]
 
 
 def filled(text: str, parts: dict[str, str]) -> str:
-    """The text with each part between its marks.
+    """Return the text with each part inserted between its marks.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def filled(text: str, parts: dict[str, str]) -> str:
     for name, part in parts.items():
         begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
         if begin not in text or end not in text:
-            raise HerosError(f"The page must have a place for {name!r}: {begin} and {end}. Got none.")
+            raise HerosError(f"The page must have the marks {begin} and {end} for {name!r}.")
         before, _, rest = text.partition(begin)
         text = f"{before}{begin}\n\n{part.strip()}\n\n{end}{rest.partition(end)[2]}"
     return text
@@ -149,7 +149,7 @@ def _caption(standing: Standing, drawn: Sequence[str]) -> str:
 
 
 def _table(standing: Standing, figure: str, title: str) -> str:
-    """A row per learner, the best of each stream in bold, stopped and borrowed runs marked."""
+    """Return a table with one row per learner, the best in bold, stopped and borrowed runs marked."""
     notes = Footnotes()
     best = {stream: _best(standing, stream, figure) for stream in standing.arenas}
     rows = []
@@ -165,7 +165,7 @@ def _table(standing: Standing, figure: str, title: str) -> str:
 
 
 def _units(standing: Standing, figure: str, title: str) -> str:
-    """As `_table`, of figures whose units differ from stream to stream: ranks are what can be averaged."""
+    """Return a table like `_table` for figures with different units per stream, with mean ranks."""
     notes = Footnotes()
     ranks = _mean_ranks(standing, figure)
     best = {stream: _best(standing, stream, figure) for stream in standing.arenas}
@@ -181,7 +181,7 @@ def _units(standing: Standing, figure: str, title: str) -> str:
 
 
 def _digits(value: float) -> str:
-    """Four digits that count.
+    """Return a number with four significant digits.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def _digits(value: float) -> str:
 
 
 def _mean_ranks(standing: Standing, figure: str) -> dict[str, float]:
-    """By name, of those that have been run everywhere; none if ours has not."""
+    """Return the mean ranks of learners run on all streams; empty if HEROS has not been."""
     ranks = standing.ranks("heros", figure)
     return {} if ranks is None else dict(zip(ranks.names, ranks.mean_ranks.tolist(), strict=True))
 
@@ -219,7 +219,7 @@ def _note(cell: Cell) -> str:
 
 
 def _costs(standing: Standing, figure: str = "auroc") -> str:
-    """CPU time of each learner on each stream, and the most memory on any."""
+    """Return a table of the CPU time of each learner on each stream, and its peak memory."""
     notes = Footnotes()
     rows = []
     for name in _by_mean(standing, figure):
@@ -242,7 +242,7 @@ def _time(cell: Cell | None, notes: Footnotes) -> Entry:
 
 
 def _ranks(standing: Standing) -> str:
-    """Heros() among the rivals; each other setting of ours in its place."""
+    """Return a table of the mean ranks of Heros() and the others; other HEROS settings replace Heros()."""
     rows = []
     for ours in OURS:
         ranks = standing.ranks(ours)
@@ -257,7 +257,7 @@ def _ranks(standing: Standing) -> str:
             if (where := "" if ours == "heros" else "in the place of `Heros()`") == "" or name == ours
         ]
     if not rows:
-        return "Nobody has been run on all streams yet."
+        return "No learner has been run on all streams yet."
     left = [standing.learners[name].label for name in standing.entrants() if not standing.complete(name)]
     notes = [friedman] if standing.ranks("heros") else []
     if left:
@@ -300,7 +300,7 @@ def _small(standing: Standing) -> str:
 
 
 def _state(standing: Standing) -> str:
-    """How far it has come, and how busy the machine was."""
+    """Return a sentence on the number of completed runs and the load of the machine."""
     wanted = len(standing.learners) * len(standing.arenas)
     cells = list(standing.cells.values())
     loads = [cell.load for cell in cells if cell.load is not None]
@@ -313,7 +313,7 @@ def _state(standing: Standing) -> str:
 
 
 def _by_mean(standing: Standing, figure: str) -> list[str]:
-    """Those with all streams first, the best first; then the others. Numbers go by their mean rank."""
+    """Return the learners: complete ones first, best first; for regression by mean rank."""
     ranks = _mean_ranks(standing, figure) if standing.arenas.keys() <= NUMBERS.keys() else {}
 
     def key(name: str) -> tuple[int, float]:
@@ -330,5 +330,5 @@ def _best(standing: Standing, stream: str, figure: str) -> float:
 
 
 def _plain(header: Sequence[str], rows: Sequence[Sequence[Entry]], notes: Sequence[str] = ()) -> str:
-    """A table without its own heading: the page has one."""
+    """Return a table in Markdown without a heading, which the page already has."""
     return Table("", "", header, [rows], notes, []).markdown().partition("\n\n")[2]

@@ -1,4 +1,4 @@
-"""How good against CPU time: a mark per learner."""
+"""Figures of predictive performance against CPU time, with one mark per learner."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from heros_paper.figures.style import DPI, FAINT, GRID, label_points, new_figure
 
 __all__ = ["draw", "draw_ranks", "points"]
 
-OUR_COLOUR, JAVA, RIVER = "#d55e00", "#0072b2", "#009e73"  # Okabe and Ito's
+OUR_COLOUR, JAVA, RIVER = "#d55e00", "#0072b2", "#009e73"  # colours of Okabe and Ito
 
 
 @dataclass(frozen=True)
 class Point:
-    """A learner: what it costs and how good it is, over the same streams for all."""
+    """The CPU time and the performance of a learner, over the same streams for all learners."""
 
     entrant: str
     microseconds: float
@@ -29,7 +29,7 @@ class Point:
 
 
 def points(standing: Standing, streams: Sequence[str]) -> list[Point]:
-    """The learners that have both figures on all of these streams."""
+    """Return the learners that have CPU time and AUROC on all of these streams."""
     found = []
     for name in standing.entrants():
         cells = [standing.cell(stream, name) for stream in streams]
@@ -42,17 +42,17 @@ def points(standing: Standing, streams: Sequence[str]) -> list[Point]:
 
 
 def draw(standing: Standing, path: Path) -> list[str]:
-    """Draw the picture over the streams that give the most to see; their names, none if there is no rival."""
+    """Draw the figure over the best-covered streams; return their names, empty without a competitor."""
     streams = _streams(standing)
     shown = points(standing, streams)
-    if all(point.entrant in OURS for point in shown):  # nothing to be held against
+    if all(point.entrant in OURS for point in shown):  # nothing to compare with
         return []
     _draw(shown, standing, f"AUROC, mean over {_streams_of(len(streams))}", path)
     return streams
 
 
 def draw_ranks(standing: Standing, path: Path) -> bool:
-    """Draw mean ranks by RMSE of those that have been run on all streams; False if there is no rival yet."""
+    """Draw mean ranks by RMSE of learners run on all streams; return False without a competitor."""
     ranks = standing.ranks("heros", "rmse")
     if ranks is None:
         return False
@@ -109,9 +109,9 @@ def _draw(
 
 
 def _streams(standing: Standing) -> list[str]:
-    """Streams of some rival, such that streams times learners, which is what there is to see, is the most.
+    """Return the streams of a competitor for which the number of streams times learners is largest.
 
-    With everything run that is all of both.
+    If all runs are complete, these are all streams.
     """
     known = {
         name: {s for s in standing.arenas if (c := standing.cell(s, name)) and c.microseconds}

@@ -1,4 +1,4 @@
-"""How the league stands, from records alone: cells of learners and streams, ranks, one against each."""
+"""The state of the league from records: results per learner and stream, ranks and comparisons."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SAME_INSTANCES = {
     **{name: name for name in ("electricity", "wisdm", "nomao")},
     **{name: f"{name}_100k" for name in ("airlines", "covtype", "rbf_f", "rbf_m")},
 }
-"""Streams of the league by what the paper's records call them, where the instances are the same."""
+"""League streams with the same instances as in the paper, and their names in the paper's records."""
 
 
 @dataclass(frozen=True)
@@ -38,17 +38,17 @@ class Cell:
     borrowed: bool = False  # from the paper's records: another machine, so no CPU time and no memory
 
     def mean(self, figure: str) -> float:
-        """A figure's mean over the seeds."""
+        """Return the mean of a figure over the seeds."""
         return fmean(run["results"][figure] for run in self.runs)
 
     def spread(self, figure: str) -> float | None:
-        """Its standard deviation over the seeds; None with one seed."""
+        """Return the standard deviation of a figure over the seeds; None with one seed."""
         values = [run["results"][figure] for run in self.runs]
         return stdev(values) if len(values) > 1 else None
 
     @property
     def instances(self) -> int:
-        """How many instances the shortest run came to."""
+        """The number of instances of the shortest run."""
         return min(int(run["n_instances"]) for run in self.runs)
 
     @property
@@ -58,14 +58,14 @@ class Cell:
 
     @property
     def microseconds(self) -> float | None:
-        """CPU time per instance, of the process."""
+        """The CPU time of the process per instance."""
         if self.borrowed:
             return None
         return 1e6 * fmean(sum(run["cpu"].values()) / run["n_instances"] for run in self.runs)
 
     @property
     def megabytes(self) -> float | None:
-        """The most memory a run took, over what the process had at its start."""
+        """The peak memory of a run above that of the process at its start."""
         if self.borrowed:
             return None
         return max(float(run["settings"]["league"]["peak_bytes"]) for run in self.runs) / 1e6
@@ -79,28 +79,28 @@ class Cell:
 
 @dataclass(frozen=True)
 class Against:
-    """One learner against another, on the streams where both were run."""
+    """A comparison of two learners on the streams where both were run."""
 
     rival: str
     streams: tuple[str, ...]
     ahead: int
-    difference: float  # the mean of ours − theirs; where lower is better, of (theirs − ours) / theirs
-    behind: float  # at most so far
+    difference: float  # mean of ours − theirs; if lower is better, of (theirs − ours) / theirs
+    behind: float  # the largest deficit
     p_value: float  # Wilcoxon's, adjusted with Holm over all rivals
 
 
 @dataclass(frozen=True)
 class Standing:
-    """All cells of some streams.
+    """The results of all learners on some streams.
 
     Parameters
     ----------
     cells
-        By stream and learner.
+        The runs by stream and learner.
     arenas
         The streams, in the order of the tables.
     learners
-        Who takes part, by name.
+        The learners by name.
     """
 
     cells: Mapping[tuple[str, str], Cell]
@@ -115,7 +115,7 @@ class Standing:
         borrowed: Path_ | None = None,
         learners: Mapping[str, Entrant] = ENTRANTS,
     ) -> Standing:
-        """What the records below a directory say; where they say nothing, the paper's of the same runs."""
+        """Read the records in a directory; fill gaps from the paper's records of the same runs."""
         runs: dict[tuple[str, str], list[Document]] = defaultdict(list)
         for place in records.find(directory) if Path(directory).is_dir() else ():
             document = records.details(place)
@@ -126,27 +126,27 @@ class Standing:
         return cls(_borrowed(borrowed, arenas) | cells if borrowed else cells, arenas, learners)
 
     def only(self, names: Iterable[str]) -> Standing:
-        """As it stands among these alone."""
+        """Return the results of these learners only."""
         return replace(self, learners={name: self.learners[name] for name in names})
 
     def cell(self, stream: str, entrant: str) -> Cell | None:
-        """The runs of a learner on a stream."""
+        """Return the runs of a learner on a stream, or None."""
         return self.cells.get((stream, entrant))
 
     def entrants(self) -> list[str]:
-        """Who has been run at all, ours first."""
+        """Return the learners with at least one run, HEROS first."""
         return [name for name in self.learners if any(key[1] == name for key in self.cells)]
 
     def complete(self, entrant: str) -> bool:
-        """Whether a learner has been run on every stream."""
+        """Return whether a learner has been run on every stream."""
         return all((stream, entrant) in self.cells for stream in self.arenas)
 
     def values(self, figure: str, entrants: Sequence[str], streams: Iterable[str]) -> list[list[float]]:
-        """A row per stream, a column per learner."""
+        """Return a figure with one row per stream and one column per learner."""
         return [[self.cells[stream, name].mean(figure) for name in entrants] for stream in streams]
 
     def ranks(self, ours: str = "heros", figure: str = "auroc") -> Comparison | None:
-        """One of ours and the rivals, all that have been run on every stream; None if none of them has."""
+        """Rank a HEROS setting and its competitors with complete runs; None without complete runs."""
         named = [name for name in self.entrants() if name == ours or name not in OURS]
         ranked = [name for name in named if self.complete(name)]
         if ours not in ranked or len(ranked) < 2:
@@ -155,7 +155,7 @@ class Standing:
         return compare(values, ranked, higher_is_better=higher_is_better(figure))
 
     def against(self, ours: str = "heros", figure: str = "auroc") -> list[Against]:
-        """One of ours against each rival, on the streams where both were run."""
+        """Compare a HEROS setting with each competitor, on the streams where both were run."""
         found = []
         for rival in (name for name in self.entrants() if name not in OURS):
             common = [s for s in self.arenas if (s, ours) in self.cells and (s, rival) in self.cells]
@@ -178,12 +178,12 @@ class Standing:
 
 
 def higher_is_better(figure: str) -> bool:
-    """Which way is better, as the measure says it."""
+    """Return whether higher values of a figure are better."""
     return Measure.of(figure).better == "higher"
 
 
 def _borrowed(directory: Path_, arenas: Mapping[str, Arena]) -> dict[tuple[str, str], Cell]:
-    """Runs of the paper's table III on the same instances, with the same settings and seed."""
+    """Return runs of the paper's Table III on the same instances, with the same settings and seed."""
     found = {}
     for name in ("arf", "srp", "shrubs"):
         for stream, there in SAME_INSTANCES.items():

@@ -1,4 +1,4 @@
-"""A start of the league: who, on which stream, with which seed; alone in a process, recorded once."""
+"""A start of the league: a learner on a stream with a seed, in its own process, recorded once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LIMIT = 2400.0
 """CPU seconds after which a run is stopped."""
 
 JAVA = "-Xmx8g -Xss10M -XX:ActiveProcessorCount=1"
-"""CapyMOA's own settings for Java, and one processor: so it collects garbage in one thread, in turn."""
+"""CapyMOA's own settings for Java, with one processor, so that garbage collection uses one thread."""
 
 ORDER = (
     *("heros", "lean", "forest", "perceptrons"),
@@ -30,7 +30,7 @@ ORDER = (
     *("river_tree_reg", "river_linear", "river_pa", "fimtdd", "knn_reg", "sgd_reg", "pa_reg"),
     *("river_arf_reg", "river_amf_reg", "arf_reg", "sgbr", "soknl"),
 )
-"""The cheap ones first, so that the table fills evenly."""
+"""The order of learners: cheap ones first, so that the table fills evenly."""
 
 STREAM_ORDER = (
     *("wisdm", "electricity", "nomao", "agr_a", "led_a", "rbf_m", "rbf_f"),
@@ -45,7 +45,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """A learner on a stream, as a job of `heros.run.experiments`.
+    """A run of a learner on a stream, as a job of `heros.run.experiments`.
 
     Parameters
     ----------
@@ -54,11 +54,11 @@ class Start:
     stream
         One of `heros_league.arena.ALL`.
     seed
-        Of the learner's random numbers.
+        The random seed of the learner.
     limit
-        After so many CPU seconds it is stopped, and marked.
+        CPU seconds after which the run is stopped and marked.
     first
-        Only so many instances, to measure the time again; all by default.
+        The number of instances, for a repeated timing; by default all.
 
     Examples
     --------
@@ -78,11 +78,11 @@ class Start:
 
     @property
     def id(self) -> str:
-        """Where its record is, below the directory of records."""
+        """The path of the record below the directory of records."""
         return f"{self.stream}/{self.entrant}/seed{self.seed}"
 
     def run(self, progress: bool | str | None = False) -> Run:
-        """Test, then train; with what the machine did meanwhile among the settings."""
+        """Run the learner, and add the load and the memory to the settings."""
         os.environ.setdefault("CAPYMOA_JVM_ARGS", JAVA)
         entrant = EVERYBODY[self.entrant]
         arena = ALL[self.stream]
@@ -103,12 +103,12 @@ class Start:
 
 
 class Fresh:
-    """Runs one item after the other, each in a new interpreter: nobody inherits what others left behind."""
+    """An executor that runs each item in a new interpreter, one after the other."""
 
     def results(
         self, work: Callable[[Item], Result], items: Sequence[Item]
     ) -> Iterator[tuple[int, Result | WorkerDied]]:
-        """``(number of the item, work(item))``, in their order."""
+        """Yield ``(index of the item, work(item))`` in order."""
         for i, item in enumerate(items):
             for _, result in Processes(1).results(work, [item]):
                 yield i, result
@@ -121,7 +121,7 @@ def all_starts(
     limit: float = LIMIT,
     first: int | None = None,
 ) -> list[Start]:
-    """All starts of these entrants on these streams, the cheap learners first, each with its seeds."""
+    """Return the starts of these learners on these streams with their seeds, cheap learners first."""
     learners = sorted(entrants, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
     chosen = sorted(streams, key=lambda name: STREAM_ORDER.index(name) if name in STREAM_ORDER else -1)
     pairs = product(learners, chosen)

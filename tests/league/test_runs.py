@@ -73,7 +73,7 @@ def test_ours_with_other_settings_is_replaced_only_if_asked(league, tmp_path, mo
     monkeypatch.setitem(cli.OURS, "heros", larger)
     result = run(*words)
     assert result.exit_code == 1
-    assert "a/heros/seed1 is of other settings than today's; --replace runs it again" in result.output
+    assert "a/heros/seed1 was recorded with other settings; --replace runs it again" in result.output
     assert records.details(place) == before
     assert run(*words, "--replace").exit_code == 0
     assert len(records.details(place)["settings"]["models"]) == 3

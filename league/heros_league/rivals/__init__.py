@@ -1,7 +1,7 @@
-"""What a user would pick instead: CapyMOA's and River's learners on our streams, into the same records.
+"""Learners of CapyMOA and River on the streams of HEROS, with the same records.
 
-A rival is run as a pool of one model that is trained on every instance, so that nothing but the model differs
-from a run of HEROS: the same stream, the same order of test and training, the same measures.
+A competing learner runs as a pool of one model that is trained on every instance. Only the model differs from
+a run of HEROS: the stream, the order of evaluation and training, and the measures are the same.
 """
 
 from heros_league.rivals.classifiers import RIVALS, Rival

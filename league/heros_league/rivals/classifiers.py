@@ -1,4 +1,4 @@
-"""The rivals: which learner of which library, with which settings."""
+"""The competing classifiers of other libraries, and their settings."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from heros._base.extras import needed
 
 __all__ = ["RIVALS", "Rival", "module"]
 
-MEMBERS = 50  # of every ensemble of CapyMOA's that has no other number by its nature
+MEMBERS = 50  # default size of CapyMOA's ensembles
 SUBSPACE = 0.6
 TREE = "trees.HoeffdingTree -g 50 -c 0.01"
 LEARNING_RATES = (0.5, 0.05, 0.005, 0.0005, 0.00005)
 GRACE_PERIODS = (50, 100, 200, 400, 800)
 EXPLORATION, BURN_IN = 0.2, 100
-ROUNDS, CANDIDATES = 100, 7  # of gradient boosting; of CapyMOA's halving
-RIVER_TREES = 10  # of River's forests, by default
+ROUNDS, CANDIDATES = 100, 7  # rounds of gradient boosting; candidates of CapyMOA's halving
+RIVER_TREES = 10  # default of River's forests
 
 
 @dataclass(frozen=True)
 class Rival:
-    """A learner that HEROS is held against.
+    """A learner that HEROS is compared with.
 
     Parameters
     ----------
     library
-        The package it comes from.
+        The package of the learner.
     pool, k
-        What its records say in the place of a pool and of k: its library with the number of its models,
-        and how many of them may be trained on one instance.
+        The values for pool and k in records: its library with the number of its models, and the largest
+        number of models that are trained on one instance.
     make
-        The model for a seed and a number of instances, or a partial that makes it for a schema.
+        A function of a seed and a number of instances that returns the model, or a partial for a schema.
     label
-        What tables call it.
+        The name in tables.
     fills
-        Whether gaps are filled for it, since it cannot take missing values.
+        Whether missing values are filled, since the learner does not support them.
     """
 
     library: str
@@ -51,7 +51,7 @@ class Rival:
     fills: bool = False
 
     def start(self) -> None:
-        """Import its library, and start Java if it is written in that."""
+        """Import its library, and start Java if needed."""
         self.make(0, 1)
 
 
@@ -87,10 +87,10 @@ def _shrubs(seed: int, n: int) -> Any:
 
 
 def _blast(seed: int, n: int) -> Any:
-    """CapyMOA has no class for it, but one for any learner of MOA's."""
+    """Return BLAST through CapyMOA's generic wrapper of MOA learners."""
     learner = module("capymoa", "base").MOAClassifier
     blast = module("moa", "classifiers.meta").HeterogeneousEnsembleBlast()
-    blast.prepareForUse()  # makes its models, which it is asked for when it is told the schema
+    blast.prepareForUse()  # creates its models, which it needs before the schema is set
     return partial(learner, moa_learner=blast, random_seed=seed)
 
 
@@ -101,7 +101,7 @@ def _autoclass(seed: int, n: int) -> Any:
 
 
 def _capymoa_halving(seed: int, n: int) -> Any:
-    """With this budget one of the seven is left at six tenths of the stream."""
+    """Return successive halving with a budget that leaves one of seven models at 60 % of the stream."""
     known = module("capymoa", "classifier")
     names = ("NaiveBayes", "KNN", "HoeffdingTree", "HoeffdingAdaptiveTree")
     models = [*(getattr(known, name) for name in names), *(make(seed, n) for make in (_bagging, _arf, _srp))]
@@ -119,14 +119,14 @@ def _bandit(seed: int, n: int) -> Any:
 
 
 def _halving(seed: int, n: int) -> Any:
-    """With this budget the last rung, after which one model is left, is at half of the stream."""
+    """Return successive halving with a budget that leaves one model at half of the stream."""
     accuracy = module("river", "metrics").Accuracy()
     selection = module("river", "model_selection")
     return selection.SuccessiveHalvingClassifier(_river_models(), accuracy, budget=4 * n, eta=2)
 
 
 def _river_models() -> list[Any]:
-    """River has no perceptrons: linear models with the pool's optimisers, trees with its grace periods."""
+    """Return linear models with the pool's optimizers, since River has no perceptrons, and trees."""
     compose, scaling = module("river", "compose"), module("river", "preprocessing")
     linear, optim = module("river", "linear_model"), module("river", "optim")
     models = []
@@ -143,7 +143,7 @@ def _river_arf(seed: int, n: int) -> Any:
 
 
 def _amf(seed: int, n: int) -> Any:
-    """Its trees cut numbers only: words are numbered in the order in which they come."""
+    """Return AMF with nominal values as ordinal numbers, since its trees split only on numbers."""
     compose, coding = module("river", "compose"), module("river", "preprocessing")
     numbered = compose.SelectType(str) | coding.OrdinalEncoder()
     forest = module("river", "forest").AMFClassifier(n_estimators=RIVER_TREES, seed=seed)
@@ -167,12 +167,12 @@ RIVALS: dict[str, Rival] = {
     "river_arf": Rival("river", f"river{RIVER_TREES}", RIVER_TREES, _river_arf, "ARF (River)"),
     "amf": Rival("river", f"river{RIVER_TREES}", RIVER_TREES, _amf, "AMF (River)"),
 }
-"""The rivals by name; see docs/league.md for their settings."""
+"""The competing classifiers by name; see docs/league.md for their settings."""
 
 
 def module(library: str, part: str) -> Any:
-    """A module of a library; an error that says how to install it, if it is not there."""
-    if library == "moa":  # Java's, which CapyMOA makes importable
+    """Import a module of a library; raise an error with the install command if it is missing."""
+    if library == "moa":  # Java classes, which CapyMOA makes importable
         needed("capymoa", "A rival from MOA", "capymoa")
     return needed(
         f"{library}.{part}", f"A rival from {library}", "river" if library == "river" else "capymoa"

@@ -1,4 +1,4 @@
-"""Sources that pass on what another one gives until time is over, or without gaps."""
+"""Sources that wrap another source with a time limit, or that fill missing values."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ __all__ = ["Filled", "Limited"]
 
 
 class Limited(Passed):
-    """The instances of a source until a meter's clock has gone on by so many seconds.
+    """A source that ends after a number of seconds by a meter's clock.
 
-    Whoever reads it is stopped between two blocks; what it has learnt until then counts.
+    The reader stops between two blocks; its results so far are kept.
 
     Parameters
     ----------
     source
-        Where the instances come from.
+        The source of the instances.
     seconds
-        From the first instance on, by the meter's clock: CPU time of the thread or of the process.
+        The limit from the first instance on: CPU time of the thread or of the process.
     meter
-        Whose clock.
+        The meter with the clock.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class Limited(Passed):
         self._start: float | None = None
 
     def poll(self, most: int, timeout: float | None = None) -> Polled:
-        """What the source gives, END when the time is over."""
+        """Return the instances of the source, and END after the time limit."""
         now = self.meter.clock()
         self._start = now if self._start is None else self._start
         if now - self._start >= self.seconds and self.position != self.n_instances:
@@ -52,9 +52,9 @@ class Limited(Passed):
 
 
 class Filled(Passed):
-    """The instances of a source without gaps: numbers by the mean so far, nominal values by the first one.
+    """A source that fills missing values: numbers with the mean so far, nominal values with the first value.
 
-    For learners that cannot take missing values.
+    For learners that do not support missing values.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class Filled(Passed):
         self._numbers = np.array([not feature.nominal for feature in source.schema.features])
 
     def poll(self, most: int, timeout: float | None = None) -> Polled:
-        """What the source gives, filled."""
+        """Return the instances of the source without missing values."""
         came = super().poll(most, timeout)
         if isinstance(came, Signal):
             return came

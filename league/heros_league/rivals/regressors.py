@@ -1,4 +1,4 @@
-"""The rivals where the target is a number."""
+"""The competing regressors of other libraries, and their settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from heros_league.rivals.classifiers import MEMBERS, RIVER_TREES, SUBSPACE, Riva
 
 __all__ = ["REGRESSORS"]
 
-STAGES = 100  # of gradient boosting, by default: ten rounds of ten trees
+STAGES = 100  # default of gradient boosting: ten rounds of ten trees
 
 
 # -- CapyMOA ----------------------------------------------------------------------------------------------
@@ -22,7 +22,7 @@ def _arf(seed: int, n: int) -> Any:
 
 
 def _soknl(seed: int, n: int) -> Any:
-    """Asked about an instance, it reckons with its target to choose k: unless the instance has no weight."""
+    """Return SOKNL, which uses the target in predict to choose k unless the instance has weight 0."""
 
     class Blind(module("capymoa", "regressor").SOKNL):  # type: ignore[misc]
         def predict(self, instance: Any) -> Any:
@@ -81,12 +81,12 @@ def _river_pa(seed: int, n: int) -> Any:
 
 
 def _numbered() -> Any:
-    """Words numbered in the order in which they come: AMF cuts numbers only, leaves have linear models."""
+    """Return an encoder of nominal values as ordinal numbers, which AMF and linear leaves need."""
     return _of(numbers.Number) + (_of(str) | module("river", "preprocessing").OrdinalEncoder())
 
 
 def _scaled() -> Any:
-    """Numbers scaled, words one-hot: what a linear model needs."""
+    """Return an encoder for linear models: scaled numbers and one-hot nominal values."""
     coding = module("river", "preprocessing")
     return (_of(numbers.Number) | coding.StandardScaler()) + (_of(str) | coding.OneHotEncoder())
 
@@ -109,4 +109,4 @@ REGRESSORS: dict[str, Rival] = {
     "river_linear": Rival("river", "river1", 1, _river_linear, "linear (River)"),
     "river_pa": Rival("river", "river1", 1, _river_pa, "passive-aggressive (River)"),
 }
-"""Likewise, for targets that are numbers; see docs/league.md for their settings."""
+"""The competing regressors by name; see docs/league.md for their settings."""

@@ -1,4 +1,4 @@
-"""Rivals on streams: one of them, or many after each other into records."""
+"""Runs of competing learners on streams: a single run, or many runs with records."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from heros_league.rivals.regressors import REGRESSORS
 
 __all__ = ["HEROS", "Match", "first", "match", "run_rival", "run_rivals"]
 
-BLOCK = 64  # instances between two looks at the clock, where time is limited
+BLOCK = 64  # instances between two checks of the time limit
 
 HEROS: dict[str, Policy] = {"heros": Explore(Zeta(0.05), 0.2), "heros_cand": Cand()}
-"""HEROS as it is compared with them: these policies over the paper's pool of perceptrons, k = 30."""
+"""The HEROS policies in the comparison, over the paper's pool of perceptrons with k = 30."""
 
 
 def run_rival(
@@ -44,25 +44,24 @@ def run_rival(
     limit: float | None = None,
     progress: bool | str | None = None,
 ) -> Run:
-    """Test, then train a rival on what is left of a stream.
+    """Evaluate and train a competing learner on the rest of a stream.
 
-    CPU time is that of the whole process, since Java compiles and collects garbage in threads of its own:
-    `evaluate` and `train` are the thread's that asks the model, everything else is `other`. Importing
-    libraries and starting Java come before and are not counted. γ is 1: a rival is always trained.
+    CPU time is that of the whole process, since Java compiles and collects garbage in its own threads:
+    `evaluate` and `train` are the time of the calling thread, everything else is `other`. Library imports and
+    the start of Java are not counted. The training cost γ is 1, since the learner is always trained.
 
     Parameters
     ----------
     name
-        One of `RIVALS`, or of `REGRESSORS` where the target is a number.
+        One of `RIVALS`, or of `REGRESSORS` if the target is a number.
     stream
-        Read from its current position to its end; its length must be known.
+        The stream, read from its current position to its end; its length must be known.
     seed
-        Of the rival's random numbers.
+        The random seed of the learner.
     window, progress
         As for `heros.evaluate`.
     limit
-        After so many CPU seconds it is stopped; the run, of as many instances as it came to, then says so
-        in its settings.
+        CPU seconds after which the run is stopped; its settings then contain ``stopped``.
 
     Examples
     --------
@@ -93,7 +92,7 @@ def run_rival(
         on_interrupt="raise",
     )
     assert isinstance(model.bound, BoundModels)
-    options = getattr(model.bound[name], "CLI", None)  # how MOA was told its settings
+    options = getattr(model.bound[name], "CLI", None)  # the command-line options of MOA
     settings = {
         **run.settings,
         **_identity(name, seed),
@@ -107,7 +106,7 @@ def run_rival(
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """A rival on one of the paper's streams, as a job of `heros.run.experiments`.
+    """A run of a competing learner on a stream of the paper, as a job of `heros.run.experiments`.
 
     Parameters
     ----------
@@ -136,22 +135,22 @@ class Match:
 
     @property
     def id(self) -> str:
-        """Where its record is, below the directory of records."""
+        """The path of the record below the directory of records."""
         return records.id_from(first(self.stream, self.n).name, _identity(self.name, self.seed))
 
     @property
     def instances(self) -> int | None:
-        """How many instances it runs on."""
+        """The number of instances."""
         return first(self.stream, self.n).n_instances
 
     def run(self, progress: bool | str | None = False) -> Run:
-        """Test, then train the rival on the stream."""
+        """Evaluate and train the learner on the stream."""
         stream = first(self.stream, self.n)
         return run_rival(self.name, stream, self.seed, window=self.window, progress=progress)
 
 
 def match(name: str, stream: str, n: int | None = None, seed: int = 1, window: int = 1000) -> Job:
-    """A rival, or HEROS as it is compared with them, on a stream.
+    """Return the job of a competing learner, or of HEROS, on a stream.
 
     Examples
     --------
@@ -173,28 +172,28 @@ def run_rivals(
     seeds: Iterable[int] = (1,),
     window: int = 1000,
 ) -> Outcome:
-    """Run rivals, and HEROS beside them, on the paper's streams, one after the other, into records.
+    """Run competing learners and HEROS on the paper's streams, one after the other, with records.
 
-    What is recorded already is left alone: a second call goes on where the first was broken off.
+    Existing records are kept: a second call continues an interrupted one.
 
     Parameters
     ----------
     names
-        Among `RIVALS` and `HEROS`.
+        Names among `RIVALS` and `HEROS`.
     stream_names
-        Names that `heros.streams.load` knows.
+        Names of streams for `heros.streams.load`.
     out
-        Where records are kept.
+        The directory of the records.
     n
-        How many instances at the start of each stream; all by default. See `first`.
+        The number of instances at the start of each stream; by default all. See `first`.
     seeds
-        Each one makes a run.
+        The seeds, one run each.
     window
         As for `heros.evaluate`.
 
     Returns
     -------
-    The ids of the records, new and old, and what failed.
+    The ids of new and existing records, and the failures.
     """
     chosen = product(stream_names, seeds, list(names))
     jobs = [match(name, stream, n, seed, window) for stream, seed, name in chosen]
@@ -202,7 +201,7 @@ def run_rivals(
 
 
 def first(name: str, n: int | None) -> Stream:
-    """One of the paper's streams or its first n instances, which then say so in their name.
+    """Return a stream of the paper, or its first n instances with n in the name.
 
     Examples
     --------
@@ -223,6 +222,6 @@ def _rival(name: str) -> Rival:
 
 
 def _identity(name: str, seed: int) -> dict[str, Any]:
-    """What tables select by."""
+    """Return the settings by which tables select records."""
     rival = _rival(name)
     return {"pool": rival.pool, "policy": name, "k": rival.k, "seed": seed}
